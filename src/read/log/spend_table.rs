@@ -2,7 +2,7 @@
 //! semicolons or tabs stand between the cells, and JSON is a text in quotes.
 
 use std::borrow::Cow;
-use std::io::Read;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -59,6 +59,10 @@ fn read_table(open: &mut OpenSource, reader: &mut SpendReader<'_>) -> Extent {
             bytes.push(b'\n');
         });
         reader.log.file.diagnostics = diagnostics;
+        // Where the last line has no end, none is added: by that a row is known that was cut off.
+        if extent.bytes < bytes.len() as u64 {
+            bytes.pop();
+        }
         read_cells(&*bytes, delimiter, reader);
         return extent;
     }
@@ -71,17 +75,47 @@ fn read_table(open: &mut OpenSource, reader: &mut SpendReader<'_>) -> Extent {
     }
 }
 
+/// What is read behind the end of a table. A cell in quotes that is still open takes it in; else it is a row of
+/// its own, and ends a last line that has no end.
+const BEHIND: &str = "\n\0";
+
+/// Counts what was read of a source.
+struct Counted<R> {
+    source: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.bytes += count as u64;
+        Ok(count)
+    }
+}
+
 /// Takes in the rows below the header, one after another.
 fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) -> Extent {
+    let source = Counted { source, bytes: 0 }.chain(BEHIND.as_bytes());
     let mut table = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(source);
     let header = table.headers().cloned().unwrap_or_default();
     let mut cells = StringRecord::new();
     let mut is_cut = false;
+    let mut lines = table.position().record();
     loop {
-        match table.read_record(&mut cells) {
+        let row = table.read_record(&mut cells);
+        // Beyond that the row was ended by what stands behind the table.
+        let is_unended = table.position().byte() > table.get_ref().get_ref().0.bytes;
+        match row {
+            Ok(true) if is_unended && cells.iter().eq([BEHIND.trim_start()]) => break,
             Ok(true) => {
                 let line = cells.position().map_or(0, row_number);
-                reader.row(&SpendRow::of_cells(|name| cell(&header, &cells, name)), line);
+                let is_open = cells.iter().next_back().is_some_and(|cell| cell.ends_with(BEHIND));
+                if is_unended && (is_open || cells.len() < header.len()) {
+                    let detail = "the table ends inside of the row, which is left out";
+                    reader.log.reject(Kind::TornLine, line, detail);
+                } else {
+                    reader.row(&SpendRow::of_cells(|name| cell(&header, &cells, name)), line);
+                }
             }
             Ok(false) => break,
             Err(error) => {
@@ -92,9 +126,10 @@ fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) ->
                 }
             }
         }
+        lines = table.position().record();
     }
-    let end = table.position();
-    Extent { bytes: end.byte(), lines: end.record(), is_cut }
+    let bytes = table.position().byte().min(table.get_ref().get_ref().0.bytes);
+    Extent { bytes, lines, is_cut }
 }
 
 /// The number of a row as spreadsheets show it: the header is the first.
