@@ -130,6 +130,11 @@ impl<'a> RecordReader<'a> {
         self.0.count() > before
     }
 
+    /// Whether a request was taken in.
+    pub(in crate::read) fn has_requests(&self) -> bool {
+        self.0.count() > 0
+    }
+
     /// What was read of a source.
     pub(in crate::read) fn finish(self, open: &OpenSource, extent: Extent) -> Captures {
         finish(self.0.finish(), open, extent)

@@ -37,6 +37,11 @@ use std::sync::Arc;
 /// gigabyte costs no memory.
 const EXAMPLES_PER_KIND: usize = 100;
 
+/// What became of a file that could not be read to its end, whose beginning is called `read`.
+pub(crate) fn what_became(is_used: bool, read: &'static str) -> String {
+    if is_used { format!("{read} is used") } else { "the file is left out".to_owned() }
+}
+
 /// A kind of damage or oddity. Its [`name`](Kind::name) is part of the report's contract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {

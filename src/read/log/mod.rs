@@ -131,6 +131,11 @@ impl<'a> LogReader<'a> {
         self.file.reject(kind, line, detail);
     }
 
+    /// Whether anything was taken in.
+    fn has_requests(&self) -> bool {
+        !self.file.requests.is_empty() || self.captures.has_requests()
+    }
+
     /// Adds a request whose body is known, and says whether it is one that can be used.
     fn capture(
         &mut self,

@@ -11,7 +11,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parquet::basic::Compression;
 use parquet::errors::ParquetError;
+use parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
 use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
@@ -21,12 +23,12 @@ use serde_json::Value;
 use super::spend::SpendReader;
 #[cfg(feature = "redact")]
 use super::spend_row::json_of_cells;
-use super::spend_row::{COLUMNS, NEEDED_COLUMNS, SpendRow};
+use super::spend_row::{COLUMNS, SpendRow, lacking_columns};
 use super::spend_table::is_named;
 use super::{Log, LogFormat, LogLayout, LogReader};
-use crate::read::capture::CaptureOptions;
-use crate::read::input::{Extent, Kind, MemoryBound, OpenSource};
 use crate::base::client::Client;
+use crate::read::capture::CaptureOptions;
+use crate::read::input::{Extent, Kind, MemoryBound, OpenSource, what_became};
 
 /// How every Parquet file begins.
 const MAGIC: &[u8] = b"PAR1";
@@ -46,12 +48,12 @@ impl LogFormat for SpendParquet {
         "a spend log of LiteLLM, as Parquet"
     }
 
-    fn layout(&self) -> Option<LogLayout> {
-        None
     fn client(&self) -> Client {
         Client::LiteLlm
     }
 
+    fn layout(&self) -> Option<LogLayout> {
+        None
     }
 
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log {
@@ -60,7 +62,9 @@ impl LogFormat for SpendParquet {
         let mut rows = 0;
         let taken = read_file(open, &mut rows, |row, number| take(row, number, &mut reader));
         if let Err((kind, detail)) = taken {
-            reader.log.reject(kind, rows, detail);
+            let became = what_became(reader.log.has_requests(), "what was read before");
+            let became = if kind.is_damage() { format!("; {became}") } else { String::new() };
+            reader.log.reject(kind, rows, detail + &became);
         }
         let is_cut = reader.log.file.diagnostics.has_damage();
         let bytes = open.source().size;
@@ -85,9 +89,8 @@ fn read_file(
     let file = file.map_err(|error| (Kind::UnreadableFile, error.to_string()))?;
     let read = AssertUnwindSafe(|| read_groups(file, rows, take));
     // What was taken in before a panic is whole: a row is taken in when all of it was read.
-    catch_unwind(read).unwrap_or_else(|_| {
-        Err((Kind::UnreadableFile, "the file is damaged; what was read before is used".to_owned()))
-    })
+    catch_unwind(read)
+        .unwrap_or_else(|_| Err((Kind::UnreadableFile, "a part of the file is damaged".to_owned())))
 }
 
 fn read_groups(
@@ -95,18 +98,23 @@ fn read_groups(
     rows: &mut u64,
     mut take: impl FnMut(Row, u64),
 ) -> Result<(), (Kind, String)> {
-    let damage = |error: ParquetError| {
-        (Kind::UnreadableFile, format!("{error}; what was read before is used"))
-    };
+    let damage = |error: ParquetError| (Kind::UnreadableFile, error.to_string());
     let most_rows = file.len();
     let file = SerializedFileReader::new(file).map_err(damage)?;
-    let columns = columns_of(file.metadata().file_metadata().schema()).map_err(damage)?;
-    let Some(columns) = columns else {
-        let detail = "a Parquet file without the columns of a spend log";
-        return Err((Kind::ForeignFormat, detail.to_owned()));
-    };
+    let schema = file.metadata().file_metadata().schema();
+    let has = |name: &str| schema.get_fields().iter().any(|field| is_named(field.name(), name));
+    if let Some(lacking) = lacking_columns(has) {
+        return Err((Kind::ForeignFormat, format!("a Parquet file {lacking}")));
+    }
+    let columns = columns_of(schema).map_err(damage)?;
     for number in 0..file.num_row_groups() {
         let group = file.get_row_group(number).map_err(damage)?;
+        if let Some(packing) = unread_packing(group.metadata()) {
+            let detail = format!(
+                "it is packed with {packing}, which is not read; write it again with zstd, snappy or gzip"
+            );
+            return Err((Kind::UnreadableFile, detail));
+        }
         for row in RowIter::from_row_group(Some(columns.clone()), &*group).map_err(damage)? {
             *rows += 1;
             if *rows > most_rows {
@@ -173,19 +181,30 @@ impl Read for UpToItsEnd {
     }
 }
 
-/// The columns that are looked at, as far as a file has them; `None` where it is no spend log.
+/// The columns that are looked at, as far as a file has them.
 ///
 /// # Errors
 /// What the crate says of the schema.
-fn columns_of(schema: &Type) -> Result<Option<Type>, ParquetError> {
-    let fields = schema.get_fields();
-    let has = |name: &str| fields.iter().any(|field| is_named(field.name(), name));
-    if !NEEDED_COLUMNS.iter().all(|name| has(name)) {
-        return Ok(None);
-    }
-    let is_wanted = |field: &str| COLUMNS.iter().any(|name| is_named(field, name));
-    let wanted = fields.iter().filter(|field| is_wanted(field.name())).cloned().collect();
-    Type::group_type_builder(schema.name()).with_fields(wanted).build().map(Some)
+fn columns_of(schema: &Type) -> Result<Type, ParquetError> {
+    let wanted = schema.get_fields().iter().filter(|field| is_wanted(field.name())).cloned();
+    Type::group_type_builder(schema.name()).with_fields(wanted.collect()).build()
+}
+
+fn is_wanted(column: &str) -> bool {
+    COLUMNS.iter().any(|name| is_named(column, name))
+}
+
+/// By what a column that is looked at is packed, where the crate is built without it.
+fn unread_packing(group: &RowGroupMetaData) -> Option<&'static str> {
+    let is_read = |column: &&ColumnChunkMetaData| {
+        column.column_path().parts().first().is_some_and(|name| is_wanted(name))
+    };
+    group.columns().iter().filter(is_read).find_map(|column| match column.compression() {
+        Compression::LZ4 | Compression::LZ4_RAW => Some("LZ4"),
+        Compression::BROTLI(_) => Some("Brotli"),
+        Compression::LZO => Some("LZO"),
+        _ => None,
+    })
 }
 
 /// The rows as JSON lines, as `LiteLLM` would write them.
@@ -289,7 +308,7 @@ mod tests {
     }
 
     /// A file with two rows.
-    fn write(path: &std::path::Path, compression: parquet::basic::Compression) {
+    fn write(path: &std::path::Path, compression: Compression) {
         let usage = r#"{"usage_object":{"prompt_tokens":100,"completion_tokens":5,"cache_read_input_tokens":70}}"#;
         let schema = Arc::new(parse_message_type(SCHEMA).expect("a schema"));
         let properties = WriterProperties::builder().set_compression(compression).build();
@@ -339,7 +358,6 @@ mod tests {
 
     #[test]
     fn a_file_is_read_whatever_packs_it() {
-        use parquet::basic::Compression;
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("spend.parquet");
         let zstd = Compression::ZSTD(parquet::basic::ZstdLevel::default());
@@ -360,10 +378,37 @@ mod tests {
     fn damage_is_named() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("spend.parquet");
-        write(&path, parquet::basic::Compression::SNAPPY);
+        write(&path, Compression::SNAPPY);
         let bytes = std::fs::read(&path).expect("bytes");
         std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
-        assert_eq!(read(&path).requests.diagnostics.count(Kind::UnreadableFile), 1);
+        let log = read(&path);
+        assert_eq!(log.requests.diagnostics.count(Kind::UnreadableFile), 1);
+        let detail = &log.requests.diagnostics.examples()[0].detail;
+        assert!(detail.ends_with("; the file is left out"), "{detail}");
+    }
+
+    /// The metadata names the packing of each column behind the column's name: as a number, of which twice is
+    /// written. 5 is LZ4, 4 Brotli, 7 LZ4 without a frame.
+    #[test]
+    fn a_packing_that_is_not_read_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("spend.parquet");
+        write(&path, Compression::SNAPPY);
+        let bytes = std::fs::read(&path).expect("bytes");
+        let name = b"request_id\x15\x02";
+        let place = memchr::memmem::rfind(&bytes, name).expect("a packing") + name.len() - 1;
+        for (number, packing) in [(5, "LZ4"), (4, "Brotli"), (7, "LZ4")] {
+            let mut bytes = bytes.clone();
+            bytes[place] = number * 2;
+            std::fs::write(&path, &bytes).expect("written");
+            let log = read(&path);
+            let [named] = log.requests.diagnostics.examples() else { panic!("one thing: {log:?}") };
+            let detail = format!(
+                "it is packed with {packing}, which is not read; write it again with zstd, snappy or gzip; \
+                 the file is left out"
+            );
+            assert_eq!((named.kind, &named.detail), (Kind::UnreadableFile, &detail));
+        }
     }
 
     #[test]

@@ -48,6 +48,15 @@ pub(super) const COLUMNS: [&str; 16] = [
 pub(super) const NEEDED_COLUMNS: [&str; 5] =
     ["request_id", "call_type", "startTime", "model", "prompt_tokens"];
 
+/// Which columns of a spend log a table lacks, for people; `None` where it has those that are needed.
+pub(super) fn lacking_columns(has: impl Fn(&str) -> bool) -> Option<String> {
+    let lacking: Vec<&str> = NEEDED_COLUMNS.into_iter().filter(|name| !has(name)).collect();
+    let columns = if lacking.len() == 1 { "column" } else { "columns" };
+    let names = lacking.join(", ");
+    (!lacking.is_empty())
+        .then(|| format!("without the {columns} {names} of a spend log of LiteLLM"))
+}
+
 /// Calls by which a prompt goes to a model. Every other one is named, and left.
 const CALLS: [&str; 18] = [
     "",
