@@ -1,6 +1,6 @@
 //! Reads the input of a run with a progress bar, and reports what was wrong with it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::output::say;
-use super::places::places;
+use super::places::{has_places, places};
 use crate::base::client::Client;
 use crate::read::input::{Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover};
 use crate::report::{counted, grouped};
@@ -21,6 +21,10 @@ use crate::simulate::ledger::Filter;
 
 /// Runs shorter than this show no progress.
 const QUIET_TIME: Duration = Duration::from_secs(1);
+
+/// The files of a folder that are read.
+pub(super) const READ_NAMES: &str =
+    "*.jsonl and *.json (also .gz and .zst), *.db, *.har, *.csv, *.parquet";
 
 /// How many rejected lines are named without `--verbose`.
 const NAMED_LINES: usize = 5;
@@ -41,16 +45,36 @@ pub(super) fn read_history(
     {
         return Err(CliError::NoInput(reason));
     }
+    let is_empty = history.requests.is_empty();
     if !output.quiet {
-        name_damage(&history.diagnostics, history.files.len(), output.verbose);
+        if !is_empty || other_file(&history).is_none() {
+            name_foreign_files(&history.diagnostics, history.files.len());
+        }
+        name_damage(&history.diagnostics, output.verbose);
     }
     if input.strict && history.diagnostics.has_damage() {
         return Err(CliError::DamagedInput);
     }
-    if history.requests.is_empty() {
+    if is_empty {
         return Err(CliError::NoInput(nothing_known(&history)));
     }
+    only_of(&input.filter.source, &history)?;
     Ok(history)
+}
+
+/// Fails where none of the programs that are asked for has a request, and says which have.
+fn only_of(wanted: &[Client], history: &History) -> Result<(), CliError> {
+    let clients: BTreeSet<Client> = history.requests.iter().map(|request| request.client).collect();
+    if wanted.is_empty() || wanted.iter().any(|client| clients.contains(client)) {
+        return Ok(());
+    }
+    let names = |clients: Vec<Client>| clients.into_iter().map(Client::name).collect::<Vec<_>>();
+    Err(CliError::NoInput(format!(
+        "no request of --source {}; the input has {} of {}",
+        names(wanted.to_vec()).join(","),
+        counted(history.requests.len() as u64, "request", "requests"),
+        names(clients.into_iter().collect()).join(", "),
+    )))
 }
 
 /// Fails where memory is used up, so that reading left something out or nothing more can be done.
@@ -75,8 +99,14 @@ fn unread(history: &History) -> Option<String> {
     Some(format!("{first}{rest}; give a file or folder that can be read"))
 }
 
-/// Says what was looked at, and what a line should look like.
+/// Says what was looked at, and what it is or what a line should look like.
 fn nothing_known(history: &History) -> String {
+    if let Some((label, what)) = other_file(history) {
+        return match history.files.len() as u64 + history.passed_over.files {
+            0 | 1 => format!("no request in {label}: it is {what}"),
+            files => format!("no request in {} files: {label} is {what}", grouped(files)),
+        };
+    }
     let known = history.files.iter().find_map(|file| Some((&file.label, file.what?)));
     if let Some((label, what)) = known {
         return format!(
@@ -99,6 +129,17 @@ fn nothing_known(history: &History) -> String {
     )
 }
 
+/// The first file that is something else than a session or a log, with what it is, where nothing was read but
+/// such.
+fn other_file(history: &History) -> Option<(&str, &str)> {
+    let mut foreign = history.diagnostics.examples().iter();
+    let foreign = foreign.find(|one| one.kind == Kind::ForeignFormat);
+    let foreign = foreign.map(|one| (&*one.file, one.detail.as_str()));
+    let passed_over = history.passed_over.first.as_ref().filter(|_| history.files.is_empty());
+    let passed_over = passed_over.map(|(label, what)| (&**label, what.as_str()));
+    foreign.or(passed_over).filter(|_| history.lines == 0)
+}
+
 /// The files that the arguments name.
 pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Discovered, CliError> {
     let paths = if input.paths.is_empty() {
@@ -114,7 +155,8 @@ pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discover
     let discovered = discover(paths);
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
         return Err(CliError::NoInput(format!(
-            "no *.jsonl file (also .gz, .zst) in {}; give the files of sessions, or a folder with such",
+            "no file in {} that may be a session or a log by its name: {READ_NAMES}; give the files of \
+             sessions, or a folder with such",
             listed(paths)
         )));
     }
@@ -194,18 +236,37 @@ fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     let folders = places.iter().map(|place| place.folder.clone());
     let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.exists());
     if there.is_empty() {
-        let looked_at = match missing.as_slice() {
-            [] => "there is no home folder".to_owned(),
-            [only] => format!("{} is not there", listed(std::slice::from_ref(only))),
-            [first, rest @ ..] => format!(
-                "{} is not there, nor are {} other places (`cachesim sources` lists them)",
-                listed(std::slice::from_ref(first)),
-                rest.len()
-            ),
-        };
-        return Err(CliError::NoInput(format!("no sessions: {looked_at}; give a PATH")));
+        return Err(CliError::NoInput(format!(
+            "no sessions: {}; give a PATH",
+            absent(only, &missing)
+        )));
     }
     Ok(there)
+}
+
+/// Why there is no place of these programs.
+fn absent(only: &[Client], missing: &[PathBuf]) -> String {
+    let placeless: Vec<&str> =
+        only.iter().filter(|client| !has_places(**client)).map(|client| client.label()).collect();
+    match missing {
+        [] if !only.is_empty() && placeless.len() == only.len() => {
+            let has = if placeless.len() == 1 {
+                "has no place of its own"
+            } else {
+                "have no places of their own"
+            };
+            format!("{} {has} where logs are kept", placeless.join(" and "))
+        }
+        [] => "there is no home folder".to_owned(),
+        [only] => format!("{} is not there", listed(std::slice::from_ref(only))),
+        [first, rest @ ..] => {
+            let others = counted(rest.len() as u64, "other place is", "other places are");
+            let first = listed(std::slice::from_ref(first));
+            format!(
+                "{first} is not there, and {others} not either (`cachesim sources --all` lists them)"
+            )
+        }
+    }
 }
 
 fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {
@@ -242,11 +303,15 @@ fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
     by_detail.into_iter().map(told).collect()
 }
 
-/// Names on stderr what was rejected or repaired.
-pub(super) fn name_damage(diagnostics: &Diagnostics, files: usize, verbose: bool) {
+/// Names on stderr the files of other programs.
+pub(super) fn name_foreign_files(diagnostics: &Diagnostics, files: usize) {
     for note in foreign_files(diagnostics, files) {
         say(&note);
     }
+}
+
+/// Names on stderr what was rejected or repaired.
+pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
     let counts: Vec<String> = diagnostics
         .counts()
         .filter(|(kind, _)| *kind != Kind::ForeignFormat)

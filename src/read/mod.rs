@@ -43,7 +43,7 @@ use agent::{AgentFormat, FORMATS, FirstObject};
 use input::Chunk;
 #[cfg(feature = "redact")]
 use input::{OpenSource, Source};
-pub(crate) use log::{Log, LogFormat};
+pub(crate) use log::{Log, LogFormat, other_table};
 
 /// What a file's lines are.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::{enough_memory, name_damage, sources};
+use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources};
 use crate::cli::output::{Output, finish, say};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
@@ -92,7 +92,8 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     diagnostics.name_files(|label| naming.label(label));
     enough_memory(&diagnostics)?;
     if !args.output.quiet {
-        name_damage(&diagnostics, readable.len(), args.output.verbose);
+        name_foreign_files(&diagnostics, readable.len());
+        name_damage(&diagnostics, args.output.verbose);
     }
     let redaction = survey.finish(args.tool_names());
     let sums = write_all(&readable, &redaction, &target, opened, args.inputs.len())?;
@@ -403,7 +404,8 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
     })?;
     diagnostics.name_files(|label| naming.label(label));
     if !args.output.quiet {
-        name_damage(&diagnostics, discovered.sources.len(), args.output.verbose);
+        name_foreign_files(&diagnostics, discovered.sources.len());
+        name_damage(&diagnostics, args.output.verbose);
     }
     if args.strict && diagnostics.has_damage() {
         return Err(CliError::DamagedInput);

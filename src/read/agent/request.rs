@@ -115,10 +115,10 @@ impl AgentFile {
         Self { what: Some(what), ..self }
     }
 
-    /// A database of a program that is not known.
-    pub(crate) fn foreign(open: &OpenSource) -> Self {
+    /// A file of which nothing can be read, with what it is.
+    pub(crate) fn foreign(open: &OpenSource, what: String) -> Self {
         let mut file = Self::of(open);
-        file.reject(Kind::ForeignFormat, 0, "no database of an agent's");
+        file.reject(Kind::ForeignFormat, 0, what);
         file
     }
 

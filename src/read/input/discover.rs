@@ -284,6 +284,11 @@ impl Source {
         }
     }
 
+    /// Whether its name says that it is a table of text.
+    pub(crate) fn is_table(&self) -> bool {
+        self.label.ends_with(".csv")
+    }
+
     /// Whether it is a file that begins with text, so that it is no database and no table in columns.
     #[cfg(feature = "redact")]
     pub(crate) fn begins_with_text(&self) -> bool {

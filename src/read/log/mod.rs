@@ -30,7 +30,7 @@ pub(crate) use helicone::TAKEN_OUT;
 #[cfg(feature = "redact")]
 pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;
-pub(crate) use spend_table::{NOTHING, delimiter};
+pub(crate) use spend_table::{NOTHING, delimiter, other_table};
 
 /// Every format, in the order in which they are tried.
 static LOGS: [&dyn LogFormat; 5] = [

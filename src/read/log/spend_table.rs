@@ -8,7 +8,7 @@ use std::sync::Arc;
 use csv::{ReaderBuilder, StringRecord};
 
 use super::spend::SpendReader;
-use super::spend_row::{NEEDED_COLUMNS, SpendRow};
+use super::spend_row::{SpendRow, lacking_columns};
 use super::{Log, LogFormat, LogLayout, LogReader};
 use crate::base::client::Client;
 use crate::read::capture::CaptureOptions;
@@ -170,17 +170,32 @@ pub(super) fn is_named(column: &str, name: &str) -> bool {
 
 /// What stands between the cells of a table that begins so, where it is a spend log.
 pub(crate) fn delimiter(bytes: &[u8]) -> Option<u8> {
+    let line = header_line(bytes)?;
+    memchr::memmem::find(line, b"request_id")?;
+    DELIMITERS.into_iter().find(|delimiter| lacking(line, *delimiter).is_none())
+}
+
+/// What a table that begins so is, where it is no spend log; `None` where it is JSON.
+pub(crate) fn other_table(bytes: &[u8]) -> Option<String> {
+    let line = header_line(bytes)?;
+    let lacking = DELIMITERS.into_iter().filter_map(|delimiter| lacking(line, delimiter));
+    let fewest = lacking.min_by_key(String::len)?;
+    Some(format!("a table {fewest}"))
+}
+
+/// The first line, where it is no JSON.
+fn header_line(bytes: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let line = bytes.get(..end.min(LONGEST_HEADER))?;
     let starts_json = line.trim_ascii_start().starts_with(b"{") || line.starts_with(b"[");
-    if starts_json || memchr::memmem::find(line, b"request_id").is_none() {
-        return None;
-    }
-    DELIMITERS.into_iter().find(|delimiter| {
-        let mut table = ReaderBuilder::new().delimiter(*delimiter).from_reader(line);
-        let header = table.headers().cloned().unwrap_or_default();
-        NEEDED_COLUMNS.iter().all(|name| header.iter().any(|column| is_named(column, name)))
-    })
+    (!starts_json).then_some(line)
+}
+
+/// The columns that a header with such a delimiter lacks, if any.
+fn lacking(line: &[u8], delimiter: u8) -> Option<String> {
+    let mut table = ReaderBuilder::new().delimiter(delimiter).from_reader(line);
+    let header = table.headers().cloned().unwrap_or_default();
+    lacking_columns(|name| header.iter().any(|column| is_named(column, name)))
 }
 
 /// No header is longer.
@@ -209,6 +224,46 @@ mod tests {
         assert!(SpendTable.begins(HEADER.to_lowercase().as_bytes()));
         for other in ["request_id,model", "{\"request_id\":1}", "", "a,b\n1,2\n"] {
             assert!(!SpendTable.begins(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn another_table_is_told_by_what_it_lacks() {
+        assert_eq!(
+            other_table(b"request_id;model;prompt_tokens\n").as_deref(),
+            Some("a table without the columns call_type, startTime of a spend log of LiteLLM")
+        );
+        let without_model = HEADER.replace("model,", "");
+        assert_eq!(
+            other_table(without_model.as_bytes()).as_deref(),
+            Some("a table without the column model of a spend log of LiteLLM")
+        );
+        assert_eq!(other_table(b"{\"request_id\": 1}"), None);
+    }
+
+    #[test]
+    fn a_row_that_is_cut_off_is_named_and_left_out() {
+        let row = "a,acompletion,2026-09-21 14:13:20,2026-09-21 14:13:25,gpt-5.5,100,5,";
+        let usage = "\"{\"\"usage_object\"\":{\"\"prompt_tokens\"\":100,\"\"completion_tokens\"\":5,\
+             \"\"cache_read_input_tokens\"\":70}}\"";
+        let whole = format!("{HEADER}\n{row}{usage}\n{row}{usage}");
+        for (text, requests, torn) in [
+            (whole.clone(), 2, 0),
+            (format!("{whole}\n"), 2, 0),
+            (format!("{whole}\r\n"), 2, 0),
+            // In quotes: at their end, and behind the end of a line in them.
+            (whole[..whole.len() - 1].to_owned(), 1, 1),
+            (format!("{}\n", &whole[..whole.len() - 1]), 1, 1),
+            // Between cells, and in one.
+            (whole[..whole.len() - usage.len() - 1].to_owned(), 1, 1),
+            (whole[..whole.len() - usage.len() - row.len() + 9].to_owned(), 1, 1),
+            // A row of a table that leaves empty cells out.
+            (format!("{whole}\nb,aembedding,2026-09-21 14:13:20\n"), 2, 0),
+        ] {
+            let log = read(&text);
+            let count = log.requests.diagnostics.count(Kind::TornLine);
+            assert_eq!((log.requests.requests.len(), count), (requests, torn), "{text}");
+            assert_eq!(log.requests.extent.bytes, text.len() as u64);
         }
     }
 

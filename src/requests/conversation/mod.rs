@@ -152,6 +152,22 @@ pub struct Request {
     pub is_live: bool,
 }
 
+/// Files of folders that may have been sessions or logs by their names, and are none.
+#[derive(Clone, Debug, Default)]
+pub struct PassedOver {
+    /// How many there are.
+    pub files: u64,
+    /// The first of them, with what it is for people.
+    pub first: Option<(Arc<str>, String)>,
+}
+
+impl PassedOver {
+    fn add(&mut self, label: &Arc<str>, what: String) {
+        self.files += 1;
+        self.first.get_or_insert_with(|| (Arc::clone(label), what));
+    }
+}
+
 /// A file that was read.
 #[derive(Clone, Debug)]
 pub struct InputFile {
@@ -178,6 +194,8 @@ pub struct History {
     pub charged: FxHashMap<RequestIndex, Charge>,
     /// The files read, in input order.
     pub files: Vec<InputFile>,
+    /// The files of folders that were left without a word.
+    pub passed_over: PassedOver,
     /// The strings of the requests.
     pub symbols: Symbols,
     /// What was rejected or repaired.
@@ -288,6 +306,9 @@ impl History {
     fn name_projects(&mut self, naming: ProjectNaming) {
         for file in &mut self.files {
             file.label = naming.label(&file.label).into();
+        }
+        if let Some((label, _)) = &mut self.passed_over.first {
+            *label = naming.label(label).into();
         }
         self.diagnostics.name_files(|label| naming.label(label));
         self.naming = naming;

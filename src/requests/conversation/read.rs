@@ -3,15 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::History;
 use super::file::{FileBuilder, FileConversation, build};
 use super::join::Files;
+use super::{History, PassedOver};
 use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
 use crate::read::input::{Chunk, Discovered, InOrder, Location, OpenSource, Source};
 use crate::read::transcript::{Spare, load_open, unreadable};
-use crate::read::{Format, Log};
+use crate::read::{Format, Log, other_table};
 
 /// Files up to this size are read by one thread each.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
@@ -28,8 +28,8 @@ enum Content {
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
     Log(Box<Log>),
-    /// No session at all.
-    Other,
+    /// No session at all, with what it is for people.
+    Other(String),
     /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
     /// pipes stay open; of thousands of files each is opened anew.
     Bundles(Option<Box<OpenSource>>),
@@ -46,6 +46,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         files: Files::default(),
         captures: Vec::new(),
         agents: Vec::new(),
+        passed_over: PassedOver::default(),
         harness: Harness::with_global_scope(options.global_scope),
         options: options.clone(),
     };
@@ -77,8 +78,9 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
         }
     });
     in_order.finish();
-    let Together { files, captures, agents, .. } = together;
+    let Together { files, captures, agents, passed_over, .. } = together;
     let mut history = files.join();
+    history.passed_over = passed_over;
     history.duplicates += agents.iter().map(|file| file.copies).sum::<u64>();
     history.captured.counting = options.counting;
     let unmarked = history.add_agents(agents);
@@ -120,6 +122,7 @@ struct Together {
     files: Files,
     captures: Vec<Captures>,
     agents: Vec<AgentFile>,
+    passed_over: PassedOver,
     /// What places bundles, whose sessions go on from file to file.
     harness: Harness,
     options: ReadOptions,
@@ -137,7 +140,7 @@ impl Together {
                 self.agents.push(requests);
                 self.captures.push(captures);
             }
-            Content::Other => {}
+            Content::Other(what) => self.passed_over.add(&source.label, what),
             Content::Bundles(open) => self.add_bundles(source, open.map(|open| *open)),
         }
     }
@@ -203,7 +206,10 @@ fn read_source(
     let format = open.first_lines().map_or(Format::Transcript, Format::of);
     let content = match format {
         Format::Transcript | Format::Capture | Format::Bundle if source.may_be_other => {
-            Content::Other
+            Content::Other(what_else(source, &open, format))
+        }
+        Format::Transcript if source.is_table() => {
+            Content::Agent(Box::new(AgentFile::foreign(&open, what_else(source, &open, format))))
         }
         Format::Transcript => {
             Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
@@ -218,9 +224,9 @@ fn read_source(
             Content::Log(Box::new(Log { requests, captures }))
         }
         Format::Database => match database::read(&open) {
-            Some(file) => Content::Agent(Box::new(file.called("a database"))),
-            None if source.may_be_other => Content::Other,
-            None => Content::Agent(Box::new(AgentFile::foreign(&open))),
+            Ok(file) => Content::Agent(Box::new(file.called("a database"))),
+            Err(what) if source.may_be_other => Content::Other(what),
+            Err(what) => Content::Agent(Box::new(AgentFile::foreign(&open, what))),
         },
         Format::Capture => Content::Captures(Box::new(load_captures(&mut open, threads, options))),
         Format::Bundle => {
@@ -231,4 +237,16 @@ fn read_source(
     };
     workspace.buffer = open.into_buffer();
     content
+}
+
+/// What a file is that holds no session and no log, for people.
+fn what_else(source: &Source, open: &OpenSource, format: Format) -> String {
+    let first = open.first_lines().filter(|_| source.is_table());
+    first.and_then(|chunk| other_table(chunk.bytes())).unwrap_or_else(|| match format {
+        Format::Capture | Format::Bundle => {
+            "captured requests, which are read in files called *.jsonl, or where the file itself is named"
+                .to_owned()
+        }
+        _ => "no session and no log of a program that is known".to_owned(),
+    })
 }

@@ -45,6 +45,10 @@ pub(crate) const COLUMNS: [&str; 16] = [
 pub(super) struct CopilotStore;
 
 impl DatabaseFormat for CopilotStore {
+    fn program(&self) -> &'static str {
+        "Copilot CLI"
+    }
+
     fn recognises(&self, database: &Database) -> Result<bool, Failure> {
         let columns = ["session_id", "model", "input_tokens", "cache_read_tokens", "created_at"];
         database.has(REQUESTS, &columns)

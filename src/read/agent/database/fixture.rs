@@ -39,7 +39,7 @@ impl Fixture {
     pub(super) fn try_read(&self) -> Option<AgentFile> {
         let found = discover(&[self.path()]);
         let open = OpenSource::open(&found.sources[0]).expect("a file");
-        super::read(&open)
+        super::read(&open).ok()
     }
 
     /// What is read of a known program's database.

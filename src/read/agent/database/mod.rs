@@ -24,7 +24,7 @@ mod zed;
 use std::path::Path;
 
 use super::AgentFile;
-use crate::read::input::{Extent, Kind, OpenSource};
+use crate::read::input::{Extent, Kind, OpenSource, what_became};
 #[cfg(feature = "redact")]
 pub(crate) use copilot::COLUMNS as REQUEST_COLUMNS;
 #[cfg(feature = "redact")]
@@ -43,6 +43,9 @@ static FORMATS: [&dyn DatabaseFormat; 4] =
 
 /// A program that keeps its sessions in a database.
 trait DatabaseFormat: Sync {
+    /// The program, for people.
+    fn program(&self) -> &'static str;
+
     /// Whether a database with these tables is one of its.
     ///
     /// # Errors
@@ -64,15 +67,18 @@ trait DatabaseFormat: Sync {
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure>;
 }
 
-/// Reads a database; `None` where it is of no program that is known.
-pub(crate) fn read(open: &OpenSource) -> Option<AgentFile> {
+/// Reads a database.
+///
+/// # Errors
+/// What it is, for people, where it is of no program that is known.
+pub(crate) fn read(open: &OpenSource) -> Result<AgentFile, String> {
     let Some(path) = open.source().seekable() else {
         let mut file = AgentFile::of(open);
         let detail = "it is an SQLite database, which is read in its place alone; give the database file \
                       itself, neither compressed nor through a pipe";
         file.reject(Kind::UnreadableFile, 0, detail);
         file.extent.is_cut = true;
-        return Some(file);
+        return Ok(file);
     };
     let first = Reading::of(path, open);
     if first.is_steady {
@@ -86,8 +92,8 @@ pub(crate) fn read(open: &OpenSource) -> Option<AgentFile> {
 /// One reading of a database.
 struct Reading {
     file: AgentFile,
-    /// Whether it is of a program that is known.
-    result: Result<bool, Failure>,
+    /// What it is where it is of no program that is known.
+    result: Result<Option<String>, Failure>,
     /// Whether one state of it was seen.
     is_steady: bool,
 }
@@ -106,32 +112,80 @@ impl Reading {
         Self { file, result, is_steady }
     }
 
-    /// The file with what was wrong; `None` where it is of no program that is known.
-    fn finish(mut self) -> Option<AgentFile> {
+    /// The file with what was wrong.
+    ///
+    /// # Errors
+    /// What it is where it is of no program that is known.
+    fn finish(mut self) -> Result<AgentFile, String> {
+        let is_used = !self.file.requests.is_empty();
         let (kind, detail) = match self.result {
-            Ok(false) => return None,
-            Ok(true) if self.is_steady => return Some(self.file),
-            Ok(true) => (Kind::UnreadableFile, "what was read is used".to_owned()),
+            Ok(Some(what)) => return Err(what),
+            Ok(None) if self.is_steady => return Ok(self.file),
+            Ok(None) => (Kind::UnreadableFile, what_became(is_used, "what was read")),
             Err(failure) => {
-                let detail = failure.detail();
-                (failure.kind(), format!("{detail}; what was read before it is used"))
+                let became = what_became(is_used, "what was read before it");
+                (failure.kind(), format!("{}; {became}", failure.detail()))
             }
         };
         let changed = "its program changed it while it was read, twice; read it again later: ";
         let why = if self.is_steady { "" } else { changed };
         self.file.reject(kind, 0, format!("{why}{detail}"));
         self.file.extent.is_cut = true;
-        Some(self.file)
+        Ok(self.file)
     }
 }
 
-/// Reads a database; `false` where it is of no program that is known.
-fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<bool, Failure> {
+/// Reads a database, and says what it is where it is of no program that is known.
+fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<Option<String>, Failure> {
     let database = Database::open(files)?;
-    let Some(format) = program_of(&database)? else { return Ok(false) };
+    let Some(format) = program_of(&database)? else { return unknown(&database).map(Some) };
     let result = format.read(&database, file);
     file.extent = Extent { bytes: files.size(), lines: database.rows(), is_cut: false };
-    result.map(|()| true)
+    result.map(|()| None)
+}
+
+/// What a database of no known program lacks of the program that it is nearest to. Only names that are known
+/// are told: those of others may be anything.
+fn unknown(database: &Database) -> Result<String, Failure> {
+    let mut nearest: (usize, String) = (0, String::new());
+    let mut looked_for = Vec::new();
+    for format in FORMATS {
+        let (mut there, mut lacking) = (Vec::new(), Vec::new());
+        for (table, columns) in format.tables() {
+            let has = database.columns(table)?;
+            if has.is_empty() {
+                lacking.push((*table).to_owned());
+            } else {
+                let absent = columns.iter().filter(|name| !has.iter().any(|one| one == *name));
+                lacking.extend(absent.map(|name| format!("{table}.{name}")));
+                there.push(*table);
+            }
+        }
+        let program = format.program();
+        if there.len() > nearest.0 {
+            let (count, there, lacking) = (there.len(), listed(&there), listed(&lacking));
+            nearest = (count, format!("of what {program} keeps it has {there}, but not {lacking}"));
+        }
+        let tables: Vec<&str> = format.tables().iter().map(|(table, _)| *table).collect();
+        looked_for.push(format!("{} ({program})", tables.join(", ")));
+    }
+    let why = if nearest.0 > 0 {
+        nearest.1
+    } else {
+        format!("it has none of the tables {}", looked_for.join(", "))
+    };
+    Ok(format!("an SQLite database of no program that is known: {why}"))
+}
+
+/// How many names a list has.
+const MOST_NAMED: usize = 8;
+
+/// The first names of a list.
+fn listed(names: &[impl AsRef<str>]) -> String {
+    let first: Vec<&str> = names.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
+    let more = names.len() - first.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    first.join(", ") + &more
 }
 
 /// The program whose database it is.
@@ -214,6 +268,10 @@ mod tests {
                 let file = fixture.read();
                 assert!(file.requests.len() <= whole, "{name}");
                 assert!(file.diagnostics.count(Kind::UnreadableFile) > 0, "{name} ends at {end}");
+                let became =
+                    if file.requests.is_empty() { "the file is left out" } else { "is used" };
+                let detail = &file.diagnostics.examples()[0].detail;
+                assert!(detail.ends_with(became), "{name} ends at {end}: {detail}");
             }
         }
     }

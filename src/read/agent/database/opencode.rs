@@ -17,6 +17,10 @@ use crate::read::agent::opencode::{MessageInfo, Part, Parts, Session};
 pub(super) struct OpenCode;
 
 impl DatabaseFormat for OpenCode {
+    fn program(&self) -> &'static str {
+        "opencode"
+    }
+
     fn recognises(&self, database: &Database) -> Result<bool, Failure> {
         let has_messages = database
             .has("message", &["id", "session_id", "time_created", "data"])?

@@ -53,6 +53,10 @@ const FAILED: u64 = 2;
 pub(super) struct AgentTraces;
 
 impl DatabaseFormat for AgentTraces {
+    fn program(&self) -> &'static str {
+        "Copilot in VS Code"
+    }
+
     fn recognises(&self, database: &Database) -> Result<bool, Failure> {
         let of_copilot = ["cached_tokens", "chat_session_id", "operation_name", "start_time_ms"];
         Ok(database.has("spans", &of_copilot)?

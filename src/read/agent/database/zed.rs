@@ -38,6 +38,10 @@ const TELLING: [&str; 4] = ["anthropic", "zed.dev", "amazon-bedrock", "google"];
 pub(super) struct Threads;
 
 impl DatabaseFormat for Threads {
+    fn program(&self) -> &'static str {
+        "Zed"
+    }
+
     fn recognises(&self, database: &Database) -> Result<bool, Failure> {
         database.has("threads", &["id", "summary", "updated_at", "data_type", "data"])
     }
