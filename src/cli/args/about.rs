@@ -115,12 +115,20 @@ pub(in crate::cli) struct SchemaArgs {
 pub(super) const SOURCES_EXAMPLES: &str = "\
 Examples:
   cachesim sources
+  cachesim sources --all
   cachesim analyze --source codex,pi --since 7d
-  cachesim analyze --by source";
+  cachesim analyze --by source
+
+CLAUDE_CONFIG_DIR, CODEX_HOME, COPILOT_HOME, PI_CODING_AGENT_DIR, OPENCLAW_STATE_DIR, GEMINI_CLI_HOME, \
+KIMI_SHARE_DIR, KIMI_CODE_HOME, AMP_DATA_DIR, GROK_HOME, OPENCODE_DB, XDG_DATA_HOME and XDG_CONFIG_HOME move \
+places, as they do for the programs themselves.";
 
 /// `sources`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SourcesArgs {
+    /// List every place, not only those where something is
+    #[arg(long)]
+    pub(in crate::cli) all: bool,
     /// The format.
     #[command(flatten)]
     pub(in crate::cli) format: FormatArgs<DocumentFormats>,

@@ -20,8 +20,8 @@ use crate::simulate::strategy::Assumptions;
 // A constant instead of a doc comment: there the variable would need backticks, which help would
 // show.
 const PATHS_HELP: &str = "\
-Files, folders (walked for *.jsonl, also .gz and .zst, and JSON documents of sessions), or - for standard input \
-[default: what all agents keep at home; see sources]";
+Files, folders (walked for sessions and logs: *.jsonl and *.json, also .gz and .zst, databases *.db, *.har, tables \
+*.csv and *.parquet), or - for standard input [default: what all agents keep at home; see sources]";
 
 /// Where the requests come from.
 #[derive(Debug, Args)]

@@ -88,12 +88,13 @@ pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
             client: place.client,
             place: shown_path(&place.folder),
             variable: place.variable,
+            variables: place.variables,
             files,
         }
     };
     let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
     let output = Output::open(&args.output)?;
-    let document = || Ok(sources_document(&rows));
+    let document = || Ok(sources_document(&rows, args.all));
     output.show(args.format.chosen, document, |Json, out| write_sources(&rows, out))
 }
 
