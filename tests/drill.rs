@@ -312,7 +312,11 @@ fn sums(group: &Value) -> Vec<i128> {
     let count = |value: &Value| i128::from(value.as_u64().unwrap_or_default());
     let mut sums =
         vec![count(&group["requests"]), count(&group["breaks"]), dollars(&group["lost_usd"])];
-    for totals in group["totals"].as_object().expect("strategies").values() {
+    let by_strategy = group["totals"].as_object().expect("strategies");
+    for (strategy, totals) in by_strategy {
+        // What means nothing to a group has no figure there, and leaves it as recorded in the total.
+        let is_idle = matches!(strategy.as_str(), "5m" | "1h") && totals["requests"] == 0;
+        let totals = if is_idle { &by_strategy["billed"] } else { totals };
         sums.push(dollars(&totals["cost_usd"]));
         for (name, value) in totals.as_object().expect("totals") {
             if name.ends_with("tokens") || name == "requests" {

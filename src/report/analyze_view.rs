@@ -5,13 +5,14 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer_view::answer_grid;
-use super::applicability::NOT_APPLICABLE;
+use super::applicability::{NOT_APPLICABLE, acts_without_markers};
 use super::document::{Align, Document, Grid};
 use super::notes::notes;
 use super::number::{
     bar, counted, dollar_difference, grouped, known_dollars, part, percent, percent_difference,
     relative, tokens,
 };
+use super::session_names::SessionNames;
 use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
 use crate::base::client::Client;
@@ -22,26 +23,11 @@ use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// The length of ids where they only need to be distinguished.
-const SHORT_ID: usize = 8;
-
-/// The milliseconds with which a UUID of version 7 begins.
-const SHORT_ID_WITH_TIME: usize = 13;
-
-/// Where a UUID has its version.
-const UUID_VERSION_AT: usize = 14;
-
-/// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
-const UUID_LENGTH: usize = 36;
-
 /// Sessions of up to this many turns are shown turn by turn in a terminal.
 const SHORT_SESSION: usize = 40;
 
 /// The most sessions whose turns are shown on request.
 const MOST_SESSIONS_WITH_TURNS: usize = 3;
-
-/// The longest name of a session. Longer ones are cut.
-const LONGEST_NAME: usize = 28;
 
 /// How a selection is shown.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,9 +52,17 @@ pub fn analyze_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
-    if let Some(grid) = clients_grid(ledger, selection) {
+    if let Some((grid, shared)) = clients_grid(ledger, selection) {
         document.heading("By program");
         document.grid(grid);
+        if shared > 0 {
+            let has = if shared == 1 { "has" } else { "have" };
+            document.text(format!(
+                "{} of {} {has} requests of several programs, and counts under each.",
+                counted(shared, "session", "sessions"),
+                grouped(selection.sessions.len() as u64),
+            ));
+        }
     }
     match selection.sessions.as_slice() {
         [session] => {
@@ -90,8 +84,9 @@ pub fn analyze_document(
     document
 }
 
-/// What each program spent, the most expensive first, where there are several.
-fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
+/// What each program spent, the most expensive first, where there are several, and how many sessions have
+/// requests of more than one.
+fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64)> {
     let history = ledger.history;
     let column = ledger.billed().or(ledger.columns.first())?;
     let mut clients = selection.requests().map(|index| history.request(index).client);
@@ -108,6 +103,11 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
         *requests += u64::from(request.sum_of);
         indexes.push(index);
     }
+    let mut clients_of: BTreeMap<Symbol, u64> = BTreeMap::new();
+    for session in by_client.values().flat_map(|(sessions, ..)| sessions) {
+        *clients_of.entry(*session).or_default() += 1;
+    }
+    let shared = clients_of.values().filter(|clients| **clients > 1).count() as u64;
     let mut lines: Vec<_> = by_client
         .into_iter()
         .map(|(client, (sessions, requests, indexes))| {
@@ -125,28 +125,12 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<Grid> {
         );
         grid.add(vec![client.label().to_owned(), cost, what]);
     }
-    Some(grid)
+    Some((grid, shared))
 }
 
 /// What some requests cost, as far as they have prices.
 pub(super) fn cost_cell(totals: &Totals) -> String {
     known_dollars(totals.cost(), totals.unpriced)
-}
-
-/// A session's name, shortened if it is a UUID. Other names are more distinct at their end.
-pub(super) fn session_name(id: &str) -> String {
-    let length = id.chars().count();
-    let is_uuid = length == UUID_LENGTH && id.matches('-').count() == 4;
-    if is_uuid {
-        // Where a UUID begins with its time, sessions of one minute share the first eight digits.
-        let begins_with_time = id.as_bytes().get(UUID_VERSION_AT) == Some(&b'7');
-        let length = if begins_with_time { SHORT_ID_WITH_TIME } else { SHORT_ID };
-        id.chars().take(length).collect()
-    } else if length <= LONGEST_NAME {
-        id.to_owned()
-    } else {
-        format!("…{}", id.chars().skip(length + 1 - LONGEST_NAME).collect::<String>())
-    }
 }
 
 /// A session turn by turn.
@@ -351,6 +335,7 @@ pub(super) fn many_sessions(
     let beginnings = Beginnings::of(history, rows.iter().map(|(session, _)| *session));
     document.heading(named + &beginnings.year());
     let columns = OptionalColumns::of(history, sessions);
+    let names = SessionNames::of(history);
     let began = format!("began ({})", history.zone.name());
     let mut header = vec![("session", Align::Left)];
     header.extend(columns.has_projects.then_some(("project", Align::Name)));
@@ -369,7 +354,7 @@ pub(super) fn many_sessions(
     for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else { continue };
-        let mut cells = vec![session_name(history.symbols.text(session.id))];
+        let mut cells = vec![names.name(session.id)];
         cells.extend(columns.cells(history, session));
         cells.extend([
             began.to_owned(),
@@ -378,8 +363,10 @@ pub(super) fn many_sessions(
             percent(first.hit_rate()),
         ]);
         let costs = ledger.columns.iter().zip(by_strategy);
+        let is_marked = session.requests.iter().any(|index| history.is_marked(*index));
         cells.extend(costs.map(|(column, totals)| {
-            let is_told = column.applicability().is_applicable();
+            let is_told = column.applicability().is_applicable()
+                && (is_marked || acts_without_markers(&column.strategy));
             if is_told { cost_cell(totals) } else { "-".to_owned() }
         }));
         cells.insert(bars, bar(part(cost(by_strategy), dearest)));

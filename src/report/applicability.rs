@@ -9,7 +9,17 @@ use serde::{Deserialize, Serialize};
 use super::number::{counted, dollars, tokens};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
-use crate::simulate::strategy::{Applicability, Obstacle};
+use crate::simulate::strategy::{Applicability, Layout, Obstacle, Strategy, StrategyKind};
+
+/// Whether a strategy says anything of requests that are not under the rules of markers. Under the others they
+/// stay as recorded, which would pass for a figure of the strategy.
+pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
+    match &strategy.kind {
+        StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Elsewhere(..) => true,
+        StrategyKind::Counterfactual(design) => design.layout == Layout::Nowhere,
+        StrategyKind::Cheapest(_) | StrategyKind::Optimal(_) => false,
+    }
+}
 
 /// Shown in place of a strategy's cost.
 pub(super) const NOT_APPLICABLE: &str = "not applicable";

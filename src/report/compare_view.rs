@@ -3,7 +3,7 @@
 
 use std::cmp::Reverse;
 
-use super::analyze_view::{cost_cell, session_name};
+use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
@@ -12,6 +12,7 @@ use super::number::{
     counted, dollar_difference, dollars, exact_percent, grouped, part, percent, percent_difference,
     relative, share, tokens,
 };
+use super::session_names::SessionNames;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
 use crate::explain::compare::{Compared, Comparison, PairedVerdict};
@@ -326,6 +327,7 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         ("decided by", Align::Wrapped),
     ])
     .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);
+    let names = SessionNames::of(history);
     for compared in &comparison.strategies {
         let Some(paired) = &compared.paired else { continue };
         let signed = |amount| dollar_difference(Some(amount));
@@ -335,7 +337,7 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         let [quarter, median, three_quarters] = quartiles.unwrap_or_default();
         let all = paired.difference;
         let decisive = paired.decisive.iter().map(|one| {
-            let id = session_name(history.symbols.text(one.session));
+            let id = names.name(one.session);
             let share =
                 part(Some(one.difference), Some(all)).filter(|share| (0.0..=1.0).contains(share));
             let share =

@@ -1,9 +1,9 @@
 //! Where the context comes from, for people: by kind, by session, and the most expensive items.
 
-use super::analyze_view::session_name;
 use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, grouped, percent, tokens};
+use super::session_names::SessionNames;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{
@@ -206,10 +206,11 @@ fn sessions(history: &History, sessions: &[SessionContext], top: usize) -> Grid 
     let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
     dearest
         .sort_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
+    let names = SessionNames::of(history);
     for session in dearest.into_iter().take(top) {
         let total = session.bill.totals.cost();
         grid.add(vec![
-            session_name(history.symbols.text(session.id)),
+            names.name(session.id),
             grouped(session.bill.prompts.requests),
             tokens(session.bill.prompts.tokens()),
             dollars(total),

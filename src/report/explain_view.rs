@@ -1,9 +1,9 @@
 //! The story of one request in sentences, and its figures under each strategy.
 
-use super::analyze_view::session_name;
 use super::breaks_view::evidence;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, duration, grouped, tokens};
+use super::session_names::SessionNames;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::explain::analysis::Event;
@@ -27,7 +27,7 @@ pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool
         request_name(history, request),
         grouped(story.located.turn as u64),
         grouped(story.located.session.requests.len() as u64),
-        session_name(history.symbols.text(request.session)),
+        SessionNames::of(history).name(request.session),
     ));
     document.text(sent(ledger, story));
     if request.sum_of == 1 {

@@ -2,12 +2,14 @@
 //! (`cachesim.groups/v1`), and as CSV.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analyze_view::{cost_cell, session_name};
+use super::analyze_view::cost_cell;
+use super::applicability::acts_without_markers;
 use super::csv_rows::{Cell as _, CsvCell, CsvFile};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
@@ -15,10 +17,12 @@ use super::key_notes::key_notes;
 use super::notes::notes;
 use super::number::{counted, grouped, known_dollars, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
+use super::session_names::SessionNames;
 use crate::base::client::Client;
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Group, Grouping, Groups};
-use crate::simulate::ledger::{Ledger, Selection, Totals};
+use crate::explain::analysis::{Group, Grouping, Groups, groups as grouped_by};
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
 
 /// The strategies that are hidden last where there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
@@ -50,8 +54,10 @@ pub fn groups_document(
     let others_first: Vec<&str> =
         names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
     let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["hit", "lost"]].concat());
+    let sessions = SessionNames::of(ledger.history);
     for group in &listed {
-        grid.add(cells(ledger, name(groups.grouping, group), group, groups.shown));
+        let name = name(groups.grouping, group, &sessions);
+        grid.add(cells(ledger, name, group, groups.shown));
     }
     if others.requests > 0 {
         let rest = counted(count - listed.len() as u64, "other", "others");
@@ -64,11 +70,42 @@ pub fn groups_document(
     document
 }
 
+/// The groups without figures where a strategy can do nothing to any request of a group, as a strategy has none
+/// that can do nothing to the whole input.
+#[must_use]
+pub fn applied(ledger: &Ledger<'_>, selection: &Selection, groups: Groups) -> Groups {
+    let idle: Vec<usize> = (0..ledger.columns.len())
+        .filter(|at| !acts_without_markers(&ledger.columns[*at].strategy))
+        .collect();
+    let history = ledger.history;
+    if idle.is_empty() || history.of_agents.is_empty() {
+        return groups;
+    }
+    let is_marked = |index: &RequestIndex| history.is_marked(*index);
+    let sessions = selection.sessions.iter().map(|session| Session {
+        id: session.id,
+        requests: session.requests.iter().copied().filter(is_marked).collect(),
+    });
+    let marked = Selection { sessions: sessions.collect() };
+    let marked = grouped_by(ledger, &marked, &[], groups.grouping).list;
+    let marked: BTreeSet<Option<String>> = marked.into_iter().map(|group| group.name).collect();
+    let mut groups = groups;
+    for group in groups.list.iter_mut().filter(|group| !marked.contains(&group.name)) {
+        for at in &idle {
+            let totals = &mut group.by_strategy[*at];
+            *totals = Totals::default();
+            totals.unrecorded = group.requests;
+        }
+    }
+    groups
+}
+
 /// What the columns mean.
 fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
-         from cache, and `lost` the extra cost of its breaks, expiries and compactions."
+         from cache, and `lost` the extra cost of its breaks, expiries and compactions. “-” stands where a \
+         strategy can do nothing to a group; the total has that as recorded."
     )
 }
 
@@ -103,9 +140,9 @@ fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     (places.into_iter().map(|place| &groups.list[place]).collect(), others)
 }
 
-fn name(grouping: Grouping, group: &Group) -> String {
+fn name(grouping: Grouping, group: &Group, sessions: &SessionNames<'_>) -> String {
     match (&group.name, grouping) {
-        (Some(name), Grouping::Session) => session_name(name),
+        (Some(name), Grouping::Session) => sessions.of_id(name),
         (Some(name), Grouping::Source) => {
             Client::by_name(name).map_or_else(|| name.clone(), |client| client.label().to_owned())
         }
@@ -119,8 +156,14 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
     let mut cells = vec![name, grouped(group.requests)];
     let columns = ledger.columns.iter().zip(&group.by_strategy);
     cells.extend(columns.map(|(column, totals)| {
-        let applies = column.applicability().is_applicable();
-        if applies { cost_cell(totals) } else { "-".to_owned() }
+        // A simulation without a row is one that can do nothing to the group.
+        let is_idle = totals.requests == 0 && totals.unrecorded > 0;
+        let is_idle = is_idle && !acts_without_markers(&column.strategy);
+        if column.applicability().is_applicable() && !is_idle {
+            cost_cell(totals)
+        } else {
+            "-".to_owned()
+        }
     }));
     cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
     cells.push(known_dollars(group.lost.known_cost(), group.lost.unpriced));
@@ -170,7 +213,8 @@ struct GroupObject<'a> {
     /// Breaks whose model has no price, which the dollars leave out; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_breaks: u64,
-    /// The sums of each strategy.
+    /// The sums of each strategy. One that can do nothing to any request of the group has none; the sums of all
+    /// together have these requests as recorded.
     totals: ByStrategy<'a>,
 }
 

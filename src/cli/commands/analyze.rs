@@ -10,7 +10,7 @@ use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, groups};
 use crate::explain::breaks::Options;
 use crate::report::{
-    AnalyzeViewOptions, analyze_document, groups_document, write_csv, write_groups,
+    AnalyzeViewOptions, analyze_document, applied, groups_document, write_csv, write_groups,
     write_groups_csv, write_jsonl, write_report,
 };
 use crate::requests::conversation::ReadOptions;
@@ -80,8 +80,9 @@ fn by_group(
 ) -> Result<(), CliError> {
     let ledger = run.ledger()?;
     let found = run.study.breaks_among(&run.study.selection)?;
-    let groups = groups(&ledger, &run.study.selection, &found.list, grouping);
-    let document = || Ok(groups_document(&ledger, &run.study.selection, &groups, args.top));
+    let selection = &run.study.selection;
+    let groups = applied(&ledger, selection, groups(&ledger, selection, &found.list, grouping));
+    let document = || Ok(groups_document(&ledger, selection, &groups, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
         RowFormat::Json | RowFormat::Jsonl => write_groups(&ledger, &groups, out),
         RowFormat::Csv => write_groups_csv(&ledger, &groups, out),

@@ -7,9 +7,9 @@ use super::PageView;
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
 use crate::explain::breaks::{Break, Cause};
-use crate::report::analyze_view::session_name;
 use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};
+use crate::report::session_names::SessionNames;
 use crate::requests::conversation::{History, RequestIndex};
 
 /// How many are listed.
@@ -39,13 +39,14 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
     let sessions = view.selection.sessions.iter().enumerate();
     let numbers: FxHashMap<Symbol, usize> =
         sessions.map(|(number, session)| (session.id, number)).collect();
+    let names = SessionNames::of(history);
     let dearest = dearest_breaks(&view.analysis.breaks.list, MOST_BREAKS);
     let line = |found: &Break| {
         let request = history.request(found.request);
         let first = found.candidates.first();
         BreakLine {
             session: numbers.get(&request.session).copied().unwrap_or_default(),
-            session_name: session_name(history.symbols.text(request.session)),
+            session_name: names.name(request.session),
             sent: history.zone.moment(request.start),
             place: format!("{}:{}", history.files[request.file].label, request.line),
             cause: found.cause.meaning(),

@@ -17,8 +17,9 @@ use super::turns::turns_block;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
-use crate::report::analyze_view::{cost_cell, session_name};
+use crate::report::analyze_view::cost_cell;
 use crate::report::number::{dollars, grouped, percent, tokens};
+use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
@@ -43,6 +44,7 @@ pub(super) struct SessionLine {
 pub(super) struct SessionFigures<'a> {
     session: &'a Session,
     number: usize,
+    short_name: String,
     /// Its whole id, title and files, for searching.
     name: String,
     title: String,
@@ -59,11 +61,13 @@ pub(super) fn session_figures<'a>(
     breaks: &BreakIndex,
 ) -> Vec<SessionFigures<'a>> {
     let selection = view.selection;
+    let names = SessionNames::of(view.ledger.history);
     let figures = |(number, session): (usize, &'a Session)| {
         let totals = |column| view.ledger.totals(column, session.requests.iter().copied());
         SessionFigures {
             session,
             number,
+            short_name: names.name(session.id),
             name: view.ledger.history.symbols.text(session.id).to_owned(),
             title: view.titles.get(&session.id).cloned().unwrap_or_default(),
             files: files(view, session),
@@ -127,7 +131,7 @@ impl<'a> SessionFigures<'a> {
         let totals = self.by_strategy.first().copied().unwrap_or_default();
         SessionLine {
             number: self.number,
-            name: session_name(&self.name),
+            name: self.short_name.clone(),
             title: self.title.clone(),
             files: self.files.clone(),
             began: zone.moment(self.began),

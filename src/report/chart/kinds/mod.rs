@@ -21,9 +21,9 @@ pub use turns::turns_chart;
 pub use waterfall::waterfall_chart;
 
 use crate::base::units::Picodollars;
-use crate::report::analyze_view::session_name;
 use crate::report::applicability::applicability_notes;
 use crate::report::number::{counted, dollars};
+use crate::report::session_names::SessionNames;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
@@ -115,7 +115,7 @@ pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Opt
 
 /// Formats `session 5e1f0000, 6 requests on 2026-08-03`, and which of several sessions it is.
 fn session_scope(history: &History, session: &Session, of: &Selection) -> String {
-    let name = session_name(history.symbols.text(session.id));
+    let name = SessionNames::of(history).name(session.id);
     let requests = counted(session.requests.len() as u64, "request", "requests");
     let which = match of.sessions.len() {
         0 | 1 => String::new(),

@@ -1,0 +1,128 @@
+//! Short names of sessions, which `--session` takes.
+
+use std::collections::BTreeSet;
+
+use rustc_hash::FxHashSet;
+
+use crate::base::id::Symbol;
+use crate::requests::conversation::History;
+
+/// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
+const UUID_LENGTH: usize = 36;
+
+/// The ends of the first parts of a UUID. The others are as long as the last.
+const UUID_PARTS: [usize; 2] = [8, 13];
+
+/// Where a UUID has its version.
+const UUID_VERSION_AT: usize = 14;
+
+/// The longest name of a session that is no UUID. Longer ones are cut.
+const LONGEST_NAME: usize = 28;
+
+/// The names of a history's sessions: each as short as still tells it from all others.
+pub(super) struct SessionNames<'h> {
+    history: &'h History,
+    ids: BTreeSet<&'h str>,
+    /// The same from their ends.
+    turned: BTreeSet<String>,
+}
+
+impl<'h> SessionNames<'h> {
+    /// The names of all sessions.
+    pub(super) fn of(history: &'h History) -> Self {
+        let symbols: FxHashSet<Symbol> =
+            history.requests.iter().map(|request| request.session).collect();
+        let ids = symbols.into_iter().map(|symbol| history.symbols.text(symbol));
+        let ids: BTreeSet<&str> = ids.collect();
+        let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
+        Self { history, ids, turned }
+    }
+
+    /// The name of a session.
+    pub(super) fn name(&self, session: Symbol) -> String {
+        self.of_id(self.history.symbols.text(session))
+    }
+
+    /// The name of the session with an id: the beginning of a UUID; of other long ones the end, where these are
+    /// more distinct.
+    pub(super) fn of_id(&self, id: &str) -> String {
+        let length = id.chars().count();
+        if length == UUID_LENGTH && id.len() == length && id.matches('-').count() == 4 {
+            return self.of_uuid(id);
+        }
+        if length <= LONGEST_NAME {
+            return id.to_owned();
+        }
+        let end: String = id.chars().skip(length + 1 - LONGEST_NAME).collect();
+        if self.end_with(&end) < 2 { format!("…{end}") } else { id.to_owned() }
+    }
+
+    /// As much of the beginning of a UUID as tells it from the others, its last part where that is shorter, or
+    /// all of it.
+    fn of_uuid(&self, id: &str) -> String {
+        // Where a UUID begins with its time, sessions of one minute share the first eight digits.
+        let begins_with_time = id.as_bytes().get(UUID_VERSION_AT) == Some(&b'7');
+        let parts = UUID_PARTS.iter().skip(usize::from(begins_with_time));
+        let mut beginnings = parts.filter_map(|end| id.get(..*end));
+        if let Some(beginning) = beginnings.find(|beginning| self.begin_with(beginning) < 2) {
+            return beginning.to_owned();
+        }
+        let end = id.rsplit('-').next().filter(|end| self.end_with(end) < 2);
+        end.map_or_else(|| id.to_owned(), |end| format!("…{end}"))
+    }
+
+    /// How many ids begin so, up to two.
+    fn begin_with(&self, beginning: &str) -> usize {
+        self.ids.range(beginning..).take(2).take_while(|id| id.starts_with(beginning)).count()
+    }
+
+    /// How many ids end so, up to two.
+    fn end_with(&self, end: &str) -> usize {
+        let turned: String = end.chars().rev().collect();
+        let ids = self.turned.range(turned.clone()..).take(2);
+        ids.take_while(|id| id.starts_with(&turned)).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_as_long_as_it_must_be() {
+        let ids = [
+            "6fe4e511-70ab-4c00-8000-00000000000a",
+            "5e1f0000-0000-4000-8000-000000000001",
+            "5e1f0000-0000-4000-8000-000000000002",
+            "5e1f0000-1111-4000-8000-000000000002",
+            "5e1f0000-0000-4000-8000-000000000003",
+            "0197b2c4-0000-7000-8000-000000000001",
+            "short",
+            "a/folder/of/some/agent/session-1.jsonl",
+            "another/folder/of/some/agent/session-1.jsonl",
+            "another/folder/of/some/agent/session-2.jsonl",
+        ];
+        let names = SessionNames {
+            history: &History::default(),
+            ids: ids.into_iter().collect(),
+            turned: ids.iter().map(|id| id.chars().rev().collect()).collect(),
+        };
+        let shown = ids.map(|id| names.of_id(id));
+        assert_eq!(
+            shown,
+            [
+                "6fe4e511",
+                // Another one ends so, too.
+                "5e1f0000-0000-4000-8000-000000000001",
+                "5e1f0000-0000-4000-8000-000000000002",
+                "5e1f0000-1111",
+                "…000000000003",
+                "0197b2c4-0000",
+                "short",
+                "a/folder/of/some/agent/session-1.jsonl",
+                "another/folder/of/some/agent/session-1.jsonl",
+                "…/some/agent/session-2.jsonl",
+            ]
+        );
+    }
+}
