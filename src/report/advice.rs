@@ -35,8 +35,8 @@ pub fn advice_document(
     document.grid(answer_grid(first));
     let Some(advice) = advice else {
         document.text(if history.sent_with_markers().is_empty() {
-            "Every request went to a service whose caches need no markers; no change is known that would \
-             save there."
+            "No request is under the rules of markers: each went to a service whose caches need none, or its \
+             record does not tell what was written. No change is known that would save there."
         } else {
             "No model of these requests has a price, so nothing can be ranked."
         });

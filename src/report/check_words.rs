@@ -292,8 +292,9 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
         ));
     }
     if check.damage > 0 {
+        let beyond = if check.difference.is_some() { " more than in the baseline" } else { "" };
         sentences.push(format!(
-            "Input was lost in {} more than in the baseline, and what it held cannot be judged.",
+            "Input was lost in {}{beyond}, and what it held cannot be judged.",
             counted(check.damage, "place", "places"),
         ));
     }

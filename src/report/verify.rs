@@ -16,6 +16,7 @@ use super::number::{
 use super::report_json::ReportInputs;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst};
+use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{MeasuredRule, StepKind};
 use crate::simulate::provider::NotSimulated;
@@ -91,27 +92,35 @@ const RULES: &str = "No documentation has these. Each decides for the clients th
     what it would read without.";
 
 /// What the figures of such services are based on.
-const UNMARKED: &str = "Each is held against its own rules, of which a part is undocumented; `cachesim compare \
+const UNMARKED: &str = "Services whose caches need no markers: each is held against its own rules, of which a part is undocumented; `cachesim compare \
     --provider` lists what is assumed. These requests are in none of the figures above but the dollars.";
 
-/// The services whose caches need no markers, and what is not simulated of them.
+/// The requests that are not under the rules of markers: those to services whose caches need none, and what
+/// nothing is expected of.
 fn services(document: &mut Document, verification: &Verification) {
     if verification.unmarked.is_empty() && verification.not_simulated.is_empty() {
         return;
     }
-    document.heading("Services whose caches need no markers");
+    document.heading("Requests outside the rules of markers");
     if !verification.unmarked.is_empty() {
         document.text(UNMARKED);
         document.grid(by_service(verification));
     }
     if !verification.not_simulated.is_empty() {
-        document.text(NOT_SIMULATED);
+        let models = verification.not_simulated.keys().map(|(_, model)| model);
+        let is_claude = |model: &String| Vendor::of(model) == Vendor::Anthropic;
+        let of_claude = if models.into_iter().any(is_claude) { OF_CLAUDE } else { "" };
+        document.text(format!("{NOT_SIMULATED}{of_claude}"));
         document.grid(not_simulated(verification));
     }
 }
 
 const NOT_SIMULATED: &str = "Nothing is expected of these, so they count as recorded under every strategy. The last \
     column is how many of them read the prompt before within 1 %, as they would from a cache that keeps all.";
+
+/// Why requests to Claude are among them.
+const OF_CLAUDE: &str = " Claude's are among them where the record does not tell of each request what was written: \
+    without that the rules of markers cannot be followed.";
 
 /// What is not simulated, and why.
 fn not_simulated(verification: &Verification) -> Grid {
@@ -163,7 +172,7 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
     let unmarked = match coverage.unmarked {
         0 => String::new(),
         count => format!(
-            " {} to services without markers stand apart.",
+            " {} outside the rules of markers stand apart.",
             counted(count, "request", "requests")
         ),
     };
@@ -401,7 +410,8 @@ struct LeftOutObject {
     first_after_model_change: u64,
     /// Requests sent too soon after a write, which `written_too_recently` has.
     written_too_recently: u64,
-    /// Requests to services whose caches need no markers, which `by_service` has.
+    /// Requests outside the rules of markers: to services whose caches need none, which `by_service` has, and those
+    /// of `not_simulated`.
     sent_without_markers: u64,
 }
 
