@@ -337,7 +337,7 @@ fn errors_name_what_was_looked_at_and_what_to_do() {
     let empty = empty.path().to_str().expect("plain");
     let session = session();
     let cases: [(&[&str], &str); 12] = [
-        (&["analyze"], "no sessions: ~/.claude/projects is not there, nor are "),
+        (&["analyze"], "no sessions: ~/.claude/projects is not there, and "),
         (&["analyze", empty], empty),
         (&["analyze", "nosuch"], "cachesim: nosuch: unreadable file: No such file"),
         (&["explain", &session, "5e1f:4"], "the request stands first"),

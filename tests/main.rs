@@ -104,6 +104,7 @@ mod same_bytes;
 mod samples;
 mod schemas;
 mod seeds;
+mod sources;
 mod strategies;
 mod terminal;
 mod titles;

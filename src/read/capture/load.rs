@@ -145,12 +145,12 @@ fn finish(joined: ParsedRequests, open: &OpenSource, extent: Extent) -> Captures
     Captures {
         label: Arc::clone(&open.label),
         stem: open.stem.clone(),
+        client: Client::Capture,
         requests: joined.requests,
         tree: joined.tree,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
         bytes: extent.bytes,
-        client: Client::Capture,
         lines: extent.lines,
     }
 }
