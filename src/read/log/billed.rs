@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn the_messages_form_says_the_same() {
         let json = r#"{"prompt_tokens":12000,"completion_tokens":50,"speed":"fast",
-            "cache_creation":{"ephemeral_1h_input_tokens":1500},
+            "cache_creation":{"ephemeral_5m_input_tokens":1000,"ephemeral_1h_input_tokens":1500},
             "cache_creation_input_tokens":2500,"cache_read_input_tokens":9000}"#;
         let billed = Billed::of(json).expect("usage");
         let again = Billed::of(&billed.as_of_messages()).expect("usage");
