@@ -102,8 +102,7 @@ fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> 
     let doubt = Doubt::of(ledger, selection, sent, premium);
     (doubt.premium > Picodollars::ZERO).then(|| {
         format!(
-            "Nothing tells how much {} wrote, and all of it counts as input. Where it was written it cost up to \
-             {}.",
+            "Nothing tells how much {} wrote, and all of it counts as input. If all of it was written it cost {}.",
             counted(doubt.requests, "request", "requests"),
             doubt.more(),
         )
