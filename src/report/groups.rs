@@ -2,7 +2,6 @@
 //! (`cachesim.groups/v1`), and as CSV.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
@@ -20,9 +19,8 @@ use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero
 use super::session_names::SessionNames;
 use crate::base::client::Client;
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Group, Grouping, Groups, groups as grouped_by};
-use crate::requests::conversation::RequestIndex;
-use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
+use crate::explain::analysis::{Group, Grouping, Groups};
+use crate::simulate::ledger::{Ledger, Selection, Totals};
 
 /// The strategies that are hidden last where there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
@@ -73,28 +71,13 @@ pub fn groups_document(
 /// The groups without figures where a strategy can do nothing to any request of a group, as a strategy has none
 /// that can do nothing to the whole input.
 #[must_use]
-pub fn applied(ledger: &Ledger<'_>, selection: &Selection, groups: Groups) -> Groups {
-    let idle: Vec<usize> = (0..ledger.columns.len())
-        .filter(|at| !acts_without_markers(&ledger.columns[*at].strategy))
-        .collect();
-    let history = ledger.history;
-    if idle.is_empty() || history.of_agents.is_empty() {
-        return groups;
-    }
-    let is_marked = |index: &RequestIndex| history.is_marked(*index);
-    let sessions = selection.sessions.iter().map(|session| Session {
-        id: session.id,
-        requests: session.requests.iter().copied().filter(is_marked).collect(),
-    });
-    let marked = Selection { sessions: sessions.collect() };
-    let marked = grouped_by(ledger, &marked, &[], groups.grouping).list;
-    let marked: BTreeSet<Option<String>> = marked.into_iter().map(|group| group.name).collect();
-    let mut groups = groups;
-    for group in groups.list.iter_mut().filter(|group| !marked.contains(&group.name)) {
-        for at in &idle {
-            let totals = &mut group.by_strategy[*at];
-            *totals = Totals::default();
-            totals.unrecorded = group.requests;
+pub fn applied(ledger: &Ledger<'_>, mut groups: Groups) -> Groups {
+    for group in groups.list.iter_mut().filter(|group| !group.has_marked) {
+        for (column, totals) in ledger.columns.iter().zip(&mut group.by_strategy) {
+            if !acts_without_markers(&column.strategy) {
+                *totals = Totals::default();
+                totals.unrecorded = group.requests;
+            }
         }
     }
     groups

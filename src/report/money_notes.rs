@@ -2,8 +2,7 @@
 
 use super::number::{counted, dollars, grouped};
 use crate::base::units::{Picodollars, Tokens};
-use crate::read::agent::AgentRequest;
-use crate::requests::conversation::{Charge, History, Request, RequestIndex};
+use crate::requests::conversation::{Charge, Request, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::Rates;
 use crate::simulate::strategy::StrategyKind;
@@ -93,7 +92,7 @@ fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> Option<Strin
 /// How much was sent where nothing tells what of it was written, which costs more than input.
 fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     let sent = |request: &Request, index: RequestIndex| {
-        let recorded = of_agents(ledger.history, index);
+        let recorded = ledger.history.unmarked(index);
         let is_unknown = recorded.is_some_and(|recorded| !recorded.knows_writes);
         let usage = request.usage.as_ref().filter(|_| is_unknown);
         usage.map_or(Tokens::ZERO, |usage| usage.prompt.input)
@@ -179,12 +178,6 @@ fn charges<T>(
     }
     let of = |index: RequestIndex| Some((index, charge(charged.get(&index)?)?));
     selection.requests().filter_map(of).collect()
-}
-
-/// The record of a request of another agent's, or of a log, that was sent without markers.
-fn of_agents(history: &History, index: RequestIndex) -> Option<&AgentRequest> {
-    let place = index.0.checked_sub(history.sent_with_markers().len())?;
-    history.of_agents.get(place)
 }
 
 fn requests_of<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> u64 {

@@ -81,7 +81,7 @@ fn by_group(
     let ledger = run.ledger()?;
     let found = run.study.breaks_among(&run.study.selection)?;
     let selection = &run.study.selection;
-    let groups = applied(&ledger, selection, groups(&ledger, selection, &found.list, grouping));
+    let groups = applied(&ledger, groups(&ledger, selection, &found.list, grouping));
     let document = || Ok(groups_document(&ledger, selection, &groups, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
         RowFormat::Json | RowFormat::Jsonl => write_groups(&ledger, &groups, out),

@@ -100,8 +100,10 @@ impl Lost {
 pub struct Group {
     /// What they have in common, or `None` where that is unknown.
     pub name: Option<String>,
-    /// How many there are.
+    /// How many there are, those in sums among them.
     pub requests: u64,
+    /// Whether any is under the rules of markers, or a row of one that is.
+    pub has_marked: bool,
     /// The sums of each strategy, in the order of the columns.
     pub by_strategy: Vec<Totals>,
     /// What breaks cost.
@@ -116,6 +118,7 @@ impl Group {
     /// Adds the sums of another group.
     pub fn absorb(&mut self, other: &Self) {
         self.requests += other.requests;
+        self.has_marked |= other.has_marked;
         for (own, other) in self.by_strategy.iter_mut().zip(&other.by_strategy) {
             *own += *other;
         }
@@ -172,13 +175,19 @@ pub fn groups(
     let mut total = Group::empty(ledger.columns.len());
     for index in selection.requests() {
         let key = keys.of(index);
-        sums.of(key).requests += 1;
-        total.requests += 1;
+        let requests = u64::from(ledger.history.request(index).sum_of);
+        let is_marked = ledger.history.is_marked(index);
+        let group = sums.of(key);
+        group.requests += requests;
+        group.has_marked |= is_marked;
+        total.requests += requests;
         for (number, column) in ledger.columns.iter().enumerate() {
             let mut has_rows = false;
             for row in ledger.rows(column, index) {
                 has_rows = true;
-                sums.of(keys.of_row(key, row.model)).by_strategy[number].add(&row);
+                let group = sums.of(keys.of_row(key, row.model));
+                group.has_marked |= is_marked;
+                group.by_strategy[number].add(&row);
                 total.by_strategy[number].add(&row);
             }
             if !has_rows {

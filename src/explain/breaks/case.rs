@@ -212,9 +212,8 @@ impl<'a> Case<'a> {
 
 /// How long the service keeps the entries of a request without markers, if its rules are known.
 fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
-    let is_unmarked = !history.is_marked(index);
-    let cache = is_unmarked.then(|| expectation(history, index).ok()).flatten()?;
-    Some(cache.lifetime)
+    history.unmarked(index)?;
+    Some(expectation(history, index).ok()?.lifetime)
 }
 
 /// Every sign of a change before the messages.

@@ -120,8 +120,8 @@ impl DocumentFormat for ClineMessages {
 struct Calls(FxHashMap<String, Symbol>);
 
 impl Calls {
-    fn note(&mut self, blocks: &[Block<'_>], file: &mut AgentFile) {
-        for block in blocks.iter().filter(|block| block.r#type.is("tool_use")) {
+    fn note(&mut self, blocks: &[(Size, Block<'_>)], file: &mut AgentFile) {
+        for (_, block) in blocks.iter().filter(|(_, block)| block.r#type.is("tool_use")) {
             let name = file.symbol(&block.name);
             self.0.extend(block.id.as_str().map(str::to_owned).zip(name));
         }
@@ -155,34 +155,37 @@ impl<'a> Message<'a> {
         self.role.is("user") || self.is_summary.0
     }
 
-    /// The blocks of its content. A text alone is one.
-    fn blocks(&self) -> Vec<Block<'a>> {
+    /// The blocks of its content, with their sizes. A text alone is one.
+    fn blocks(&self) -> Vec<(Size, Block<'a>)> {
         let Some(content) = self.content else { return Vec::new() };
         if content.get().starts_with('"') {
-            return vec![Block { text: Some(content), ..Block::default() }];
+            let block = Block { text: Some(content), ..Block::default() };
+            return vec![(Size::of_value(content), block)];
         }
-        let blocks: Vec<Shape<Block<'a>>> = only_value(content.get()).unwrap_or_default();
-        blocks.into_iter().filter_map(|block| block.0).collect()
+        let blocks: Vec<&RawValue> = only_value(content.get()).unwrap_or_default();
+        let read =
+            |block: &'a RawValue| Some((Size::of_value(block), only_value(block.get()).ok()?));
+        blocks.into_iter().filter_map(read).collect()
     }
 
     fn said(
         &self,
         at: Millis,
-        blocks: &[Block<'_>],
+        blocks: &[(Size, Block<'_>)],
         calls: &Calls,
         number: u64,
         file: &mut AgentFile,
     ) -> Said {
         let mut happened = Happened::default();
         let (mut part, mut model) = (Part::Text, None);
-        for block in blocks {
+        for (size, block) in blocks {
             let source = if self.is_summary.0 {
                 ContentSource::Text(ContentKind::Summary)
             } else {
                 block.source(&mut part, calls, file)
             };
             model = block.model(file).or(model);
-            file.bring(&mut happened, number, source, block.size());
+            file.bring(&mut happened, number, source, *size);
         }
         Said { at, brought: happened.brought, model, is_summary: self.is_summary.0 }
     }
@@ -196,9 +199,6 @@ struct Block<'a> {
     r#type: Text<'a>,
     #[serde(borrow)]
     text: Option<&'a RawValue>,
-    /// Of a result.
-    #[serde(borrow)]
-    content: Option<&'a RawValue>,
     /// Of a call.
     #[serde(borrow)]
     id: Text<'a>,
@@ -209,14 +209,6 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn size(&self) -> Size {
-        if self.r#type.is("image") {
-            return Size { text: 0, media: 1 };
-        }
-        let parts = [self.text, self.content].into_iter().flatten();
-        parts.fold(Size::default(), |sum, part| sum.and(Size::of_value(part)))
-    }
-
     /// What it is, after what stands in front of it in its message.
     fn source(&self, part: &mut Part, calls: &Calls, file: &mut AgentFile) -> ContentSource {
         if self.r#type.is("tool_result") {

@@ -6,6 +6,7 @@ use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::base::units::Picodollars;
+use crate::read::input::default_for;
 
 /// Decimals of a dollar beyond which a float holds nothing but its error.
 const SMALLEST_DECIMALS: u32 = 12;
@@ -54,27 +55,7 @@ impl<'de> Visitor<'de> for DollarsVisitor {
         Ok(Dollars(None))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Dollars, E> {
-        Ok(Dollars(None))
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Dollars, E> {
-        Ok(Dollars(None))
-    }
-
-    fn visit_unit<E>(self) -> Result<Dollars, E> {
-        Ok(Dollars(None))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Dollars, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Dollars(None))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Dollars, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Dollars(None))
-    }
+    default_for!(bool text null list object);
 }
 
 #[cfg(test)]

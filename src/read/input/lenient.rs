@@ -49,6 +49,8 @@ macro_rules! default_for {
     };
 }
 
+pub(crate) use default_for;
+
 /// A string, or nothing where another type stands.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);

@@ -18,8 +18,8 @@ pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
 pub(crate) use bounds::{is_of_system, read_text};
 pub use discover::{Discovered, Location, Source, discover};
 pub(crate) use lenient::{
-    Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, moment, moment_in_utc,
-    replace_lone_surrogates,
+    Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, moment,
+    moment_in_utc, replace_lone_surrogates,
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;

@@ -147,13 +147,12 @@ impl History {
                 usage.lifetime_is_assumed = false;
             }
         }
-        let label = std::sync::Arc::clone(&self.files[file].label);
-        for (_, what) in [(is_other_time, "time"), (is_other_size, "size of the prompt")]
-            .into_iter()
-            .filter(|(is_other, _)| *is_other)
-        {
-            let detail = format!("another {what} than the transcript's, which is used");
-            self.diagnostics.add(Kind::Contradiction, &label, line, detail);
+        let label = &self.files[file].label;
+        for (is_other, what) in [(is_other_time, "time"), (is_other_size, "size of the prompt")] {
+            if is_other {
+                let detail = format!("another {what} than the transcript's, which is used");
+                self.diagnostics.add(Kind::Contradiction, label, line, detail);
+            }
         }
     }
 

@@ -266,6 +266,12 @@ impl History {
         self.wire(index).is_some_and(|wire| wire.is_fast)
     }
 
+    /// The record of a request that was sent without markers.
+    #[must_use]
+    pub fn unmarked(&self, index: RequestIndex) -> Option<&AgentRequest> {
+        self.of_agents.get(index.0.checked_sub(self.sent_with_markers().len())?)
+    }
+
     /// How many requests there are, those in sums among them.
     #[must_use]
     pub fn count_requests(&self) -> u64 {
