@@ -62,7 +62,7 @@ fn conversation(turns: usize, requests: usize) -> PromptTrace {
         let first = trace.markers.len();
         add_marker(&mut trace, system);
         add_marker(&mut trace, here);
-        let start = Millis(i64::try_from(number).expect("small") * 20_000);
+        let start = Millis::new(i64::try_from(number).expect("small") * 20_000);
         trace.prompts.push(Prompt {
             minimum: Tokens(512),
             markers: first..first + 2,

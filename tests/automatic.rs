@@ -76,9 +76,9 @@ fn node(parent: Option<NodeId>, end: u64) -> Node {
 
 fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from: i64) -> Prompt {
     Prompt {
-        readable_from: Millis(readable_from),
+        readable_from: Millis::new(readable_from),
         minimum: Tokens(9_999),
-        ..Prompt::new(model, Millis(start), node, total)
+        ..Prompt::new(model, Millis::new(start), node, total)
     }
 }
 

@@ -65,7 +65,7 @@ fn prompt(trace: &PromptTrace, node: NodeId, start: i64, before: Option<usize>) 
     Prompt {
         predecessor: before,
         minimum: Tokens(500),
-        ..Prompt::new(model, Millis(start), node, trace.node(node).end + Tokens(2))
+        ..Prompt::new(model, Millis::new(start), node, trace.node(node).end + Tokens(2))
     }
 }
 

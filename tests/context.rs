@@ -554,7 +554,7 @@ fn transcript(asks: &[Ask]) -> String {
     let mut seconds = 0_i64;
     for (number, ask) in asks.iter().enumerate() {
         seconds += ask.gap_seconds;
-        let at = Millis(1_785_747_600_000 + seconds * 1_000);
+        let at = Millis::new(1_785_747_600_000 + seconds * 1_000);
         let parent = number
             .checked_sub(ask.back.min(number.max(1)))
             .map_or_else(|| "null".to_owned(), |before| format!("\"a{before}\""));
@@ -620,7 +620,7 @@ proptest! {
         let path = folder.path().join("s.jsonl");
         std::fs::write(&path, transcript(&asks)).expect("a file");
         let until: i64 = asks[..=which.index(asks.len())].iter().map(|ask| ask.gap_seconds).sum();
-        let at = |seconds: i64| Millis(1_785_747_600_000 + seconds * 1_000).to_string();
+        let at = |seconds: i64| Millis::new(1_785_747_600_000 + seconds * 1_000).to_string();
         let (since, until) = (at(until), at(until + 1));
         let arguments = ["--since", since.as_str(), "--until", until.as_str()];
         let context = context_of(&path, &arguments);

@@ -80,7 +80,7 @@ fn transcript(asks: &[Ask]) -> String {
         let (read, written, input) = ask.split;
         let (five, hour) = if ask.is_hour { (0, written) } else { (written, 0) };
         let model = if ask.is_other_model { "claude-haiku-4-5" } else { "claude-opus-5" };
-        let at = |extra| Millis(1_785_747_600_000 + seconds * 1_000 + extra);
+        let at = |extra| Millis::new(1_785_747_600_000 + seconds * 1_000 + extra);
         let parent = if ask.has_tool_hook {
             writeln!(
                 text,
@@ -314,10 +314,10 @@ fn trace_of(leaves: &[Leaf]) -> PromptTrace {
         trace.markers.push(marker(system, SYSTEM, leaf.ttl.system));
         trace.markers.push(marker(own, end, leaf.ttl.messages));
         trace.prompts.push(Prompt {
-            readable_from: Millis(now + leaf.delay_seconds * 1_000),
+            readable_from: Millis::new(now + leaf.delay_seconds * 1_000),
             minimum: Tokens(1_024),
             markers: first_marker..first_marker + 2,
-            ..Prompt::new(names[leaf.model], Millis(now), own, end + Tokens(2))
+            ..Prompt::new(names[leaf.model], Millis::new(now), own, end + Tokens(2))
         });
     }
     trace

@@ -61,7 +61,7 @@ fn a_request_of_a_transcript_has_the_times_of_its_event() {
 /// A gateway's row of the request, sent `later` milliseconds after second 6. It may tell that 200 tokens were
 /// written for five minutes and 800 for an hour.
 fn row(request: &str, later: i64, tells_lifetimes: bool) -> String {
-    let moment = |millis: i64| Millis(1_791_194_400_000 + millis + later).to_string();
+    let moment = |millis: i64| Millis::new(1_791_194_400_000 + millis + later).to_string();
     let mut usage = json!({"prompt_tokens": 1_002, "completion_tokens": 50, "cache_read_input_tokens": 0,
         "cache_creation_input_tokens": 1_000, "prompt_tokens_details": {"cached_tokens": 0}});
     if tells_lifetimes {

@@ -35,7 +35,7 @@ fn regional_endpoints_show_in_the_name() {
 
 fn at(day: &str) -> Millis {
     let timestamp: jiff::Timestamp = format!("{day}T12:00:00Z").parse().expect("a day");
-    Millis(timestamp.as_millisecond())
+    Millis::new(timestamp.as_millisecond())
 }
 
 /// What was known of a name before it stood in a table, on 2026-10-10: minimum, tokenizer, tokens of the
@@ -152,7 +152,7 @@ fn minimums_follow_the_documentation_of_the_day() {
         assert_eq!(minimum, Tokens(tokens), "{model} on {day}");
     }
     // No day at all: what held before every day that is named.
-    assert_eq!(models.facts("claude-opus-4-7").minimum(Millis(i64::MAX)), Tokens(4_096));
+    assert_eq!(models.facts("claude-opus-4-7").minimum(Millis::new(i64::MAX)), Tokens(4_096));
 }
 
 /// A price file with the given entries.

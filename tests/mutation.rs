@@ -202,7 +202,8 @@ fn check_breaks(history: &History) {
             assert!(has_none || steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
         }
         let view = BreaksViewOptions { top: 20, shows_text: true };
-        let document = breaks_document(history, &answer, &analysis, None, &assumptions, view);
+        let document =
+            breaks_document(history, ledger.steps, &answer, &analysis, None, &assumptions, view);
         printed.extend(document.to_markdown().into_bytes());
         assert!(!printed.contains(&0x1b), "an escape sequence");
     }

@@ -46,7 +46,12 @@ impl Conversation {
             session: None,
         });
         let model = *self.model.get_or_insert_with(|| Symbols::default().intern("m"));
-        self.trace.prompts.push(Prompt::new(model, Millis(START + at), node, Tokens(end + 10)));
+        self.trace.prompts.push(Prompt::new(
+            model,
+            Millis::new(START + at),
+            node,
+            Tokens(end + 10),
+        ));
         node
     }
 
@@ -168,7 +173,7 @@ fn what_the_record_shows_is_warm_is_read() {
     let outcomes = conversation.outcomes(&provider("openai"));
     assert_eq!((outcomes[0].read, outcomes[1].read), (Tokens(2_944), Tokens(1_920)));
     // A recorded break inside the lifetime falls no deeper than what else is warm.
-    conversation.trace.prompts[1].start = Millis(START + MINUTE);
+    conversation.trace.prompts[1].start = Millis::new(START + MINUTE);
     conversation.trace.prompts[1].rare.get_or_insert_default().broken_read = Some(Tokens(1_300));
     let outcomes = conversation.outcomes(&provider("openai"));
     assert_eq!(outcomes[1].read, Tokens(1_280));
@@ -209,7 +214,7 @@ fn every_class_of_tokens_has_its_price() {
     let prices = PriceTable::of_providers();
     let cost = |name: &str, prompt: u64, outcome: Outcome| {
         let provider = provider(name);
-        let at = Millis(START);
+        let at = Millis::new(START);
         let rates = provider.rates(prices, provider.model, at, Tokens(prompt)).expect("a price");
         Provider::billing(&outcome, Tokens(100)).cost(&rates).to_string()
     };
@@ -248,7 +253,7 @@ fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
     let prices = PriceTable::of_providers();
     let provider = provider("openai-5.6");
     let read = |model: &str| {
-        provider.rates(prices, model, Millis(START), Tokens(1)).map(|rates| rates.cache_read.0)
+        provider.rates(prices, model, Millis::new(START), Tokens(1)).map(|rates| rates.cache_read.0)
     };
     assert_eq!(read("gpt-6.1-sol"), Some(100_000));
     assert_eq!(read("gpt-6-luna"), Some(10_000));

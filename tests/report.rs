@@ -58,8 +58,9 @@ fn transcript(
     let mut lines = String::new();
     let mut parent = Value::Null;
     for (number, (seconds, [input, read, written, output])) in requests.iter().enumerate() {
-        let at =
-            |more: i64| cachesim::base::units::Millis(1_785_700_000_000 + (seconds + more) * 1_000);
+        let at = |more: i64| {
+            cachesim::base::units::Millis::new(1_785_700_000_000 + (seconds + more) * 1_000)
+        };
         let user = json!({
             "type": "user", "uuid": format!("u{number}"), "parentUuid": parent,
             "sessionId": session, "version": "2.1.219", "timestamp": at(0).to_string(),

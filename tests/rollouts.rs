@@ -29,7 +29,7 @@ struct Session {
 
 impl Session {
     fn line(&mut self, second: i64, kind: &str, payload: &Value) -> &mut Self {
-        let timestamp = Millis(START + second * 1_000).to_string();
+        let timestamp = Millis::new(START + second * 1_000).to_string();
         let line = json!({"timestamp": timestamp, "type": kind, "payload": payload});
         self.text.push_str(&line.to_string());
         self.text.push('\n');

@@ -113,7 +113,7 @@ impl Minimum {
         if self.later.is_empty() {
             return self.first;
         }
-        let moment = jiff::Timestamp::from_millisecond(at.0).ok();
+        let moment = jiff::Timestamp::from_millisecond(at.get()).ok();
         let day = moment.map(|moment| moment.to_zoned(jiff::tz::TimeZone::UTC).date());
         let holds = |(from, _): &&(Date, Tokens)| day.is_some_and(|day| day >= *from);
         self.later.iter().rfind(holds).map_or(self.first, |(_, tokens)| *tokens)

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::iter::Sum;
+use std::num::NonZeroU64;
 use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
@@ -67,29 +68,53 @@ impl Sum for Tokens {
 
 /// A moment on the trace's clock, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Millis(pub i64);
+pub struct Millis(
+    /// Moved by 2^63, so that none but the first of all moments is zero and an `Option` takes no more
+    /// room.
+    NonZeroU64,
+);
+
+/// Where the epoch stands in [`Millis`].
+const EPOCH: u64 = 1 << 63;
 
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Millis {
+    /// A moment so many milliseconds after the epoch.
+    #[must_use]
+    #[inline]
+    pub const fn new(millis: i64) -> Self {
+        match NonZeroU64::new(millis.cast_unsigned() ^ EPOCH) {
+            Some(moved) => Self(moved),
+            None => Self(NonZeroU64::MIN),
+        }
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    #[inline]
+    pub const fn get(self) -> i64 {
+        (self.0.get() ^ EPOCH).cast_signed()
+    }
+
     /// The day in UTC, counted from 1970.
     #[must_use]
     pub fn day(self) -> i64 {
-        self.0.div_euclid(MILLIS_PER_DAY)
+        self.get().div_euclid(MILLIS_PER_DAY)
     }
 
     /// Milliseconds from `earlier` to `self`; zero where the clock stepped backwards.
     #[must_use]
     #[inline]
     pub fn since(self, earlier: Self) -> i64 {
-        self.0.saturating_sub(earlier.0).max(0)
+        self.get().saturating_sub(earlier.get()).max(0)
     }
 }
 
 impl fmt::Display for Millis {
     /// RFC 3339 in UTC with milliseconds, the form that transcripts use.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_millisecond(self.0) {
+        match jiff::Timestamp::from_millisecond(self.get()) {
             Ok(timestamp) => write!(f, "{timestamp:.3}"),
             Err(_) => f.write_str("out of range"),
         }
@@ -262,7 +287,7 @@ mod tests {
 
     #[test]
     fn moments_print_as_transcripts_write_them() {
-        assert_eq!(Millis(1_785_232_802_900).to_string(), "2026-07-28T10:00:02.900Z");
+        assert_eq!(Millis::new(1_785_232_802_900).to_string(), "2026-07-28T10:00:02.900Z");
     }
 
     #[test]

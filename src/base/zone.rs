@@ -39,7 +39,7 @@ impl Zone {
     #[must_use]
     pub fn beginning(&self, day: Date) -> Option<Millis> {
         let beginning = day.to_zoned(self.0.clone()).ok()?;
-        Some(Millis(beginning.timestamp().as_millisecond()))
+        Some(Millis::new(beginning.timestamp().as_millisecond()))
     }
 
     /// Formats a moment to the second.
@@ -65,7 +65,7 @@ impl Zone {
     }
 
     fn zoned(&self, at: Millis) -> Option<Zoned> {
-        Timestamp::from_millisecond(at.0).ok().map(|at| at.to_zoned(self.0.clone()))
+        Timestamp::from_millisecond(at.get()).ok().map(|at| at.to_zoned(self.0.clone()))
     }
 }
 
@@ -77,12 +77,12 @@ mod tests {
     fn days_begin_where_the_clocks_say_so() {
         let berlin = Zone::by_name("Europe/Berlin").expect("a zone");
         // 2026-07-31T22:30:00Z, half past midnight in Berlin's summer time.
-        let at = Millis(1_785_537_000_000);
+        let at = Millis::new(1_785_537_000_000);
         assert_eq!(berlin.moment(at), "2026-08-01 00:30:00");
         assert_eq!(Zone::default().moment(at), "2026-07-31 22:30:00");
         assert_eq!(berlin.short_moment(at), "08-01 00:30");
         let day = berlin.day(at).expect("in the calendar");
-        assert_eq!(berlin.beginning(day), Some(Millis(1_785_535_200_000)));
+        assert_eq!(berlin.beginning(day), Some(Millis::new(1_785_535_200_000)));
         assert_eq!((berlin.seconds_ahead(at), Zone::default().seconds_ahead(at)), (7_200, 0));
         assert_eq!((berlin.name(), Zone::default().name()), ("Europe/Berlin", "UTC"));
         assert_eq!(Zone::by_name("Europe/Nowhere"), None);

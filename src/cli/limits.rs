@@ -77,7 +77,7 @@ impl Time {
         zone: &Zone,
         now: impl Fn() -> Timestamp,
     ) -> Result<Self, CliError> {
-        let moment = |at: Timestamp| Millis(at.as_millisecond());
+        let moment = |at: Timestamp| Millis::new(at.as_millisecond());
         let unknown = || CliError::Usage(format!("{option}: `{text}` is no time; {FORMS}"));
         let today = || zone.day(moment(now())).ok_or_else(unknown);
         if let Ok(at) = text.parse::<Timestamp>() {

@@ -118,7 +118,7 @@ fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
     let step = &ledger.steps[index.0];
     let by = step.predecessor?;
     let sent = ledger.history.request(by).start;
-    let until = |ttl: Ttl| (ttl, Millis(sent.0.saturating_add(ttl.millis())));
+    let until = |ttl: Ttl| (ttl, Millis::new(sent.get().saturating_add(ttl.millis())));
     Some(CachedPrompt { by, tokens: step.previous_end, lifetime: step.predecessor_ttl.map(until) })
 }
 

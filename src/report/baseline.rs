@@ -393,7 +393,7 @@ impl BaselineReader<'_> {
             block: object.block.map(|block| self.block(block)).transpose()?,
             front: object.front.map(|block| self.block(block)).transpose()?,
             markers: object.markers.into_iter().map(marker).collect::<Result<_, _>>()?,
-            start: Millis(start.as_millisecond()),
+            start: Millis::new(start.as_millisecond()),
             request_id: object.request_id.map(Cow::into_owned),
             agent_id: object.agent_id.map(Cow::into_owned),
             model: object.model.into_owned(),

@@ -15,6 +15,7 @@ use crate::explain::breaks::{
     Analysis, Break, Candidate, Cause, Class, Confidence, Reconciliation, Sum, Summary,
 };
 use crate::requests::conversation::History;
+use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
 /// How many changes are shown.
@@ -36,6 +37,7 @@ pub struct BreaksViewOptions {
 #[must_use]
 pub fn breaks_document(
     history: &History,
+    steps: &[Step],
     answer: &Answer,
     analysis: &Analysis,
     advice: Option<&Advice>,
@@ -45,7 +47,7 @@ pub fn breaks_document(
     let mut document = Document::default();
     document.grid(answer_grid(answer));
     headlines(&mut document, analysis);
-    for note in key_notes(history, assumptions) {
+    for note in key_notes(history, steps, assumptions) {
         document.text(note);
     }
     if !analysis.summary.by_cause.is_empty() {

@@ -16,6 +16,7 @@ use super::report_json::{Prices, ReportInputs, TotalsObject};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};
 use crate::requests::conversation::History;
+use crate::requests::prompt::Step;
 use crate::simulate::cache::Reading;
 use crate::simulate::pricing::PriceTable;
 use crate::simulate::provider::{Provider, RolloutAgreement};
@@ -240,6 +241,7 @@ impl<'a> PairedObject<'a> {
 /// Writing to `out` fails.
 pub fn write_comparison(
     history: &History,
+    steps: &[Step],
     prices: &PriceTable,
     comparison: &Comparison<'_>,
     reading: Reading,
@@ -252,7 +254,7 @@ pub fn write_comparison(
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(prices),
         inputs: ReportInputs::of(history),
-        assumptions: key_notes(history, &comparison.assumptions),
+        assumptions: key_notes(history, steps, &comparison.assumptions),
         reading: reading_name(reading),
         base: comparison.base().map(|base| base.strategy.name.as_ref()),
         bound: BoundObject {

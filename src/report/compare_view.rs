@@ -17,6 +17,7 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
 use crate::explain::compare::{Compared, Comparison, PairedVerdict};
 use crate::requests::conversation::History;
+use crate::requests::prompt::Step;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 use crate::simulate::provider::{Provider, RolloutAgreement};
@@ -35,6 +36,7 @@ const LEAST_TOLD: f64 = 1.005;
 #[must_use]
 pub fn compare_document(
     history: &History,
+    steps: &[Step],
     answer: &Answer,
     comparison: &Comparison<'_>,
     reading: Reading,
@@ -47,7 +49,7 @@ pub fn compare_document(
     for note in notes(comparison, reading) {
         document.text(note);
     }
-    for note in key_notes(history, &comparison.assumptions) {
+    for note in key_notes(history, steps, &comparison.assumptions) {
         document.text(note);
     }
     if comparison.base().is_some_and(|base| base.agents.requests > 0) {

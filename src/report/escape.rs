@@ -37,9 +37,10 @@ impl Deref for SafeText {
 /// takes for a command: `::` at the start of a word, since a line may be broken there, and `##` anywhere.
 #[must_use]
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
-    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    let has_unsafe = !is_plain && text.chars().any(is_unsafe);
-    if !has_unsafe && !text.contains("::") && !text.contains("##") {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b':' | b'#')) {
+        return Cow::Borrowed(text);
+    }
+    if !text.chars().any(is_unsafe) && !text.contains("::") && !text.contains("##") {
         return Cow::Borrowed(text);
     }
     let mut safe = String::with_capacity(text.len());

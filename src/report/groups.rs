@@ -232,7 +232,7 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: ReportInputs::of(ledger.history),
-        assumptions: key_notes(ledger.history, &ledger.assumptions),
+        assumptions: key_notes(ledger.history, ledger.steps, &ledger.assumptions),
         by: groups.grouping.name(),
         timezone: ledger.history.zone.name(),
         groups: groups.list.iter().map(object).collect(),

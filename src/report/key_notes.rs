@@ -2,20 +2,24 @@
 
 use crate::read::capture::AttributionPart;
 use crate::requests::conversation::History;
-use crate::requests::prompt::{Step, steps};
+use crate::requests::prompt::Step;
 use crate::simulate::cache::{BetaKey, TtlChange};
 use crate::simulate::strategy::Assumptions;
 
 use super::number::counted;
 
 /// The assumptions behind the figures of these requests, one sentence each.
-pub(super) fn key_notes(history: &History, assumptions: &Assumptions) -> Vec<String> {
+pub(super) fn key_notes(
+    history: &History,
+    steps: &[Step],
+    assumptions: &Assumptions,
+) -> Vec<String> {
     let parts = [
         attribution(history, AttributionPart::Neutral),
         attribution(history, AttributionPart::Literal),
         betas(history, assumptions.betas),
         deletions(history),
-        ttl_change(&steps(history), assumptions.ttl_change),
+        ttl_change(steps, assumptions.ttl_change),
     ];
     parts.into_iter().flatten().collect()
 }

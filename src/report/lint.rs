@@ -15,6 +15,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::explain::lint::{AcceptedFinding, Finding, Linted, Rule, Severity};
 use crate::requests::conversation::History;
 use crate::requests::difference::ByteDifference;
+use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
 /// What an output of `lint` shows.
@@ -22,6 +23,8 @@ use crate::simulate::strategy::Assumptions;
 pub struct LintView<'a> {
     /// What was read.
     pub history: &'a History,
+    /// How each request follows the one before it.
+    pub steps: &'a [Step],
     /// What is assumed.
     pub assumptions: &'a Assumptions,
     /// What was found.
@@ -42,7 +45,7 @@ pub fn rule_document(rule: Rule) -> Document {
 /// The findings one by one, most expensive of each severity first, or the first `top` of them.
 #[must_use]
 pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
-    let LintView { history, assumptions, linted, shows_text } = view;
+    let LintView { history, steps, assumptions, linted, shows_text } = view;
     let findings = &linted.findings;
     let mut document = Document::default();
     let listed = top.unwrap_or(findings.len()).min(findings.len());
@@ -67,7 +70,7 @@ pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
         document.text(format!("And {more}, which --top leaves out."));
     }
     document.heading(summary(linted));
-    for note in scope_notes(linted).into_iter().chain(key_notes(history, assumptions)) {
+    for note in scope_notes(linted).into_iter().chain(key_notes(history, steps, assumptions)) {
         document.text(note);
     }
     document
@@ -250,13 +253,13 @@ impl<'a> FindingObject<'a> {
 /// # Errors
 /// Writing to `out` fails.
 pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let LintView { history, assumptions, linted, shows_text } = view;
+    let LintView { history, steps, assumptions, linted, shows_text } = view;
     let findings = linted.findings.iter();
     let lint = Lint {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         inputs: ReportInputs::of(history),
-        assumptions: key_notes(history, assumptions),
+        assumptions: key_notes(history, steps, assumptions),
         compared_requests: linted.compared,
         accepted_findings: linted.accepted,
         findings: findings.map(|one| FindingObject::new(history, one, shows_text)).collect(),

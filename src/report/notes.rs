@@ -51,7 +51,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
     for note in not_simulated(history, selection) {
         document.text(note);
     }
-    for note in key_notes(history, &ledger.assumptions) {
+    for note in key_notes(history, ledger.steps, &ledger.assumptions) {
         document.text(note);
     }
     rewound(document, ledger, selection);

@@ -54,13 +54,14 @@ fn is_shown(amount: Picodollars) -> bool {
 fn magnitude(amount: Picodollars) -> String {
     let picodollars = amount.0.unsigned_abs();
     // An amount that rounds to a dollar is written like one.
-    let decimals = if picodollars < 999_950_000_000 { 4 } else { 2 };
-    let unit = 10_u128.pow(12 - decimals);
-    let rounded = (picodollars + unit / 2) / unit;
-    let scale = 10_u128.pow(decimals);
-    let whole = u64::try_from(rounded / scale).unwrap_or(u64::MAX);
-    let width = decimals as usize;
-    format!("{}.{:0width$}", grouped(whole), rounded % scale)
+    let (unit, scale, width) = if picodollars < 999_950_000_000 {
+        (100_000_000, 10_000, 4)
+    } else {
+        (10_000_000_000, 100, 2)
+    };
+    // Amounts beyond 64 bits of cents are no bill's.
+    let rounded = u64::try_from((picodollars + unit / 2) / unit).unwrap_or(u64::MAX);
+    format!("{}.{:0width$}", grouped(rounded / scale), rounded % scale)
 }
 
 /// A share as a percentage with one decimal.

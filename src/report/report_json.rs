@@ -328,7 +328,7 @@ pub fn write_report(
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Some(Prices::of(ledger.prices)),
         inputs: ReportInputs::of(history),
-        assumptions: key_notes(history, &ledger.assumptions),
+        assumptions: key_notes(history, ledger.steps, &ledger.assumptions),
         options: Some(ledger.assumptions.options()).filter(|all| !all.is_empty()).map(Cow::from),
         damage: Some(history.diagnostics.damaged_places()).filter(|places| *places > 0),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),

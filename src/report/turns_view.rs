@@ -148,8 +148,14 @@ struct MostExpensive {
 impl MostExpensive {
     fn of(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> Self {
         let cost = |index: &RequestIndex| ledger.totals(column, [*index]).cost();
+        let of_chunk = |chunk: &[RequestIndex]| Self::among(chunk.iter().filter_map(cost));
+        let chunks: Vec<Self> = session.requests.par_chunks(BATCH).map(of_chunk).collect();
+        Self::among(chunks.into_iter().flat_map(|chunk| chunk.costs))
+    }
+
+    fn among(all: impl Iterator<Item = Picodollars>) -> Self {
         let mut costs: Vec<Picodollars> = Vec::with_capacity(MOST_EXPENSIVE + 1);
-        for cost in session.requests.iter().filter_map(cost) {
+        for cost in all {
             let place = costs.partition_point(|more| *more >= cost);
             costs.insert(place, cost);
             costs.truncate(MOST_EXPENSIVE);

@@ -266,12 +266,12 @@ impl Conversation {
         marked.mark(&step.marking, &mut dice);
         let body = marked.body(&step.marking, &mut dice);
         let mut record = vec![
-            member("timestamp", text(&Millis(now).to_string())),
+            member("timestamp", text(&Millis::new(now).to_string())),
             member("request_id", text(&format!("r{number}"))),
             member("request", body),
         ];
         if let Some(delay) = step.delay {
-            record.push(member("response_started_at", text(&Millis(now + delay).to_string())));
+            record.push(member("response_started_at", text(&Millis::new(now + delay).to_string())));
         }
         if self.scope > 0 {
             record.push(member("scope", text(["default", "a", "b"][self.scope - 1])));

@@ -57,7 +57,7 @@ impl Session {
             .lines
             .checked_sub(1)
             .map_or_else(|| "null".to_owned(), |before| format!("\"u{before}\""));
-        let at = Millis(DAY + self.minutes * 60_000 + seconds * 1_000);
+        let at = Millis::new(DAY + self.minutes * 60_000 + seconds * 1_000);
         let agent = if self.agent { r#""isSidechain":true,"agentId":"g","# } else { "" };
         writeln!(
             self.text,

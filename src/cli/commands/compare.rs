@@ -40,14 +40,14 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let agents = agreements(&run.study, &providers);
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
-    let history = &run.study.history;
+    let (history, steps) = (&run.study.history, &run.study.steps);
     let document = || {
         let answer = run.study.breaks(Options::default())?.answer();
-        Ok(compare_document(history, &answer, &comparison, reading, &agents))
+        Ok(compare_document(history, steps, &answer, &comparison, reading, &agents))
     };
     output.show(args.format.chosen, document, |format, out| match format {
         RowFormat::Json => {
-            write_comparison(history, &run.study.prices, &comparison, reading, &agents, out)
+            write_comparison(history, steps, &run.study.prices, &comparison, reading, &agents, out)
         }
         RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
         RowFormat::Csv => write_comparison_csv(history, &comparison, out),

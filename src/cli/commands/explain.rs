@@ -119,7 +119,15 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let document = || {
         let Told { advice, answer } = findings.told();
         let assumptions = run.study.assumptions();
-        Ok(breaks_document(history, &answer, analysis, advice.as_ref(), &assumptions, view))
+        Ok(breaks_document(
+            history,
+            &run.study.steps,
+            &answer,
+            analysis,
+            advice.as_ref(),
+            &assumptions,
+            view,
+        ))
     };
     output.show(args.format.chosen, document, |format, out| match format {
         RowFormat::Json => write_breaks(history, analysis, out),
@@ -181,7 +189,13 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     accepted.retain(|finding| args.has(finding.rule));
     linted.accept(&accepted);
     let (history, assumptions) = (&run.study.history, &run.study.assumptions());
-    let view = LintView { history, assumptions, linted: &linted, shows_text: !args.hide_text };
+    let view = LintView {
+        history,
+        steps: &run.study.steps,
+        assumptions,
+        linted: &linted,
+        shows_text: !args.hide_text,
+    };
     let document = || Ok(lint_document(view, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
         FindingFormat::Json => write_lint(view, out),

@@ -380,7 +380,7 @@ mod tests {
 
     fn at(text: &str) -> Millis {
         let at: jiff::Timestamp = text.parse().expect("a moment");
-        Millis(at.as_millisecond())
+        Millis::new(at.as_millisecond())
     }
 
     fn first_day(text: &str, length: PeriodLength) -> String {
@@ -399,7 +399,7 @@ mod tests {
         assert_eq!(first_day(last, PeriodLength::Month), "2026-02-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Month), "2026-03-01");
         assert_eq!(first_day("2026-03-01T00:00:00Z", PeriodLength::Week), "2026-02-23");
-        assert_eq!(Period::of(&Zone::default(), Millis(i64::MAX), PeriodLength::Day), None);
+        assert_eq!(Period::of(&Zone::default(), Millis::new(i64::MAX), PeriodLength::Day), None);
     }
 
     #[test]

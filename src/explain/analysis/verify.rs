@@ -220,7 +220,8 @@ impl ComparedRead {
 /// From 2026-03-18 on and before 2026-05-05 (UTC), some writes could not be read for a moment. (Measured:
 /// 76 of 698 requests within a second of the answer's first line, none of 796 later ones; 1 of 3,146 as
 /// soon on other days. Requests with the same lines had both outcomes.)
-const LATE_WRITES: (Millis, Millis) = (Millis(1_773_792_000_000), Millis(1_777_939_200_000));
+const LATE_WRITES: (Millis, Millis) =
+    (Millis::new(1_773_792_000_000), Millis::new(1_777_939_200_000));
 
 /// The longest such moment, in milliseconds.
 const TOO_RECENT: i64 = 1_000;

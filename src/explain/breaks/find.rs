@@ -1,6 +1,7 @@
 //! Finds every request that read less than it could have, and joins the service's own verdicts on
 //! misses with the inferred causes.
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
@@ -18,6 +19,9 @@ use crate::simulate::provider::expectation;
 /// How far a read may fall short by rendering noise alone: a message that is read again is rendered
 /// in a few tokens more or fewer.
 pub(super) const NOISE: Tokens = Tokens(50);
+
+/// How many requests a thread looks at, one after the other.
+const SIDE_BY_SIDE: usize = 1_024;
 
 /// What counts as falling short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,9 +119,11 @@ pub fn find(
         steps,
         options,
     };
+    let requests: Vec<RequestIndex> = selection.requests().collect();
+    let found = requests.par_chunks(SIDE_BY_SIDE).map(|requests| finder.look_at_all(requests));
     let mut breaks = Breaks::default();
-    for index in selection.requests() {
-        finder.look_at(index, &mut breaks);
+    for part in found.collect::<Vec<Breaks>>() {
+        breaks.absorb(part);
     }
     if options.rule == DetectionRule::Complete {
         finder.add_siblings(selection, &mut breaks);
@@ -159,7 +165,26 @@ fn surest(candidates: &[Candidate]) -> Cause {
     candidates.first().map_or(Cause::Unknown, |candidate| candidate.cause)
 }
 
+impl Breaks {
+    /// Adds what was found among later requests.
+    fn absorb(&mut self, later: Self) {
+        let Self { list, compared, not_comparable, openings } = later;
+        self.list.extend(list);
+        self.compared += compared;
+        self.not_comparable += not_comparable;
+        self.openings += openings;
+    }
+}
+
 impl Finder<'_> {
+    fn look_at_all(&self, requests: &[RequestIndex]) -> Breaks {
+        let mut breaks = Breaks::default();
+        for index in requests {
+            self.look_at(*index, &mut breaks);
+        }
+        breaks
+    }
+
     fn look_at(&self, index: RequestIndex, breaks: &mut Breaks) {
         let request = self.reads.history().request(index);
         // A refused request reads nothing and leaves nothing to read.

@@ -285,10 +285,10 @@ mod tests {
         // 2026-02-14 is a Saturday, and 2027-01-01 a Friday in a week that began in 2026.
         let at = |text: &str| {
             let at: jiff::Timestamp = text.parse().expect("a moment");
-            week(&Zone::default(), Millis(at.as_millisecond()))
+            week(&Zone::default(), Millis::new(at.as_millisecond()))
         };
         assert_eq!(at("2026-02-14T23:59:59Z"), "2026-W07");
         assert_eq!(at("2027-01-01T00:00:00Z"), "2026-W53");
-        assert_eq!(week(&Zone::default(), Millis(i64::MAX)), "unknown");
+        assert_eq!(week(&Zone::default(), Millis::new(i64::MAX)), "unknown");
     }
 }

@@ -256,7 +256,7 @@ mod tests {
             model: String::new(),
             file: "f".into(),
             line: 1,
-            start: Millis(0),
+            start: Millis::new(0),
             figures: Vec::new(),
             broken: None,
             counted: None,

@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn call(session: Symbol, line: u64, (start, end): (i64, i64)) -> Call {
-        let times = (Millis(start), Millis(end));
+        let times = (Millis::new(start), Millis::new(end));
         let model = (session, Vendor::Other);
         let client = (Client::OpenTelemetry, line);
         Call {

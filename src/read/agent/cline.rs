@@ -18,7 +18,7 @@ use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// Since when the input of Roo is the whole prompt for each protocol: 2025-10-31.
-const WHOLE_PROMPTS: Millis = Millis(1_761_868_800_000);
+const WHOLE_PROMPTS: Millis = Millis::new(1_761_868_800_000);
 
 /// The name of the file in the folder of a task.
 pub(crate) const STEM: &str = "ui_messages";
@@ -143,7 +143,7 @@ impl Task {
         let start = file.no_earlier(at);
         let tokens = [usage.prompt.total(), usage.prompt.read, usage.output].map(|tokens| tokens.0);
         Ok(AgentRequest {
-            identity: Some(EntryId::of(&format!("cline:{}:{tokens:?}", at.0))),
+            identity: Some(EntryId::of(&format!("cline:{}:{tokens:?}", at.get()))),
             session: self.session,
             route: info.and_then(|info| file.symbol(&info.provider)),
             client_cost: report.cost.0,

@@ -235,7 +235,7 @@ impl Kimi {
 /// By what a forked session's copy of a request is known: copies keep their times.
 fn identity(message: &str, at: Millis, usage: &Usage) -> EntryId {
     let tokens = [usage.prompt.input, usage.prompt.read, usage.output].map(|tokens| tokens.0);
-    EntryId::of(&format!("kimi:{message}:{}:{tokens:?}", at.0))
+    EntryId::of(&format!("kimi:{message}:{}:{tokens:?}", at.get()))
 }
 
 /// The agent of a file of Kimi Code's: its folder in the one of all agents; `None` for the main one.

@@ -259,9 +259,10 @@ impl Session {
 
 /// By what a request is known in a fork, which copies times and tokens under new ids, and in the older
 /// storage, which has the last step of a message alone.
-fn identity(model: &str, Millis(created): Millis, usage: &Usage) -> EntryId {
+fn identity(model: &str, created: Millis, usage: &Usage) -> EntryId {
     let Usage { prompt, output: Tokens(output), .. } = usage;
     let [input, read, write] = [prompt.input, prompt.read, prompt.write_5m].map(|part| part.0);
+    let created = created.get();
     EntryId::of(&format!("opencode:{created}:{model}:{input}:{output}:{read}:{write}"))
 }
 

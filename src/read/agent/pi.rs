@@ -177,7 +177,7 @@ fn identity(start: Millis, model: &str, usage: &Usage) -> EntryId {
     let PromptSplit { input, read, .. } = usage.prompt;
     let (written, output) = (usage.prompt.written(), usage.output);
     let tokens = [input, read, written, output].map(|tokens| tokens.0);
-    EntryId::of(&format!("pi:{}:{model}:{tokens:?}", start.0))
+    EntryId::of(&format!("pi:{}:{model}:{tokens:?}", start.get()))
 }
 
 fn is_in_openclaws_folder(file: &AgentFile) -> bool {

@@ -53,7 +53,7 @@ impl Time {
         let millis = if number < SMALLEST_MILLIS { number * 1_000.0 } else { number };
         let is_moment = (1.0..LARGEST_MILLIS).contains(&millis);
         #[allow(clippy::cast_possible_truncation)] // below 10^14
-        Self(is_moment.then_some(Millis(millis as i64)))
+        Self(is_moment.then_some(Millis::new(millis as i64)))
     }
 }
 
@@ -65,7 +65,7 @@ mod tests {
     fn every_way_to_write_a_moment_is_read() {
         for json in ["1790000000000", "1790000000", "1790000000.0", r#""2026-09-21T14:13:20Z""#] {
             let time: Time = serde_json::from_str(json).expect("JSON");
-            assert_eq!(time.0, Some(Millis(1_790_000_000_000)), "{json}");
+            assert_eq!(time.0, Some(Millis::new(1_790_000_000_000)), "{json}");
         }
         for json in ["-1", "1e300", "null", "[]", r#""soon""#, "{}"] {
             assert!(serde_json::from_str::<Time>(json).expect("JSON").0.is_none(), "{json}");

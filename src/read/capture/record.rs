@@ -235,7 +235,7 @@ pub(super) fn seconds(number: Number) -> Option<Millis> {
     // Beyond the year 5000 it is no moment but damage.
     let is_moment = (0.0..1e14).contains(&millis);
     #[allow(clippy::cast_possible_truncation)] // in range, as was just seen
-    is_moment.then_some(Millis(millis as i64))
+    is_moment.then_some(Millis::new(millis as i64))
 }
 
 #[cfg(test)]
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn seconds_have_fractions() {
-        assert_eq!(seconds(Number(Some(1_785_232_802.9))), Some(Millis(1_785_232_802_900)));
+        assert_eq!(seconds(Number(Some(1_785_232_802.9))), Some(Millis::new(1_785_232_802_900)));
         assert_eq!(seconds(Number(Some(-1.0))), None);
         assert_eq!(seconds(Number(Some(f64::NAN))), None);
         assert_eq!(seconds(Number(None)), None);

@@ -329,7 +329,7 @@ where
 /// An RFC 3339 moment; `None` where there is none.
 pub(crate) fn moment(text: &Text<'_>) -> Option<Millis> {
     let timestamp: jiff::Timestamp = text.as_str()?.parse().ok()?;
-    Some(Millis(timestamp.as_millisecond()))
+    Some(Millis::new(timestamp.as_millisecond()))
 }
 
 /// An RFC 3339 moment, or one without a zone, which is in UTC: databases and `datetime.isoformat` leave
@@ -338,7 +338,7 @@ pub(crate) fn moment_in_utc(text: &Text<'_>) -> Option<Millis> {
     moment(text).or_else(|| {
         let civil: jiff::civil::DateTime = text.as_str()?.parse().ok()?;
         let zoned = civil.to_zoned(jiff::tz::TimeZone::UTC).ok()?;
-        Some(Millis(zoned.timestamp().as_millisecond()))
+        Some(Millis::new(zoned.timestamp().as_millisecond()))
     })
 }
 
@@ -454,7 +454,7 @@ mod tests {
         for written in ["2026-09-21T14:13:20Z", "2026-09-21 14:13:20", "2026-09-21T14:13:20.000000"]
         {
             let moment = moment_in_utc(&text(written));
-            assert_eq!(moment, Some(Millis(1_790_000_000_000)), "{written}");
+            assert_eq!(moment, Some(Millis::new(1_790_000_000_000)), "{written}");
         }
         assert_eq!(moment(&text("2026-09-21 14:13:20")), None);
         assert_eq!(moment_in_utc(&text("yesterday")), None);

@@ -159,7 +159,8 @@ fn push(record: &mut String, name: &str, json: &str) {
 }
 
 /// A moment as claude-trace logs write it.
-fn seconds(Millis(millis): Millis) -> String {
+fn seconds(moment: Millis) -> String {
+    let millis = moment.get();
     format!("{}.{:03}", millis.div_euclid(1_000), millis.rem_euclid(1_000))
 }
 
@@ -206,7 +207,7 @@ mod tests {
         let json = r#"{"messages":[],"max_tokens":1,"metadata":{"user_id":"user_1_session_ab-1"}}"#;
         let body = MessagesBody::of(json).expect("a body");
         let envelope = Envelope {
-            sent: Some(Millis(1_790_000_000_005)),
+            sent: Some(Millis::new(1_790_000_000_005)),
             request: Some("a\"b"),
             session: Some("other"),
             ..Envelope::default()

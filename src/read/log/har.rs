@@ -374,9 +374,9 @@ mod tests {
             assert_eq!(symbols.text(wire.model), "claude-opus-5");
             assert_eq!(wire.message.map(|id| symbols.text(id)), Some("msg_1"));
             assert_eq!(wire.betas.map(|betas| symbols.text(betas)), Some("a-2,b-1"));
-            assert_eq!((wire.start, wire.markers.len()), (Millis(1_790_000_000_000), 1));
+            assert_eq!((wire.start, wire.markers.len()), (Millis::new(1_790_000_000_000), 1));
             // 10 + 20 + 1 + 769 ms later: TLS is part of the connection.
-            assert_eq!(wire.response_started, Some(Millis(1_790_000_000_800)));
+            assert_eq!(wire.response_started, Some(Millis::new(1_790_000_000_800)));
             let usage = wire.usage.as_ref().expect("usage");
             assert_eq!((usage.prompt.total(), usage.output), (Tokens(13), Tokens(2)));
         }
@@ -437,7 +437,7 @@ mod tests {
             (request.usage.prompt.input, request.usage.prompt.read),
             (Tokens(36), Tokens(64))
         );
-        assert_eq!(request.finished, Millis(1_790_000_005_000));
+        assert_eq!(request.finished, Millis::new(1_790_000_005_000));
     }
 
     #[test]

@@ -156,11 +156,11 @@ impl ObjectReader for HeliconeReader<'_> {
 }
 
 /// A moment so many milliseconds later.
-pub(super) fn later(Millis(start): Millis, millis: f64) -> Millis {
+pub(super) fn later(start: Millis, millis: f64) -> Millis {
     // No request takes longer than a day.
     let millis = millis.clamp(0.0, 86_400_000.0).round();
     #[allow(clippy::cast_possible_truncation)] // at most a day
-    Millis(start.saturating_add(millis as i64))
+    Millis::new(start.get().saturating_add(millis as i64))
 }
 
 /// The text of a body: of an object the JSON, of a text what it says.
@@ -257,9 +257,9 @@ impl Row<'_> {
     /// When it was sent. Where only the answer's moment is told, it was sent so long before.
     fn start(&self) -> Option<Millis> {
         self.request_created_at.0.or_else(|| {
-            let Millis(end) = self.response_created_at.0?;
-            let Millis(delay) = later(Millis(0), self.delay_ms.0?);
-            Some(Millis(end.saturating_sub(delay)))
+            let end = self.response_created_at.0?.get();
+            let delay = later(Millis::new(0), self.delay_ms.0?).get();
+            Some(Millis::new(end.saturating_sub(delay)))
         })
     }
 
@@ -303,8 +303,8 @@ mod tests {
         let symbols = &log.captures.symbols;
         assert_eq!(wire.message.map(|id| symbols.text(id)), Some("msg_1"));
         assert_eq!(wire.session.map(|id| symbols.text(id)), Some("s"));
-        assert_eq!((wire.start, wire.markers.len()), (Millis(1_790_000_000_000), 1));
-        assert_eq!(wire.response_started, Some(Millis(1_790_000_000_800)));
+        assert_eq!((wire.start, wire.markers.len()), (Millis::new(1_790_000_000_000), 1));
+        assert_eq!(wire.response_started, Some(Millis::new(1_790_000_000_800)));
         assert_eq!(wire.usage.as_ref().map(|usage| usage.prompt.read), Some(Tokens(10)));
         assert!(log.requests.requests.is_empty());
     }

@@ -42,8 +42,8 @@ impl<'de> Deserialize<'de> for Moment {
 /// A number of seconds or of smaller units, as its size shows.
 fn of_json(json: &str) -> Option<Millis> {
     match json.parse::<i64>() {
-        Ok(micros @ FIRST_MICROS..FIRST_NANOS) => Some(Millis(micros / 1_000)),
-        Ok(nanos @ FIRST_NANOS..) => Some(Millis(nanos / 1_000_000)),
+        Ok(micros @ FIRST_MICROS..FIRST_NANOS) => Some(Millis::new(micros / 1_000)),
+        Ok(nanos @ FIRST_NANOS..) => Some(Millis::new(nanos / 1_000_000)),
         _ => serde_json::from_str::<Time>(json).ok()?.0,
     }
 }
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn moments_of_every_kind_are_read() {
-        let at = Some(Millis(1_790_000_000_500));
+        let at = Some(Millis::new(1_790_000_000_500));
         for text in [
             "2026-09-21T14:13:20.5Z",
             "2026-09-21T14:13:20.500000",

@@ -368,7 +368,7 @@ mod tests {
             let [request] = &*log.requests.requests else { panic!("one request") };
             let prompt = request.usage.prompt;
             assert_eq!((prompt.input, prompt.read), (Tokens(30), Tokens(70)));
-            assert_eq!(request.start, Millis(1_790_000_000_500));
+            assert_eq!(request.start, Millis::new(1_790_000_000_500));
             assert_eq!(log.requests.diagnostics.count(Kind::OtherEndpoint), 1);
             assert_eq!(log.requests.extent.lines, 2);
         }

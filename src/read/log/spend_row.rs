@@ -371,7 +371,7 @@ mod tests {
             let row = row(&json);
             let usage = row.billed().expect("usage").usage;
             assert_eq!((usage.prompt.input, usage.prompt.read), (Tokens(20), Tokens(80)), "{json}");
-            assert_eq!(row.start.0, Some(Millis(1_790_000_000_000)));
+            assert_eq!(row.start.0, Some(Millis::new(1_790_000_000_000)));
             assert_eq!((row.model(), row.route()), (Some("gpt-5.5"), Some("openai")));
             assert_eq!((row.message(), row.session()), (Some("chatcmpl-1"), Some("s")));
         }

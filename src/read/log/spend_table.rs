@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(request.usage.prompt.input, Tokens(10));
         assert_eq!(
             (request.start, request.finished),
-            (Millis(1_790_000_000_500), Millis(1_790_000_005_000))
+            (Millis::new(1_790_000_000_500), Millis::new(1_790_000_005_000))
         );
         assert_eq!(log.requests.diagnostics.count(Kind::UsageWithoutCacheCounters), 1);
         assert_eq!(log.requests.diagnostics.examples()[0].line, 3);

@@ -314,7 +314,7 @@ mod tests {
     fn a_response_line_keeps_ids_usage_and_calls() {
         let parsed = parse(&[br#"{"type":"assistant","uuid":"a","parentUuid":null,"requestId":"req_1","timestamp":"2026-07-28T10:00:02.900Z","message":{"id":"msg_1","model":"claude-opus-5","stop_reason":"tool_use","content":[{"type":"tool_use","id":"toolu_A","input":{}}],"usage":{"input_tokens":2,"cache_read_input_tokens":40895,"cache_creation_input_tokens":412,"output_tokens":96}}}"#]);
         let entry = &parsed.entries[0];
-        assert_eq!(entry.timestamp, Some(Millis(1_785_232_802_900)));
+        assert_eq!(entry.timestamp, Some(Millis::new(1_785_232_802_900)));
         assert!(matches!(entry.kind, EntryKind::Response));
         let [response] = &parsed.response_lines[..] else { panic!("a response") };
         let calls: Vec<EntryId> = response.tool_uses.iter().map(|call| call.id).collect();

@@ -92,7 +92,7 @@ fn files(view: &PageView<'_>, session: &Session) -> String {
 
 fn began(view: &PageView<'_>, session: &Session) -> Millis {
     let first = session.requests.first();
-    first.map_or(Millis(0), |index| view.ledger.history.request(*index).start)
+    first.map_or(Millis::new(0), |index| view.ledger.history.request(*index).start)
 }
 
 /// A cost that covers all requests, or `None` where some are unknown.
@@ -195,7 +195,7 @@ fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     for at in times {
         let ahead = zone.seconds_ahead(*at);
         if offsets.last().is_none_or(|(_, last)| *last != ahead) {
-            offsets.push((at.0.div_euclid(1_000), ahead));
+            offsets.push((at.get().div_euclid(1_000), ahead));
         }
     }
     offsets
@@ -220,7 +220,7 @@ pub(super) fn sessions_block(
         id: &session.name,
         title: &session.title,
         files: &session.files,
-        began: session.began.0,
+        began: session.began.get(),
         requests: session.session.requests.len(),
         lost: session.lost.map(MicroDollars),
         figures: data(session),

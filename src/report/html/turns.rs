@@ -175,7 +175,7 @@ fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<
 
 /// The time of the first turn, and the seconds between turns.
 fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
-    let seconds = |request: &&Request| request.start.0.div_euclid(1_000);
+    let seconds = |request: &&Request| request.start.get().div_euclid(1_000);
     let start = requests.first().map_or(0, seconds);
     let before = std::iter::once(start).chain(requests.iter().map(seconds));
     let steps = requests.iter().map(seconds).zip(before);

@@ -60,7 +60,7 @@ fn figures(one: &Placed) -> Figures {
 /// Finds the copies among requests with the same figures. Those of one file are different ones; each is paired
 /// with at most one of another file, at about the same time. Reports come last, as rows and spans tell more.
 fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
-    let finished = |number: usize| placed[number].request.finished.0;
+    let finished = |number: usize| placed[number].request.finished.get();
     group.sort_by_key(|number| {
         let one = &placed[*number];
         (one.request.is_report, one.file, finished(*number))
@@ -134,7 +134,7 @@ struct Single {
 
 impl Single {
     fn of(request: &AgentRequest) -> Self {
-        Self { finished: request.finished.0, usage: request.usage.clone() }
+        Self { finished: request.finished.get(), usage: request.usage.clone() }
     }
 }
 
@@ -143,7 +143,7 @@ impl Single {
 /// # Errors
 /// They tell of more than the sum: some are of something else. It stays as it is.
 fn subtract(singles: &mut Vec<Single>, sum: &mut AgentRequest) -> Result<bool, DoNotFit> {
-    let latest = sum.finished.0.saturating_add(LATEST_MILLIS);
+    let latest = sum.finished.get().saturating_add(LATEST_MILLIS);
     let first_later = singles.partition_point(|single| single.finished > latest);
     let own = singles.split_off(first_later);
     let rest = own.iter().try_fold(sum.usage.clone(), |mut rest, single| {

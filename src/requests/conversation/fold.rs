@@ -1,11 +1,9 @@
 //! What is known at each entry of everything before it: the request at or before it, and what lies
 //! between the two.
 
-use std::num::NonZeroU32;
-
-use super::between::{Between, Interruptions, Trail};
+use super::between::{Between, Interruptions, Trail, TrailIndex};
 use super::file::FileResponse;
-use super::gathered::{Beginning, Gathered, MOST_KEPT};
+use super::gathered::{Beginning, Gathered, MOST_KEPT, Ordinal};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
 use crate::base::id::EntryId;
@@ -23,35 +21,29 @@ const MOST_HOOKS: usize = 32;
 struct State {
     between: Between,
     continues: Option<EntryId>,
-    response: Option<ResponsePlace>,
+    response: Option<Ordinal>,
     root: u32,
     has_gap: bool,
 }
 
-/// The place of a response among those of its file, counted from 1, so that a state takes less room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct ResponsePlace(NonZeroU32);
-
-impl ResponsePlace {
-    fn at(index: usize) -> Self {
-        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("fewer than 2^32 responses"))
-    }
-
-    fn index(self) -> usize {
-        self.number() as usize
-    }
-
-    fn number(self) -> u32 {
-        self.0.get() - 1
-    }
+/// A state as it is kept: most say nothing of what lies between, or the same as the one before.
+#[derive(Clone, Copy, Debug, Default)]
+struct KeptState {
+    continues: Option<EntryId>,
+    /// What lies between, in [`Fold::betweens`] and without its trail; nothing where there is none.
+    between: Option<Ordinal>,
+    trail: Option<TrailIndex>,
+    response: Option<Ordinal>,
+    root: u32,
+    has_gap: bool,
 }
 
 /// The states of a file's entries, each made from that of its parent, so that every entry is looked
 /// at once whatever the shape of the tree.
 #[derive(Debug)]
 pub(super) struct Fold {
-    states: Vec<State>,
+    states: Vec<KeptState>,
+    betweens: Vec<Between>,
     /// What lies between requests.
     pub(super) trail: Trail,
 }
@@ -59,18 +51,20 @@ pub(super) struct Fold {
 impl Fold {
     /// No states, and an empty trail.
     pub(super) fn new(trail: Trail) -> Self {
-        Self { states: Vec::new(), trail }
+        Self { states: Vec::new(), betweens: Vec::new(), trail }
     }
 
     /// Forgets the states.
     pub(super) fn clear(&mut self) {
         self.states.clear();
+        self.betweens.clear();
     }
 
     /// Gives back the memory of the states, where it is a lot.
     pub(super) fn forget_states(&mut self) {
         if self.states.len() > MOST_KEPT {
             self.states = Vec::new();
+            self.betweens = Vec::new();
         }
     }
 
@@ -83,17 +77,42 @@ impl Fold {
     pub(super) fn add(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
         let position = self.states.len();
         let state = self.state_at(position, entries, graph, gathered);
+        let state = self.keep(state);
         self.states.push(state);
     }
 
     /// Does so for all entries, whatever was known before.
     pub(super) fn add_all(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
         gathered.forget_places();
-        self.states.clear();
-        self.states.resize(entries.len(), State::default());
+        self.clear();
+        self.states.resize(entries.len(), KeptState::default());
         for position in graph.order() {
-            self.states[position] = self.state_at(position, entries, graph, gathered);
+            let state = self.state_at(position, entries, graph, gathered);
+            self.states[position] = self.keep(state);
         }
+    }
+
+    fn keep(&mut self, state: State) -> KeptState {
+        let State { mut between, continues, response, root, has_gap } = state;
+        let trail = between.trail.take();
+        let between = (between != Between::default()).then(|| {
+            if self.betweens.last() != Some(&between) {
+                self.betweens.push(between);
+            }
+            Ordinal::at(self.betweens.len() - 1)
+        });
+        KeptState { continues, between, trail, response, root, has_gap }
+    }
+
+    fn kept(&self, position: usize) -> State {
+        let KeptState { continues, between, trail, response, root, has_gap } =
+            self.states[position];
+        let between = Between { trail, ..self.between_at(between) };
+        State { between, continues, response, root, has_gap }
+    }
+
+    fn between_at(&self, place: Option<Ordinal>) -> Between {
+        place.map_or_else(Between::default, |place| self.betweens[place.index()])
     }
 
     fn state_at(
@@ -113,7 +132,7 @@ impl Fold {
         }
         if let Some(response) = gathered.request_of(position) {
             let between = after_line(response, &before);
-            let response = Some(ResponsePlace::at(response));
+            let response = Some(Ordinal::at(response));
             return State { response, between, root: before.root, ..State::default() };
         }
         let mut state = before;
@@ -181,7 +200,7 @@ impl Fold {
             Some(parent) if entries[position].is_sidechain && !entries[parent].is_sidechain => {
                 State::at_root(position)
             }
-            Some(parent) => self.states[parent],
+            Some(parent) => self.kept(parent),
             None => State::at_root(position),
         };
         // A sub-agent's first line names the call that started it; that is no earlier part of its
@@ -206,7 +225,8 @@ impl Fold {
     pub(super) fn index(&self, entries: &[Entry]) -> Vec<(EntryId, u32, Interruptions)> {
         let known = entries.iter().zip(&self.states).filter_map(|(entry, state)| {
             let response = state.response?.number();
-            Some((entry.id?, response, state.between.interruptions(state.has_gap)))
+            let between = self.between_at(state.between);
+            Some((entry.id?, response, between.interruptions(state.has_gap)))
         });
         // Nearly every entry has one.
         let mut index = Vec::with_capacity(entries.len());
@@ -232,7 +252,7 @@ impl State {
         graph: &Graph,
         gathered: &Gathered,
     ) -> bool {
-        let Some(previous) = self.response.map(ResponsePlace::index) else { return false };
+        let Some(previous) = self.response.map(Ordinal::index) else { return false };
         let called = entries[gathered.beginnings[previous].entry()].timestamp;
         if called > own.timestamp {
             return false;
@@ -255,11 +275,11 @@ impl State {
         beginning: &mut Beginning,
         placed: &mut FileResponse,
     ) {
-        if beginning.placed.is_some() || self.response == Some(ResponsePlace::at(response)) {
+        if beginning.placed.is_some() || self.response == Some(Ordinal::at(response)) {
             return;
         }
         beginning.placed = Some(position);
-        placed.predecessor = self.response.map(ResponsePlace::index);
+        placed.predecessor = self.response.map(Ordinal::index);
         placed.continues = self.continues;
         placed.has_gap = self.has_gap;
         placed.between = self.between;
@@ -268,6 +288,6 @@ impl State {
 
 /// What lies after a line of a response: nothing yet, but for what was shown since its first line.
 fn after_line(response: usize, before: &State) -> Between {
-    let goes_on = before.response == Some(ResponsePlace::at(response));
+    let goes_on = before.response == Some(Ordinal::at(response));
     Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }
 }

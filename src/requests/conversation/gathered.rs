@@ -28,7 +28,7 @@ pub(super) struct Gathered {
     /// Where each of them begins.
     pub(super) beginnings: Vec<Beginning>,
     /// Of each entry, the response that it is a line of.
-    response_of: Vec<Option<ResponseNumber>>,
+    response_of: Vec<Option<Ordinal>>,
     /// The calls that the responses make.
     pub(super) calls: Calls,
     /// Messages that have lines of their own but are no requests.
@@ -65,18 +65,26 @@ pub(super) struct Gathered {
 /// is there at once; the next file asks for it anew.
 pub(super) const MOST_KEPT: usize = 20_000;
 
-/// The place of a response in its file, counted from 1, so that it takes less room.
-#[derive(Clone, Copy, Debug)]
-struct ResponseNumber(NonZeroU32);
+/// A place in a list, counted from 1, so that an `Option` takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ordinal(NonZeroU32);
 
-impl ResponseNumber {
-    fn of(place: usize) -> Self {
-        let number = u32::try_from(place + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("fewer than 2^32 responses"))
+impl Ordinal {
+    /// # Panics
+    /// Never in practice: a file would need 2³² lines.
+    pub(super) fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 lines"))
     }
 
-    fn place(self) -> usize {
-        self.0.get() as usize - 1
+    /// Counted from 0.
+    pub(super) fn index(self) -> usize {
+        self.number() as usize
+    }
+
+    /// The same in 32 bits.
+    pub(super) fn number(self) -> u32 {
+        self.0.get() - 1
     }
 }
 
@@ -144,12 +152,12 @@ impl Gathered {
         self.note(entry, position, is_duplicate);
         let line = line.filter(|_| !is_duplicate);
         let response = line.map(|line| self.add_line(line, entry, position));
-        self.response_of.push(response.map(ResponseNumber::of));
+        self.response_of.push(response.map(Ordinal::at));
     }
 
     /// The response that an entry is a line of.
     pub(super) fn response_of(&self, position: usize) -> Option<usize> {
-        self.response_of[position].map(ResponseNumber::place)
+        self.response_of[position].map(Ordinal::index)
     }
 
     /// Gives back the memory of what only new lines need, where it is a lot.

@@ -127,9 +127,9 @@ impl History {
         let (file, line) = (logged.file, logged.request.line);
         let told = &logged.request;
         let Some(request) = self.requests.get_mut(index.0) else { return };
-        let earliest = request.start.0.saturating_sub(CLOCKS_DIFFER_MILLIS);
-        let latest = request.finished.0.saturating_add(CLOCKS_DIFFER_MILLIS);
-        let is_other_time = told.finished.0 < earliest || told.start.0 > latest;
+        let earliest = request.start.get().saturating_sub(CLOCKS_DIFFER_MILLIS);
+        let latest = request.finished.get().saturating_add(CLOCKS_DIFFER_MILLIS);
+        let is_other_time = told.finished.get() < earliest || told.start.get() > latest;
         if !is_other_time {
             request.start = told.start;
             request.finished = told.finished.max(told.start);

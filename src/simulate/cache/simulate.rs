@@ -91,7 +91,7 @@ impl<F: Fn(&Prompt) -> Option<Prompt>> Sending<'_, F> {
     fn wait(&mut self, place: usize, number: i64, run: usize) {
         if number <= self.repeats.counts[place] {
             let delay = number.saturating_mul(self.repeats.every);
-            let at = Millis(self.cache.trace.prompts[place].start.0.saturating_add(delay));
+            let at = Millis::new(self.cache.trace.prompts[place].start.get().saturating_add(delay));
             self.waiting.push(Reverse((at, place, number, run)));
         }
     }

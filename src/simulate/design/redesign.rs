@@ -148,7 +148,7 @@ impl Redesign<'_> {
         for Expansion { place, tools } in &layout.expansions {
             if tools.iter().any(|tool| !known.contains(tool)) {
                 // Just before the request that has the result of the search.
-                let at = Millis(request.start.0.saturating_sub(1));
+                let at = Millis::new(request.start.get().saturating_sub(1));
                 let (node, end) = (path[*place], ends.end(*place));
                 self.searches.push(Search { after, at, node, end });
             }

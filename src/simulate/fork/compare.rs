@@ -276,7 +276,7 @@ mod tests {
     fn long_prompts_have_prices_of_their_own() {
         let table = PriceTable::built_in();
         let at: jiff::Timestamp = "2026-10-24T00:00:00Z".parse().expect("a moment");
-        let at = Millis(at.as_millisecond());
+        let at = Millis::new(at.as_millisecond());
         let prices = ForkPrices { table: &table, model: "claude-haiku-5-5", at };
         let directives = vec![Tokens(100), Tokens(20_000)];
         let plan = ForkPlan { parent: Tokens(90_000), directives, ..plan() };

@@ -21,7 +21,7 @@ pub(super) fn trace(plan: &ForkPlan, variant: &Variant) -> PromptTrace {
     for (index, directive) in plan.directives.iter().enumerate() {
         let is_waiting = index > 0 && variant.start == Start::Staggered;
         let delay = if is_waiting { UNTIL_RESPONSE } else { 0 };
-        forks.add_child(*directive, Millis(FIRST_CHILD + delay));
+        forks.add_child(*directive, Millis::new(FIRST_CHILD + delay));
     }
     forks.trace
 }
@@ -53,7 +53,7 @@ impl<'a> Forks<'a> {
         let rest = self.plan.parent.saturating_sub(kept);
         let node = self.extend(before, rest);
         let marked = before.into_iter().chain([node]);
-        self.add_prompt(node, marked.collect(), Millis(FIRST_CHILD - age));
+        self.add_prompt(node, marked.collect(), Millis::new(FIRST_CHILD - age));
         let begin = match self.variant.shares {
             Shares::Kept => self.extend(before, rest),
             Shares::Nothing | Shares::Everything => node,
@@ -120,7 +120,7 @@ impl<'a> Forks<'a> {
             });
         }
         self.trace.prompts.push(Prompt {
-            readable_from: Millis(start.0 + UNTIL_RESPONSE),
+            readable_from: Millis::new(start.get() + UNTIL_RESPONSE),
             minimum: self.plan.minimum,
             markers: first_marker..self.trace.markers.len(),
             ..Prompt::new(self.model, start, node, self.trace.node(node).end)

@@ -453,7 +453,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         let prompt = self.sink.send(&Sent {
             before: before.0,
             // Just before the request that finds the conversation compacted.
-            at: Millis(now.0.saturating_sub(1)),
+            at: Millis::new(now.get().saturating_sub(1)),
             total: sent + attempt.request,
             keeps_messages: attempted.retries == 0,
         });

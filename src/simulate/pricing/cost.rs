@@ -166,7 +166,7 @@ impl ModelPrices {
 
 /// The day in UTC.
 fn day_of(at: Millis) -> Option<Date> {
-    let at = jiff::Timestamp::from_millisecond(at.0).ok()?;
+    let at = jiff::Timestamp::from_millisecond(at.get()).ok()?;
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
@@ -176,7 +176,7 @@ mod tests {
 
     fn context<'a>(model: &'a str, day: &str, prompt: u64) -> PriceContext<'a> {
         let at: jiff::Timestamp = format!("{day}T00:00:00Z").parse().expect("a day");
-        let at = Millis(at.as_millisecond());
+        let at = Millis::new(at.as_millisecond());
         PriceContext { model, at, prompt: Tokens(prompt), tier: PriceTier::default() }
     }
 

@@ -304,7 +304,7 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
                     }
                 }
                 Starts::AtOnce => {
-                    let after = latest.map_or(prompt.start, |latest| Millis(latest.0 + 1));
+                    let after = latest.map_or(prompt.start, |latest| Millis::new(latest.get() + 1));
                     prompt.readable_from = prompt.readable_from.max(after);
                     prompt.change_rare(|rare| rare.opening = rare.opening.and(least));
                 }

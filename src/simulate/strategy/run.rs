@@ -171,7 +171,7 @@ impl AddedRun {
             let Self { first, count, every } = *run;
             let delay = move |number: i64| number.saturating_mul(every);
             (0..count).map(move |number| Added {
-                at: Millis(first.at.0.saturating_add(delay(number))),
+                at: Millis::new(first.at.get().saturating_add(delay(number))),
                 ..first
             })
         };

@@ -110,7 +110,7 @@ impl Store {
         let finished = row.time("created_at");
         let finished = finished.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
         let took = row.whole("duration_ms").and_then(|took| i64::try_from(took).ok()).unwrap_or(0);
-        let sent = Millis(finished.0.saturating_sub(took).max(0));
+        let sent = Millis::new(finished.get().saturating_sub(took).max(0));
 
         let id = row.text("session_id");
         let session = file.symbol(&id);
@@ -169,7 +169,7 @@ impl Conversation {
 fn identity(session: &Text<'_>, number: u64, finished: Millis, usage: &Usage) -> EntryId {
     let session = session.as_str().unwrap_or_default();
     let (prompt, output) = (usage.prompt.total().0, usage.output.0);
-    EntryId::of(&format!("copilot-store:{session}:{number}:{}:{prompt}:{output}", finished.0))
+    EntryId::of(&format!("copilot-store:{session}:{number}:{}:{prompt}:{output}", finished.get()))
 }
 
 /// For what a request was billed. What is no bill is none.

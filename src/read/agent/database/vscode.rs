@@ -125,7 +125,7 @@ impl Trace {
         let operation = row.text("operation_name");
         let is_chat = operation.is("chat");
         if is_chat {
-            self.chats.push((row.time("start_time_ms").unwrap_or(Millis(0)), row.rowid()));
+            self.chats.push((row.time("start_time_ms").unwrap_or(Millis::new(0)), row.rowid()));
         }
         let Some(id) = row.text("span_id").as_str().map(EntryId::of) else { return };
         let parent = row.text("parent_span_id");

@@ -97,7 +97,7 @@ mod tests {
     fn moments_of_tables_are_in_utc() {
         for json in [r#""2026-09-21 14:13:20.005000""#, r#""2026-09-21T14:13:20.005Z""#] {
             let stamp: Stamp = serde_json::from_str(json).expect("JSON");
-            assert_eq!(stamp.0, Some(Millis(1_790_000_000_005)), "{json}");
+            assert_eq!(stamp.0, Some(Millis::new(1_790_000_000_005)), "{json}");
         }
         for json in ["null", "1790000000005", r#""soon""#, "{}"] {
             assert!(serde_json::from_str::<Stamp>(json).expect("JSON").0.is_none(), "{json}");

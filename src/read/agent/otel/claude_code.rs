@@ -102,7 +102,7 @@ pub(super) fn call_of_event(
         Count::Value(millis) => i64::try_from(millis.min(LONGEST_MILLIS)).unwrap_or_default(),
         _ => 0,
     };
-    let times = (Millis(end.0.saturating_sub(duration)), end);
+    let times = (Millis::new(end.get().saturating_sub(duration)), end);
     let draft = draft(attributes, (origin, line), times, file);
     let request = AgentRequest {
         identity: draft
@@ -207,7 +207,7 @@ fn by_figures(draft: &Draft, file: &AgentFile) -> EntryId {
     let AgentRequest { session, model, start, finished, .. } = draft.request;
     let session = session.map_or("", |session| file.symbols.text(session));
     let (model, figures) = (file.symbols.text(model), draft.figures);
-    let times = [start.0, finished.0];
+    let times = [start.get(), finished.get()];
     EntryId::of(&format!("claude-code:{session}:{model}:{times:?}:{figures:?}"))
 }
 

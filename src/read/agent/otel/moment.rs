@@ -28,7 +28,7 @@ impl Moment {
 
     fn of_nanos(nanos: Count) -> Self {
         let Count::Value(nanos @ 1..) = nanos else { return Self(None) };
-        Self(i64::try_from(nanos / NANOS_PER_MILLI).ok().map(Millis))
+        Self(i64::try_from(nanos / NANOS_PER_MILLI).ok().map(Millis::new))
     }
 
     fn of_parts(seconds: Figure, nanos: Figure) -> Self {
@@ -37,7 +37,7 @@ impl Moment {
             return Self(None);
         };
         let millis = seconds * 1_000 + (nanos / NANOS_PER_MILLI).min(999);
-        Self(i64::try_from(millis).ok().map(Millis))
+        Self(i64::try_from(millis).ok().map(Millis::new))
     }
 }
 
@@ -111,7 +111,7 @@ mod tests {
             r#""2026-09-21T14:13:20.005Z""#,
         ] {
             let moment: Moment = serde_json::from_str(json).expect("JSON");
-            assert_eq!(moment.0, Some(Millis(1_790_000_000_005)), "{json}");
+            assert_eq!(moment.0, Some(Millis::new(1_790_000_000_005)), "{json}");
         }
         for json in [
             r#""0""#,

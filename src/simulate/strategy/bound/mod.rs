@@ -56,7 +56,7 @@ fn add_pings(
             let first = Added {
                 after: request.place,
                 purpose: Purpose::KeepAlive,
-                at: Millis(start.0.saturating_add(pings.delay + pings.every)),
+                at: Millis::new(start.get().saturating_add(pings.delay + pings.every)),
                 outcome,
                 output: Tokens(1),
             };
