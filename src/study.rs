@@ -232,7 +232,25 @@ impl Study {
     /// # Errors
     /// Captured prompts were read without their bytes, or trails were left out.
     pub fn breaks(&self, options: Options) -> Result<Findings<'_>, StudyError> {
-        self.breaks_in(self.evidence(), options)
+        self.need_bytes("finding breaks")?;
+        self.need_trails("finding breaks")?;
+        let Self { trace, steps, selection, .. } = self;
+        let assumptions = self.assuming(false, Reading::Literal);
+        let mut ledger = self.ledger(&evidence_strategies(), &[], &assumptions);
+        let analysis = ledger.add_bounds_beside(&[Reading::Literal], trace, |ledger| {
+            Analysis::new(ledger, trace, steps, selection, options)
+        });
+        self.findings(ledger, analysis)
+    }
+
+    fn findings<'s>(
+        &'s self,
+        ledger: Ledger<'s>,
+        analysis: Option<Analysis>,
+    ) -> Result<Findings<'s>, StudyError> {
+        let analysis =
+            analysis.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))?;
+        Ok(Findings { study: self, ledger, analysis })
     }
 
     /// Finds them in a ledger of [`evidence`](Self::evidence).
@@ -247,9 +265,8 @@ impl Study {
         self.need_bytes("finding breaks")?;
         self.need_trails("finding breaks")?;
         let Self { trace, steps, selection, .. } = self;
-        let analysis = Analysis::new(&ledger, trace, steps, selection, options)
-            .ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))?;
-        Ok(Findings { study: self, ledger, analysis })
+        let analysis = Analysis::new(&ledger, trace, steps, selection, options);
+        self.findings(ledger, analysis)
     }
 
     /// Finds what makes the prefixes of captured prompts unstable, most expensive first.

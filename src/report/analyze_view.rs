@@ -167,7 +167,7 @@ pub(super) fn shown_column<'l>(
 /// others.
 pub(super) fn is_complete(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
     is_comparable(ledger, column)
-        && session.requests.iter().all(|index| ledger.row(column, *index).is_some())
+        && session.requests.iter().all(|index| ledger.row_tokens(column, *index).is_some())
 }
 
 /// Where prompts are counted in bytes, recorded tokens are another unit.

@@ -17,7 +17,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Event, Turn};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Refusal;
-use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
+use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn};
 use crate::simulate::strategy::DEFAULT;
 
 /// The strategies that are shown turn by turn by default.
@@ -115,7 +115,7 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
     let has_figures = |column: &&StrategyColumn| {
         is_comparable(ledger, column)
             && column.applicability().is_applicable()
-            && session.requests.iter().any(|index| ledger.row(column, *index).is_some())
+            && session.requests.iter().any(|index| ledger.row_tokens(column, *index).is_some())
     };
     ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
 }
@@ -248,8 +248,8 @@ impl TurnTable<'_> {
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
         let columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
-        let rows = self.columns.iter().map(|column| self.ledger.row(column, index));
-        let rows: Vec<Option<Row<'_>>> = rows.collect();
+        let rows = self.columns.iter().map(|column| self.ledger.row_tokens(column, index));
+        let rows: Vec<Option<RowTokens>> = rows.collect();
         let refusals = rows.iter().map(|row| row.as_ref().and_then(|row| row.refusal));
         let refused = refused_beside(&names.zip(refusals).collect::<Vec<_>>());
         TurnLine {

@@ -168,7 +168,7 @@ impl Waterfall {
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
         let (record, replay) = (ledger.billed()?, ledger.expected()?);
-        let is_unrecorded = |index| ledger.row(record, index).is_none();
+        let is_unrecorded = |index| ledger.row_tokens(record, index).is_none();
         if selection.requests().any(is_unrecorded) || ledger.history.is_counted_in_bytes() {
             return None;
         }

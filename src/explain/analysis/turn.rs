@@ -84,15 +84,17 @@ impl Turn {
 /// than was cached.
 fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<Event> {
     let expiry = ledger.expiry(column, turn.request);
-    let shortfall = ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
-    let billing = ledger.row(column, turn.request).map(|row| row.billing).unwrap_or_default();
-    let is_cached = billing.read + billing.write_5m + billing.write_1h > Tokens::ZERO;
+    let shortfall = || ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
+    let tail = || {
+        let billing = ledger.row_tokens(column, turn.request)?.billing;
+        let is_cached = billing.read + billing.write_5m + billing.write_1h > Tokens::ZERO;
+        (is_cached && billing.input > LARGEST_CONSTANT_TAIL).then_some(billing.input)
+    };
     let of_conversation = turn.events.iter().filter_map(|event| match event {
         Event::Expired(..) | Event::BackgroundWrite(_) => None,
-        Event::Break(_) => shortfall.map(Event::Break),
-        Event::OneStepBehind(_) => shortfall.map(Event::OneStepBehind),
-        Event::UncachedTail(_) => (is_cached && billing.input > LARGEST_CONSTANT_TAIL)
-            .then_some(Event::UncachedTail(billing.input)),
+        Event::Break(_) => shortfall().map(Event::Break),
+        Event::OneStepBehind(_) => shortfall().map(Event::OneStepBehind),
+        Event::UncachedTail(_) => tail().map(Event::UncachedTail),
         other => Some(other.clone()),
     });
     let expired = expiry.map(|expiry| Event::Expired(expiry.gap, expiry.ttl));

@@ -203,7 +203,7 @@ impl<'a> Reads<'a> {
 
     /// What a request reads by the rules.
     pub(super) fn replayed(&self, index: RequestIndex) -> Tokens {
-        self.ledger.row(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
+        self.ledger.row_tokens(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
     }
 
     /// What the split of a request is based on.
@@ -228,7 +228,7 @@ impl<'a> Reads<'a> {
         index: RequestIndex,
         expected: Tokens,
     ) -> Option<Picodollars> {
-        let billing = self.ledger.row(self.replay, index)?.billing;
+        let billing = self.ledger.row_tokens(self.replay, index)?.billing;
         let prompt = self.ledger.prompt_total(index);
         let rewritten = expected.min(prompt).saturating_sub(billing.read);
         excess(&billing, rewritten, self.ledger, index)

@@ -180,9 +180,9 @@ impl FileBuilder {
     }
 
     /// Whether what is known of an entry will not be changed by a later one, as far as entries show
-    /// until now. (A trail names tools, which are known when all calls are.)
+    /// until now.
     fn folds_early(&self) -> bool {
-        !self.keeps_trail && !self.gathered.has_replacements && !self.gathered.has_late_usage
+        !self.gathered.changes_the_past(self.keeps_trail)
     }
 
     /// The conversation, when all entries of the transcript are added; nothing of it is left here.

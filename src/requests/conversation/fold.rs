@@ -85,6 +85,7 @@ impl Fold {
     pub(super) fn add_all(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
         gathered.forget_places();
         self.clear();
+        self.trail = Trail::new(self.trail.is_kept());
         self.states.resize(entries.len(), KeptState::default());
         for position in graph.order() {
             let state = self.state_at(position, entries, graph, gathered);

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Call, Calls};
 use super::file::FileResponse;
@@ -55,8 +55,15 @@ pub(super) struct Gathered {
     /// The results that were cleared or replaced, by their calls, with their lines once these are
     /// looked for.
     pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
-    /// Whether a response got its usage after its first line, so that it was none until then.
-    pub(super) has_late_usage: bool,
+    /// Whether a later line changed what was known of an earlier entry: a response got its usage after
+    /// its first line, so that it was none until then, or a hook stands after what was sent later.
+    has_late_lines: bool,
+    /// Whether a call was named, or named anew, after its result.
+    has_late_calls: bool,
+    /// The results so far whose calls are on no line before them.
+    unknown_calls: FxHashSet<EntryId>,
+    /// The newest time of a response's line.
+    newest_response: Option<Millis>,
     by_key: FxHashMap<ResponseKey, usize>,
     agent_setting: Option<Symbol>,
 }
@@ -204,14 +211,26 @@ impl Gathered {
                 self.refusals.push((*request, *model));
             }
             EntryKind::Progress(Some(_)) => self.has_nested = true,
+            EntryKind::User(user) => {
+                let results = user.tool_results.iter().map(|(call, _)| *call);
+                self.unknown_calls.extend(results.filter(|call| !self.calls.contains_key(call)));
+            }
             _ => {}
         }
         if entry.signs.contains(Sign::ToolHookContext) {
+            self.has_late_lines |= entry.timestamp <= self.newest_response;
             self.tool_hooks.insert((entry.timestamp, position));
         }
         if is_message(entry) && !is_duplicate {
             self.newest = self.newest.max(Some((entry.timestamp, position)));
         }
+    }
+
+    /// Whether later lines changed what had been known of an earlier entry, or of the trail, if that is
+    /// kept.
+    pub(super) fn changes_the_past(&self, has_trail: bool) -> bool {
+        let changes_trail = self.has_late_calls || !self.changed_results.is_empty();
+        self.has_replacements || self.has_late_lines || has_trail && changes_trail
     }
 
     /// Whether an earlier entry has the same identity; else it is this one's from here on.
@@ -247,8 +266,9 @@ impl Gathered {
             let lines = &mut self.responses[response].lines;
             let had_usage = lines.usage.is_ok();
             lines.add(line, entry.timestamp);
-            self.has_late_usage |= !had_usage && lines.usage.is_ok();
+            self.has_late_lines |= !had_usage && lines.usage.is_ok();
         }
+        self.newest_response = self.newest_response.max(entry.timestamp);
         // Those of sub-agents have no branches of their own.
         self.responses[response].is_live |= entry.is_sidechain;
         response
@@ -259,9 +279,11 @@ impl Gathered {
     fn note_calls(&mut self, response: usize, line: &ResponseLine) {
         for call in &line.tool_uses {
             let noted = Call { tool: call.tool, caller: Some(response) };
+            self.has_late_calls |= self.unknown_calls.contains(&call.id);
             self.calls
                 .entry(call.id)
                 .and_modify(|known| {
+                    self.has_late_calls |= known.tool != call.tool;
                     known.tool = call.tool;
                     known.caller = known.caller.map(|caller| caller.min(response));
                 })

@@ -33,16 +33,18 @@ impl Ledger<'_> {
         let ping = ping.filter(|(purpose, _)| *purpose == Purpose::KeepAlive).map(|(_, at)| at);
         let start = self.history.request(index).start;
         let idle = ping.map(|at| start.since(at)).min().map_or(gap, |idle| idle.min(gap));
-        let is_short = self.shortfall(column, index)? > Tokens::ZERO;
-        (idle >= ttl.millis() && is_short).then_some(Expiry { gap, ttl })
+        let is_late = idle >= ttl.millis();
+        let is_short = || self.shortfall(column, index).is_some_and(|less| less > Tokens::ZERO);
+        (is_late && is_short()).then_some(Expiry { gap, ttl })
     }
 
     /// How much less a request reads than the previous one had read and written, or `None` where
     /// that is unknown.
     #[must_use]
     pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
-        let before = self.row(column, self.steps[index.0].predecessor?)?.billing;
-        let own = self.row(column, index).filter(|row| row.refusal.is_none())?.billing;
+        let before = self.row_tokens(column, self.steps[index.0].predecessor?)?.billing;
+        let own = self.row_tokens(column, index);
+        let own = own.filter(|tokens| tokens.refusal.is_none())?.billing;
         let cached = before.read + before.write_5m + before.write_1h;
         Some(cached.saturating_sub(own.read))
     }

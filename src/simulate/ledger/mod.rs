@@ -8,7 +8,7 @@ mod totals;
 
 pub use expiry::Expiry;
 pub use filter::{Filter, FilterError, MAIN_AGENT, Selection, Session};
-pub use totals::{Breakdown, Row, Totals};
+pub use totals::{Breakdown, Row, RowTokens, Totals};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -189,23 +189,53 @@ impl<'a> Ledger<'a> {
             || RequestRates::new(history, prices, totals.iter().copied()),
             || trace.paths(),
         );
+        let mut ledger = Self {
+            history,
+            steps,
+            prices,
+            assumptions: *assumptions,
+            columns: Vec::new(),
+            bounds: Vec::new(),
+            totals,
+            rates: Arc::new(rates),
+        };
+        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
+        let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
+        ledger.columns = ledger.simulate(&all, trace);
+        ledger.bounds = ledger.columns.split_off(strategies.len());
+        ledger
+    }
+
+    /// Adds the bounds under some readings. What needs none is computed at the same time.
+    pub(crate) fn add_bounds_beside<T: Send>(
+        &mut self,
+        readings: &[Reading],
+        trace: &PromptTrace,
+        beside: impl FnOnce(&Self) -> T + Send,
+    ) -> T {
+        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
+        let bounds: Vec<Strategy> = bounds.collect();
+        let ledger = &*self;
+        let (bounds, result) = rayon::join(|| ledger.simulate(&bounds, trace), || beside(ledger));
+        self.bounds = bounds;
+        result
+    }
+
+    /// Simulates strategies over the same requests.
+    fn simulate(&self, strategies: &[Strategy], trace: &PromptTrace) -> Vec<StrategyColumn> {
+        let Self { history, steps, prices, ref assumptions, ref totals, ref rates, .. } = *self;
         let unmarked = Unmarked::of(history, trace);
         let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
         let designed = marked.as_ref().unwrap_or(trace);
-        let material = Material { history, steps, trace: designed, rates: &rates, assumptions };
+        let material = Material { history, steps, trace: designed, rates, assumptions };
         let column = |strategy: &Strategy| {
             let mut simulated = strategy.simulate(material);
             if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
                 simulated.add_unmarked(strategy, unmarked, assumptions);
             }
-            StrategyColumn::new(strategy.clone(), simulated, history, prices, &totals)
+            StrategyColumn::new(strategy.clone(), simulated, history, prices, totals)
         };
-        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
-        let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
-        let mut columns: Vec<StrategyColumn> = all.par_iter().map(column).collect();
-        let bounds = columns.split_off(strategies.len());
-        let rates = Arc::new(rates);
-        Self { history, steps, prices, assumptions: *assumptions, columns, bounds, totals, rates }
+        strategies.par_iter().map(column).collect()
     }
 
     /// A design alone over the same requests. `None` where it cannot act on them.
@@ -317,26 +347,11 @@ impl<'a> Ledger<'a> {
     /// strategy has none where it is not applicable, as its figures would be those of the record.
     #[must_use]
     pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
-        if !column.applicability().is_applicable() {
-            return None;
-        }
+        let RowTokens { billing, basis, refusal } = self.row_tokens(column, index)?;
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
         let provider = column.provider();
-        let (billing, basis, refusal) = match (column.outcomes(), provider) {
-            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
-            (Some(outcomes), Some(_)) => {
-                let outcome = &outcomes[index.0];
-                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
-                let output = token_ratio(history.facts(request.model)).of(output);
-                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
-            }
-            (Some(outcomes), None) => {
-                let outcome = &outcomes[index.0];
-                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
-            }
-        };
         let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
         let fee = self.prices.web_searches(searches);
         let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
@@ -355,6 +370,31 @@ impl<'a> Ledger<'a> {
             charges,
             cost: charges.map(|charges| charges.total() + fee),
         })
+    }
+
+    /// The tokens of that row, which take less time than all of it.
+    #[must_use]
+    pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
+        if !column.applicability().is_applicable() {
+            return None;
+        }
+        let history = self.history;
+        let request = history.request(index);
+        let usage = request.usage.as_ref();
+        let (billing, basis, refusal) = match (column.outcomes(), column.provider()) {
+            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
+            (Some(outcomes), Some(_)) => {
+                let outcome = &outcomes[index.0];
+                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
+                let output = token_ratio(history.facts(request.model)).of(output);
+                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
+            }
+            (Some(outcomes), None) => {
+                let outcome = &outcomes[index.0];
+                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
+            }
+        };
+        Some(RowTokens { billing, basis, refusal })
     }
 
     /// The rows of the requests that a strategy adds after a request.

@@ -112,6 +112,17 @@ impl AddAssign for Totals {
     }
 }
 
+/// The tokens of one request under one strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTokens {
+    /// The tokens of each class.
+    pub billing: Billing,
+    /// What the prompt's split is based on.
+    pub basis: Basis,
+    /// Why the service refuses the request, as in [`Row::refusal`].
+    pub refusal: Option<Refusal>,
+}
+
 /// One request under one strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
