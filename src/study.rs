@@ -236,8 +236,9 @@ impl Study {
         self.need_trails("finding breaks")?;
         let Self { trace, steps, selection, .. } = self;
         let assumptions = self.assuming(false, Reading::Literal);
-        let mut ledger = self.ledger(&evidence_strategies(), &[], &assumptions);
-        let analysis = ledger.add_bounds_beside(&[Reading::Literal], trace, |ledger| {
+        let empty = Ledger::empty(&self.history, steps, trace, &self.prices, &assumptions);
+        let simulated = (&*evidence_strategies(), &[Reading::Literal][..]);
+        let (ledger, analysis) = empty.filled(trace, simulated, |ledger| {
             Analysis::new(ledger, trace, steps, selection, options)
         });
         self.findings(ledger, analysis)

@@ -11,6 +11,34 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
+/// A place in a list of fewer than 2³² things, in which an `Option` takes no more room.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ordinal(NonZeroU32);
+
+impl Ordinal {
+    /// The place at an index.
+    ///
+    /// # Panics
+    /// Never in practice: an input would need 2³² lines.
+    #[must_use]
+    pub fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 things"))
+    }
+
+    /// Counted from 0.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.number() as usize
+    }
+
+    /// The same in 32 bits.
+    #[must_use]
+    pub fn number(self) -> u32 {
+        self.0.get() - 1
+    }
+}
+
 /// The identity of a transcript line or of a tool call.
 ///
 /// A UUID is its own 128-bit value. Any other string is the first 128 bits of its `BLAKE2b` hash.

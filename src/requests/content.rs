@@ -62,9 +62,12 @@ impl Ratio {
 
     /// The tokens of content of a weight, rounded up.
     pub(crate) fn tokens(self, weight: u64) -> u64 {
+        let bytes = self.bytes.max(1);
+        if let Some(tokens) = weight.checked_mul(self.tokens) {
+            return tokens.div_ceil(bytes);
+        }
         let tokens = u128::from(weight) * u128::from(self.tokens);
-        let tokens = tokens.div_ceil(u128::from(self.bytes.max(1)));
-        u64::try_from(tokens).unwrap_or(u64::MAX)
+        u64::try_from(tokens.div_ceil(u128::from(bytes))).unwrap_or(u64::MAX)
     }
 }
 

@@ -146,11 +146,15 @@ impl Advice {
 /// Everything that may be worth it, first other prompts, then other ways of sending the same
 /// prompts. Of equal savings the earlier candidate comes first.
 fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
-    let mut candidates = lifetimes::candidates(seen);
-    candidates.extend(context::candidates(seen));
-    candidates.extend(prompts::candidates(seen));
-    candidates.extend(requests::candidates(seen));
-    candidates.extend(causes::candidates(seen));
+    let all: [fn(&Seen<'_>) -> Vec<ChangeCandidate>; 5] = [
+        lifetimes::candidates,
+        context::candidates,
+        prompts::candidates,
+        requests::candidates,
+        causes::candidates,
+    ];
+    let found: Vec<Vec<ChangeCandidate>> = all.par_iter().map(|of| of(seen)).collect();
+    let mut candidates: Vec<ChangeCandidate> = found.into_iter().flatten().collect();
     candidates.sort_by_key(|candidate| candidate.design.keeps_prompts());
     if !seen.may_be_of_claude_code() {
         for candidate in &mut candidates {
@@ -370,11 +374,10 @@ impl<'a> Trials<'a> {
         let Some(management) = design.management.as_deref() else {
             return Outlook::Unknown;
         };
-        let Ledger { history, steps, .. } = self.ledger;
         if *design != (Design { management: design.management.clone(), ..Design::default() }) {
             return Outlook::Unknown;
         }
-        let sketch = sketch(history, steps, self.trace, management);
+        let sketch = sketch(self.ledger.history, self.ledger.ratios(), self.trace, management);
         if sketch.is_idle {
             return Outlook::Idle;
         }

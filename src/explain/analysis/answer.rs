@@ -173,10 +173,8 @@ impl Waterfall {
             return None;
         }
         // A request is in all of the amounts or in none.
-        let has_price =
-            |column, index| ledger.row(column, index).is_some_and(|row| row.cost.is_some());
         let is_priced = |index: &RequestIndex| {
-            [record, replay].into_iter().all(|column| has_price(column, *index))
+            [record, replay].into_iter().all(|column| ledger.has_price(column, *index))
         };
         let priced: Vec<RequestIndex> = selection.requests().filter(is_priced).collect();
         if priced.is_empty() {

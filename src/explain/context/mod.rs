@@ -159,7 +159,7 @@ struct Sources<'a> {
     column: &'a StrategyColumn,
     steps: &'a [Step],
     trace: &'a PromptTrace,
-    ratios: Ratios,
+    ratios: &'a Ratios,
 }
 
 impl Sources<'_> {
@@ -199,7 +199,7 @@ impl Sources<'_> {
             .into_iter()
             .partition(|index| !history.is_captured(*index));
         let mut last_of: FxHashMap<RequestIndex, Option<SegmentId>> = FxHashMap::default();
-        let mut growth = Growth::new(history, self.steps, self.trace, &self.ratios, tree);
+        let mut growth = Growth::new(history, self.steps, self.trace, self.ratios, tree);
         for index in of_transcripts {
             let predecessor = history.request(index).predecessor;
             let before = predecessor.and_then(|before| last_of.get(&before).copied().flatten());
@@ -310,7 +310,7 @@ pub fn context(
     top: usize,
 ) -> Option<Context> {
     let column = ledger.billed()?;
-    let ratios = Ratios::learn(ledger.history, steps);
+    let ratios = ledger.ratios();
     let sources = Sources { ledger, column, steps, trace, ratios };
     let sessions: Vec<SessionContext> =
         selection.sessions.par_iter().map(|session| sources.session(session, top)).collect();

@@ -5,7 +5,6 @@ use rustc_hash::FxHashMap;
 use super::Sources;
 use super::segment::{ContextKind, SegmentId, SegmentTree};
 use crate::base::units::Tokens;
-use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Session};
@@ -43,7 +42,7 @@ pub fn windows(
     most: usize,
 ) -> Option<Windows> {
     let column = ledger.billed()?;
-    let ratios = Ratios::learn(ledger.history, steps);
+    let ratios = ledger.ratios();
     let sources = Sources { ledger, column, steps, trace, ratios };
     let mut tree = SegmentTree::default();
     let last_of = sources.prompts(&mut tree, session);

@@ -3,10 +3,10 @@
 
 use super::between::{Between, Interruptions, Trail, TrailIndex};
 use super::file::FileResponse;
-use super::gathered::{Beginning, Gathered, MOST_KEPT, Ordinal};
+use super::gathered::{Beginning, Gathered, MOST_KEPT};
 use super::graph::Graph;
 use super::rewrite::{Known, Rewrite};
-use crate::base::id::EntryId;
+use crate::base::id::{EntryId, Ordinal};
 use crate::base::units::Millis;
 use crate::read::transcript::{Entry, EntryKind};
 
@@ -196,7 +196,7 @@ impl Fold {
 
     fn state_before(&self, position: usize, entries: &[Entry], graph: &Graph) -> State {
         let link = graph.links[position];
-        let mut state = match link.parent {
+        let mut state = match link.parent() {
             // A side conversation starts afresh, wherever in the main chain it hangs.
             Some(parent) if entries[position].is_sidechain && !entries[parent].is_sidechain => {
                 State::at_root(position)
@@ -207,7 +207,7 @@ impl Fold {
         // A sub-agent's first line names the call that started it; that is no earlier part of its
         // own conversation.
         if entries[position].is_sidechain {
-            state.between.has_hole |= link.missing.is_some() && link.parent.is_some();
+            state.between.has_hole |= link.missing.is_some() && link.parent().is_some();
         } else if link.missing.is_some() {
             state.continues = link.missing;
             // A summary stands for what went before it, whether or not that is still there.
@@ -259,7 +259,7 @@ impl State {
             return false;
         }
         let hooks = gathered.tool_hooks.range((called, 0)..=(own.timestamp, usize::MAX));
-        let parent = |entry: &usize| graph.links[*entry].parent;
+        let parent = |entry: &usize| graph.links[*entry].parent();
         let is_of_previous = |(_, hook): &(Option<Millis>, usize)| {
             let path = std::iter::successors(parent(hook), parent).take(MOST_HOOKS);
             let responses = path.map(|entry| gathered.response_of(entry));

@@ -4,14 +4,13 @@
 //! Lines that belong to one response, put together.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Call, Calls};
 use super::file::FileResponse;
-use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, has_symbols};
+use crate::base::id::{EntryId, HasSymbols, Moved, Ordinal, Symbol, has_symbols};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, Sign, StopReason};
@@ -71,29 +70,6 @@ pub(super) struct Gathered {
 /// A file with more responses or entries gives back what it no longer needs, so that not all of it
 /// is there at once; the next file asks for it anew.
 pub(super) const MOST_KEPT: usize = 20_000;
-
-/// A place in a list, counted from 1, so that an `Option` takes no more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ordinal(NonZeroU32);
-
-impl Ordinal {
-    /// # Panics
-    /// Never in practice: a file would need 2³² lines.
-    pub(super) fn at(index: usize) -> Self {
-        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
-        Self(number.expect("fewer than 2^32 lines"))
-    }
-
-    /// Counted from 0.
-    pub(super) fn index(self) -> usize {
-        self.number() as usize
-    }
-
-    /// The same in 32 bits.
-    pub(super) fn number(self) -> u32 {
-        self.0.get() - 1
-    }
-}
 
 /// Where a response begins.
 #[derive(Debug)]

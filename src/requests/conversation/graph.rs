@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::between::{Between, Call, Calls, Trail};
 use super::file::FileResponse;
 use super::gathered::{Gathered, ResponseKey, ResponseLines};
-use crate::base::id::{EntryId, Symbol};
+use crate::base::id::{EntryId, Ordinal, Symbol};
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};
 
@@ -18,10 +18,21 @@ use crate::read::transcript::{Entry, EntryKind, NestedContent};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
     /// The entry before it, in this file.
-    pub(super) parent: Option<usize>,
+    parent: Option<Ordinal>,
     /// The parent that it names, where this file does not have it. `parent` is then the entry that
     /// stands before it, as the best guess.
     pub(super) missing: Option<EntryId>,
+}
+
+impl Link {
+    fn to(parent: Option<usize>) -> Self {
+        Self { parent: parent.map(Ordinal::at), missing: None }
+    }
+
+    /// The entry before it, in this file.
+    pub(super) fn parent(&self) -> Option<usize> {
+        self.parent.map(Ordinal::index)
+    }
 }
 
 /// The parents of a file's entries.
@@ -68,7 +79,7 @@ impl Graph {
             let link = &mut self.links[position];
             let named = link.missing.and_then(|named| gathered.positions.get(&named));
             if let Some(later) = named {
-                *link = Link { parent: Some(*later), missing: None };
+                *link = Link::to(Some(*later));
                 is_changed = true;
             } else if link.parent.is_some() {
                 let detail = "continued at the line before it, unless another file has it";
@@ -143,14 +154,14 @@ fn link_of(
     let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
     let Some(named) = named else {
         // A boundary goes on from something even where it does not say from what.
-        return Link { parent: before.filter(|_| is_boundary), missing: None };
+        return Link::to(before.filter(|_| is_boundary));
     };
     // Nearly always the entry before.
     let is_before = before.is_some_and(|before| entries[before].id == Some(named));
     let parent = if is_before { before } else { positions.get(&named).copied() };
     match parent.filter(|parent| *parent < position) {
-        Some(parent) => Link { parent: Some(parent), missing: None },
-        None => Link { parent: before, missing: Some(named) },
+        Some(parent) => Link::to(Some(parent)),
+        None => Link { missing: Some(named), ..Link::to(before) },
     }
 }
 
@@ -176,7 +187,7 @@ fn parents_first(
         while states[position] == State::New {
             states[position] = State::Open;
             path.push(position);
-            let Some(parent) = links[position].parent else {
+            let Some(parent) = links[position].parent() else {
                 break;
             };
             if states[parent] == State::Open {

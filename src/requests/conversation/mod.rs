@@ -396,7 +396,7 @@ fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<
     // Links have no circles: they were cut when the graph was made.
     while let Some(here) = position {
         live.extend(gathered.response_of(here));
-        position = graph.links[here].parent;
+        position = graph.links[here].parent();
     }
     live
 }
@@ -410,7 +410,7 @@ fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
     let Some(hint) = hint.filter(|hint| !entries[*hint].is_sidechain) else { return newest };
     let mut is_below_hint = vec![false; entries.len()];
     for position in graph.order() {
-        let parent = graph.links[position].parent;
+        let parent = graph.links[position].parent();
         is_below_hint[position] =
             position == hint || parent.is_some_and(|parent| is_below_hint[parent]);
     }

@@ -124,7 +124,7 @@ fn answered_by(entry: &Entry) -> impl Iterator<Item = EntryId> + '_ {
 fn step_to(first: usize, graph: &Graph, gathered: &Gathered) -> Vec<usize> {
     let mut step = Vec::new();
     let mut position = first;
-    while let Some(parent) = graph.links[position].parent {
+    while let Some(parent) = graph.links[position].parent() {
         if gathered.request_of(parent).is_some() || step.len() >= LONGEST_STEP {
             break;
         }

@@ -164,7 +164,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         let is_before = |response: &usize| beginnings[*response].first() < boundary;
         let behind = (next..beginnings.len()).take(NEAR).take_while(is_before);
         let mut ending = behind.filter(|response| {
-            let parent = |position: usize| self.graph.links[position].parent;
+            let parent = |position: usize| self.graph.links[position].parent();
             let before = std::iter::successors(parent(beginnings[*response].first()), |here| {
                 parent(*here).filter(|_| *here != tail && is_silent(&self.entries[*here]))
             });

@@ -4,29 +4,29 @@
 
 mod expiry;
 mod filter;
+mod rows;
 mod totals;
 
 pub use expiry::Expiry;
 pub use filter::{Filter, FilterError, MAIN_AGENT, Selection, Session};
-pub use totals::{Breakdown, Row, RowTokens, Totals};
+pub use rows::{Row, RowTokens};
+pub use totals::{Breakdown, Totals};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::base::ttl::{Ttl, TtlPlan};
-use crate::base::units::{Basis, Picodollars, Tokens};
-use crate::read::input::{PromptSplit, Usage};
+use crate::base::units::{Picodollars, Tokens};
+use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::management::{Effects, Management, Sketch};
-use crate::simulate::pricing::{
-    Billing, PriceContext, PriceTable, Rates, RequestRates, price_context,
-};
+use crate::simulate::pricing::{PriceContext, PriceTable, Rates, RequestRates, price_context};
 use crate::simulate::provider::{Provider, Unmarked, token_ratio};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Design, Material, Purpose, Simulated, Strategy,
@@ -156,6 +156,8 @@ pub struct Ledger<'a> {
     /// The whole prompt of each request.
     totals: Arc<[Tokens]>,
     rates: Arc<RequestRates>,
+    /// How many bytes make a token, learned when that is first needed.
+    ratios: Arc<OnceLock<Ratios>>,
 }
 
 impl<'a> Ledger<'a> {
@@ -179,7 +181,19 @@ impl<'a> Ledger<'a> {
         steps: &'a [Step],
         trace: &PromptTrace,
         prices: &'a PriceTable,
-        (strategies, readings): (&[Strategy], &[Reading]),
+        simulated: (&[Strategy], &[Reading]),
+        assumptions: &Assumptions,
+    ) -> Self {
+        let empty = Self::empty(history, steps, trace, prices, assumptions);
+        empty.filled(trace, simulated, |_| ()).0
+    }
+
+    /// A ledger without columns.
+    pub(crate) fn empty(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &PromptTrace,
+        prices: &'a PriceTable,
         assumptions: &Assumptions,
     ) -> Self {
         let totals: Arc<[Tokens]> = trace.prompts.iter().map(|prompt| prompt.total).collect();
@@ -189,7 +203,7 @@ impl<'a> Ledger<'a> {
             || RequestRates::new(history, prices, totals.iter().copied()),
             || trace.paths(),
         );
-        let mut ledger = Self {
+        Self {
             history,
             steps,
             prices,
@@ -198,36 +212,52 @@ impl<'a> Ledger<'a> {
             bounds: Vec::new(),
             totals,
             rates: Arc::new(rates),
-        };
-        let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
-        let all: Vec<Strategy> = strategies.iter().cloned().chain(bounds).collect();
-        ledger.columns = ledger.simulate(&all, trace);
-        ledger.bounds = ledger.columns.split_off(strategies.len());
-        ledger
+            ratios: Arc::default(),
+        }
     }
 
-    /// Adds the bounds under some readings. What needs none is computed at the same time.
-    pub(crate) fn add_bounds_beside<T: Send>(
-        &mut self,
-        readings: &[Reading],
+    /// The same with columns of its own.
+    fn with_columns(&self, columns: Vec<StrategyColumn>) -> Self {
+        Self {
+            columns,
+            bounds: Vec::new(),
+            totals: Arc::clone(&self.totals),
+            rates: Arc::clone(&self.rates),
+            ratios: Arc::clone(&self.ratios),
+            ..*self
+        }
+    }
+
+    /// The same with the columns of strategies, and with bounds, which take longest: what needs the
+    /// columns alone is computed beside them.
+    pub(crate) fn filled<T: Send>(
+        &self,
         trace: &PromptTrace,
+        (strategies, readings): (&[Strategy], &[Reading]),
         beside: impl FnOnce(&Self) -> T + Send,
-    ) -> T {
+    ) -> (Self, T) {
         let bounds = readings.iter().map(|reading| Strategy::bound(Some(*reading)));
         let bounds: Vec<Strategy> = bounds.collect();
-        let ledger = &*self;
-        let (bounds, result) = rayon::join(|| ledger.simulate(&bounds, trace), || beside(ledger));
-        self.bounds = bounds;
-        result
+        let (bounds, (ledger, result)) = rayon::join(
+            || self.simulate(&bounds, trace),
+            || {
+                let ledger = self.with_columns(self.simulate(strategies, trace));
+                let result = beside(&ledger);
+                (ledger, result)
+            },
+        );
+        (Self { bounds, ..ledger }, result)
     }
 
     /// Simulates strategies over the same requests.
     fn simulate(&self, strategies: &[Strategy], trace: &PromptTrace) -> Vec<StrategyColumn> {
-        let Self { history, steps, prices, ref assumptions, ref totals, ref rates, .. } = *self;
+        let Self {
+            history, steps, prices, ref assumptions, ref totals, ref rates, ref ratios, ..
+        } = *self;
         let unmarked = Unmarked::of(history, trace);
         let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
         let designed = marked.as_ref().unwrap_or(trace);
-        let material = Material { history, steps, trace: designed, rates, assumptions };
+        let material = Material { history, steps, trace: designed, rates, ratios, assumptions };
         let column = |strategy: &Strategy| {
             let mut simulated = strategy.simulate(material);
             if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
@@ -249,7 +279,8 @@ impl<'a> Ledger<'a> {
         let unmarked = Unmarked::of(history, trace);
         let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
         let trace = marked.as_ref().unwrap_or(trace);
-        let material = Material { history, steps, trace, rates: &self.rates, assumptions };
+        let (rates, ratios) = (&self.rates, &self.ratios);
+        let material = Material { history, steps, trace, rates, ratios, assumptions };
         let mut simulated = try_design(&design, material)?;
         let strategy = Strategy {
             name: Cow::Borrowed("on trial"),
@@ -259,16 +290,13 @@ impl<'a> Ledger<'a> {
         if let Some(unmarked) = &unmarked {
             simulated.add_unmarked(&strategy, unmarked, assumptions);
         }
-        let totals = Arc::clone(&self.totals);
-        let column = StrategyColumn::new(strategy, Some(simulated), history, prices, &totals);
-        Some(Self {
-            assumptions: *assumptions,
-            columns: vec![column],
-            bounds: Vec::new(),
-            totals,
-            rates: Arc::clone(&self.rates),
-            ..*self
-        })
+        let column = StrategyColumn::new(strategy, Some(simulated), history, prices, &self.totals);
+        Some(Self { assumptions: *assumptions, ..self.with_columns(vec![column]) })
+    }
+
+    /// How many bytes make a token.
+    pub(crate) fn ratios(&self) -> &Ratios {
+        self.ratios.get_or_init(|| Ratios::learn(self.history, self.steps))
     }
 
     /// The least that some requests can cost with prompts of the sketched sizes: where all of each
@@ -343,86 +371,6 @@ impl<'a> Ledger<'a> {
         self.totals[index.0]
     }
 
-    /// The row of a request under a strategy. The record has none where its usage is unknown. A
-    /// strategy has none where it is not applicable, as its figures would be those of the record.
-    #[must_use]
-    pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
-        let RowTokens { billing, basis, refusal } = self.row_tokens(column, index)?;
-        let history = self.history;
-        let request = history.request(index);
-        let usage = request.usage.as_ref();
-        let provider = column.provider();
-        let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
-        let fee = self.prices.web_searches(searches);
-        let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
-        Some(Row {
-            strategy: &column.strategy.name,
-            request: index,
-            requests: request.sum_of,
-            model: provider
-                .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
-            billing,
-            is_output_known: usage.is_some() || refusal.is_some(),
-            basis,
-            refusal,
-            iteration: None,
-            added: None,
-            charges,
-            cost: charges.map(|charges| charges.total() + fee),
-        })
-    }
-
-    /// The tokens of that row, which take less time than all of it.
-    #[must_use]
-    pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
-        if !column.applicability().is_applicable() {
-            return None;
-        }
-        let history = self.history;
-        let request = history.request(index);
-        let usage = request.usage.as_ref();
-        let (billing, basis, refusal) = match (column.outcomes(), column.provider()) {
-            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
-            (Some(outcomes), Some(_)) => {
-                let outcome = &outcomes[index.0];
-                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
-                let output = token_ratio(history.facts(request.model)).of(output);
-                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
-            }
-            (Some(outcomes), None) => {
-                let outcome = &outcomes[index.0];
-                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
-            }
-        };
-        Some(RowTokens { billing, basis, refusal })
-    }
-
-    /// The rows of the requests that a strategy adds after a request.
-    fn added_rows<'s>(
-        &'s self,
-        column: &'s StrategyColumn,
-        index: RequestIndex,
-    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
-        column.added_after(index).into_iter().map(move |added| {
-            let billing = Billing::of(&added.outcome, added.output);
-            let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
-            Row {
-                strategy: &column.strategy.name,
-                request: index,
-                requests: 0,
-                model: self.history.symbols.text(self.history.request(index).model),
-                billing,
-                is_output_known: true,
-                basis: added.outcome.basis.max(Basis::Estimated),
-                refusal: added.outcome.refusal,
-                iteration: None,
-                added: Some((added.purpose, added.at)),
-                charges,
-                cost: charges.map(|charges| charges.total()),
-            }
-        })
-    }
-
     /// What context management did, under a strategy that has it.
     #[must_use]
     pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
@@ -440,83 +388,6 @@ impl<'a> Ledger<'a> {
             }
         }
         Some(ManagedColumn { management, effects, own })
-    }
-
-    /// The rows of the samplings that were billed apart. Only the record has them.
-    fn earlier_rows<'s>(
-        &'s self,
-        column: &'s StrategyColumn,
-        index: RequestIndex,
-    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
-        let history = self.history;
-        let request = history.request(index);
-        let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
-        let iterations = recorded.map_or(&[][..], |usage| usage.iterations_apart.as_slice());
-        let strategy = column.strategy.name.as_ref();
-        iterations.iter().enumerate().map(move |(number, iteration)| {
-            let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
-            let model = match (&iteration.model, refused) {
-                (Some(model), _) => model,
-                (None, Some(refused)) => history.symbols.text(refused),
-                (None, None) => history.symbols.text(request.model),
-            };
-            let billing = billing_of(&iteration.prompt, iteration.output);
-            let context = PriceContext {
-                model,
-                prompt: iteration.prompt.total(),
-                ..self.price_context(index)
-            };
-            let charges = self.prices.rates(&context).map(|rates| billing.charges(&rates));
-            Row {
-                strategy,
-                request: index,
-                requests: 0,
-                model,
-                billing,
-                is_output_known: true,
-                basis: Basis::Measured,
-                refusal: None,
-                iteration: Some(number),
-                added: None,
-                charges,
-                cost: charges.map(|charges| charges.total()),
-            }
-        })
-    }
-
-    /// All rows of a request under a strategy: its earlier samplings, its own, and what is added
-    /// before the next one.
-    pub fn rows<'s>(
-        &'s self,
-        column: &'s StrategyColumn,
-        index: RequestIndex,
-    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
-        let own = self.row(column, index);
-        self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
-    }
-
-    /// Calls `each` for those rows, and returns whether there are any.
-    fn each_row<'s>(
-        &'s self,
-        column: &'s StrategyColumn,
-        index: RequestIndex,
-        mut each: impl FnMut(&Row<'s>),
-    ) -> bool {
-        let mut has_rows = false;
-        // A chain of iterators would copy each row several times.
-        for row in self.earlier_rows(column, index) {
-            each(&row);
-            has_rows = true;
-        }
-        if let Some(row) = self.row(column, index) {
-            each(&row);
-            has_rows = true;
-        }
-        for row in self.added_rows(column, index) {
-            each(&row);
-            has_rows = true;
-        }
-        has_rows
     }
 
     /// The totals over some requests.
@@ -590,6 +461,12 @@ impl<'a> Ledger<'a> {
         self.rates.of(index)
     }
 
+    /// Whether the row of a request under a strategy has a price.
+    #[must_use]
+    pub fn has_price(&self, column: &StrategyColumn, index: RequestIndex) -> bool {
+        self.row_tokens(column, index).is_some() && self.rates_under(column, index).is_some()
+    }
+
     fn rates_under<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -597,24 +474,4 @@ impl<'a> Ledger<'a> {
     ) -> Option<&'s Rates> {
         column.rates.as_ref().unwrap_or(&self.rates).of(index)
     }
-}
-
-/// What the figures of a record rest on.
-fn basis_of(usage: &Usage) -> Basis {
-    if usage.lifetime_is_assumed { Basis::Estimated } else { Basis::Measured }
-}
-
-fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
-    Billing {
-        input: prompt.input,
-        read: prompt.read,
-        write_5m: prompt.write_5m,
-        write_1h: prompt.write_1h,
-        output,
-    }
-}
-
-fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {
-    let output = usage.filter(|_| outcome.refusal.is_none()).map(|usage| usage.output);
-    Billing::of(outcome, output.unwrap_or_default())
 }

@@ -1,15 +1,11 @@
-//! Rows of the ledger, and sums over them: of a whole column, of each session and of each model.
+//! Sums over rows: of a whole column, of each session and of each model.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
 use super::filter::Selection;
-use super::{Ledger, StrategyColumn};
-use crate::base::units::{Basis, Millis, Picodollars, Tokens};
-use crate::requests::conversation::RequestIndex;
-use crate::simulate::cache::Refusal;
-use crate::simulate::pricing::{Billing, Charges};
-use crate::simulate::strategy::Purpose;
+use super::{Ledger, Row, StrategyColumn};
+use crate::base::units::{Picodollars, Tokens};
 
 /// The sum of some rows of one strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -110,46 +106,6 @@ impl AddAssign for Totals {
         self.refused += other.refused;
         self.unrecorded += other.unrecorded;
     }
-}
-
-/// The tokens of one request under one strategy.
-#[derive(Clone, Copy, Debug)]
-pub struct RowTokens {
-    /// The tokens of each class.
-    pub billing: Billing,
-    /// What the prompt's split is based on.
-    pub basis: Basis,
-    /// Why the service refuses the request, as in [`Row::refusal`].
-    pub refusal: Option<Refusal>,
-}
-
-/// One request under one strategy.
-#[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
-    /// The strategy's name.
-    pub strategy: &'a str,
-    /// The request.
-    pub request: RequestIndex,
-    /// How many requests it counts as: several of a sum, none of what a request adds.
-    pub requests: u32,
-    /// The model that is billed.
-    pub model: &'a str,
-    /// The tokens of each class.
-    pub billing: Billing,
-    /// Whether the output is known. An unknown one is in neither the tokens nor the cost.
-    pub is_output_known: bool,
-    /// Why the service refuses the request, for a simulated row. All its figures are then zero.
-    pub refusal: Option<Refusal>,
-    /// What the prompt's split is based on.
-    pub basis: Basis,
-    /// The number of an earlier sampling that was billed separately. `None` for the request itself.
-    pub iteration: Option<usize>,
-    /// Why and when it is sent, for a request that the strategy adds.
-    pub added: Option<(Purpose, Millis)>,
-    /// The cost of the tokens of each class, or `None` where the model has no price.
-    pub charges: Option<Charges>,
-    /// The cost, including web searches, or `None` where the model has no price.
-    pub cost: Option<Picodollars>,
 }
 
 /// The totals of a strategy.

@@ -5,14 +5,16 @@ use super::clearing::{Incoming, Moment, ResultBudget, clearing};
 use super::compaction::{Compaction, SessionMemory, remembered, summarised};
 use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Transition};
 use super::pieces::{
-    Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result, sum,
+    AddedContents, Content, Contents, Piece, PieceId, PieceTree, fit, is_of_compaction, is_result,
+    sum,
 };
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
 use crate::base::units::{Millis, Tokens};
 use crate::read::transcript::ContentKind;
 use crate::read::transcript::ContentSource;
+use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, Request, RequestIndex};
-use crate::requests::prompt::{Level, Prompt, PromptTrace, Step};
+use crate::requests::prompt::{Level, Prompt, PromptTrace};
 
 /// How many results, files or skills of one request are looked at one by one, newest first.
 const MOST_PIECES: usize = 64;
@@ -67,13 +69,13 @@ pub struct Effects {
 
 /// Rewrites the prompts of transcripts. Captured ones stay as they are.
 #[must_use]
-pub fn manage(
+pub(crate) fn manage(
     history: &History,
-    steps: &[Step],
+    ratios: &Ratios,
     trace: &PromptTrace,
     management: &Management,
 ) -> Managed {
-    let mut manager = Manager::new(history, steps, trace, management, Rewrite::new(trace));
+    let mut manager = Manager::new(history, ratios, trace, management, Rewrite::new(trace));
     manager.manage_all();
     let Manager { sink, added, effects, .. } = manager;
     Managed { trace: sink.finish(), added, effects }
@@ -93,13 +95,13 @@ pub struct Sketch {
 /// Works out how large the prompts of transcripts would be, in a part of the time and memory that
 /// [`manage`] takes.
 #[must_use]
-pub fn sketch(
+pub(crate) fn sketch(
     history: &History,
-    steps: &[Step],
+    ratios: &Ratios,
     trace: &PromptTrace,
     management: &Management,
 ) -> Sketch {
-    let mut manager = Manager::new(history, steps, trace, management, Sizes::new(trace));
+    let mut manager = Manager::new(history, ratios, trace, management, Sizes::new(trace));
     manager.manage_all();
     let Manager { sink, added, effects, .. } = manager;
     let added = added.into_iter().map(|added| (added.after, added.prompt, added.output)).collect();
@@ -123,7 +125,7 @@ struct Manager<'a, S: Sink> {
 impl<'a, S: Sink> Manager<'a, S> {
     fn new(
         history: &'a History,
-        steps: &[Step],
+        ratios: &'a Ratios,
         trace: &'a PromptTrace,
         management: &'a Management,
         sink: S,
@@ -132,7 +134,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             history,
             recorded: trace,
             management,
-            contents: Contents::new(history, steps, management.placeholder()),
+            contents: Contents::new(history, ratios, management.placeholder()),
             pieces: PieceTree::default(),
             conversations: Conversations::new(history.of_transcripts()),
             rounds: Rounds::with_capacity(trace.prompts.len()),
@@ -194,7 +196,7 @@ impl<'a, S: Sink> Manager<'a, S> {
 
     /// The first request of a conversation. What its contents do not explain comes before the
     /// messages.
-    fn open(&self, index: usize, request: &Request) -> (Conversation, Vec<Content>) {
+    fn open(&self, index: usize, request: &Request) -> (Conversation, AddedContents) {
         let contents = self.bounded(request);
         let total = request.prompt_total();
         let unexplained = total.saturating_sub(sum(&contents));
@@ -214,7 +216,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         index: usize,
         request: &Request,
         before: RequestIndex,
-    ) -> (Conversation, Vec<Content>) {
+    ) -> (Conversation, AddedContents) {
         let previous = self.history.request(before);
         let mut transition = self.transition(index, request, previous);
         let mut contents = if transition == Transition::Grown {
@@ -264,7 +266,7 @@ impl<'a, S: Sink> Manager<'a, S> {
     }
 
     /// What came in with a request whose growth is unknown.
-    fn bounded(&self, request: &Request) -> Vec<Content> {
+    fn bounded(&self, request: &Request) -> AddedContents {
         let mut contents = self.contents.estimated(request);
         let total = request.prompt_total();
         if sum(&contents) > total {

@@ -31,7 +31,8 @@ mod rewrite;
 
 pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget};
 pub use compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
-pub use manage::{AddedPrompt, Effects, Managed, Reason, Sketch, manage, sketch};
+pub use manage::{AddedPrompt, Effects, Managed, Reason, Sketch};
+pub(crate) use manage::{manage, sketch};
 
 use std::fmt;
 

@@ -4,17 +4,19 @@
 //! What the prompt grew by beyond the answer is shared among the added pieces by their bytes, as in
 //! `context`. Where that is not possible, the bytes alone give an estimate.
 
+use smallvec::SmallVec;
+
+use crate::base::id::Ordinal;
 use crate::base::units::Tokens;
 use crate::read::harness::COMPACTABLE_TOOLS;
 use crate::read::transcript::ContentKind;
 use crate::read::transcript::ContentSource;
 use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
-use crate::requests::prompt::Step;
 
 /// A piece of a [`PieceTree`]. It also stands for all pieces before it on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PieceId(usize);
+pub(super) struct PieceId(Ordinal);
 
 /// A piece of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +50,7 @@ pub(super) struct PieceTree(Vec<Stretch>);
 
 impl PieceTree {
     pub(super) fn get(&self, id: PieceId) -> &Stretch {
-        &self.0[id.0]
+        &self.0[id.0.index()]
     }
 
     pub(super) fn count(&self, last: Option<PieceId>) -> u32 {
@@ -65,7 +67,7 @@ impl PieceTree {
 
     /// Adds a piece after another one.
     pub(super) fn add(&mut self, before: Option<PieceId>, piece: Piece) -> PieceId {
-        let own = PieceId(self.0.len());
+        let own = PieceId(Ordinal::at(self.0.len()));
         let saving = piece.tokens.saturating_sub(piece.cleared);
         self.0.push(Stretch {
             piece,
@@ -129,21 +131,24 @@ pub(super) struct Content {
     pub(super) rough: Tokens,
 }
 
+/// What a client added before a request: mostly the result of one call.
+pub(super) type AddedContents = SmallVec<[Content; 2]>;
+
 /// What is needed to look at contents.
 pub(super) struct Contents<'a> {
     history: &'a History,
-    ratios: Ratios,
+    ratios: &'a Ratios,
     /// The bytes of what replaces a piece.
     placeholder: u64,
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn new(history: &'a History, steps: &[Step], placeholder: u64) -> Self {
-        Self { history, ratios: Ratios::learn(history, steps), placeholder }
+    pub(super) fn new(history: &'a History, ratios: &'a Ratios, placeholder: u64) -> Self {
+        Self { history, ratios, placeholder }
     }
 
     /// What came in with a request, oldest first, with estimated sizes.
-    pub(super) fn estimated(&self, request: &Request) -> Vec<Content> {
+    pub(super) fn estimated(&self, request: &Request) -> AddedContents {
         let ratio = self.ratios.of(self.history, request);
         let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
         let trail = &self.history.files[request.file].trail;
@@ -154,14 +159,14 @@ impl<'a> Contents<'a> {
             placeholder,
             rough: rough(content),
         };
-        let mut contents: Vec<Content> =
+        let mut contents: AddedContents =
             trail.contents_back_from(request.between.trail).map(content).collect();
         contents.reverse();
         contents
     }
 
     /// The same, corrected where the growth of the prompt beyond the answer tells more.
-    pub(super) fn measured(&self, request: &Request, previous: &Request) -> Vec<Content> {
+    pub(super) fn measured(&self, request: &Request, previous: &Request) -> AddedContents {
         let mut contents = self.estimated(request);
         let growth = request.prompt_total().saturating_sub(previous.prompt_total());
         let estimate = sum(&contents);
@@ -215,6 +220,10 @@ pub(super) fn sum(contents: &[Content]) -> Tokens {
 
 /// Scales pieces to a total.
 pub(super) fn fit(contents: &mut [Content], total: Tokens) {
+    if let [only] = contents {
+        only.tokens = total;
+        return;
+    }
     let weights: Vec<u64> = contents.iter().map(|content| content.tokens.0).collect();
     for (content, tokens) in contents.iter_mut().zip(share(total.0, &weights)) {
         content.tokens = Tokens(tokens);

@@ -1,12 +1,15 @@
 //! Applies a strategy to a history: what every request reads, writes and sends in full, and what is
 //! sent in addition.
 
+use std::sync::OnceLock;
+
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace, Step};
 use crate::simulate::cache::{
@@ -28,6 +31,8 @@ pub struct Material<'a> {
     pub trace: &'a PromptTrace,
     /// The rates of their tokens.
     pub rates: &'a RequestRates,
+    /// How many bytes make a token, learned when that is first needed.
+    pub(crate) ratios: &'a OnceLock<Ratios>,
     /// The assumptions.
     pub assumptions: &'a Assumptions,
 }
@@ -345,13 +350,14 @@ impl<'a> Drawing<'a> {
 
     /// What context management did, and what it sends in addition.
     fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
-        let Material { history, steps, .. } = self.material;
+        let Material { history, steps, ratios, .. } = self.material;
         let obstacle = if history.of_transcripts().is_empty() {
             Obstacle::NoTranscript
         } else {
             Obstacle::NothingToTakeOut
         };
-        let managed = manage(history, steps, &self.plan.trace, management);
+        let ratios = ratios.get_or_init(|| Ratios::learn(history, steps));
+        let managed = manage(history, ratios, &self.plan.trace, management);
         let acts = managed.effects != Effects::default()
             || !managed.added.is_empty()
             || differs(&self.plan.trace, &managed.trace);

@@ -1,0 +1,229 @@
+//! Rows of the ledger: one request under one strategy.
+
+use super::{Ledger, StrategyColumn};
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::read::input::{PromptSplit, Usage};
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::cache::{Outcome, Refusal};
+use crate::simulate::pricing::{Billing, Charges, PriceContext};
+use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::strategy::Purpose;
+
+/// The tokens of one request under one strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct RowTokens {
+    /// The tokens of each class.
+    pub billing: Billing,
+    /// What the prompt's split is based on.
+    pub basis: Basis,
+    /// Why the service refuses the request, as in [`Row::refusal`].
+    pub refusal: Option<Refusal>,
+}
+
+/// One request under one strategy.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The strategy's name.
+    pub strategy: &'a str,
+    /// The request.
+    pub request: RequestIndex,
+    /// How many requests it counts as: several of a sum, none of what a request adds.
+    pub requests: u32,
+    /// The model that is billed.
+    pub model: &'a str,
+    /// The tokens of each class.
+    pub billing: Billing,
+    /// Whether the output is known. An unknown one is in neither the tokens nor the cost.
+    pub is_output_known: bool,
+    /// Why the service refuses the request, for a simulated row. All its figures are then zero.
+    pub refusal: Option<Refusal>,
+    /// What the prompt's split is based on.
+    pub basis: Basis,
+    /// The number of an earlier sampling that was billed separately. `None` for the request itself.
+    pub iteration: Option<usize>,
+    /// Why and when it is sent, for a request that the strategy adds.
+    pub added: Option<(Purpose, Millis)>,
+    /// The cost of the tokens of each class, or `None` where the model has no price.
+    pub charges: Option<Charges>,
+    /// The cost, including web searches, or `None` where the model has no price.
+    pub cost: Option<Picodollars>,
+}
+
+impl<'a> Ledger<'a> {
+    /// The row of a request under a strategy. The record has none where its usage is unknown. A
+    /// strategy has none where it is not applicable, as its figures would be those of the record.
+    #[must_use]
+    pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
+        let RowTokens { billing, basis, refusal } = self.row_tokens(column, index)?;
+        let history = self.history;
+        let request = history.request(index);
+        let usage = request.usage.as_ref();
+        let provider = column.provider();
+        let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
+        let fee = self.prices.web_searches(searches);
+        let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
+        Some(Row {
+            strategy: &column.strategy.name,
+            request: index,
+            requests: request.sum_of,
+            model: provider
+                .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
+            billing,
+            is_output_known: usage.is_some() || refusal.is_some(),
+            basis,
+            refusal,
+            iteration: None,
+            added: None,
+            charges,
+            cost: charges.map(|charges| charges.total() + fee),
+        })
+    }
+
+    /// The tokens of that row, which take less time than all of it.
+    #[must_use]
+    pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
+        if !column.applicability().is_applicable() {
+            return None;
+        }
+        let history = self.history;
+        let request = history.request(index);
+        let usage = request.usage.as_ref();
+        let (billing, basis, refusal) = match (column.outcomes(), column.provider()) {
+            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
+            (Some(outcomes), Some(_)) => {
+                let outcome = &outcomes[index.0];
+                let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
+                let output = token_ratio(history.facts(request.model)).of(output);
+                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
+            }
+            (Some(outcomes), None) => {
+                let outcome = &outcomes[index.0];
+                (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
+            }
+        };
+        Some(RowTokens { billing, basis, refusal })
+    }
+
+    /// The rows of the requests that a strategy adds after a request.
+    pub(super) fn added_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        column.added_after(index).into_iter().map(move |added| {
+            let billing = Billing::of(&added.outcome, added.output);
+            let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
+            Row {
+                strategy: &column.strategy.name,
+                request: index,
+                requests: 0,
+                model: self.history.symbols.text(self.history.request(index).model),
+                billing,
+                is_output_known: true,
+                basis: added.outcome.basis.max(Basis::Estimated),
+                refusal: added.outcome.refusal,
+                iteration: None,
+                added: Some((added.purpose, added.at)),
+                charges,
+                cost: charges.map(|charges| charges.total()),
+            }
+        })
+    }
+
+    /// The rows of the samplings that were billed apart. Only the record has them.
+    fn earlier_rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        let history = self.history;
+        let request = history.request(index);
+        let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
+        let iterations = recorded.map_or(&[][..], |usage| usage.iterations_apart.as_slice());
+        let strategy = column.strategy.name.as_ref();
+        iterations.iter().enumerate().map(move |(number, iteration)| {
+            let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
+            let model = match (&iteration.model, refused) {
+                (Some(model), _) => model,
+                (None, Some(refused)) => history.symbols.text(refused),
+                (None, None) => history.symbols.text(request.model),
+            };
+            let billing = billing_of(&iteration.prompt, iteration.output);
+            let context = PriceContext {
+                model,
+                prompt: iteration.prompt.total(),
+                ..self.price_context(index)
+            };
+            let charges = self.prices.rates(&context).map(|rates| billing.charges(&rates));
+            Row {
+                strategy,
+                request: index,
+                requests: 0,
+                model,
+                billing,
+                is_output_known: true,
+                basis: Basis::Measured,
+                refusal: None,
+                iteration: Some(number),
+                added: None,
+                charges,
+                cost: charges.map(|charges| charges.total()),
+            }
+        })
+    }
+
+    /// All rows of a request under a strategy: its earlier samplings, its own, and what is added
+    /// before the next one.
+    pub fn rows<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+    ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
+        let own = self.row(column, index);
+        self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
+    }
+
+    /// Calls `each` for those rows, and returns whether there are any.
+    pub(super) fn each_row<'s>(
+        &'s self,
+        column: &'s StrategyColumn,
+        index: RequestIndex,
+        mut each: impl FnMut(&Row<'s>),
+    ) -> bool {
+        let mut has_rows = false;
+        // A chain of iterators would copy each row several times.
+        for row in self.earlier_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        if let Some(row) = self.row(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        for row in self.added_rows(column, index) {
+            each(&row);
+            has_rows = true;
+        }
+        has_rows
+    }
+}
+
+/// What the figures of a record rest on.
+fn basis_of(usage: &Usage) -> Basis {
+    if usage.lifetime_is_assumed { Basis::Estimated } else { Basis::Measured }
+}
+
+fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
+    Billing {
+        input: prompt.input,
+        read: prompt.read,
+        write_5m: prompt.write_5m,
+        write_1h: prompt.write_1h,
+        output,
+    }
+}
+
+fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {
+    let output = usage.filter(|_| outcome.refusal.is_none()).map(|usage| usage.output);
+    Billing::of(outcome, output.unwrap_or_default())
+}
