@@ -288,9 +288,13 @@ const BATCH: i64 = 60_000;
 /// the first requests do: if staggered, each but the first reads the most that any of its batch has
 /// read, and if started at once, all read the least.
 pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Starts) {
-    let batches = batches(&plan.trace, history);
+    let mut batches = batches(&plan.trace, history);
+    batches.retain(|batch| batch.len() > 1);
+    if batches.is_empty() {
+        return;
+    }
     let trace = plan.trace.to_mut();
-    for batch in batches.iter().filter(|batch| batch.len() > 1) {
+    for batch in &batches {
         let openings = batch.iter().filter_map(|place| trace.prompts[*place].opening());
         let (least, most) = (openings.clone().min(), openings.max());
         let latest = batch.iter().map(|place| trace.prompts[*place].start).max();

@@ -213,15 +213,16 @@ pub(super) fn latch_ttl(plan: &mut Plan<'_>, steps: &[Step]) {
     for place in 0..plan.trace.prompts.len() {
         let Role::Recorded(index) = plan.role(place) else { continue };
         let Some(first) = steps[steps[index].opening.0].ttl else { continue };
-        let trace = plan.trace.to_mut();
-        for marker in trace.prompts[place].markers.clone() {
-            let node = trace.markers[marker].node;
-            let ttl = match trace.nodes[node.index()].level {
+        for number in plan.trace.prompts[place].markers.clone() {
+            let marker = plan.trace.markers[number];
+            let ttl = match plan.trace.node(marker.node).level {
                 Level::System => first.system,
                 Level::Messages => first.messages,
             };
-            let marker = &mut trace.markers[marker];
-            marker.ttl = marker.ttl.map(|_| ttl);
+            // The trace is copied once something changes.
+            if marker.ttl.is_some_and(|own| own != ttl) {
+                plan.trace.to_mut().markers[number].ttl = Some(ttl);
+            }
         }
     }
 }
