@@ -123,7 +123,7 @@ fn read_history(lines: &str) -> History {
 fn between(before: &Sent, after: &Sent) -> Vec<Difference> {
     let history = history(&[before, after]);
     assert_eq!(history.captured.requests.len(), 2);
-    differences(&history, RequestIndex(0), RequestIndex(1))
+    differences(&history, RequestIndex::new(0), RequestIndex::new(1))
 }
 
 /// The only difference: its kind, its place, and its first differing byte.
@@ -212,7 +212,8 @@ fn the_model() {
     let expected = found(DifferenceKind::Model, "model", Some("claude-opus-".len()));
     assert_eq!(only(&Sent::default(), &after), expected);
     let history = history(&[&Sent::default(), &after]);
-    let parting = divergence(&history, RequestIndex(0), RequestIndex(1)).expect("captured");
+    let parting =
+        divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
     assert_eq!(parting.shared, None);
     assert_eq!(parting.first.expect("one").kind, DifferenceKind::Model);
 }
@@ -304,7 +305,7 @@ fn beta_features_of_a_log() {
         .replace('\n', " ")
     };
     let history = read_history(&[line(2800, "a-1"), line(2801, "a-1,b-1")].join("\n"));
-    let found = differences(&history, RequestIndex(0), RequestIndex(1));
+    let found = differences(&history, RequestIndex::new(0), RequestIndex::new(1));
     assert_eq!(found.len(), 1, "{found:#?}");
     assert_eq!(found[0].detail, "added: b-1");
 }
@@ -655,8 +656,8 @@ proptest! {
     fn a_request_does_not_differ_from_itself(sent in random()) {
         let history = history(&[&sent, &sent]);
         prop_assert_eq!(history.captured.requests.len(), 2);
-        prop_assert_eq!(differences(&history, RequestIndex(0), RequestIndex(1)), []);
-        let parting = divergence(&history, RequestIndex(0), RequestIndex(1)).expect("captured");
+        prop_assert_eq!(differences(&history, RequestIndex::new(0), RequestIndex::new(1)), []);
+        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
         prop_assert_eq!(parting.shared, Some(history.captured.requests[0].leaf));
     }
 
@@ -668,7 +669,7 @@ proptest! {
         let mut later = sent.clone();
         later.messages.extend(added);
         let history = history(&[&sent, &later]);
-        let found = differences(&history, RequestIndex(0), RequestIndex(1));
+        let found = differences(&history, RequestIndex::new(0), RequestIndex::new(1));
         // The markers in what was added may be more than one.
         let beside = |one: &Difference| one.dimension() == Dimension::CacheControl;
         prop_assert!(found.iter().all(beside), "{found:#?}");
@@ -677,7 +678,7 @@ proptest! {
     #[test]
     fn the_first_difference_stands_where_the_paths_part(before in random(), after in random()) {
         let history = history(&[&before, &after]);
-        let parting = divergence(&history, RequestIndex(0), RequestIndex(1)).expect("captured");
+        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
         check_place(&history, &parting)?;
     }
 
@@ -692,7 +693,7 @@ proptest! {
             _ => { later.messages.pop(); }
         }
         let history = history(&[&sent, &later]);
-        let parting = divergence(&history, RequestIndex(0), RequestIndex(1)).expect("captured");
+        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
         check_place(&history, &parting)?;
     }
 }

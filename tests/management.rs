@@ -39,7 +39,7 @@ fn design(management: Management) -> Strategy {
 
 fn managed(history: &History, management: Management) -> Outcome {
     under(history, design(management), |ledger, column| {
-        let requests = || (0..history.requests.len()).map(RequestIndex);
+        let requests = || (0..history.requests.len()).map(RequestIndex::new);
         let simulated = column.simulated.as_ref().expect("a simulation");
         Outcome {
             rows: rows(ledger, column),
@@ -64,7 +64,7 @@ fn under<T>(
 }
 
 fn rows(ledger: &Ledger<'_>, column: &StrategyColumn) -> Vec<(u64, u64, u64)> {
-    let requests = (0..ledger.history.requests.len()).map(RequestIndex);
+    let requests = (0..ledger.history.requests.len()).map(RequestIndex::new);
     let billings = requests.flat_map(|index| ledger.rows(column, index)).map(|row| row.billing);
     billings.map(|billing| (billing.read.0, billing.write_1h.0, billing.input.0)).collect()
 }

@@ -46,7 +46,7 @@ impl Corpus {
         let added = simulated.added().map(|added| (added.after, added.outcome, added.output));
         let mut costs = Costs::new();
         for (index, outcome, output) in recorded.chain(added) {
-            let index = RequestIndex(index);
+            let index = RequestIndex::new(index);
             let Some(rates) = self.rates.of(index) else { continue };
             let cost = Billing::of(&outcome, output).cost(&change(*rates));
             *costs.entry(self.history.request(index).session).or_default() += cost;

@@ -12,7 +12,7 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
 /// A place in a list of fewer than 2³² things, in which an `Option` takes no more room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ordinal(NonZeroU32);
 
 impl Ordinal {
@@ -21,6 +21,7 @@ impl Ordinal {
     /// # Panics
     /// Never in practice: an input would need 2³² lines.
     #[must_use]
+    #[inline]
     pub fn at(index: usize) -> Self {
         let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
         Self(number.expect("fewer than 2^32 things"))
@@ -28,12 +29,14 @@ impl Ordinal {
 
     /// Counted from 0.
     #[must_use]
+    #[inline]
     pub fn index(self) -> usize {
         self.number() as usize
     }
 
     /// The same in 32 bits.
     #[must_use]
+    #[inline]
     pub fn number(self) -> u32 {
         self.0.get() - 1
     }

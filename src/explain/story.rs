@@ -84,7 +84,7 @@ pub fn story<'a>(
     let turn = Turn::recorded(history, steps, index);
     Story {
         located,
-        gap: steps[index.0].gap,
+        gap: steps[index.get()].gap,
         new_content: new_content(history, index),
         added: turn.added,
         cached: cached(ledger, index),
@@ -115,7 +115,7 @@ fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
 }
 
 fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
-    let step = &ledger.steps[index.0];
+    let step = &ledger.steps[index.get()];
     let by = step.predecessor?;
     let sent = ledger.history.request(by).start;
     let until = |ttl: Ttl| (ttl, Millis::new(sent.get().saturating_add(ttl.millis())));

@@ -198,7 +198,7 @@ fn sizes(
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();
     // Nothing is that small: without a read that shows it, it is unknown.
-    let hidden = match trace.prompts[last.0].system_prefix {
+    let hidden = match trace.prompts[last.get()].system_prefix {
         Tokens::ZERO => "unknown (no read shows their size)".to_owned(),
         size => format!("about {} tokens (estimated)", tokens(size)),
     };
@@ -219,7 +219,7 @@ fn sizes(
 
 /// The parts of a captured prompt.
 fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestIndex) {
-    let prompt = &trace.prompts[last.0];
+    let prompt = &trace.prompts[last.get()];
     let system = trace.path(prompt.node).find(|node| trace.node(*node).level == Level::System);
     let basis = system.map_or(prompt.basis, |node| trace.node(node).basis.max(prompt.basis));
     let system = system.map_or(Tokens::ZERO, |node| trace.node(node).end.min(prompt.total));

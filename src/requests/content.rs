@@ -82,7 +82,7 @@ impl Ratios {
     pub(crate) fn learn(history: &History, steps: &[Step]) -> Self {
         let mut ratios = Self::default();
         for (number, (request, step)) in history.requests.iter().zip(steps).enumerate() {
-            if history.is_captured(RequestIndex(number)) {
+            if history.is_captured(RequestIndex::new(number)) {
                 continue;
             }
             if let Some(shown) = shown_by(history, request, step) {

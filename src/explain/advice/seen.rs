@@ -52,7 +52,7 @@ impl<'a> Seen<'a> {
         let list = &self.analysis.breaks.list;
         // No design changes what is sent to caches without markers.
         let marked = self.ledger.history.sent_with_markers().len();
-        let is_meant = |found: &&Break| found.request.0 < marked && is_such(found);
+        let is_meant = |found: &&Break| found.request.get() < marked && is_such(found);
         let mut breaks: Vec<&Break> = list.iter().filter(is_meant).collect();
         breaks.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
         breaks
@@ -101,7 +101,7 @@ impl<'a> Seen<'a> {
     pub(super) fn pauses(&self) -> Pauses {
         let steps = self.ledger.steps;
         let marked = self.selected.iter().filter(|index| self.ledger.history.is_marked(**index));
-        let gaps: Vec<i64> = marked.filter_map(|index| steps[index.0].gap).collect();
+        let gaps: Vec<i64> = marked.filter_map(|index| steps[index.get()].gap).collect();
         let up_to = |ttl: Ttl| gaps.iter().filter(|gap| **gap < ttl.millis()).count() as u64;
         let (short, hour) = (up_to(Ttl::FiveMinutes), up_to(Ttl::OneHour));
         Pauses {
@@ -115,7 +115,7 @@ impl<'a> Seen<'a> {
     pub(super) fn prompts(&self) -> impl Iterator<Item = (RequestIndex, &'a Prompt)> + '_ {
         let history = self.ledger.history;
         let single = self.selected.iter().filter(|index| history.is_marked(**index));
-        single.map(|index| (*index, &self.trace.prompts[index.0]))
+        single.map(|index| (*index, &self.trace.prompts[index.get()]))
     }
 
     /// Whether any reported request was captured.

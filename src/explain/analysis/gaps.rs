@@ -43,7 +43,8 @@ impl Gaps {
     /// Counts the gaps before the selected requests.
     #[must_use]
     pub fn new(steps: &[Step], selection: &Selection, breaks: &[Break]) -> Self {
-        let gaps: Vec<i64> = selection.requests().filter_map(|index| steps[index.0].gap).collect();
+        let gaps: Vec<i64> =
+            selection.requests().filter_map(|index| steps[index.get()].gap).collect();
         let numbers = gaps.iter().map(|gap| number_of(*gap));
         let (Some(first), Some(last)) = (numbers.clone().min(), numbers.clone().max()) else {
             return Self::default();

@@ -64,7 +64,7 @@ impl Turn {
     /// A request as recorded.
     #[must_use]
     pub fn recorded(history: &History, steps: &[Step], request: RequestIndex) -> Self {
-        let step = &steps[request.0];
+        let step = &steps[request.get()];
         let added = added(history, request, step);
         Self { request, gap: step.gap, added, events: events(history, request, step) }
     }

@@ -262,8 +262,8 @@ pub fn verify(
             verification.coverage.without_usage += 1;
             continue;
         };
-        verification.compare(ledger, &row, &steps[index.0]);
-        verification.add_expiry(ledger, replay, index, &steps[index.0]);
+        verification.compare(ledger, &row, &steps[index.get()]);
+        verification.add_expiry(ledger, replay, index, &steps[index.get()]);
     }
     let history = ledger.history;
     verification.worst.sort_by_key(|worst| {

@@ -46,7 +46,7 @@ impl CapturedCase<'_> {
     }
 
     fn prompt(&self) -> &Prompt {
-        &self.trace.prompts[self.index.0]
+        &self.trace.prompts[self.index.get()]
     }
 
     fn shown_by(&self, field: &'static str, meaning: impl Into<String>) -> Vec<Evidence> {
@@ -55,7 +55,7 @@ impl CapturedCase<'_> {
 
     /// Each organisation or workspace has its own caches.
     fn scope(&self) -> Option<Candidate> {
-        let scope = |index: RequestIndex| self.trace.prompts[index.0].scope;
+        let scope = |index: RequestIndex| self.trace.prompts[index.get()].scope;
         let meaning = "sent to another organisation or workspace than the request before";
         (scope(self.index) != scope(self.previous)).then(|| {
             Candidate::new(Cause::ScopeChanged, Confidence::High, self.shown_by("scope", meaning))
@@ -63,7 +63,7 @@ impl CapturedCase<'_> {
     }
 
     fn expiry(&self) -> Option<Candidate> {
-        let (gap, ttl) = (self.steps[self.index.0].gap?, self.entry_ttls[self.previous.0]?);
+        let (gap, ttl) = (self.steps[self.index.get()].gap?, self.entry_ttls[self.previous.get()]?);
         let meaning = format!(
             "{} after the start of the request before; its entry was for {}",
             duration(gap),
@@ -82,7 +82,7 @@ impl CapturedCase<'_> {
     }
 
     fn write_not_visible(&self) -> Option<Candidate> {
-        let before = &self.trace.prompts[self.previous.0];
+        let before = &self.trace.prompts[self.previous.get()];
         let meaning = "it was sent before the response to the request before had begun";
         (self.prompt().start < before.readable_from).then(|| {
             Candidate::new(
@@ -143,7 +143,7 @@ impl CapturedCase<'_> {
 
     /// The prefix came back, but every marker is too far after its end.
     fn lookback(&self) -> Option<Candidate> {
-        let entry = self.trace.markers_of(&self.trace.prompts[self.previous.0]).last()?.node;
+        let entry = self.trace.markers_of(&self.trace.prompts[self.previous.get()]).last()?.node;
         let prompt = self.prompt();
         if !self.trace.path(prompt.node).any(|node| node == entry) {
             return None;
@@ -168,7 +168,7 @@ impl CapturedCase<'_> {
     }
 
     fn server_side(&self) -> Candidate {
-        let is_alive = self.steps[self.index.0].predecessor_ttl.is_some();
+        let is_alive = self.steps[self.index.get()].predecessor_ttl.is_some();
         let meaning = "inside the TTL, and the whole prefix came back byte for byte";
         if is_alive {
             Candidate::new(
@@ -187,7 +187,7 @@ impl CapturedCase<'_> {
     /// compared with the longest prefix of its own that had been marked before. What its edits
     /// newly delete is no loss.
     pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
-        let before = &self.trace.prompts[self.previous.0];
+        let before = &self.trace.prompts[self.previous.get()];
         let deleted = self.prompt().deleted.saturating_sub(before.deleted);
         self.reachable(entries, previous_end).saturating_sub(deleted)
     }
@@ -242,8 +242,8 @@ pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntr
     let history = reads.history();
     let mut entries = FirstEntries::default();
     let captured = history.of_transcripts().len()..history.sent_with_markers().len();
-    for index in captured.map(RequestIndex).filter(|index| !reads.is_refused(*index)) {
-        let prompt = &trace.prompts[index.0];
+    for index in captured.map(RequestIndex::new).filter(|index| !reads.is_refused(*index)) {
+        let prompt = &trace.prompts[index.get()];
         for marker in trace.markers_of(prompt).iter().filter(|one| one.end >= prompt.minimum) {
             entries.entry(marker.node).or_insert(index);
         }
@@ -256,9 +256,9 @@ pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntr
 pub(super) fn entry_ttls(reads: &Reads<'_>, steps: &[Step]) -> Vec<Option<Ttl>> {
     let mut ttls: Vec<Option<Ttl>> = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {
-        let has_written = reads.split(RequestIndex(index)).written() > Tokens::ZERO;
+        let has_written = reads.split(RequestIndex::new(index)).written() > Tokens::ZERO;
         let own = step.ttl.map(|ttl| ttl.messages);
-        let earlier = step.predecessor.and_then(|before| ttls[before.0]);
+        let earlier = step.predecessor.and_then(|before| ttls[before.get()]);
         ttls.push(if has_written { own } else { earlier });
     }
     ttls

@@ -83,7 +83,7 @@ impl<'a> Case<'a> {
         let Requests { index, previous, earlier_branch } = requests;
         let history = reads.history();
         let request = history.request(index);
-        let prompt = &trace.prompts[index.0];
+        let prompt = &trace.prompts[index.get()];
         let file = &history.files[request.file];
         let mut trail: Vec<TrailEntry> =
             file.trail.back_from(request.between.trail).copied().collect();
@@ -92,8 +92,8 @@ impl<'a> Case<'a> {
             history,
             request,
             previous: history.request(previous),
-            step: &steps[index.0],
-            previous_step: &steps[previous.0],
+            step: &steps[index.get()],
+            previous_step: &steps[previous.get()],
             prompt,
             split: reads.split(index),
             previous_split: reads.split(previous),
@@ -261,7 +261,10 @@ pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     for (index, request) in history.of_transcripts().iter().enumerate() {
         let is_first = request.predecessor.is_none() && !request.between.has_hole;
         if request.agent.is_some() && is_first {
-            families.entry((request.session, request.model)).or_default().push(RequestIndex(index));
+            families
+                .entry((request.session, request.model))
+                .or_default()
+                .push(RequestIndex::new(index));
         }
     }
     let mut found: Vec<Sibling> =
@@ -322,7 +325,7 @@ fn reads_of(
     later: RequestIndex,
 ) -> Option<Later> {
     let (wrote, read) = (history.request(writer), history.request(later));
-    let ttl = steps[writer.0].ttl?.messages;
+    let ttl = steps[writer.get()].ttl?.messages;
     let shared = read.recorded().prompt.read;
     let written = wrote.recorded().prompt;
     let shows_it = read.start.since(wrote.start) < ttl.millis()

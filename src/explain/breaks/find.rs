@@ -151,7 +151,7 @@ fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> 
     let mut branches = FxHashMap::default();
     for (index, request) in history.requests.iter().enumerate() {
         let Some(predecessor) = request.predecessor else { continue };
-        let index = RequestIndex(index);
+        let index = RequestIndex::new(index);
         let earliest = *first.entry(predecessor).or_insert(index);
         if earliest != index {
             branches.insert(index, earliest);
@@ -231,7 +231,7 @@ impl Finder<'_> {
             DetectionRule::Client => {
                 let history = self.reads.history();
                 let before = self.reads.split(previous).read;
-                !self.steps[index.0].is_compacted(history, index)
+                !self.steps[index.get()].is_compacted(history, index)
                     && history.facts(history.request(index).model).client_reports_breaks
                     && before.saturating_sub(read) >= Tokens(2_000)
                     && !read.is_at_least_percent_of(95, before)
@@ -242,7 +242,7 @@ impl Finder<'_> {
     /// What a request could have read: what the previous one had read and written, less what the
     /// service has deleted since, which is no loss.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
-        let deleted = self.steps[index.0].deleted;
+        let deleted = self.steps[index.get()].deleted;
         let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
         self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
     }
@@ -280,7 +280,7 @@ impl Finder<'_> {
             }
             None => self.transcript_causes(index, previous, readable),
         };
-        let step = &self.steps[index.0];
+        let step = &self.steps[index.get()];
         Break {
             cause: surest(&candidates),
             inferred,

@@ -92,7 +92,7 @@ impl Readable {
         }
         let ancestors =
             std::iter::successors(request.predecessor, |one| history.request(*one).predecessor);
-        let gap_is_short = steps[index.0].gap.is_some_and(|gap| gap < SHORT_GAP_MILLIS);
+        let gap_is_short = steps[index.get()].gap.is_some_and(|gap| gap < SHORT_GAP_MILLIS);
         let mut was_read = false;
         for (back, ancestor) in ancestors.take(LONGEST_WALK).enumerate() {
             let split = reads.split(ancestor);

@@ -32,7 +32,7 @@ impl<'a> CapturedPaths<'a> {
         index: RequestIndex,
         total: Tokens,
     ) -> Option<SegmentId> {
-        let captured = index.0 - self.history.of_transcripts().len();
+        let captured = index.get() - self.history.of_transcripts().len();
         let leaf = self.history.captured.requests[captured].leaf;
         let last = self.prefix(tree, index, leaf);
         let last = tree.cut(last, total.0);

@@ -108,7 +108,7 @@ impl<'a> Growth<'a> {
             let fits = |kept: &SegmentId| self.tree.segment(*kept).end <= total.0;
             let kept = kept.filter(fits).or_else(|| self.kept(request, before));
             self.rewrite(index, before, kept, &added, changes)
-        } else if self.steps[index.0].deleted > Tokens::ZERO {
+        } else if self.steps[index.get()].deleted > Tokens::ZERO {
             let front = self.front(before);
             let front = front.filter(|front| self.tree.segment(*front).end <= total.0);
             self.rewrite(index, before, front, &added, changes)
@@ -165,7 +165,7 @@ impl<'a> Growth<'a> {
         // prefix.
         let tells_content = matches!(request.client, Client::ClaudeCode | Client::Capture);
         let hidden = if request.between.has_hole {
-            front.min(self.trace.prompts[index.0].system_prefix.0)
+            front.min(self.trace.prompts[index.get()].system_prefix.0)
         } else if added.is_empty() && !tells_content {
             0
         } else {
@@ -377,12 +377,12 @@ impl<'a> Growth<'a> {
     }
 
     fn loss(&self, index: RequestIndex, changes: Changes) -> Loss {
-        let is_deleted = self.steps[index.0].deleted > Tokens::ZERO;
+        let is_deleted = self.steps[index.get()].deleted > Tokens::ZERO;
         if !changes.is_empty() {
             Loss::Named(changes)
         } else if self.history.request(index).between.has_microcompaction || is_deleted {
             Loss::Results
-        } else if self.steps[index.0].dropped_thinking.is_some() {
+        } else if self.steps[index.get()].dropped_thinking.is_some() {
             Loss::Answers
         } else {
             Loss::Anything

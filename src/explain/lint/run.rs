@@ -257,7 +257,7 @@ impl<'a> Trace<'a> {
 
     /// The captured requests, in the order of sending.
     pub(super) fn indices(&self) -> impl Iterator<Item = RequestIndex> + use<> {
-        (self.first..self.first + self.history.captured.requests.len()).map(RequestIndex)
+        (self.first..self.first + self.history.captured.requests.len()).map(RequestIndex::new)
     }
 
     pub(super) fn tree(&self) -> &'a WireTree {
@@ -265,26 +265,26 @@ impl<'a> Trace<'a> {
     }
 
     pub(super) fn wire(&self, index: RequestIndex) -> &'a WireRequest {
-        &self.history.captured.requests[index.0 - self.first]
+        &self.history.captured.requests[index.get() - self.first]
     }
 
     pub(super) fn prompt(&self, index: RequestIndex) -> &'a Prompt {
-        &self.prompts.prompts[index.0]
+        &self.prompts.prompts[index.get()]
     }
 
     pub(super) fn outcome(&self, index: RequestIndex) -> &Outcome {
-        &self.outcomes[index.0]
+        &self.outcomes[index.get()]
     }
 
     /// The outcome with an unlimited lookback.
     pub(super) fn unlimited(&self, index: RequestIndex) -> &Outcome {
-        &self.unlimited[index.0]
+        &self.unlimited[index.get()]
     }
 
     /// The request that one is compared with. A refused request neither stores nor reads anything.
     fn compared_with(&self, index: RequestIndex) -> Option<RequestIndex> {
         let predecessor = self.history.request(index).predecessor?;
-        let is_captured = predecessor.0 >= self.first;
+        let is_captured = predecessor.get() >= self.first;
         (is_captured && !self.is_refused(predecessor) && !self.is_refused(index))
             .then_some(predecessor)
     }

@@ -174,7 +174,7 @@ impl History {
     pub(super) fn add_unmarked(&mut self, UnmarkedRequests(placed): UnmarkedRequests) {
         let mut indexes: FxHashMap<At, RequestIndex> = FxHashMap::default();
         for one in placed {
-            let index = RequestIndex(self.requests.len());
+            let index = RequestIndex::new(self.requests.len());
             let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
             let request = self.request_of(&one, predecessor.copied());
             self.requests.push(request);
@@ -199,12 +199,13 @@ impl History {
         let first_marked = of_transcripts.len();
         let mut indexes: FxHashMap<At, RequestIndex> = FxHashMap::default();
         for (number, one) in marked.iter().enumerate() {
-            let index = RequestIndex(position_of[first_marked + number]);
+            let index = RequestIndex::new(position_of[first_marked + number]);
             indexes.insert(one.at(), index);
         }
         let mut all: Vec<(usize, Request)> = Vec::with_capacity(order.len());
         for (number, mut request) in of_transcripts.into_iter().enumerate() {
-            request.predecessor = request.predecessor.map(|one| RequestIndex(position_of[one.0]));
+            request.predecessor =
+                request.predecessor.map(|one| RequestIndex::new(position_of[one.get()]));
             request.between.rewrite = request
                 .between
                 .rewrite
@@ -215,7 +216,7 @@ impl History {
             let predecessor = one.predecessor.and_then(|at| indexes.get(&at));
             let request = self.request_of(one, predecessor.copied());
             let position = position_of[first_marked + number];
-            self.note_charge(RequestIndex(position), &one.request);
+            self.note_charge(RequestIndex::new(position), &one.request);
             all.push((position, request));
         }
         all.sort_by_key(|(position, _)| *position);

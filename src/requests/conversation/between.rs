@@ -11,7 +11,7 @@ use std::num::NonZeroU32;
 use rustc_hash::FxHashMap;
 
 use super::rewrite::{Lines, Rewrite};
-use crate::base::id::{EntryId, Symbol, has_symbols};
+use crate::base::id::{EntryId, Ordinal, Symbol, has_symbols};
 use crate::base::units::Millis;
 use crate::read::agent::Piece;
 use crate::read::transcript::{
@@ -275,7 +275,7 @@ pub(super) struct Call {
     /// The tool.
     pub(super) tool: Option<Symbol>,
     /// The response that calls it, by its place in the file; `None` inside progress lines.
-    pub(super) caller: Option<usize>,
+    pub(super) caller: Option<Ordinal>,
 }
 
 /// The position of an entry in a [`Trail`].

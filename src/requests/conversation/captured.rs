@@ -263,7 +263,7 @@ impl History {
                 self.duplicates += 1;
                 continue;
             }
-            let index = RequestIndex(self.requests.len());
+            let index = RequestIndex::new(self.requests.len());
             let predecessor = chains.go_on(&self.captured.tree, session, request, index);
             let has_hole = self.follows_damage(&one, predecessor);
             self.requests.push(request_of(&one, predecessor, has_hole));
@@ -277,7 +277,7 @@ impl History {
         let first = self.of_transcripts().len();
         let earlier = predecessor
             .filter(|index| self.request(*index).file == placed.file)
-            .map_or(0, |index| self.captured.requests[index.0 - first].lost_before);
+            .map_or(0, |index| self.captured.requests[index.get() - first].lost_before);
         placed.request.lost_before > earlier
     }
 

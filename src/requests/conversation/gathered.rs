@@ -63,7 +63,7 @@ pub(super) struct Gathered {
     unknown_calls: FxHashSet<EntryId>,
     /// The newest time of a response's line.
     newest_response: Option<Millis>,
-    by_key: FxHashMap<ResponseKey, usize>,
+    by_key: FxHashMap<ResponseKey, Ordinal>,
     agent_setting: Option<Symbol>,
 }
 
@@ -232,7 +232,7 @@ impl Gathered {
     fn add_line(&mut self, line: ResponseLine, entry: &Entry, position: usize) -> usize {
         let key = ResponseKey::of(&line, entry.session);
         let next = self.responses.len();
-        let response = *self.by_key.entry(key).or_insert(next);
+        let response = self.by_key.entry(key).or_insert_with(|| Ordinal::at(next)).index();
         self.note_calls(response, &line);
         if response == next {
             let agent_setting = self.agent_setting;
@@ -254,14 +254,14 @@ impl Gathered {
     /// the tool that was named last.
     fn note_calls(&mut self, response: usize, line: &ResponseLine) {
         for call in &line.tool_uses {
-            let noted = Call { tool: call.tool, caller: Some(response) };
+            let noted = Call { tool: call.tool, caller: Some(Ordinal::at(response)) };
             self.has_late_calls |= self.unknown_calls.contains(&call.id);
             self.calls
                 .entry(call.id)
                 .and_modify(|known| {
                     self.has_late_calls |= known.tool != call.tool;
                     known.tool = call.tool;
-                    known.caller = known.caller.map(|caller| caller.min(response));
+                    known.caller = known.caller.min(noted.caller);
                 })
                 .or_insert(noted);
         }

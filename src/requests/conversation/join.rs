@@ -136,7 +136,7 @@ impl Placer<'_> {
         }
         let request = |(position, (_, number)): (usize, &(_, usize))| {
             let before = placed[*number].predecessor.map(|before| position_of[before]);
-            let predecessor = before.filter(|before| *before < position).map(RequestIndex);
+            let predecessor = before.filter(|before| *before < position).map(RequestIndex::new);
             let mut request = self.request(&placed[*number], predecessor);
             request.between.rewrite = request.between.rewrite.renumbered(|place| {
                 let place = self.copies.origin_of(place as usize);

@@ -25,7 +25,7 @@ impl Served {
     pub(super) fn of(history: &History) -> Self {
         let mut served = Self::default();
         for (number, request) in history.requests.iter().enumerate() {
-            let index = RequestIndex(number);
+            let index = RequestIndex::new(number);
             served.by_message.extend(request.message.map(|message| (message, index)));
             served.by_request.extend(request.request.map(|request| (request, index)));
         }
@@ -126,7 +126,7 @@ impl History {
     pub(super) fn take_from_log(&mut self, index: RequestIndex, logged: &Placed) {
         let (file, line) = (logged.file, logged.request.line);
         let told = &logged.request;
-        let Some(request) = self.requests.get_mut(index.0) else { return };
+        let Some(request) = self.requests.get_mut(index.get()) else { return };
         let earliest = request.start.get().saturating_sub(CLOCKS_DIFFER_MILLIS);
         let latest = request.finished.get().saturating_add(CLOCKS_DIFFER_MILLIS);
         let is_other_time = told.finished.get() < earliest || told.start.get() > latest;
@@ -161,7 +161,7 @@ impl History {
     pub(super) fn keep_chains_in_order(&mut self) {
         for number in 0..self.requests.len() {
             let before = self.requests[number].predecessor;
-            let earliest = before.map(|before| self.requests[before.0].start);
+            let earliest = before.map(|before| self.requests[before.get()].start);
             let request = &mut self.requests[number];
             request.start = earliest.map_or(request.start, |earliest| request.start.max(earliest));
             request.finished = request.finished.max(request.start);

@@ -59,7 +59,7 @@ use origin::Copies;
 use rustc_hash::FxHashMap;
 
 use crate::base::client::Client;
-use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::id::{EntryId, Ordinal, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
 use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Picodollars, Tokens};
@@ -71,7 +71,21 @@ use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 
 /// The position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RequestIndex(pub usize);
+pub struct RequestIndex(Ordinal);
+
+impl RequestIndex {
+    /// The position of the request at an index.
+    #[must_use]
+    pub fn new(index: usize) -> Self {
+        Self(Ordinal::at(index))
+    }
+
+    /// Counted from 0.
+    #[must_use]
+    pub fn get(self) -> usize {
+        self.0.index()
+    }
+}
 
 /// What a program says that a request was charged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -239,13 +253,13 @@ impl History {
     /// Whether a request was sent under the rules of markers, as far as those can be simulated.
     #[must_use]
     pub fn is_marked(&self, index: RequestIndex) -> bool {
-        index.0 < self.sent_with_markers().len()
+        index.get() < self.sent_with_markers().len()
     }
 
     /// Whether the prompt of a request is known.
     #[must_use]
     pub fn is_captured(&self, index: RequestIndex) -> bool {
-        (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.0)
+        (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.get())
     }
 
     /// Whether there are captured prompts, and their sizes are bytes and no tokens.
@@ -257,7 +271,7 @@ impl History {
     /// A request as it was captured; `None` of one of a transcript.
     #[must_use]
     pub fn wire(&self, index: RequestIndex) -> Option<&WireRequest> {
-        self.captured.requests.get(index.0.checked_sub(self.of_transcripts().len())?)
+        self.captured.requests.get(index.get().checked_sub(self.of_transcripts().len())?)
     }
 
     /// Whether a captured request asks for `speed: fast`.
@@ -269,7 +283,7 @@ impl History {
     /// The record of a request that was sent without markers.
     #[must_use]
     pub fn unmarked(&self, index: RequestIndex) -> Option<&AgentRequest> {
-        self.of_agents.get(index.0.checked_sub(self.sent_with_markers().len())?)
+        self.of_agents.get(index.get().checked_sub(self.sent_with_markers().len())?)
     }
 
     /// How many requests there are, those in sums among them.
@@ -281,7 +295,7 @@ impl History {
     /// The request at `index`.
     #[must_use]
     pub fn request(&self, index: RequestIndex) -> &Request {
-        &self.requests[index.0]
+        &self.requests[index.get()]
     }
 
     /// The model of a request.
@@ -434,7 +448,7 @@ fn settle_agents(requests: &mut [Request]) {
             latest.insert(session, is_live);
             continue;
         }
-        let before = predecessor.map(|before| &requests[before.0]);
+        let before = predecessor.map(|before| &requests[before.get()]);
         let own = before.filter(|before| before.agent == agent).map(|before| before.is_live);
         let started_by = own.or_else(|| latest.get(&session).copied());
         requests[index].is_live = started_by.unwrap_or(is_live);

@@ -37,7 +37,7 @@ impl Results {
             }
             let caller_of = |(call, _): &(EntryId, u64)| gathered.calls.get(call)?.caller;
             let caller = user.tool_results.iter().find_map(caller_of);
-            results.extend(caller.map(|caller| (caller, position)));
+            results.extend(caller.map(|caller| (caller.index(), position)));
         }
         results.sort_by_key(|(caller, _)| *caller);
         let mut of = vec![0..0; gathered.responses.len()];

@@ -13,7 +13,7 @@ use std::iter;
 
 use super::gathered::Gathered;
 use super::graph::Graph;
-use crate::base::id::EntryId;
+use crate::base::id::{EntryId, Ordinal};
 use crate::read::transcript::{Collapse, Entry, EntryKind, Preserved};
 
 /// So many responses after the last entry that a compaction kept are looked at, and so many entries
@@ -182,9 +182,10 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         calls: impl Iterator<Item = &'i EntryId>,
         attachments: impl Iterator<Item = usize>,
     ) -> Rewrite {
-        let is_before = |caller: &usize| self.gathered.beginnings[*caller].first() < position;
+        let is_before =
+            |caller: &Ordinal| self.gathered.beginnings[caller.index()].first() < position;
         let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
-        let callers = calls.filter_map(caller).map(|caller| u32::try_from(caller).ok());
+        let callers = calls.filter_map(caller).map(|caller| Some(caller.number()));
         // Nothing is less than anything.
         match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
             Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),

@@ -30,7 +30,7 @@ pub(super) fn agent_prompts(
     let mut prompts = Vec::with_capacity(history.of_agents.len());
     let mut states: Vec<Option<State>> = Vec::with_capacity(history.of_agents.len());
     for (recorded, request) in history.of_agents.iter().zip(&history.requests[first..]) {
-        let state = request.predecessor.and_then(|before| states[before.0 - first]);
+        let state = request.predecessor.and_then(|before| states[before.get() - first]);
         let mut chain = Chain { trace, shared, state };
         prompts.push(
             chain.prompt(
@@ -58,11 +58,11 @@ fn keeps_output(client: Client, model: &str) -> bool {
 /// How a request of another agent follows the one before it. The record does not tell when its
 /// prefix expires.
 pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
-    let own = RequestIndex(steps.len());
+    let own = RequestIndex::new(steps.len());
     let request = history.request(own);
-    let opening = Step { ttl: None, ..first_step(own.0, request) };
+    let opening = Step { ttl: None, ..first_step(own.get(), request) };
     let Some(predecessor) = request.predecessor else { return opening };
-    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.get()]);
     // What it left at least: such caches also keep what was sent in full, up to the last whole step.
     let previous_end = previous.recorded().prompt.cached_end();
     let is_shorter = request.prompt_total() < previous.prompt_total();

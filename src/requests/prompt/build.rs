@@ -82,7 +82,7 @@ fn build_sized(
             model: request.model,
             scope: None,
             session: Some(request.session),
-            predecessor: request.predecessor.map(|before| before.0),
+            predecessor: request.predecessor.map(|before| before.get()),
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
             deleted: step.all_deleted,
@@ -159,7 +159,7 @@ impl Tree {
         step: &Step,
         calibrated: &Calibrated,
     ) -> (NodeId, Option<BackgroundWrite>) {
-        let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.0].node;
+        let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.get()].node;
         let (mut parent, mut positions) = match (step.predecessor, step.kept) {
             (None, _) => (self.add_system(), 1),
             (Some(before), Kept::All) => (node_of(&self.trace.prompts, before), 1),
@@ -298,7 +298,7 @@ pub(super) fn kept_of_rewrite(
     steps: &[Step],
 ) -> Option<Kept> {
     let Rewrite::At(Place { kept, goes_on }) = request.between.rewrite else { return None };
-    let index = |number: u32| RequestIndex(number as usize);
+    let index = |number: u32| RequestIndex::new(number as usize);
     let Some(kept) = kept.map(index) else { return Some(Kept::System) };
     // What an earlier rewrite has changed does not come back.
     let mut path = path(predecessor, steps).take(LONGEST_WALK);
@@ -317,7 +317,7 @@ pub(super) fn kept_of_rewrite(
 /// The requests whose cached prefixes stand one in another, from the longest on.
 fn path(last: RequestIndex, steps: &[Step]) -> impl Iterator<Item = RequestIndex> {
     std::iter::successors(Some(last), |one| {
-        let step = &steps[one.0];
+        let step = &steps[one.get()];
         match step.kept {
             Kept::All => step.predecessor,
             Kept::Until { request, .. } => Some(request),

@@ -59,7 +59,7 @@ pub(super) fn add_captured(
     let beta_sets = beta_sets(history);
     let first = history.of_transcripts().len();
     for (number, wire) in captured.requests.iter().enumerate() {
-        let index = RequestIndex(first + number);
+        let index = RequestIndex::new(first + number);
         let request = history.request(index);
         let usage = request.usage.as_ref().filter(|_| is_recorded);
         let split = usage.map(|usage| usage.prompt);
@@ -69,7 +69,7 @@ pub(super) fn add_captured(
         let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));
         trace.markers.extend(markers);
         sizing.learn(wire, &total, split);
-        let before = request.predecessor.map(|before| trace.prompts[before.0].deleted);
+        let before = request.predecessor.map(|before| trace.prompts[before.get()].deleted);
         let deleted = total.deleted_until(wire.leaf);
         // A request cannot read what its own edits delete.
         let newly_deleted = deleted.saturating_sub(before.unwrap_or_default());
@@ -78,7 +78,7 @@ pub(super) fn add_captured(
             restored: restored(history, wire, request.predecessor)
                 .map(|id| NodeId::at(first_node + id.0 as usize)),
         };
-        let step = &steps[index.0];
+        let step = &steps[index.get()];
         let previous_end = step.previous_end.saturating_sub(newly_deleted);
         let step = &Step { previous_end, ..*step };
         let broken_read = broken_read(request, step).filter(|_| counts_tokens);
@@ -91,7 +91,7 @@ pub(super) fn add_captured(
             scope: Some(wire.scope),
             betas: beta_sets[number],
             session: None,
-            predecessor: request.predecessor.map(|before| before.0),
+            predecessor: request.predecessor.map(|before| before.get()),
             is_agent: request.agent.is_some(),
             total: total.tokens,
             deleted,
@@ -121,8 +121,8 @@ fn beta_sets(history: &History) -> Vec<Option<u32>> {
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             *numbers.entry(set).or_insert(next)
         });
-        let before = history.request(RequestIndex(first + place)).predecessor;
-        let before = before.and_then(|before| *sets.get(before.0.checked_sub(first)?)?);
+        let before = history.request(RequestIndex::new(first + place)).predecessor;
+        let before = before.and_then(|before| *sets.get(before.get().checked_sub(first)?)?);
         latest = told.or(latest);
         sets.push(told.or(before).or(latest));
     }

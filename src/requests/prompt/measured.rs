@@ -152,7 +152,7 @@ pub(super) fn of_step(
 ) -> Option<(MeasuredRule, Kept)> {
     let previous = history.request(predecessor);
     let is_own = request.model == previous.model && !request.is_fork_of(previous);
-    let later = steps[predecessor.0].later;
+    let later = steps[predecessor.get()].later;
     let loaded = MeasuredRule::FirstLoadedTools;
     if loaded.holds_for(version)
         && is_own

@@ -170,7 +170,7 @@ pub fn steps(history: &History) -> Vec<Step> {
 /// The step of a captured request. What the two prompts share is not decided here but by their
 /// bytes.
 fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> Step {
-    let own = RequestIndex(steps.len());
+    let own = RequestIndex::new(steps.len());
     let request = history.request(own);
     let ttl = captured_ttl(captured);
     let opening = Step {
@@ -193,13 +193,13 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
         opening: own,
     };
     let Some(predecessor) = request.predecessor else { return opening };
-    let (previous, before) = (history.request(predecessor), &steps[predecessor.0]);
+    let (previous, before) = (history.request(predecessor), &steps[predecessor.get()]);
     let gap = request.start.since(previous.start);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
     // A different first message means a compaction, or a conversation that begins anew.
     let first = history.of_transcripts().len();
-    let opening_before = history.captured.requests[predecessor.0 - first].likeness.opening;
+    let opening_before = history.captured.requests[predecessor.get() - first].likeness.opening;
     let is_rewritten = captured.likeness.opening != opening_before;
     let previous_end =
         previous.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.cached_end());
@@ -245,10 +245,10 @@ fn first_step(index: usize, request: &Request) -> Step {
         kept: Kept::All,
         kept_end: Tokens::ZERO,
         rule: None,
-        turn_thinking: request.has_thinking.then_some(RequestIndex(index)),
+        turn_thinking: request.has_thinking.then_some(RequestIndex::new(index)),
         later: LaterKept::at_first(request),
         grace: 0,
-        opening: RequestIndex(index),
+        opening: RequestIndex::new(index),
     }
 }
 
@@ -261,7 +261,7 @@ fn next_step(
     steps: &[Step],
 ) -> Step {
     let previous = history.request(predecessor);
-    let before = &steps[predecessor.0];
+    let before = &steps[predecessor.get()];
     let gap = request.start.since(previous.start);
     let all_deleted = request.recorded().cache_deleted.unwrap_or(before.all_deleted);
     let deleted = all_deleted.saturating_sub(before.all_deleted);
@@ -271,7 +271,7 @@ fn next_step(
     let lives_longer = |ttl: Ttl| if ttl == Ttl::FiveMinutes { grace } else { 0 };
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis() + lives_longer(ttl));
     let is_late = !is_expired && predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
-    let own_thinking = request.has_thinking.then_some(RequestIndex(index));
+    let own_thinking = request.has_thinking.then_some(RequestIndex::new(index));
     // A prompt that grew by more than the thinking it dropped looks like one that kept it.
     let shows_a_loss =
         request.prompt_total() + deleted < previous.prompt_total() + previous.recorded().output;
@@ -347,7 +347,11 @@ fn next_step(
         },
         later: before.later.after(request, predecessor, is_rewritten),
         grace,
-        opening: if kind == StepKind::ModelChange { RequestIndex(index) } else { before.opening },
+        opening: if kind == StepKind::ModelChange {
+            RequestIndex::new(index)
+        } else {
+            before.opening
+        },
     }
 }
 

@@ -255,7 +255,7 @@ mod tests {
         let off = r#"{"thinking":{"type":"disabled"},"tool_choice":null,"images":true}"#;
         let settings = BTreeMap::from([(Setting::Thinking, r#"{"type":"enabled"}"#)]);
         let betas = "a,b".to_owned();
-        let latches = Latches { settings, betas, beside: ((RequestIndex(0), 0), 0) };
+        let latches = Latches { settings, betas, beside: ((RequestIndex::new(0), 0), 0) };
         assert_eq!(latches.rewrite(on), None);
         let latched = on.replace("false", "true");
         assert_eq!(latches.rewrite(off), Some(latched));

@@ -137,7 +137,7 @@ impl<'a> Layouts<'a> {
         let place = |marker: &WireMarker| sent.partition_point(|id| *id < marker.node);
         let mut markers: Vec<MarkerPlace> =
             wire.markers.iter().map(place).enumerate().map(as_sent).collect();
-        let opening = self.steps[index.0].opening;
+        let opening = self.steps[index.get()].opening;
         if let Some(statics) = self.static_texts.of(opening) {
             let last = put_static_first(&mut blocks[system.clone()], statics);
             mark_end_of_static(
@@ -184,7 +184,7 @@ impl<'a> Layouts<'a> {
     }
 
     fn index(&self, number: usize) -> RequestIndex {
-        RequestIndex(self.history.of_transcripts().len() + number)
+        RequestIndex::new(self.history.of_transcripts().len() + number)
     }
 
     /// The block that stands for a sent block.
@@ -232,7 +232,7 @@ impl<'a> Layouts<'a> {
                 blocks.push(self.block(id, number, session));
             }
             blocks.reverse();
-            reminders.add(self.steps[index.0].opening, &captured.tree, &blocks);
+            reminders.add(self.steps[index.get()].opening, &captured.tree, &blocks);
         }
         self.reminders = Some(reminders);
     }
@@ -247,7 +247,7 @@ impl<'a> Layouts<'a> {
         let path = captured.tree.path(captured.requests[number].leaf);
         let mut system: Vec<ContentId> = path.filter(is_system).map(content).collect();
         system.reverse();
-        (self.steps[index.0].opening, system)
+        (self.steps[index.get()].opening, system)
     }
 }
 

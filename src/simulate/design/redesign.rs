@@ -140,9 +140,9 @@ impl Redesign<'_> {
     /// Records the searches between a captured request and its predecessor: for tools whose
     /// definitions that one lacked.
     fn note_searches(&mut self, number: usize, layout: &Layout, path: &[NodeId], ends: &Ends) {
-        let request = self.history.request(RequestIndex(self.first + number));
+        let request = self.history.request(RequestIndex::new(self.first + number));
         let Some(before) = request.predecessor else { return };
-        let after = before.0 - self.first;
+        let after = before.get() - self.first;
         let known = self.designed[after].expansions.iter().flat_map(|expansion| &expansion.tools);
         let known: FxHashSet<ToolId> = known.copied().collect();
         for Expansion { place, tools } in &layout.expansions {
@@ -189,25 +189,25 @@ impl Redesign<'_> {
     /// Whether the design prevents a break of a captured request, whose prompt under it ends at
     /// `node`.
     fn prevents_break(&self, number: usize, node: NodeId) -> bool {
-        let index = RequestIndex(self.first + number);
+        let index = RequestIndex::new(self.first + number);
         let Some(before) = self.history.request(index).predecessor else { return false };
-        let sent_before = &self.as_sent.prompts[before.0];
-        let designed_before = &self.designed[before.0 - self.first];
+        let sent_before = &self.as_sent.prompts[before.get()];
+        let designed_before = &self.designed[before.get() - self.first];
         let last = |markers: &[Marker], prompt: &Prompt| {
             markers.last().map_or(prompt.node, |marker| marker.node)
         };
         let sent = Pair {
             marked: last(self.as_sent.markers_of(sent_before), sent_before),
-            prompt: self.as_sent.prompts[index.0].node,
+            prompt: self.as_sent.prompts[index.get()].node,
         };
         let designed =
             Pair { marked: last(&designed_before.markers, &designed_before.prompt), prompt: node };
         let captured = &self.history.captured.requests;
-        let (wire, wire_before) = (&captured[number], &captured[before.0 - self.first]);
+        let (wire, wire_before) = (&captured[number], &captured[before.get() - self.first]);
         let is_beside =
             wire.betas != wire_before.betas || wire.other_fields != wire_before.other_fields;
         prevents_break(&self.tree, &sent, &designed)
-            || (is_beside && self.layouts.has_same_beside(number, before.0 - self.first))
+            || (is_beside && self.layouts.has_same_beside(number, before.get() - self.first))
     }
 
     fn mark_scopes(&mut self, scopes: Scopes, sessions: &Sessions) {

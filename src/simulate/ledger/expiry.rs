@@ -22,7 +22,7 @@ impl Ledger<'_> {
     /// where entries have no TTL to choose.
     #[must_use]
     pub fn expiry(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Expiry> {
-        let step = &self.steps[index.0];
+        let step = &self.steps[index.get()];
         let (before, gap) = (step.predecessor?, step.gap?);
         if step.kind == StepKind::ModelChange {
             return None;
@@ -42,7 +42,7 @@ impl Ledger<'_> {
     /// that is unknown.
     #[must_use]
     pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
-        let before = self.row_tokens(column, self.steps[index.0].predecessor?)?.billing;
+        let before = self.row_tokens(column, self.steps[index.get()].predecessor?)?.billing;
         let own = self.row_tokens(column, index);
         let own = own.filter(|tokens| tokens.refusal.is_none())?.billing;
         let cached = before.read + before.write_5m + before.write_1h;
@@ -55,6 +55,6 @@ impl Ledger<'_> {
         if let Some(plan) = column.ttl_plan() {
             return Some(plan.of(request.agent.is_some()).messages);
         }
-        column.keeps_ttls().then(|| self.steps[index.0].ttl).flatten().map(|ttl| ttl.messages)
+        column.keeps_ttls().then(|| self.steps[index.get()].ttl).flatten().map(|ttl| ttl.messages)
     }
 }

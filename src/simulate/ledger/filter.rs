@@ -65,7 +65,7 @@ impl Selection {
                 sessions.push(Session { id: request.session, requests: Vec::new() });
                 sessions.len() - 1
             });
-            sessions[place].requests.push(RequestIndex(index));
+            sessions[place].requests.push(RequestIndex::new(index));
         }
         for session in &mut sessions {
             // Captured requests have a start. Those of transcripts only have the time of the

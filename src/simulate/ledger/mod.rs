@@ -66,7 +66,7 @@ impl StrategyColumn {
             Some(rates.collect())
         } else {
             sent.map(|sent| {
-                let sent = sent.iter().map(|sent| (RequestIndex(sent.priced_as), sent.total));
+                let sent = sent.iter().map(|sent| (RequestIndex::new(sent.priced_as), sent.total));
                 RequestRates::as_sent(history, prices, sent)
             })
         };
@@ -114,8 +114,8 @@ impl StrategyColumn {
     /// The request whose model a request is sent to.
     fn priced_as(&self, index: RequestIndex) -> RequestIndex {
         let totals = self.simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
-        let sent = totals.and_then(|totals| totals.get(index.0));
-        sent.map_or(index, |sent| RequestIndex(sent.priced_as))
+        let sent = totals.and_then(|totals| totals.get(index.get()));
+        sent.map_or(index, |sent| RequestIndex::new(sent.priced_as))
     }
 
     /// What the strategy sends in addition, after a request.
@@ -305,7 +305,7 @@ impl<'a> Ledger<'a> {
     pub(crate) fn least_cost(&self, sketch: &Sketch, selection: &Selection) -> Picodollars {
         let history = self.history;
         let sent = sketch.totals.iter().enumerate();
-        let sent = sent.map(|(index, total)| (RequestIndex(index), *total));
+        let sent = sent.map(|(index, total)| (RequestIndex::new(index), *total));
         let rates = RequestRates::as_sent(history, self.prices, sent);
         let least = |index: RequestIndex, prompt: Tokens, output: Tokens| {
             let Some(rates) = rates.of(index) else { return Picodollars::ZERO };
@@ -316,7 +316,11 @@ impl<'a> Ledger<'a> {
         };
         let own = selection.requests().map(|index| {
             let usage = history.request(index).usage.as_ref();
-            least(index, sketch.totals[index.0], usage.map_or(Tokens::ZERO, |usage| usage.output))
+            least(
+                index,
+                sketch.totals[index.get()],
+                usage.map_or(Tokens::ZERO, |usage| usage.output),
+            )
         });
         let own: Picodollars = own.sum();
         let selected: FxHashSet<RequestIndex> = if sketch.added.is_empty() {
@@ -325,7 +329,7 @@ impl<'a> Ledger<'a> {
             selection.requests().collect()
         };
         let added = sketch.added.iter().map(|(after, prompt, output)| {
-            let after = RequestIndex(*after);
+            let after = RequestIndex::new(*after);
             let is_selected = selected.contains(&after);
             if is_selected { least(after, *prompt, *output) } else { Picodollars::ZERO }
         });
@@ -368,7 +372,7 @@ impl<'a> Ledger<'a> {
     #[must_use]
     #[inline]
     pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
-        self.totals[index.0]
+        self.totals[index.get()]
     }
 
     /// What context management did, under a strategy that has it.
@@ -378,7 +382,7 @@ impl<'a> Ledger<'a> {
         let (management, effects) =
             simulated.managed.filter(|_| simulated.applicability.is_applicable())?;
         let mut own = Totals::default();
-        for index in (0..self.history.requests.len()).map(RequestIndex) {
+        for index in (0..self.history.requests.len()).map(RequestIndex::new) {
             let is_of_management = |row: &Row<'_>| {
                 let of_management = [Purpose::Compaction, Purpose::SessionMemory];
                 row.added.is_some_and(|(purpose, _)| of_management.contains(&purpose))

@@ -91,13 +91,13 @@ impl<'a> Ledger<'a> {
         let (billing, basis, refusal) = match (column.outcomes(), column.provider()) {
             (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
             (Some(outcomes), Some(_)) => {
-                let outcome = &outcomes[index.0];
+                let outcome = &outcomes[index.get()];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
                 let output = token_ratio(history.facts(request.model)).of(output);
                 (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
             }
             (Some(outcomes), None) => {
-                let outcome = &outcomes[index.0];
+                let outcome = &outcomes[index.get()];
                 (simulated_billing(usage, outcome), outcome.basis, outcome.refusal)
             }
         };

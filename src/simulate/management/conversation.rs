@@ -55,7 +55,7 @@ impl Conversations {
     pub(super) fn new(requests: &[Request]) -> Self {
         let mut followers = vec![0; requests.len()];
         for before in requests.iter().filter_map(|request| request.predecessor) {
-            followers[before.0] += 1;
+            followers[before.get()] += 1;
         }
         Self { standing: FxHashMap::default(), followers }
     }
@@ -67,16 +67,16 @@ impl Conversations {
     /// continued it.
     #[inline]
     pub(super) fn at(&self, before: RequestIndex) -> &Conversation {
-        &self.standing[&before.0]
+        &self.standing[&before.get()]
     }
 
     /// Stores what a request leaves for those that continue it, and drops what it was the last to
     /// continue.
     pub(super) fn keep(&mut self, index: usize, request: &Request, conversation: Conversation) {
         if let Some(before) = request.predecessor {
-            self.followers[before.0] -= 1;
-            if self.followers[before.0] == 0 {
-                self.standing.remove(&before.0);
+            self.followers[before.get()] -= 1;
+            if self.followers[before.get()] == 0 {
+                self.standing.remove(&before.get());
             }
         }
         if self.followers[index] > 0 {
@@ -300,8 +300,8 @@ impl Rounds {
     ) -> impl Iterator<Item = (usize, Round)> + 'a {
         let before = move |request: &usize| {
             let is_oldest = *request == oldest.request;
-            let before = history.request(RequestIndex(*request)).predecessor;
-            before.filter(|_| !is_oldest).map(|before| before.0)
+            let before = history.request(RequestIndex::new(*request)).predecessor;
+            before.filter(|_| !is_oldest).map(|before| before.get())
         };
         let requests = std::iter::successors(self.0.len().checked_sub(1), before);
         requests.take(MOST_ROUNDS).map(move |request| {

@@ -227,7 +227,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         if self.undoes(request) {
             contents.retain(|content| !is_of_compaction(content));
             transition = Transition::Undone(previous.recorded().output + sum(&contents));
-            self.sink.go_on(index, before.0);
+            self.sink.go_on(index, before.get());
         }
         let mut conversation =
             self.conversations.at(before).next(index, request.prompt_total(), transition);
@@ -453,14 +453,19 @@ impl<'a, S: Sink> Manager<'a, S> {
         }
         self.effects.retries += u64::from(attempted.retries);
         let prompt = self.sink.send(&Sent {
-            before: before.0,
+            before: before.get(),
             // Just before the request that finds the conversation compacted.
             at: Millis::new(now.get().saturating_sub(1)),
             total: sent + attempt.request,
             keeps_messages: attempted.retries == 0,
         });
         let output = *summary + attempt.analysis;
-        self.added.push(AddedPrompt { after: before.0, reason: Reason::Summary, prompt, output });
+        self.added.push(AddedPrompt {
+            after: before.get(),
+            reason: Reason::Summary,
+            prompt,
+            output,
+        });
         true
     }
 

@@ -23,7 +23,7 @@ pub(crate) fn settle_lifetimes(history: &mut History, prices: &PriceTable) {
     };
     let settled: Vec<(RequestIndex, Ttl)> = told.filter_map(lifetime).collect();
     for (index, ttl) in settled {
-        if let Some(usage) = &mut history.requests[index.0].usage {
+        if let Some(usage) = &mut history.requests[index.get()].usage {
             usage.lifetime_is_assumed = false;
             if ttl == Ttl::OneHour {
                 usage.prompt.write_1h = usage.prompt.written();

@@ -50,7 +50,11 @@ impl RequestRates {
         prompt_totals: impl IntoIterator<Item = Tokens>,
     ) -> Self {
         let totals = prompt_totals.into_iter().enumerate();
-        Self::as_sent(history, prices, totals.map(|(index, total)| (RequestIndex(index), total)))
+        Self::as_sent(
+            history,
+            prices,
+            totals.map(|(index, total)| (RequestIndex::new(index), total)),
+        )
     }
 
     /// Looks up the rates of requests sent to the model of another one, in order, for prompts of
@@ -104,7 +108,7 @@ impl RequestRates {
     /// The rates of a request, or `None` where its model has no price.
     #[must_use]
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
-        self.rate_of[index.0].map(|rate| &self.rates[rate as usize])
+        self.rate_of[index.get()].map(|rate| &self.rates[rate as usize])
     }
 }
 

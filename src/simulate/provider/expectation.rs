@@ -100,7 +100,7 @@ const GATEWAYS: [(&str, &[&str]); 2] = [
 /// # Errors
 /// Nothing is expected of it.
 pub fn expectation(history: &History, index: RequestIndex) -> Result<AutomaticCache, NotSimulated> {
-    let recorded = &history.of_agents[index.0 - history.sent_with_markers().len()];
+    let recorded = &history.of_agents[index.get() - history.sent_with_markers().len()];
     let model = history.model(index);
     let name = model.rsplit('/').next().unwrap_or(model);
     if recorded.sum_of != 1 {

@@ -51,8 +51,9 @@ impl<'a> Unmarked<'a> {
         let mut outcomes = self.recorded();
         let prompts = self.prompts();
         let expected = (self.first..).take(outcomes.len());
-        let expected: Vec<Option<AutomaticCache>> =
-            expected.map(|index| expectation(self.history, RequestIndex(index)).ok()).collect();
+        let expected: Vec<Option<AutomaticCache>> = expected
+            .map(|index| expectation(self.history, RequestIndex::new(index)).ok())
+            .collect();
         let mut done: Vec<AutomaticCache> = Vec::new();
         for cache in expected.iter().flatten() {
             if done.contains(cache) {
@@ -79,11 +80,11 @@ impl<'a> Unmarked<'a> {
     /// The sizes of their prompts, each with the request whose model it is sent to.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (RequestIndex, Tokens)> + '_ {
         let sizes = self.trace.prompts[self.first..].iter().map(|prompt| prompt.total);
-        (self.first..).map(RequestIndex).zip(sizes)
+        (self.first..).map(RequestIndex::new).zip(sizes)
     }
 
     pub(super) fn model(&self, place: usize) -> &str {
-        self.history.model(RequestIndex(self.first + place))
+        self.history.model(RequestIndex::new(self.first + place))
     }
 
     fn usages(&self) -> impl Iterator<Item = &Usage> {

@@ -56,7 +56,7 @@ pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
                 goes_astray(&recorded, parent.place, prompt).then(|| forking.repair(prompt, parent))
             }
             (Some(parent), _) => {
-                let output = history.request(RequestIndex(parent.place)).usage.as_ref();
+                let output = history.request(RequestIndex::new(parent.place)).usage.as_ref();
                 let output = output.map_or(Tokens::ZERO, |usage| usage.output);
                 let placeholders = Tokens(PLACEHOLDER.0 * siblings[&parent.place]);
                 Some(forking.begin(prompt, parent.place, output + placeholders))
@@ -128,9 +128,9 @@ fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
     let mut latest: FxHashMap<(Symbol, bool), usize> = FxHashMap::default();
     let mut parents = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
-        let request = history.request(RequestIndex(place));
+        let request = history.request(RequestIndex::new(place));
         // The prompts of captures and of transcripts share nothing.
-        let session = (request.session, history.is_captured(RequestIndex(place)));
+        let session = (request.session, history.is_captured(RequestIndex::new(place)));
         let recorded = history.predecessor(request);
         let is_recorded = recorded.is_some_and(|before| request.is_fork_of(before));
         // A recorded fork has its parent as predecessor. Other sub-agents have none at their start.
@@ -325,7 +325,7 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut latest: FxHashMap<(Symbol, Symbol), usize> = FxHashMap::default();
     for (place, prompt) in trace.prompts.iter().enumerate() {
-        let request = history.request(RequestIndex(place));
+        let request = history.request(RequestIndex::new(place));
         let goes_on =
             history.predecessor(request).is_some_and(|before| !request.is_fork_of(before));
         if !prompt.is_agent || goes_on {
@@ -402,7 +402,7 @@ fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
 /// it.
 pub(super) fn part_sessions(plan: &mut Plan<'_>, history: &History) {
     for (place, prompt) in plan.trace.to_mut().prompts.iter_mut().enumerate() {
-        let session = history.request(RequestIndex(place)).session;
+        let session = history.request(RequestIndex::new(place)).session;
         prompt.session = prompt.session.or(Some(session));
         if !prompt.is_agent {
             prompt.change_rare(|rare| rare.opening = None);

@@ -212,7 +212,7 @@ pub(super) fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
 pub(super) fn latch_ttl(plan: &mut Plan<'_>, steps: &[Step]) {
     for place in 0..plan.trace.prompts.len() {
         let Role::Recorded(index) = plan.role(place) else { continue };
-        let Some(first) = steps[steps[index].opening.0].ttl else { continue };
+        let Some(first) = steps[steps[index].opening.get()].ttl else { continue };
         for number in plan.trace.prompts[place].markers.clone() {
             let marker = plan.trace.markers[number];
             let ttl = match plan.trace.node(marker.node).level {

@@ -56,7 +56,7 @@ impl Material<'_> {
         });
         let mut costs = ChainCosts::default();
         for (index, outcome, output, count) in recorded.chain(added) {
-            let Some(rates) = self.rates.of(RequestIndex(index)) else { continue };
+            let Some(rates) = self.rates.of(RequestIndex::new(index)) else { continue };
             let is_agent = self.trace.prompts[index].is_agent;
             let sum = if is_agent { &mut costs.agents } else { &mut costs.main };
             let one = Billing::of(outcome, output).cost(rates);
@@ -95,8 +95,8 @@ impl Simulated {
 
     /// What is sent in addition after a request, by time.
     pub(crate) fn added_after(&self, index: RequestIndex) -> Vec<Added> {
-        let first = self.added.partition_point(|run| run.first.after < index.0);
-        let count = self.added[first..].partition_point(|run| run.first.after == index.0);
+        let first = self.added.partition_point(|run| run.first.after < index.get());
+        let count = self.added[first..].partition_point(|run| run.first.after == index.get());
         AddedRun::in_order(&self.added[first..first + count])
     }
 
@@ -125,7 +125,7 @@ impl Simulated {
         };
         self.outcomes.extend(outcomes);
         if let Some(totals) = &mut self.totals {
-            let sent = |(index, total): (RequestIndex, _)| Sent { total, priced_as: index.0 };
+            let sent = |(index, total): (RequestIndex, _)| Sent { total, priced_as: index.get() };
             totals.extend(unmarked.sizes().map(sent));
         }
     }
@@ -318,7 +318,7 @@ impl<'a> Drawing<'a> {
         self.parts += 1;
         let trace = self.plan.trace.to_mut();
         for (index, repair) in &design.repairs {
-            let prompt = &mut trace.prompts[index.0];
+            let prompt = &mut trace.prompts[index.get()];
             let has_predecessor = prompt.predecessor.is_some();
             let rare = prompt.rare.get_or_insert_default();
             rare.broken_read = None;

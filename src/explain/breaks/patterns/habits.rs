@@ -55,7 +55,7 @@ fn live_resumes(evidence: &PatternEvidence<'_>) -> BTreeMap<String, usize> {
         .collect();
     let mut resumes: BTreeMap<String, usize> = BTreeMap::new();
     for index in evidence.selection.requests() {
-        if evidence.steps[index.0].is_inside_ttl()
+        if evidence.steps[index.get()].is_inside_ttl()
             && (missed.contains(&index) || is_resumed(evidence, index))
         {
             *resumes.entry(version(evidence, index)).or_default() += 1;

@@ -105,12 +105,12 @@ pub(super) fn shortened(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let mut since: FxHashSet<RequestIndex> = FxHashSet::default();
     let selected: FxHashSet<RequestIndex> = evidence.selection.requests().collect();
     for (index, step) in evidence.steps.iter().enumerate() {
-        let index = RequestIndex(index);
+        let index = RequestIndex::new(index);
         if !selected.contains(&index) {
             continue;
         }
         let Some(before) = step.predecessor else { continue };
-        let (Some(old), Some(new)) = (evidence.steps[before.0].ttl, step.ttl) else { continue };
+        let (Some(old), Some(new)) = (evidence.steps[before.get()].ttl, step.ttl) else { continue };
         let fell = old.messages == Ttl::OneHour && new.messages == Ttl::FiveMinutes;
         if fell {
             flipped.insert(evidence.conversation(index));

@@ -241,7 +241,7 @@ fn other_lanes(
     let history = ledger.history;
     let broken: BTreeSet<RequestIndex> = breaks.iter().map(|found| found.request).collect();
     let is_compacted = |index: &RequestIndex| {
-        steps[index.0].is_compacted(history, *index) && !broken.contains(index)
+        steps[index.get()].is_compacted(history, *index) && !broken.contains(index)
     };
     let is_of_agent = |index: &RequestIndex| history.request(*index).agent.is_some();
     let lane = |name: &str, ink: Ink, is_such: &dyn Fn(&RequestIndex) -> bool| {

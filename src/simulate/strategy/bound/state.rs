@@ -161,7 +161,7 @@ impl<'a> Search<'a> {
     }
 
     fn prices(&self, request: &ThreadRequest) -> Prices {
-        Prices::of(self.material.rates.of(RequestIndex(request.place)))
+        Prices::of(self.material.rates.of(RequestIndex::new(request.place)))
     }
 
     /// Adds the layer that every state of the latest one leads to.

@@ -194,7 +194,7 @@ impl<'a> Neighbours<'a> {
     }
 
     fn prices(&self, request: &ThreadRequest) -> Prices {
-        Prices::of(self.material.rates.of(RequestIndex(request.place)))
+        Prices::of(self.material.rates.of(RequestIndex::new(request.place)))
     }
 
     /// Whether what a request writes may have another future than what was written before it.
