@@ -91,7 +91,7 @@ impl Input {
             };
             let has_predecessor = self.history.request(found.request).predecessor.is_some();
             if is_meant && has_predecessor {
-                let prompt = &mut trace.prompts[found.request.0];
+                let prompt = &mut trace.prompts[found.request.get()];
                 let rare = prompt.rare.get_or_insert_default();
                 rare.broken_read = None;
                 rare.repair = Some(repair);

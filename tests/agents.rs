@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use cachesim::read::input::{Discovered, Kind, Location, Source, discover};
-use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::{Strategy, Study, StudyOptions, Ttl};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -188,7 +188,7 @@ fn is_survived(source: Source) {
     let totals = study.totals(&strategies).expect("totals");
     assert_eq!(totals.len(), 3);
     for (place, request) in study.history.requests.iter().enumerate() {
-        assert!(request.predecessor.is_none_or(|before| before.0 < place));
+        assert!(request.predecessor.is_none_or(|before| before.get() < place));
     }
 }
 
@@ -280,10 +280,13 @@ fn a_fork_goes_on_from_a_request_whose_clock_was_set_back() {
     let copied = ("b", None, 3_600, 2, 9_000, 100);
     let fork = pi("q", &[copied, ("c", Some("b"), 5_400, 2, 9_100, 50)]);
     let history = history_of(vec![parent, fork]);
-    let starts: Vec<i64> =
-        history.requests.iter().map(|request| request.start.0 / 1_000 - 1_791_194_400).collect();
+    let starts: Vec<i64> = history
+        .requests
+        .iter()
+        .map(|request| request.start.get() / 1_000 - 1_791_194_400)
+        .collect();
     assert_eq!(starts, [7_200, 7_200, 7_200]);
-    let before = |place: usize| history.requests[place].predecessor.map(|before| before.0);
+    let before = |place: usize| history.requests[place].predecessor.map(RequestIndex::get);
     assert_eq!([before(0), before(1), before(2)], [None, Some(0), Some(1)]);
     assert_eq!(history.duplicates, 1);
 }
@@ -319,7 +322,7 @@ fn a_chain_stays_whole_beside_other_models() {
         let chains: Vec<_> = history
             .requests
             .iter()
-            .map(|one| (history.symbols.text(one.model), one.predecessor.map(|before| before.0)))
+            .map(|one| (history.symbols.text(one.model), one.predecessor.map(RequestIndex::get)))
             .collect();
         let claude = "claude-opus-5";
         let expected = [(claude, None), (claude, Some(0)), (claude, Some(1)), ("gpt-5.5", None)];

@@ -119,12 +119,12 @@ impl Naive<'_> {
         let mut waiting: Vec<(i64, usize)> = Vec::new();
         let mut reads = Vec::new();
         for (index, prompt) in trace.prompts.iter().enumerate() {
-            let now = prompt.start.0;
+            let now = prompt.start.get();
             waiting.sort_unstable();
             while waiting.first().is_some_and(|(begun, _)| *begun <= now) {
                 let (begun, index) = waiting.remove(0);
                 let prompt = &trace.prompts[index];
-                naive.note(prompt.node, prompt.model.index(), prompt.start.0, begun, true);
+                naive.note(prompt.node, prompt.model.index(), prompt.start.get(), begun, true);
             }
             let model = prompt.model.index();
             let path: Vec<NodeId> = trace.path(prompt.node).collect();
@@ -133,7 +133,7 @@ impl Naive<'_> {
                 naive.note(found, model, now, now, false);
             }
             if naive.whole(prompt.node).is_some() {
-                waiting.push((prompt.readable_from.0, index));
+                waiting.push((prompt.readable_from.get(), index));
             }
             reads.push(found.and_then(|node| naive.whole(node)).unwrap_or(0));
         }

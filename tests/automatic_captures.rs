@@ -289,7 +289,7 @@ proptest! {
         let trace = trace(&history, PromptDesign::default());
         let bytes = usize::try_from(bytes).expect("small");
         prop_assert_eq!(trace.prompts.len(), asks.len());
-        prop_assert_eq!(trace.prompts[0].start.0, START + asks[0].gap);
+        prop_assert_eq!(trace.prompts[0].start.get(), START + asks[0].gap);
         prop_assert_eq!(reads(&trace, cache), Naive::reads(&asks, cache, bytes));
     }
 

@@ -1,6 +1,8 @@
 //! The bound is what exhaustive search finds on small conversations, and never dearer than what any
 //! strategy makes of the same prompts.
 
+use std::sync::OnceLock;
+
 use cachesim::base::id::{Symbol, Symbols};
 use cachesim::base::ttl::Ttl;
 use cachesim::base::units::Basis;
@@ -97,8 +99,8 @@ fn bound(trace: &PromptTrace, reading: Reading) -> Simulated {
     let rates: RequestRates = trace.prompts.iter().map(|_| Some(RATES)).collect();
     let assumptions = Assumptions { reading, ..Assumptions::default() };
     let history = History::default();
-    let material =
-        Material { history: &history, steps: &[], trace, rates: &rates, assumptions: &assumptions };
+    let (rates, assumptions, ratios) = (&rates, &assumptions, &OnceLock::new());
+    let material = Material { history: &history, steps: &[], trace, rates, ratios, assumptions };
     let optimal = Design::by_name("optimal").expect("a strategy");
     optimal.simulate(material).expect("it is simulated")
 }
@@ -131,7 +133,7 @@ fn pings(trace: &PromptTrace, before: &Prompt, gap: i64) -> Vec<Vec<Prompt>> {
         for prefix in trace.path(before.node).filter(|_| count > 0) {
             let ping = |number| Prompt {
                 total: trace.node(prefix).end,
-                ..prompt(trace, prefix, before.start.0 + number * (gap / (count + 1)), None)
+                ..prompt(trace, prefix, before.start.get() + number * (gap / (count + 1)), None)
             };
             series.push((1..=count).map(ping).collect());
         }

@@ -341,7 +341,7 @@ impl NaiveCache<'_> {
     fn is_alive(&self, node: NodeId, prompt: &Prompt) -> bool {
         self.entries
             .get(&(node, prompt.model))
-            .is_some_and(|entry| prompt.start.0 - entry.last_used.0 < entry.ttl.millis())
+            .is_some_and(|entry| prompt.start.get() - entry.last_used.get() < entry.ttl.millis())
     }
 
     fn is_readable(&self, node: NodeId, prompt: &Prompt) -> bool {

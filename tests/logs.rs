@@ -13,7 +13,7 @@ fn history_of(sources: Vec<Source>) -> History {
 
 /// How many milliseconds after ten a moment lies.
 fn millis(at: Millis) -> i64 {
-    at.0 - 1_791_194_400_000
+    at.get() - 1_791_194_400_000
 }
 
 /// A transcript with one request, sent at second 0 and answered at second 9.

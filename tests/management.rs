@@ -3,6 +3,7 @@
 mod session;
 
 use std::borrow::Cow;
+use std::sync::OnceLock;
 
 use cachesim::base::units::{Picodollars, Tokens};
 use cachesim::read::input::discover;
@@ -334,8 +335,8 @@ fn keep_the_laws(history: &History) -> Result<(), String> {
     let recorded: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
     let rates = RequestRates::new(history, &prices, recorded.iter().copied());
     let assumptions = Assumptions::default();
-    let (steps, trace, rates) = (&steps, &trace, &rates);
-    let material = Material { history, steps, trace, rates, assumptions: &assumptions };
+    let (steps, trace, rates, ratios) = (&steps, &trace, &rates, &OnceLock::new());
+    let material = Material { history, steps, trace, rates, ratios, assumptions: &assumptions };
     let of_record = Strategy { kind: StrategyKind::Counterfactual(Design::default()), ..never() };
     let of_record = of_record.simulate(material).expect("a simulation");
     if never().simulate(material).expect("a simulation").outcomes != of_record.outcomes {

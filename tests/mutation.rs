@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use cachesim::base::units::{Picodollars, Tokens};
 use cachesim::explain::analysis::{Answer, Gaps, Spending};
@@ -134,7 +135,7 @@ fn check(files: &[Vec<u8>]) -> History {
     let options = ReadOptions { keeps_bytes: true, keeps_titles: true, ..ReadOptions::default() };
     let history = read(discovered, options, |_| {});
     for (index, request) in history.requests.iter().enumerate() {
-        assert!(request.predecessor.is_none_or(|before| before.0 < index));
+        assert!(request.predecessor.is_none_or(|before| before.get() < index));
         assert!(history.predecessor(request).is_none_or(|before| before.start <= request.start));
     }
     let steps = prompt::steps(&history);
@@ -149,6 +150,7 @@ fn check(files: &[Vec<u8>]) -> History {
             steps: &steps,
             trace: &trace,
             rates: &rates,
+            ratios: &OnceLock::new(),
             assumptions: &assumptions,
         };
         // The first ones stand for all where only the prefix kept warm differs.

@@ -2,6 +2,7 @@
 //! are is cheaper than the bound, a longer TTL at the same price is never dearer, no token is lost.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use cachesim::base::id::Symbol;
 use cachesim::base::units::{Picodollars, Tokens};
@@ -36,7 +37,8 @@ fn corpus() -> Option<Corpus> {
 impl Corpus {
     fn simulate(&self, strategy: &Strategy, assumptions: &Assumptions) -> Option<Simulated> {
         let Self { history, steps, trace, rates } = self;
-        strategy.simulate(Material { history, steps, trace, rates, assumptions })
+        let ratios = &OnceLock::new();
+        strategy.simulate(Material { history, steps, trace, rates, ratios, assumptions })
     }
 
     /// What each session's prompts and added requests cost.

@@ -7,7 +7,7 @@ use std::path::Path;
 use cachesim::base::client::Client;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::read::input::{Diagnostics, Discovered, Kind, Source, discover};
-use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
 use cachesim::simulate::ledger::Totals;
 use cachesim::simulate::provider::{ALL, RolloutAgreement, agreement, by_name, recorded_step};
@@ -113,7 +113,7 @@ fn a_request_is_what_a_report_adds() {
     let texts = |symbol| history.text(symbol);
     let first = &history.requests[0];
     assert_eq!((texts(Some(first.session)), texts(first.project)), (Some("s-1"), Some("/work")));
-    let seconds = |start: Millis| (start.0 - START) / 1_000;
+    let seconds = |start: Millis| (start.get() - START) / 1_000;
     let requests: Vec<_> = history
         .of_agents
         .iter()
@@ -143,7 +143,7 @@ fn a_request_is_what_a_report_adds() {
     let ends: Vec<bool> = history.requests.iter().map(|request| request.ends_turn).collect();
     assert_eq!(ends, [false, false, true, false, false, true]);
     let before: Vec<_> =
-        history.requests.iter().map(|request| request.predecessor.map(|before| before.0)).collect();
+        history.requests.iter().map(|request| request.predecessor.map(RequestIndex::get)).collect();
     assert_eq!(before, [None, Some(0), Some(1), Some(2), Some(3), Some(4)]);
 }
 

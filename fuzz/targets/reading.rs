@@ -32,7 +32,7 @@ pub(crate) fn history(sources: Vec<Source>, options: &StudyOptions) -> History {
     for (index, request) in history.requests.iter().enumerate() {
         assert!(request.line > 0 && request.line <= history.lines, "{request:?}");
         assert!(request.file < history.files.len(), "{request:?}");
-        assert!(request.predecessor.is_none_or(|before| before.0 < index), "{request:?}");
+        assert!(request.predecessor.is_none_or(|before| before.get() < index), "{request:?}");
         assert!(history.predecessor(request).is_none_or(|before| before.start <= request.start));
     }
     let examples = history.diagnostics.examples();

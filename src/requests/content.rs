@@ -73,7 +73,7 @@ impl Ratio {
 
 /// The ratios that the sessions show.
 #[derive(Debug, Default)]
-pub(crate) struct Ratios {
+pub struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
     of_models: FxHashMap<Symbol, Ratio>,
 }

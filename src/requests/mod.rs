@@ -8,4 +8,4 @@ pub mod difference;
 
 pub mod prompt;
 
-pub(crate) mod content;
+pub mod content;

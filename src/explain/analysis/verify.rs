@@ -332,7 +332,8 @@ impl Verification {
                 MeasuredRule::HookContextMoves
                 | MeasuredRule::FirstLoadedTools
                 | MeasuredRule::InterruptedRequest
-                | MeasuredRule::FailedStream => step.previous_end,
+                | MeasuredRule::FailedStream
+                | MeasuredRule::LongStep => step.previous_end,
             };
             let is_nearer = comparison.error() < without.abs_diff(comparison.recorded);
             let place = if is_nearer { &mut count.agreeing } else { &mut count.against };

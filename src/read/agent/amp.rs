@@ -267,14 +267,17 @@ mod tests {
         let [claude, gpt] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
         assert_eq!(claude.usage.prompt.total(), Tokens(12_209));
         assert_eq!(claude.usage.prompt.write_5m, Tokens(1_200));
-        assert_eq!((claude.start.0, claude.finished.0), (1_790_000_001_000, 1_790_000_005_000));
+        assert_eq!(
+            (claude.start.get(), claude.finished.get()),
+            (1_790_000_001_000, 1_790_000_005_000)
+        );
         assert!(claude.begins_turn && claude.knows_writes);
         assert_eq!(claude.project.map(|one| file.symbols.text(one)), Some("/w/a b"));
         // 4,000 tokens stand as written that nobody bills as such.
         assert_eq!((gpt.usage.prompt.input, gpt.usage.prompt.read), (Tokens(4_000), Tokens(8_000)));
         assert_eq!(gpt.usage.prompt.written(), Tokens::ZERO);
         assert!(!gpt.begins_turn && !gpt.knows_writes);
-        assert_eq!(gpt.start.0, 1_790_000_005_000);
+        assert_eq!(gpt.start.get(), 1_790_000_005_000);
     }
 
     #[test]

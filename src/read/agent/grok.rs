@@ -291,7 +291,10 @@ mod tests {
         assert_eq!((large.usage.prompt.input, large.usage.prompt.read), (Tokens(100), Tokens(600)));
         assert_eq!((large.usage.prompt.written(), large.usage.output), (Tokens(100), Tokens(80)));
         assert_eq!((large.sum_of, large.reasoning, large.usage.is_sum), (3, Tokens(20), true));
-        assert_eq!((large.start.0, large.finished.0), (1_790_000_000_000, 1_790_000_010_250));
+        assert_eq!(
+            (large.start.get(), large.finished.get()),
+            (1_790_000_000_000, 1_790_000_010_250)
+        );
         assert_eq!((small.sum_of, small.usage.prompt.input), (1, Tokens(100)));
         assert!(large.knows_writes && !small.knows_writes);
         assert_eq!(file.symbols.text(last.model), "grok-4.6");

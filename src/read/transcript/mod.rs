@@ -125,7 +125,7 @@ pub enum EntryKind {
     AgentSetting(Symbol),
     /// `fork-context-ref`: the fork's conversation goes on from an entry of its parent's.
     ForkContext {
-        /// `upToMessageId`: an entry, or a message by its id.
+        /// `upToMessageId` or `parentLastUuid`: an entry, or a message by its id.
         up_to: EntryId,
     },
     /// `content-replacement`: tool results that were sent as a preview.

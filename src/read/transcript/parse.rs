@@ -109,7 +109,10 @@ impl<'a> LineParser<'a> {
             Some("content-replacement") => Some(content_replacement(object)),
             Some("marble-origami-commit") => Some(collapse(object)),
             Some("fork-context-ref") => {
-                entry_id(&object.up_to_message_id).map(|up_to| EntryKind::ForkContext { up_to })
+                let up_to = entry_id(&object.up_to_message_id);
+                up_to
+                    .or_else(|| entry_id(&object.parent_last_uuid))
+                    .map(|up_to| EntryKind::ForkContext { up_to })
             }
             Some("agent-setting") => {
                 self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
@@ -331,6 +334,19 @@ mod tests {
         let EntryKind::Progress(Some(nested)) = &parsed.entries[0].kind else { panic!("nested") };
         assert!(matches!(nested.content, NestedContent::Response(_)));
         assert_eq!(nested.agent.map(|agent| parsed.symbols.text(agent)), Some("toolu_T"));
+    }
+
+    #[test]
+    fn a_fork_names_its_parents_entry_in_two_forms() {
+        let parsed = parse(&[
+            br#"{"type":"fork-context-ref","agentId":"f","forkedSessionId":"s","upToMessageId":"p"}"#,
+            br#"{"type":"fork-context-ref","agentId":"f","parentSessionId":"s","parentLastUuid":"p","contextLength":7}"#,
+        ]);
+        for entry in &parsed.entries {
+            let EntryKind::ForkContext { up_to } = entry.kind else { panic!("a fork") };
+            assert_eq!(up_to, EntryId::of("p"));
+        }
+        assert_eq!(parsed.entries.len(), 2);
     }
 
     #[test]

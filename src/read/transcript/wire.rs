@@ -69,6 +69,8 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) up_to_message_id: Text<'a>,
     #[serde(borrow)]
+    pub(super) parent_last_uuid: Text<'a>,
+    #[serde(borrow)]
     pub(super) compact_metadata: Shape<CompactMetadata<'a>>,
     #[serde(borrow)]
     pub(super) microcompact_metadata: Shape<MicrocompactMetadata<'a>>,

@@ -63,6 +63,8 @@ pub(in crate::redact) static LINE: Shape = Shape {
                 "refusedUserMessageUuid",
                 "forkedSessionId",
                 "upToMessageId",
+                "parentSessionId",
+                "parentLastUuid",
                 "bridgeSessionId",
                 "source_uuid",
                 "scope",

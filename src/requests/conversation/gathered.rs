@@ -17,6 +17,7 @@ use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, Sig
 
 /// What the entries so far show.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub(super) struct Gathered {
     /// The first entry of each identity.
     pub(super) positions: FxHashMap<EntryId, usize>,

@@ -386,6 +386,19 @@ impl Request {
         if self.between.drops_answer { Tokens::ZERO } else { previous.recorded().output }
     }
 
+    /// How many positions that answer takes.
+    #[must_use]
+    pub fn carried_positions(&self, previous: &Self) -> u32 {
+        if self.between.drops_answer { 0 } else { previous.answer_positions }
+    }
+
+    /// How many positions the prompt has beyond that of the request before, as far as lines tell: those
+    /// of its answer, and what the client added.
+    #[must_use]
+    pub fn positions_after(&self, previous: &Self) -> u32 {
+        self.carried_positions(previous).saturating_add(self.between.positions)
+    }
+
     /// The whole prompt of a request of a transcript.
     #[must_use]
     #[inline]

@@ -135,7 +135,8 @@ fn unrecorded_attempt(request: &Request, step: &Step, tail: Tokens) -> Option<Ex
         }
         MeasuredRule::HookContextMoves
         | MeasuredRule::FirstLoadedTools
-        | MeasuredRule::LateExpiry => return None,
+        | MeasuredRule::LateExpiry
+        | MeasuredRule::LongStep => return None,
     };
     let end = request.prompt_total().saturating_sub(tail + since);
     Some(ExpectedBackground { end: end.max(step.kept_end.min(request.prompt_total())), at })

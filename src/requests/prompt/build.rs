@@ -59,7 +59,9 @@ fn build_sized(
         let (system_prefix, shared_prefix) = prefixes(history, step, &calibrated, shared);
         let system_prefix =
             system_prefix.min(request.prompt_total()).min(largest_system_prefix(history, step));
-        let (node, background) = tree.add_nodes(request, step, &calibrated);
+        let answer = history.predecessor(request);
+        let answer = answer.map_or(0, |previous| request.carried_positions(previous));
+        let (node, background) = tree.add_nodes(request, step, &calibrated, answer);
         let first_marker = tree.trace.markers.len();
         tree.add_markers(request, step, &calibrated, system_prefix);
         let read = request.recorded().prompt.read;
@@ -82,7 +84,7 @@ fn build_sized(
             model: request.model,
             scope: None,
             session: Some(request.session),
-            predecessor: request.predecessor.map(|before| before.get()),
+            predecessor: request.predecessor.map(RequestIndex::get),
             is_agent: request.agent.is_some(),
             total: request.prompt_total(),
             deleted: step.all_deleted,
@@ -158,11 +160,15 @@ impl Tree {
         request: &Request,
         step: &Step,
         calibrated: &Calibrated,
+        answer_positions: u32,
     ) -> (NodeId, Option<BackgroundWrite>) {
         let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.get()].node;
+        let (added, answer) = (request.between.positions, answer_positions);
         let (mut parent, mut positions) = match (step.predecessor, step.kept) {
             (None, _) => (self.add_system(), 1),
-            (Some(before), Kept::All) => (node_of(&self.trace.prompts, before), 1),
+            (Some(before), Kept::All) => {
+                (node_of(&self.trace.prompts, before), reach(answer.saturating_add(added)))
+            }
             (Some(_), Kept::Until { request, positions }) => {
                 (node_of(&self.trace.prompts, request), positions)
             }
@@ -173,8 +179,9 @@ impl Tree {
         let deleted = step.all_deleted;
         let background = calibrated.background.map(|expected| {
             let end = expected.end + deleted;
-            parent = self.add_messages(parent, positions, request, end, Basis::Estimated);
-            positions = 1;
+            let own = if step.kept == Kept::All { reach(answer) } else { positions };
+            parent = self.add_messages(parent, own, request, end, Basis::Estimated);
+            positions = if step.kept == Kept::All { reach(added) } else { 1 };
             BackgroundWrite { node: parent, at: expected.at }
         });
         let recorded_end = request.recorded().prompt.cached_end();
@@ -263,6 +270,11 @@ impl Tree {
         });
         NodeId::at(self.trace.nodes.len() - 1)
     }
+}
+
+/// As many positions as matter: no more than a marker looks back over.
+fn reach(positions: u32) -> u32 {
+    positions.clamp(1, LOOKBACK)
 }
 
 /// So many requests are gone back over; hostile files have any number.

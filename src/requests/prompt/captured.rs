@@ -91,7 +91,7 @@ pub(super) fn add_captured(
             scope: Some(wire.scope),
             betas: beta_sets[number],
             session: None,
-            predecessor: request.predecessor.map(|before| before.get()),
+            predecessor: request.predecessor.map(RequestIndex::get),
             is_agent: request.agent.is_some(),
             total: total.tokens,
             deleted,

@@ -22,6 +22,8 @@ pub enum MeasuredRule {
     InterruptedRequest,
     /// A stream that failed had written the prompt.
     FailedStream,
+    /// What a step adds may be more than a marker looks back over.
+    LongStep,
 }
 
 /// The versions from the first to the last, both included.
@@ -29,12 +31,13 @@ type Versions = (ClientVersion, ClientVersion);
 
 impl MeasuredRule {
     /// Every rule, in the order in which they are listed.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::HookContextMoves,
         Self::FirstLoadedTools,
         Self::LateExpiry,
         Self::InterruptedRequest,
         Self::FailedStream,
+        Self::LongStep,
     ];
 
     /// Its name in outputs.
@@ -46,6 +49,7 @@ impl MeasuredRule {
             Self::LateExpiry => "late_expiry",
             Self::InterruptedRequest => "interrupted_request",
             Self::FailedStream => "failed_stream",
+            Self::LongStep => "long_step",
         }
     }
 
@@ -74,6 +78,11 @@ impl MeasuredRule {
                 "An answer that was not streamed follows a stream that failed: that had written the whole \
                  prompt, unless the service refused it."
             }
+            Self::LongStep => {
+                "Where an answer and what the client added after it have 20 blocks or more, thinking not \
+                 counted, the marker at their end finds no entry before them: tools and system prompt \
+                 alone are read."
+            }
         }
     }
 
@@ -87,6 +96,7 @@ impl MeasuredRule {
             // To the newest client of which sessions were there.
             Self::InterruptedRequest => (version(2, 1, 0), version(2, 1, 237)),
             Self::FailedStream => (version(2, 1, 123), version(2, 1, 237)),
+            Self::LongStep => (version(1, 0, 0), version(2, 1, 237)),
         }
     }
 
@@ -203,6 +213,17 @@ pub(super) fn of_attempt(
         .into_iter()
         .find(|(rule, is_shown)| *is_shown && rule.holds_for(version))
         .map(|(rule, _)| rule)
+}
+
+/// The rule by which nothing in front of a step is within reach of its marker.
+pub(super) fn of_long_step(
+    version: ClientVersion,
+    request: &Request,
+    previous: &Request,
+) -> Option<MeasuredRule> {
+    let is_long = request.positions_after(previous) >= LOOKBACK;
+    let rule = MeasuredRule::LongStep;
+    (is_long && rule.holds_for(version)).then_some(rule)
 }
 
 /// How many positions stand between the end of an earlier request of the chain and the end of this one,

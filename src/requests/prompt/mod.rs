@@ -52,7 +52,7 @@ pub use trace::{
 use agents::agent_step;
 use build::kept_of_rewrite;
 use calibrate::{ClientVersion, ClientVersions};
-use measured::{LaterKept, grace, of_attempt, of_step};
+use measured::{LaterKept, grace, of_attempt, of_long_step, of_step};
 
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
@@ -321,7 +321,8 @@ fn next_step(
     let attempt = of_attempt(version, request, is_expired).filter(|_| has_own_prefix);
     let has_lived_longer = is_late && kind == StepKind::Continued;
     let late = has_lived_longer.then_some(MeasuredRule::LateExpiry);
-    let rule = rule.or(attempt).or(late);
+    let long = of_long_step(version, request, previous).filter(|_| kind == StepKind::Continued);
+    let rule = rule.or(attempt).or(late).or(long);
     Step {
         kind,
         rule,

@@ -301,7 +301,7 @@ impl Rounds {
         let before = move |request: &usize| {
             let is_oldest = *request == oldest.request;
             let before = history.request(RequestIndex::new(*request)).predecessor;
-            before.filter(|_| !is_oldest).map(|before| before.get())
+            before.filter(|_| !is_oldest).map(RequestIndex::get)
         };
         let requests = std::iter::successors(self.0.len().checked_sub(1), before);
         requests.take(MOST_ROUNDS).map(move |request| {

@@ -32,7 +32,7 @@ pub struct Material<'a> {
     /// The rates of their tokens.
     pub rates: &'a RequestRates,
     /// How many bytes make a token, learned when that is first needed.
-    pub(crate) ratios: &'a OnceLock<Ratios>,
+    pub ratios: &'a OnceLock<Ratios>,
     /// The assumptions.
     pub assumptions: &'a Assumptions,
 }

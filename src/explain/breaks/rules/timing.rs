@@ -143,10 +143,7 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
 
 /// A marker finds no entry further back than its lookback.
 pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
-    let between = &case.request.between;
-    // A run of results is one position. Every other message or reminder is at least one.
-    let others = between.user_messages.saturating_sub(between.tool_result_messages);
-    let added = others + between.attachments + u32::from(between.tool_result_messages > 0);
+    let added = case.request.positions_after(case.previous);
     if added < LOOKBACK || case.reaches_into_messages() {
         return None;
     }

@@ -188,7 +188,7 @@ mod tests {
         let told = |one: &AgentRequest| {
             let prompt = one.usage.prompt;
             let tokens = [prompt.input, prompt.read, prompt.write_5m, one.usage.output];
-            (tokens.map(|tokens| tokens.0), one.start.0 - 1_791_194_400_000, one.follows)
+            (tokens.map(|tokens| tokens.0), one.start.get() - 1_791_194_400_000, one.follows)
         };
         let requests: Vec<_> = file.requests.iter().map(told).collect();
         assert_eq!(

@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn steps_are_timed_by_the_parts_in_the_order_of_their_ids() {
         let file = Fixture::file("agent-opencode-db/opencode.sql").read();
-        let times = |one: &AgentRequest| [one.start, one.finished].map(|at| at.0 % 100_000);
+        let times = |one: &AgentRequest| [one.start, one.finished].map(|at| at.get() % 100_000);
         let times: Vec<_> = file.requests.iter().take(2).map(times).collect();
         // The tool ended at 5000, and the message at 9000.
         assert_eq!(times, [[1_000, 5_000], [5_000, 9_000]]);

@@ -341,7 +341,7 @@ mod tests {
     fn told(one: &AgentRequest) -> ([u64; 4], u32, [i64; 2]) {
         let prompt = one.usage.prompt;
         let tokens = [prompt.input, prompt.read, prompt.write_5m, one.usage.output];
-        let times = [one.start, one.finished].map(|at| at.0 - 1_791_194_400_000);
+        let times = [one.start, one.finished].map(|at| at.get() - 1_791_194_400_000);
         (tokens.map(|tokens| tokens.0), one.sum_of, times)
     }
 

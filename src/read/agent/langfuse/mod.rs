@@ -267,7 +267,7 @@ mod tests {
         );
         assert_eq!(second.follows, Follows::Request(0));
         assert!(second.knows_writes);
-        assert_eq!(first.finished.0 - first.start.0, 900);
+        assert_eq!(first.finished.get() - first.start.get(), 900);
         assert_eq!(file.diagnostics.count(Kind::DuplicateLine), 1);
         assert!(!file.diagnostics.has_damage());
     }

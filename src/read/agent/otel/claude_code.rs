@@ -254,7 +254,7 @@ mod tests {
     fn a_request_is_stamped_at_its_end_and_its_parts_stand_beside_each_other() {
         let file = read(&request(10, "p1", "sdk", &[("request_id", "req_1")]));
         let [one] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
-        assert_eq!((one.start.0, one.finished.0), (1_790_000_008_000, 1_790_000_010_000));
+        assert_eq!((one.start.get(), one.finished.get()), (1_790_000_008_000, 1_790_000_010_000));
         let prompt = one.usage.prompt;
         assert_eq!([prompt.input, prompt.read, prompt.write_5m], [2, 9_179, 13_356].map(Tokens));
         assert_eq!(one.client_cost, Some(Picodollars(2_765_190_000)));

@@ -249,7 +249,10 @@ mod tests {
         assert_eq!(first.client, Client::OpenTelemetry);
         assert_eq!(first.session.map(|one| file.symbols.text(one)), Some("t"));
         assert_eq!(first.message.map(|one| file.symbols.text(one)), Some("msg_1"));
-        assert_eq!((first.start.0, first.finished.0), (1_790_000_010_000, 1_790_000_010_900));
+        assert_eq!(
+            (first.start.get(), first.finished.get()),
+            (1_790_000_010_000, 1_790_000_010_900)
+        );
         assert_eq!(file.requests.last().map(|one| one.follows), Some(Follows::Request(1)));
     }
 
@@ -359,7 +362,7 @@ mod tests {
         assert_eq!(prompts(&file.requests), [[99, 20_000, 2_700], [300, 20_000, 2_700]]);
         assert_eq!((first.client, first.nano_aiu), (Client::Copilot, Some(6_958_150_000)));
         assert_eq!(first.reasoning, Tokens(9));
-        assert_eq!(first.start.0, 1_790_000_010_005);
+        assert_eq!(first.start.get(), 1_790_000_010_005);
         assert!(first.begins_turn && !second.begins_turn);
         assert_eq!(second.follows, Follows::Request(0));
         assert_eq!(file.diagnostics.count(Kind::MissingUsage), 1);
