@@ -46,6 +46,7 @@ mod sources;
 mod table;
 mod turns_view;
 mod verify;
+mod verify_json;
 
 pub use advice::{advice_document, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
@@ -89,4 +90,5 @@ pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use turns_view::TurnDetail;
-pub use verify::{verify_document, write_verification};
+pub use verify::verify_document;
+pub use verify_json::write_verification;

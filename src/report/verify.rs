@@ -1,25 +1,17 @@
-//! The verification, for people and for programs (`cachesim.verify/v1`).
+//! The verification for people.
 
 use std::collections::BTreeMap;
-use std::io;
-use std::io::Write;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
 use super::document::{Align, Document, Grid};
-use super::json::write_document;
 use super::number::{
     bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
 };
-use super::report_json::ReportInputs;
-use crate::base::units::{Picodollars, Tokens};
-use crate::explain::analysis::{Agreement, Answer, Expiries, Verification, Worst};
+use crate::base::units::Picodollars;
+use crate::explain::analysis::{Agreement, Answer, Verification};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{MeasuredRule, StepKind};
-use crate::simulate::provider::NotSimulated;
 
 /// The name of a kind of step in every output.
 pub(super) fn kind_name(kind: StepKind) -> &'static str {
@@ -222,12 +214,15 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         share_of(outside.error.0, outside.prompt.0),
         format!("{} tokens", tokens(outside.prompt)),
     );
-    let recent = &verification.too_recent;
-    if recent.requests > 0 {
+    let unknowable = [
+        ("written too recently to be read", &verification.too_recent),
+        ("suggestions that no line tells of", &verification.suggestions),
+    ];
+    for (name, apart) in unknowable.into_iter().filter(|(_, apart)| apart.requests > 0) {
         add(
-            "written too recently to be read",
-            counted(recent.requests, "request", "requests"),
-            format!("left out above, {} tokens of error", tokens(recent.error)),
+            name,
+            counted(apart.requests, "request", "requests"),
+            format!("left out above, {} tokens of error", tokens(apart.error)),
         );
     }
     let expiries = &verification.expiries;
@@ -329,337 +324,4 @@ fn worst(document: &mut Document, history: &History, verification: &Verification
         ]);
     }
     document.grid(grid);
-}
-
-pub(super) const SCHEMA: &str = "cachesim.verify/v1";
-
-#[derive(JsonSchema, Serialize)]
-pub(super) struct VerifyObject<'a> {
-    /// The format and its version.
-    schema: &'static str,
-    /// The version of the program.
-    tool_version: &'static str,
-    /// What was read.
-    inputs: ReportInputs,
-    /// Which requests were simulated and compared.
-    coverage: CoverageObject,
-    /// How the compared requests agree.
-    all: AgreementObject,
-    /// The same without the large misses, which no rule can foresee.
-    without_large_misses: AgreementObject,
-    /// Misses among the compared requests of over 2,000 tokens and over 5 % of what was left, inside the
-    /// lifetime. `cachesim breaks` has the smaller ones and the expiries, too.
-    large_misses: u64,
-    /// Requests that were sent too soon after a write to read it, which no line foretells. They are in none
-    /// of the figures above.
-    written_too_recently: AgreementObject,
-    /// How often the record agrees with each rule that was measured and is documented nowhere.
-    rules: Vec<RuleObject<'a>>,
-    /// Entries that expired, in the record and by the rules.
-    expiries: ExpiriesObject,
-    /// What the rules and the breaks explain of the bill.
-    dollars: DollarsObject,
-    /// Whether every row's tokens add up to its prompt.
-    conservation: ConservationObject,
-    /// The agreement for each version of the client.
-    by_client_version: BTreeMap<&'a str, AgreementObject>,
-    /// The agreement for each model.
-    by_model: BTreeMap<&'a str, AgreementObject>,
-    /// The agreement of services whose caches need no markers with their own rules, as `source: model`.
-    /// These requests are in no other figure but the dollars.
-    by_service: BTreeMap<String, ServiceObject>,
-    /// Requests that count as recorded under all rules.
-    not_simulated: Vec<UnsimulatedObject<'a>>,
-    /// The requests with the largest errors.
-    worst: Vec<WorstObject<'a>>,
-}
-
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "RuleCount")]
-struct RuleObject<'a> {
-    /// The rule's name.
-    rule: &'static str,
-    /// The client's version.
-    client_version: &'a str,
-    /// Requests whose read is nearer to what the rule says than to what would be read without it.
-    agreeing: u64,
-    /// The others.
-    against: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct CoverageObject {
-    /// All requests.
-    requests: u64,
-    /// Those that were simulated: all of them.
-    simulated: u64,
-    /// Their share, from 0 to 1.
-    covered: Option<f64>,
-    /// Those whose reads were compared.
-    compared: u64,
-    /// Why the others were not.
-    left_out: LeftOutObject,
-}
-
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "LeftOut")]
-struct LeftOutObject {
-    /// Requests that open a chain, whose recorded read the simulation may know.
-    first_of_chain: u64,
-    /// The first requests after a change of model, likewise.
-    first_after_model_change: u64,
-    /// Requests sent too soon after a write, which `written_too_recently` has.
-    written_too_recently: u64,
-    /// Requests outside the rules of markers: to services whose caches need none, which `by_service` has, and those
-    /// of `not_simulated`.
-    sent_without_markers: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct ServiceObject {
-    /// All compared requests.
-    #[serde(flatten)]
-    all: AgreementObject,
-    /// Those that go on from a request less than five minutes before.
-    under_5_minutes: u64,
-    /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
-    within_a_step: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct UnsimulatedObject<'a> {
-    /// The model.
-    model: &'a str,
-    /// Why nothing is expected of them.
-    #[schemars(with = "NotSimulated")]
-    reason: &'static str,
-    /// How many there are.
-    requests: u64,
-    /// Those that go on from another one.
-    pairs: u64,
-    /// Those of them that read the prompt before within 1 %.
-    pairs_within_1_percent: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct AgreementObject {
-    /// Requests that were compared.
-    requests: u64,
-    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
-    within_1_percent: u64,
-    /// Their share, from 0 to 1; null without any request.
-    within_1_percent_share: Option<f64>,
-    /// Those that are equal to the token.
-    exact: u64,
-    /// The sum of the absolute differences of the reads.
-    read_error_tokens: Tokens,
-    /// The sum of the prompts.
-    prompt_tokens: Tokens,
-    /// The former over the latter.
-    read_error: Option<f64>,
-}
-
-impl From<&Agreement> for AgreementObject {
-    fn from(agreement: &Agreement) -> Self {
-        Self {
-            requests: agreement.requests,
-            within_1_percent: agreement.within,
-            within_1_percent_share: share(agreement.within, agreement.requests),
-            exact: agreement.exact,
-            read_error_tokens: agreement.error,
-            prompt_tokens: agreement.prompt,
-            read_error: share(agreement.error.0, agreement.prompt.0),
-        }
-    }
-}
-
-#[derive(JsonSchema, Serialize)]
-struct ExpiriesObject {
-    /// Consecutive requests with a pause in which an entry could expire.
-    pairs: u64,
-    /// Expiries in the record.
-    recorded: u64,
-    /// Expiries by the rules.
-    simulated: u64,
-    /// Expiries in both.
-    both: u64,
-    /// The share of the simulated ones that are recorded, from 0 to 1.
-    precision: Option<f64>,
-    /// The share of the recorded ones that are simulated, from 0 to 1.
-    recall: Option<f64>,
-}
-
-impl From<&Expiries> for ExpiriesObject {
-    fn from(expiries: &Expiries) -> Self {
-        Self {
-            pairs: expiries.pairs,
-            recorded: expiries.recorded,
-            simulated: expiries.simulated,
-            both: expiries.both,
-            precision: share(expiries.both, expiries.simulated),
-            recall: share(expiries.both, expiries.recorded),
-        }
-    }
-}
-
-#[derive(JsonSchema, Serialize)]
-struct DollarsObject {
-    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
-    billed_usd: Option<Picodollars>,
-    /// What of it was billed for samplings apart, which no simulation has.
-    apart_usd: Option<Picodollars>,
-    /// What the rules predict.
-    replay_usd: Option<Picodollars>,
-    /// What all breaks of `cachesim breaks` cost beyond that.
-    breaks_usd: Option<Picodollars>,
-    /// What is left.
-    unexplained_usd: Option<Picodollars>,
-    /// The share of the bill that is explained, at most 1.
-    explained: Option<f64>,
-    /// Requests whose model has no price, which are in none of these sums.
-    unpriced_requests: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct ConservationObject {
-    /// Rows that were checked.
-    rows: u64,
-    /// Rows whose tokens do not add up to the prompt.
-    violations: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct WorstObject<'a> {
-    /// The session.
-    session_id: &'a str,
-    /// The sub-agent; null in a main conversation.
-    agent_id: Option<&'a str>,
-    /// The service's id of the request, if it is known.
-    request_id: Option<&'a str>,
-    /// The service's id of the answer, if it is known.
-    message_id: Option<&'a str>,
-    /// The file, relative to the given path.
-    file: &'a str,
-    /// The line of the file, from 1 on.
-    line: u64,
-    /// How the request follows the one before.
-    #[schemars(with = "StepKind")]
-    step: &'static str,
-    /// Whether it is a break.
-    is_break: bool,
-    /// Tokens of its prompt.
-    prompt_tokens: Tokens,
-    /// Tokens that it read.
-    recorded_read_tokens: Tokens,
-    /// Tokens that it reads by the rules.
-    simulated_read_tokens: Tokens,
-}
-
-impl<'a> WorstObject<'a> {
-    fn new(history: &'a History, worst: &Worst) -> Self {
-        let request = history.request(worst.request);
-        Self {
-            session_id: history.symbols.text(request.session),
-            agent_id: history.text(request.agent),
-            request_id: history.text(request.request),
-            message_id: history.text(request.message),
-            file: &history.files[request.file].label,
-            line: request.line,
-            step: kind_name(worst.kind),
-            is_break: worst.is_break,
-            prompt_tokens: request.prompt_total(),
-            recorded_read_tokens: worst.recorded,
-            simulated_read_tokens: worst.simulated,
-        }
-    }
-}
-
-fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, AgreementObject> {
-    agreements.iter().map(|(name, agreement)| (name.as_str(), agreement.into())).collect()
-}
-
-/// Writes the verification.
-///
-/// # Errors
-/// Writing to `out` fails.
-pub fn write_verification(
-    history: &History,
-    verification: &Verification,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let coverage = &verification.coverage;
-    let dollars = &verification.dollars;
-    let known = |amount| dollars.is_known().then_some(amount);
-    let object = VerifyObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        inputs: ReportInputs::of(history),
-        coverage: CoverageObject {
-            requests: coverage.requests,
-            simulated: coverage.simulated,
-            covered: share(coverage.simulated, coverage.requests),
-            compared: coverage.compared,
-            left_out: LeftOutObject {
-                first_of_chain: coverage.openings,
-                first_after_model_change: coverage.model_changes,
-                written_too_recently: coverage.too_recent,
-                sent_without_markers: coverage.unmarked,
-            },
-        },
-        all: (&verification.all).into(),
-        without_large_misses: (&verification.without_large_misses).into(),
-        large_misses: verification.large_misses,
-        written_too_recently: (&verification.too_recent).into(),
-        rules: verification
-            .rules
-            .iter()
-            .map(|((rule, version), count)| RuleObject {
-                rule: rule.name(),
-                client_version: version,
-                agreeing: count.agreeing,
-                against: count.against,
-            })
-            .collect(),
-        expiries: (&verification.expiries).into(),
-        dollars: DollarsObject {
-            billed_usd: known(dollars.billed),
-            apart_usd: known(dollars.apart),
-            replay_usd: known(dollars.replay),
-            breaks_usd: known(dollars.beyond_rules()),
-            unexplained_usd: known(dollars.unexplained()),
-            explained: dollars.explained().map(|share| (share * 1e6).round() / 1e6),
-            unpriced_requests: verification.unpriced(),
-        },
-        conservation: ConservationObject {
-            rows: verification.conserved_rows,
-            violations: verification.violations,
-        },
-        by_client_version: by_name(&verification.by_client_version),
-        by_model: by_name(&verification.by_model),
-        by_service: verification
-            .unmarked
-            .iter()
-            .map(|((client, model), agreement)| {
-                let object = ServiceObject {
-                    all: (&agreement.all).into(),
-                    under_5_minutes: agreement.soon,
-                    within_a_step: agreement.soon_within_step,
-                };
-                (format!("{}: {model}", client.name()), object)
-            })
-            .collect(),
-        not_simulated: verification
-            .not_simulated
-            .iter()
-            .map(|((reason, model), count)| UnsimulatedObject {
-                model,
-                reason: reason.name(),
-                requests: count.requests,
-                pairs: count.pairs,
-                pairs_within_1_percent: count.pairs_within,
-            })
-            .collect(),
-        worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
-    };
-    write_document(&object, out)
 }

@@ -11,7 +11,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::Reconciliation;
 use crate::requests::conversation::{History, Request, RequestIndex};
-use crate::requests::prompt::{MeasuredRule, Step, StepKind, is_break};
+use crate::requests::prompt::{MeasuredRule, Step, StepKind, ends_of_suggestion, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::simulate::provider::{NotSimulated, expectation};
 
@@ -38,6 +38,8 @@ pub struct Coverage {
     pub without_usage: u64,
     /// Requests sent too soon after a write.
     pub too_recent: u64,
+    /// Requests after a suggestion that no line tells of, or after none where one was expected.
+    pub suggestions: u64,
     /// Requests to services whose caches need no markers, which have rules and figures of their
     /// own.
     pub unmarked: u64,
@@ -170,6 +172,10 @@ pub struct Verification {
     /// Requests that were sent so soon after the answer before that its write could not be read: no
     /// line tells these from others sent as soon. They are in no figure but the dollars.
     pub too_recent: Agreement,
+    /// Requests at the beginning of a turn that read as if the client had asked for a suggestion before,
+    /// and none was expected, or the reverse: under the same lines both were seen. They are in no figure
+    /// but the dollars.
+    pub suggestions: Agreement,
     /// The measured rules, each with the client versions that it decided for.
     pub rules: BTreeMap<(MeasuredRule, String), RuleCount>,
     /// Expiries.
@@ -243,6 +249,24 @@ fn is_too_recent(
         && before.written() > Tokens::ZERO
         && comparison.recorded == before.read
         && comparison.recorded < comparison.simulated
+}
+
+/// How far a read may differ by the rendering of a message alone.
+const NOISE: Tokens = Tokens(50);
+
+/// Whether a request read what the other one of two ways would have left, of which no line tells.
+fn is_untold_suggestion(
+    history: &History,
+    request: &Request,
+    step: &Step,
+    comparison: &ComparedRead,
+) -> bool {
+    let Some((without, with)) = ends_of_suggestion(history, request, step) else { return false };
+    let is_at = |read: Tokens, end: Tokens| read.abs_diff(end) <= NOISE;
+    let crosses = |simulated, recorded| {
+        is_at(comparison.simulated, simulated) && is_at(comparison.recorded, recorded)
+    };
+    without.abs_diff(with) > NOISE && (crosses(without, with) || crosses(with, without))
 }
 
 /// Compares the `replay` column of a ledger with the record. `None` where there is none.
@@ -322,6 +346,10 @@ impl Verification {
         if is_too_recent(history, request, step, &comparison) {
             self.coverage.too_recent += 1;
             return self.too_recent.add(&comparison);
+        }
+        if is_untold_suggestion(history, request, step, &comparison) {
+            self.coverage.suggestions += 1;
+            return self.suggestions.add(&comparison);
         }
         self.coverage.compared += 1;
         if let Some(rule) = step.rule {

@@ -29,7 +29,7 @@ use super::lint::{self, Lint};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::sources::{self, SourcesObject};
-use super::verify::{self, VerifyObject};
+use super::verify_json::{self, VerifyObject};
 
 const FORMATS: usize = if cfg!(feature = "redact") { 22 } else { 21 };
 
@@ -47,7 +47,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),
     MachineFormat::output::<ExplainObject<'_>>("explain", explain_json::SCHEMA, "explain --format json", "the story of one request"),
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
-    MachineFormat::output::<VerifyObject<'_>>("verify", verify::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
+    MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),

@@ -106,7 +106,7 @@ fn observation(
     step: &Step,
 ) -> Option<bool> {
     let read = request.recorded().prompt.read;
-    let is_excluded = |previous| is_excluded(versions, request, previous);
+    let is_excluded = |previous| is_excluded(versions.of(request), request, previous);
     let is_telling = step.kind == StepKind::Continued
         && ends_turn_before(history, request)
         && (has_recap(request) || !history.predecessor(request).is_some_and(is_excluded))
@@ -114,13 +114,48 @@ fn observation(
     is_telling.then_some(read > step.kept_end)
 }
 
+/// The ends that a read may have at the beginning of a turn, where no line tells whether the client asked
+/// for a suggestion before it: what the request before had cached, and that with its answer. (Measured: under
+/// the same lines 96 of 320 turns read the answer, too.)
+#[must_use]
+pub fn ends_of_suggestion(
+    history: &History,
+    request: &Request,
+    step: &Step,
+) -> Option<(Tokens, Tokens)> {
+    let version = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
+    let previous = history.predecessor(request)?;
+    let is_untold = version >= EXTENDING_SINCE
+        && step.kind == StepKind::Continued
+        && step.rule.is_none()
+        && !has_recap(request)
+        && may_follow_background(version, history, request, step);
+    is_untold.then(|| (step.kept_end, written_end(request, previous, step)))
+}
+
+/// Whether the client may have sent a background request before this one.
+fn may_follow_background(
+    version: ClientVersion,
+    history: &History,
+    request: &Request,
+    step: &Step,
+) -> bool {
+    let Some(previous) = history.predecessor(request) else { return false };
+    (has_recap(request) || !is_excluded(version, request, previous))
+        && ends_turn_before(history, request)
+        && request.model == previous.model
+        && !request.between.has_compaction
+        // What one would have written stands behind the change, and is lost with the rest.
+        && !step.is_rewritten
+        && !request.between.drops_answer
+}
+
 /// Whether the client sends no suggestion: after an answer beyond what is read from cache, or without
 /// the line that ends a turn. (Measured since 2.1.150: none of 9, and none of 18.)
-fn is_excluded(versions: &ClientVersions, request: &Request, previous: &Request) -> bool {
+fn is_excluded(version: ClientVersion, request: &Request, previous: &Request) -> bool {
     let prompt = &previous.recorded().prompt;
     let uncached = prompt.input + prompt.write_5m + prompt.write_1h + previous.recorded().output;
-    versions.of(request) >= EXTENDING_SINCE
-        && (uncached >= MOST_UNCACHED || request.between.turn_end.is_none())
+    version >= EXTENDING_SINCE && (uncached >= MOST_UNCACHED || request.between.turn_end.is_none())
 }
 
 /// What an attempt that is not recorded had written: the prompt, without what the client added later.
@@ -178,13 +213,7 @@ impl BackgroundHabits {
             return Some(attempt);
         }
         let previous = history.predecessor(request)?;
-        let is_possible = (has_recap(request) || !is_excluded(versions, request, previous))
-            && ends_turn_before(history, request)
-            && request.model == previous.model
-            && !request.between.has_compaction
-            // What one would have written stands behind the change, and is lost with the rest.
-            && !step.is_rewritten
-            && !request.between.drops_answer;
+        let is_possible = may_follow_background(versions.of(request), history, request, step);
         if !is_possible || self.chance(versions, request, memory) <= 0.5 {
             return None;
         }

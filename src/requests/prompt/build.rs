@@ -182,7 +182,8 @@ impl Tree {
             let own = if step.kept == Kept::All { reach(answer) } else { positions };
             parent = self.add_messages(parent, own, request, end, Basis::Estimated);
             positions = if step.kept == Kept::All { reach(added) } else { 1 };
-            BackgroundWrite { node: parent, at: expected.at }
+            let was_seen = request.recorded().prompt.read > step.kept_end;
+            BackgroundWrite { node: parent, at: expected.at, was_seen }
         });
         let recorded_end = request.recorded().prompt.cached_end();
         let end = if recorded_end > Tokens::ZERO {

@@ -198,7 +198,7 @@ impl ClientVersion {
         Self(major, minor, patch)
     }
 
-    fn parse(text: &str) -> Self {
+    pub(super) fn parse(text: &str) -> Self {
         let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
         let mut next = || parts.next().unwrap_or(0);
         Self(next(), next(), next())

@@ -38,6 +38,7 @@ mod shared_prefix;
 mod split;
 mod trace;
 
+pub use background::ends_of_suggestion;
 pub use build::{Kept, SharedPrefix, build, build_counted};
 pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};

@@ -100,6 +100,9 @@ pub struct BackgroundWrite {
     pub node: NodeId,
     /// When it was sent.
     pub at: Millis,
+    /// Whether the next request's recorded read shows it. No simulation of the recorded lifetimes looks
+    /// at this.
+    pub was_seen: bool,
 }
 
 /// What is known of the context edits of a prompt.
