@@ -1,8 +1,9 @@
-//! Chains are the same whether they are made while a file is read, as where no trail is kept, or
-//! when all of it is there: on random files, damaged in every way that makes a later line change
-//! what was known of an earlier one.
+//! Chains and trails are the same whether they are made while a file is read, or when all of it is
+//! there: on random files, damaged in every way that makes a later line change what was known of an
+//! earlier one.
 
 use cachesim::read::input::{Discovered, Source};
+use cachesim::read::transcript::ContentSource;
 use cachesim::requests::conversation::{History, ReadOptions, Request, read};
 use proptest::prelude::*;
 
@@ -20,13 +21,25 @@ struct RandomLine {
 #[derive(Clone, Debug)]
 enum Kind {
     Prompt,
-    Result { call: usize },
-    Response { message: usize, call: usize, has_usage: bool },
+    Result {
+        call: usize,
+    },
+    Response {
+        message: usize,
+        call: usize,
+        has_usage: bool,
+    },
     Compaction,
     Snip,
     TurnEnd,
     Leaf,
-    Replacement { call: usize },
+    /// Context that a hook gave, in a line that may come later than its time.
+    Hook {
+        is_late: bool,
+    },
+    Replacement {
+        call: usize,
+    },
 }
 
 fn kind() -> impl Strategy<Value = Kind> {
@@ -40,7 +53,8 @@ fn kind() -> impl Strategy<Value = Kind> {
             Just(Kind::Compaction),
             Just(Kind::Snip),
             Just(Kind::TurnEnd),
-            Just(Kind::Leaf)
+            Just(Kind::Leaf),
+            any::<bool>().prop_map(|is_late| Kind::Hook { is_late }),
         ],
     ]
 }
@@ -85,7 +99,9 @@ fn text(number: usize, line: &RandomLine) -> String {
         |offset| format!("\"u{}\"", i64::try_from(number).expect("few lines") + offset),
     );
     let frame = |kind: &str, rest: &str| {
-        let (minute, second) = (number / 60, number % 60);
+        let is_late = matches!(line.kind, Kind::Hook { is_late: true });
+        let moment = if is_late { number.saturating_sub(20) } else { number };
+        let (minute, second) = (moment / 60, moment % 60);
         let is_sidechain = line.is_sidechain;
         format!(
             r#"{{"type":"{kind}","uuid":"u{own}","parentUuid":{parent},"sessionId":"s","isSidechain":{is_sidechain},"timestamp":"2026-08-01T10:{minute:02}:{second:02}.000Z",{rest}}}"#
@@ -100,6 +116,8 @@ fn text(number: usize, line: &RandomLine) -> String {
             ),
         ),
         Kind::Response { message, call, has_usage } => {
+            // Another answer may call it by another name.
+            let tool = ["Read", "Bash", "Grep"][message % 3];
             let usage = if *has_usage {
                 r#","usage":{"input_tokens":2,"cache_read_input_tokens":900,"cache_creation_input_tokens":10,"output_tokens":9}"#
             } else {
@@ -108,13 +126,17 @@ fn text(number: usize, line: &RandomLine) -> String {
             frame(
                 "assistant",
                 &format!(
-                    r#""requestId":"r{message}","message":{{"id":"m{message}","model":"claude-opus-5","stop_reason":"tool_use","content":[{{"type":"tool_use","id":"t{call}","name":"Read","input":{{}}}}]{usage}}}"#
+                    r#""requestId":"r{message}","message":{{"id":"m{message}","model":"claude-opus-5","stop_reason":"tool_use","content":[{{"type":"tool_use","id":"t{call}","name":"{tool}","input":{{}}}}]{usage}}}"#
                 ),
             )
         }
         Kind::Compaction => frame("system", r#""subtype":"compact_boundary""#),
         Kind::Snip => frame("system", r#""removedUuids":["u1"]"#),
         Kind::TurnEnd => frame("system", r#""subtype":"turn_duration""#),
+        Kind::Hook { .. } => frame(
+            "attachment",
+            r#""attachment":{"type":"hook_additional_context","content":["Mind the style."],"hookEvent":"PostToolUse"}"#,
+        ),
         Kind::Leaf => format!(r#"{{"type":"last-prompt","leafUuid":"u{own}"}}"#),
         Kind::Replacement { call } => format!(
             r#"{{"type":"content-replacement","uuid":"u{own}","replacements":[{{"toolUseId":"t{call}","replacement":"a preview that is longer"}}]}}"#
@@ -137,15 +159,40 @@ fn without_trails(history: &History) -> Vec<String> {
     requests.iter().map(|request| format!("{request:?}")).collect()
 }
 
+/// What lies between the requests: lines, and what came in with them.
+fn trails(history: &History) -> Vec<String> {
+    let of = |request: &Request| {
+        let (trail, last) = (&history.files[request.file].trail, request.between.trail);
+        let shown: Vec<_> = trail.back_from(last).map(|entry| (entry.line, entry.signs)).collect();
+        let tool = |source| match source {
+            ContentSource::Tool(Some(tool)) => history.symbols.text(tool).to_owned(),
+            other => format!("{other:?}"),
+        };
+        let contents = trail.contents_back_from(last);
+        let contents: Vec<_> =
+            contents.map(|(line, one)| (line, tool(one.source), one.bytes)).collect();
+        format!("{shown:?} {contents:?}")
+    };
+    history.requests.iter().map(of).collect()
+}
+
+/// The replacement of a result that nobody sent: it changes nothing, but all is looked at again.
+const IDLE: &str =
+    r#"{"type":"content-replacement","replacements":[{"toolUseId":"t999","replacement":"none"}]}"#;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn chains_made_while_reading_are_those_made_when_all_is_there(lines in lines()) {
         let text = transcript(&lines);
-        let (while_reading, afterwards) = (history(&text, true), history(&text, false));
+        let afterwards = history(&format!("{text}{IDLE}\n"), false);
+        let with_trails = history(&text, false);
+        prop_assert_eq!(without_trails(&with_trails), without_trails(&afterwards));
+        prop_assert_eq!(trails(&with_trails), trails(&afterwards));
+        let while_reading = history(&text, true);
         prop_assert_eq!(without_trails(&while_reading), without_trails(&afterwards));
         let counts = |history: &History| history.diagnostics.counts().collect::<Vec<_>>();
-        prop_assert_eq!(counts(&while_reading), counts(&afterwards));
+        prop_assert_eq!(counts(&while_reading), counts(&with_trails));
     }
 }

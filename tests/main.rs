@@ -106,6 +106,7 @@ mod schemas;
 mod seeds;
 mod sources;
 mod strategies;
+mod suggestions;
 mod terminal;
 mod titles;
 mod turns;

