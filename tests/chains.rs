@@ -33,6 +33,9 @@ enum Kind {
     Snip,
     TurnEnd,
     Leaf,
+    Microcompaction {
+        call: usize,
+    },
     /// Context that a hook gave, in a line that may come later than its time.
     Hook {
         is_late: bool,
@@ -55,6 +58,7 @@ fn kind() -> impl Strategy<Value = Kind> {
             Just(Kind::TurnEnd),
             Just(Kind::Leaf),
             any::<bool>().prop_map(|is_late| Kind::Hook { is_late }),
+            (0_usize..16).prop_map(|call| Kind::Microcompaction { call }),
         ],
     ]
 }
@@ -133,6 +137,12 @@ fn text(number: usize, line: &RandomLine) -> String {
         Kind::Compaction => frame("system", r#""subtype":"compact_boundary""#),
         Kind::Snip => frame("system", r#""removedUuids":["u1"]"#),
         Kind::TurnEnd => frame("system", r#""subtype":"turn_duration""#),
+        Kind::Microcompaction { call } => frame(
+            "system",
+            &format!(
+                r#""subtype":"microcompact_boundary","microcompactMetadata":{{"compactedToolIds":["t{call}"]}}"#
+            ),
+        ),
         Kind::Hook { .. } => frame(
             "attachment",
             r#""attachment":{"type":"hook_additional_context","content":["Mind the style."],"hookEvent":"PostToolUse"}"#,
@@ -163,7 +173,10 @@ fn without_trails(history: &History) -> Vec<String> {
 fn trails(history: &History) -> Vec<String> {
     let of = |request: &Request| {
         let (trail, last) = (&history.files[request.file].trail, request.between.trail);
-        let shown: Vec<_> = trail.back_from(last).map(|entry| (entry.line, entry.signs)).collect();
+        let shown = trail.back_from(last);
+        let shown: Vec<_> = shown
+            .map(|entry| (entry.line, entry.signs, trail.lines_named_by(entry).to_vec()))
+            .collect();
         let tool = |source| match source {
             ContentSource::Tool(Some(tool)) => history.symbols.text(tool).to_owned(),
             other => format!("{other:?}"),

@@ -99,7 +99,8 @@ struct LeftOutObject {
     first_after_model_change: u64,
     /// Requests sent too soon after a write, which `written_too_recently` has.
     written_too_recently: u64,
-    /// Requests after a suggestion that no line tells of, which `untold_suggestions` has.
+    /// Requests after a suggestion that no line tells of, or after none where one was expected, which
+    /// `untold_suggestions` has.
     untold_suggestions: u64,
     /// Requests outside the rules of markers: to services whose caches need none, which `by_service` has, and those
     /// of `not_simulated`.

@@ -141,12 +141,12 @@ impl Between {
             EntryKind::Attachment { bytes, .. } => {
                 self.attachments += 1;
                 let is_counted = *bytes > 0 && !entry.signs.contains(Sign::ToolHookContext);
-                self.positions += u32::from(is_counted);
+                self.positions = self.positions.saturating_add(is_counted.into());
                 self.note_time(entry.timestamp);
             }
             EntryKind::LocalCommand { bytes } => {
                 self.user_messages += 1;
-                self.positions += 1;
+                self.positions = self.positions.saturating_add(1);
                 self.user_bytes += bytes;
             }
             EntryKind::TurnEnd => self.turn_end = self.turn_end.max(entry.timestamp),

@@ -56,9 +56,10 @@ pub(super) struct Gathered {
     /// looked for.
     pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
     /// Whether a later line changed what was known of an earlier entry: a response got its usage after
-    /// its first line, so that it was none until then, or a hook stands after what was sent later.
+    /// its first line, so that it was none until then, a hook stands after what was sent later, or a call
+    /// after the line that cleared its result.
     has_late_lines: bool,
-    /// Whether a call was named, or named anew, after its result.
+    /// Whether a call was named after its result, or got another name.
     has_late_calls: bool,
     /// The results so far whose calls are on no line before them.
     unknown_calls: FxHashSet<EntryId>,
@@ -257,6 +258,7 @@ impl Gathered {
         for call in &line.tool_uses {
             let noted = Call { tool: call.tool, caller: Some(Ordinal::at(response)) };
             self.has_late_calls |= self.unknown_calls.contains(&call.id);
+            self.has_late_lines |= self.changed_results.contains_key(&call.id);
             self.calls
                 .entry(call.id)
                 .and_modify(|known| {

@@ -243,7 +243,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
             }
             EntryKind::Collapse(collapse) => {
                 let line = |entry: Option<EntryId>| {
-                    entry.and_then(|entry| Some(self.line(*self.gathered.positions.get(&entry)?)))
+                    self.positions(position, entry.iter()).next().map(|entry| self.line(entry))
                 };
                 let ends = line(collapse.first).zip(line(collapse.last));
                 ends.map(|(first, last)| Lines { first, last }).into_iter().collect()

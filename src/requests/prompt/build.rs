@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::agents::agent_prompts;
 use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
 use super::captured::{Sizes, add_captured};
+use super::measured::MeasuredRule;
 use super::trace::{
     BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
@@ -182,7 +183,12 @@ impl Tree {
             let own = if step.kept == Kept::All { reach(answer) } else { positions };
             parent = self.add_messages(parent, own, request, end, Basis::Estimated);
             positions = if step.kept == Kept::All { reach(added) } else { 1 };
-            let was_seen = request.recorded().prompt.read > step.kept_end;
+            // Lines tell of attempts that failed or were interrupted.
+            let is_told = matches!(
+                step.rule,
+                Some(MeasuredRule::FailedStream | MeasuredRule::InterruptedRequest)
+            );
+            let was_seen = is_told || request.recorded().prompt.read > step.kept_end;
             BackgroundWrite { node: parent, at: expected.at, was_seen }
         });
         let recorded_end = request.recorded().prompt.cached_end();
@@ -273,7 +279,7 @@ impl Tree {
     }
 }
 
-/// As many positions as matter: no more than a marker looks back over.
+/// As many positions as matter: a marker finds nothing so far back, or further.
 fn reach(positions: u32) -> u32 {
     positions.clamp(1, LOOKBACK)
 }

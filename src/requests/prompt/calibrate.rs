@@ -198,6 +198,9 @@ impl ClientVersion {
         Self(major, minor, patch)
     }
 
+    /// Later than every version.
+    pub(super) const LAST: Self = Self(u32::MAX, u32::MAX, u32::MAX);
+
     pub(super) fn parse(text: &str) -> Self {
         let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
         let mut next = || parts.next().unwrap_or(0);

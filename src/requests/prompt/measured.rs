@@ -22,7 +22,8 @@ pub enum MeasuredRule {
     InterruptedRequest,
     /// A stream that failed had written the prompt.
     FailedStream,
-    /// What a step adds may be more than a marker looks back over.
+    /// What a step adds is more than a marker looks back over. (The lookback is documented, and holds for
+    /// every client; that blocks are what it counts was measured.)
     LongStep,
 }
 
@@ -96,7 +97,7 @@ impl MeasuredRule {
             // To the newest client of which sessions were there.
             Self::InterruptedRequest => (version(2, 1, 0), version(2, 1, 237)),
             Self::FailedStream => (version(2, 1, 123), version(2, 1, 237)),
-            Self::LongStep => (version(1, 0, 0), version(2, 1, 237)),
+            Self::LongStep => (version(1, 0, 0), ClientVersion::LAST),
         }
     }
 
@@ -104,6 +105,9 @@ impl MeasuredRule {
     #[must_use]
     pub fn versions(self) -> String {
         let (first, last) = self.range();
+        if last == ClientVersion::LAST {
+            return format!("{first} and later");
+        }
         format!("{first}-{last}")
     }
 
@@ -221,9 +225,15 @@ pub(super) fn of_long_step(
     request: &Request,
     previous: &Request,
 ) -> Option<MeasuredRule> {
-    let is_long = request.positions_after(previous) >= LOOKBACK;
+    let (answer, added) = (request.carried_positions(previous), request.between.positions);
+    // At a prompt, a suggestion may have cached the answer: then each part stands for itself.
+    let positions = if request.between.has_prompt {
+        answer.max(added)
+    } else {
+        request.positions_after(previous)
+    };
     let rule = MeasuredRule::LongStep;
-    (is_long && rule.holds_for(version)).then_some(rule)
+    (positions >= LOOKBACK && rule.holds_for(version)).then_some(rule)
 }
 
 /// How many positions stand between the end of an earlier request of the chain and the end of this one,

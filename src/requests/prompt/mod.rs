@@ -322,7 +322,8 @@ fn next_step(
     let attempt = of_attempt(version, request, is_expired).filter(|_| has_own_prefix);
     let has_lived_longer = is_late && kind == StepKind::Continued;
     let late = has_lived_longer.then_some(MeasuredRule::LateExpiry);
-    let long = of_long_step(version, request, previous).filter(|_| kind == StepKind::Continued);
+    let goes_on = kind == StepKind::Continued && kept == Kept::All;
+    let long = of_long_step(version, request, previous).filter(|_| goes_on);
     let rule = rule.or(attempt).or(late).or(long);
     Step {
         kind,

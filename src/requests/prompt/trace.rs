@@ -100,8 +100,8 @@ pub struct BackgroundWrite {
     pub node: NodeId,
     /// When it was sent.
     pub at: Millis,
-    /// Whether the next request's recorded read shows it. No simulation of the recorded lifetimes looks
-    /// at this.
+    /// Whether a line tells of it, or the next request's recorded read. No simulation of the recorded
+    /// lifetimes looks at this.
     pub was_seen: bool,
 }
 

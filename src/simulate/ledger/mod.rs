@@ -228,8 +228,8 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The same with the columns of strategies, and with bounds, which take longest: what needs the
-    /// columns alone is computed beside them.
+    /// The same requests with the columns of strategies in place of its own, and with bounds, which take
+    /// longest: what needs the columns alone is computed beside them.
     pub(crate) fn filled<T: Send>(
         &self,
         trace: &PromptTrace,

@@ -79,7 +79,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The tokens of that row, which take less time than all of it.
+    /// The tokens of [`row`](Self::row), which take less time than the whole row.
     #[must_use]
     pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
         if !column.applicability().is_applicable() {
