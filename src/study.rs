@@ -232,8 +232,7 @@ impl Study {
     /// # Errors
     /// Captured prompts were read without their bytes, or trails were left out.
     pub fn breaks(&self, options: Options) -> Result<Findings<'_>, StudyError> {
-        self.need_bytes("finding breaks")?;
-        self.need_trails("finding breaks")?;
+        self.need_evidence_of_breaks()?;
         let Self { trace, steps, selection, .. } = self;
         let assumptions = self.assuming(false, Reading::Literal);
         let empty = Ledger::empty(&self.history, steps, trace, &self.prices, &assumptions);
@@ -242,6 +241,12 @@ impl Study {
             Analysis::new(ledger, trace, steps, selection, options)
         });
         self.findings(ledger, analysis)
+    }
+
+    /// Fails where what shows breaks was not kept.
+    fn need_evidence_of_breaks(&self) -> Result<(), StudyError> {
+        self.need_bytes("finding breaks")?;
+        self.need_trails("finding breaks")
     }
 
     fn findings<'s>(
@@ -263,8 +268,7 @@ impl Study {
         ledger: Ledger<'s>,
         options: Options,
     ) -> Result<Findings<'s>, StudyError> {
-        self.need_bytes("finding breaks")?;
-        self.need_trails("finding breaks")?;
+        self.need_evidence_of_breaks()?;
         let Self { trace, steps, selection, .. } = self;
         let analysis = Analysis::new(&ledger, trace, steps, selection, options);
         self.findings(ledger, analysis)
@@ -345,8 +349,7 @@ impl Study {
         ledger: &Ledger<'_>,
         selection: &Selection,
     ) -> Result<Breaks, StudyError> {
-        self.need_bytes("finding breaks")?;
-        self.need_trails("finding breaks")?;
+        self.need_evidence_of_breaks()?;
         let found = find(ledger, &self.trace, &self.steps, selection, Options::default());
         found.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))
     }

@@ -58,7 +58,7 @@ pub struct Turn {
 }
 
 /// Reads that differ by less show nothing.
-const NOISE: Tokens = Tokens(50);
+pub(super) const NOISE: Tokens = Tokens(50);
 
 impl Turn {
     /// A request as recorded.

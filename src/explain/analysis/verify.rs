@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::turn::NOISE;
 use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
@@ -250,9 +251,6 @@ fn is_too_recent(
         && comparison.recorded == before.read
         && comparison.recorded < comparison.simulated
 }
-
-/// How far a read may differ by the rendering of a message alone.
-const NOISE: Tokens = Tokens(50);
 
 /// Whether a request read what the other one of two ways would have left, of which no line tells.
 fn is_untold_suggestion(
