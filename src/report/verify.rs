@@ -196,7 +196,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     let all = &verification.all;
     let outside = &verification.without_large_misses;
     let share_of = |part, whole| exact_percent(share(part, whole));
-    let requests = |count| format!("{} requests", grouped(count));
+    let requests = |count| counted(count, "request", "requests");
     add(
         "read within 1 % of the prompt",
         share_of(all.within, all.requests),
