@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::table::{ModelPrices, PriceError};
+use super::file::PriceError;
+use super::table::ModelPrices;
 use super::{Multiplier, Rate, Rates, Speed, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 

@@ -5,15 +5,17 @@
 //! token, so every cost is a whole number of picodollars and no sum rounds.
 
 mod cost;
+mod file;
 mod lifetimes;
 mod litellm;
 mod request_rates;
 mod table;
 
 pub use cost::{Billing, Charges, PriceContext};
+pub use file::PriceError;
 pub(crate) use lifetimes::settle_lifetimes;
 pub use request_rates::{RequestRates, price_context};
-pub use table::{ModelPrices, PriceError, PriceTable};
+pub use table::{ModelPrices, PriceTable};
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
