@@ -87,6 +87,7 @@ fn cache() -> impl Strategy<Value = AutomaticCache> {
     (0_u64..1_500, 1_u64..300, 1_i64..400, places, any::<bool>()).prop_map(
         |(minimum, step, lifetime, places, charges_writes)| AutomaticCache {
             offset: Tokens::ZERO,
+            tail: Tokens::ZERO,
             minimum: Tokens(minimum),
             step: Tokens(step),
             lifetime,
@@ -132,10 +133,11 @@ impl Naive<'_> {
             if let Some(found) = found {
                 naive.note(found, model, now, now, false);
             }
-            if naive.whole(prompt.node).is_some() {
+            if naive.whole(prompt.node, 0).is_some() {
                 waiting.push((prompt.readable_from.get(), index));
             }
-            reads.push(found.and_then(|node| naive.whole(node)).unwrap_or(0));
+            let tail = cache.tail.0;
+            reads.push(found.and_then(|node| naive.whole(node, tail)).unwrap_or(0));
         }
         reads
     }
@@ -150,9 +152,12 @@ impl Naive<'_> {
         stands && self.is_alive(node, model, now)
     }
 
-    fn whole(&self, node: NodeId) -> Option<u64> {
-        let tokens = self.trace.node(node).end.0;
-        let whole = tokens - tokens % self.cache.step.0;
+    /// The last step of a prefix, without the end that no other prompt shares.
+    fn whole(&self, node: NodeId, tail: u64) -> Option<u64> {
+        let AutomaticCache { step, offset, .. } = self.cache;
+        let tokens = self.trace.node(node).end.0.saturating_sub(tail);
+        let steps = tokens.checked_sub(offset.0).map_or(0, |counted| counted % step.0);
+        let whole = tokens - steps;
         (whole >= self.cache.minimum.0).then_some(whole)
     }
 
@@ -188,8 +193,10 @@ proptest! {
     fn the_naive_simulator_agrees(
         asks in prop::collection::vec(ask(), 1..60),
         cache in cache(),
+        (offset, tail) in (0_u64..900, 0_u64..200),
     ) {
         let trace = trace(&asks);
+        let cache = AutomaticCache { offset: Tokens(offset), tail: Tokens(tail), ..cache };
         let reads: Vec<u64> =
             simulated(&trace, cache).iter().map(|outcome| outcome.read.0).collect();
         prop_assert_eq!(reads, Naive::run(&trace, cache));
@@ -270,6 +277,7 @@ fn long_conversations_take_no_quadratic_time() {
         for places in [EntryPlaces::Everywhere, EntryPlaces::RequestEnds] {
             let cache = AutomaticCache {
                 offset: Tokens::ZERO,
+                tail: Tokens::ZERO,
                 minimum: Tokens(1_024),
                 step: Tokens(1),
                 lifetime,

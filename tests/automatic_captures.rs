@@ -256,6 +256,7 @@ fn cache() -> impl Strategy<Value = AutomaticCache> {
     (0_u64..60, 1_u64..20, 1_i64..400, places).prop_map(|(minimum, step, lifetime, places)| {
         AutomaticCache {
             offset: Tokens::ZERO,
+            tail: Tokens::ZERO,
             minimum: Tokens(minimum),
             step: Tokens(step),
             lifetime,

@@ -19,6 +19,7 @@ const RATES: Rates = Rates {
     input: Picodollars(100),
     cache_write_5m: Picodollars(125),
     cache_write_1h: Picodollars(200),
+    cache_write_12h: None,
     cache_read: Picodollars(10),
     output: Picodollars(500),
 };

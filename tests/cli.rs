@@ -173,7 +173,7 @@ fn a_price_file_replaces_rows() {
     let arguments =
         ["analyze", unknown.to_str().expect("plain"), "--format", "json", "-q", "--strict-prices"];
     let report = json(&[&arguments[..], &["--prices", file.to_str().expect("plain")]].concat());
-    assert_eq!(report["prices"]["id"], "anthropic-2026-10-24+contract");
+    assert_eq!(report["prices"]["id"], "anthropic-2026-11-23+contract");
     // 2 × 1 + 5,000 × 2 + 60 × 3 micro-dollars, and the other model's 0.03851.
     let glm = &report["by_model"]["glm-4.7"]["billed"];
     assert_eq!(glm["cost_usd"], "0.010182");
@@ -250,7 +250,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 24] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -269,6 +269,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["strategies"],
     &["prices", "list"],
     &["prices", "show"],
+    &["prices", "update"],
     &["config"],
     &["config", "show"],
     &["schema"],

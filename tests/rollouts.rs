@@ -226,8 +226,9 @@ fn a_rollout_is_billed_and_simulated_by_the_rules_of_its_service() {
     let alone = study(folder.path());
     // Prompts of 124,100 tokens, answers of 1,200.
     // billed: 99,712 read; expected: 9,088 at first, then in steps of 512 after 384 the whole steps of
-    // 20,000, 20,400, and 20,000 twice: 19,840, 20,352, 19,840 twice; 9,088 after the pause.
-    let known = [Some("0.207796"), Some("0.215284"), Some("0.6565"), None];
+    // 20,000, 20,400, and 20,000 twice: 19,840, 20,352, 19,840 twice; and of 21,000 20,864, as the pause is
+    // shorter than an hour. All of it 109,824: 14,276 × 5 + 109,824 × 0.5 + 1,200 × 30 millionths.
+    let known = [Some("0.207796"), Some("0.162292"), Some("0.6565"), None];
     assert_eq!(costs(&alone), known.map(|cost| cost.map(str::to_owned)));
 
     // Beside a transcript an hour for all markers changes nothing of it. Of the transcript 2 tokens of

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 18] = [
+const OUTPUTS: [&str; 19] = [
     "report",
     "advice",
     "groups",
@@ -32,6 +32,7 @@ const OUTPUTS: [&str; 18] = [
     "lint",
     "fork",
     "prices",
+    "prices-update",
     "redact-explain",
     "sources",
 ];

@@ -20,7 +20,10 @@ use super::wording::{alternatives, grouped};
 const BUILT_IN: &str = include_str!("../../models/anthropic.toml");
 
 /// The region prefixes of Bedrock model ids.
-const BEDROCK_REGIONS: [&str; 6] = ["us", "eu", "apac", "jp", "au", "us-gov"];
+const BEDROCK_REGIONS: [&str; 5] = ["us", "eu", "apac", "jp", "au"];
+
+/// The prefix of Bedrock model ids in the government's regions, and the beginning of these regions' names.
+const GOVERNMENT: &str = "us-gov";
 
 /// Where a model was called, as far as its name tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +33,8 @@ pub enum Platform {
     Global,
     /// A regional endpoint of Bedrock or Google Cloud, which costs more for newer models.
     Regional,
+    /// A region of Bedrock that is the government's alone (`GovCloud`), which costs more for all.
+    Government,
 }
 
 /// Strips what clients and platforms add to a model id: `[1m]`, Bedrock's region, vendor and
@@ -50,8 +55,12 @@ pub fn canonical_name(name: &str) -> Cow<'_, str> {
 /// The platform that a model's name reveals.
 #[must_use]
 pub fn platform(name: &str) -> Platform {
-    let name = name.rsplit('/').next().unwrap_or(name);
+    let (folders, name) = name.rsplit_once('/').unwrap_or(("", name));
+    if folders.split(['/', ':']).any(|folder| folder.starts_with(GOVERNMENT)) {
+        return Platform::Government;
+    }
     match name.split_once(".anthropic.") {
+        Some((GOVERNMENT, _)) => Platform::Government,
         Some((region, _)) if BEDROCK_REGIONS.contains(&region) => Platform::Regional,
         _ => Platform::Global,
     }
@@ -76,6 +85,8 @@ pub struct Facts {
     minimum: Minimum,
     /// Whether the thinking of earlier turns leaves its prompts when a new one arrives.
     pub drops_thinking: bool,
+    /// What it does with thinking after another prefix than its own.
+    pub prefix_check: PrefixCheck,
     /// What the service adds to the system prompt where there are tools.
     pub tools_prompt: Tokens,
     /// What frames every prompt.
@@ -89,6 +100,30 @@ pub struct Facts {
     /// How many tokens other providers count for a thousand of its own: as many where its tokenizer is
     /// only assumed.
     pub elsewhere_per_1000: u64,
+}
+
+/// What a model does with thinking that stands after another prefix than the one it was made after, where a
+/// request does not say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrefixCheck {
+    /// It does not look.
+    None,
+    /// The service leaves the block out.
+    Drops,
+    /// It refuses the request of accounts made since 2026-08-31, and leaves the block out for others.
+    RefusesNewAccounts,
+    /// It refuses the request.
+    Refuses,
+}
+
+impl PrefixCheck {
+    /// Every one, by its name in price files.
+    const ALL: [(&str, Self); 4] = [
+        ("none", Self::None),
+        ("drops", Self::Drops),
+        ("refuses_new_accounts", Self::RefusesNewAccounts),
+        ("refuses", Self::Refuses),
+    ];
 }
 
 impl Facts {
@@ -195,6 +230,7 @@ impl Entry {
 struct Given {
     minimum: Option<Minimum>,
     drops_thinking: Option<bool>,
+    prefix_check: Option<PrefixCheck>,
     tools_prompt: Option<Tokens>,
     frame: Option<Tokens>,
     effort_keeps_cache: Option<bool>,
@@ -207,6 +243,7 @@ impl Given {
         let Self { minimum, tokenizer, .. } = self;
         facts.minimum = minimum.as_ref().unwrap_or(&facts.minimum).clone();
         facts.drops_thinking = self.drops_thinking.unwrap_or(facts.drops_thinking);
+        facts.prefix_check = self.prefix_check.unwrap_or(facts.prefix_check);
         facts.tools_prompt = self.tools_prompt.unwrap_or(facts.tools_prompt);
         facts.frame = self.frame.unwrap_or(facts.frame);
         facts.effort_keeps_cache = self.effort_keeps_cache.unwrap_or(facts.effort_keeps_cache);
@@ -257,16 +294,35 @@ impl Models {
         &self.0.usual
     }
 
-    /// Lays the facts of a price file over these, key by key; LiteLLM's JSON has none.
+    /// Lays the facts of a price file over these, key by key; other programs' JSON has none.
     ///
     /// # Errors
     /// What in the file cannot be used; nothing of it is then.
     pub fn overlay(&mut self, content: &str, file: &str) -> Result<(), TomlError> {
-        if !content.trim_start().starts_with('{') {
+        if JsonShape::of(content).is_none() {
             let known = parse(content, Some(&self.0));
             self.0 = Arc::new(known.map_err(|fault| fault.in_file(file, content))?);
         }
         Ok(())
+    }
+}
+
+/// What other programs' tables of prices are, in place of this program's TOML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum JsonShape {
+    /// LiteLLM's.
+    Object,
+    /// That of genai-prices.
+    List,
+}
+
+impl JsonShape {
+    /// `None` of TOML, in which a brace never comes first, nor right after a first bracket.
+    pub(crate) fn of(text: &str) -> Option<Self> {
+        let text = text.trim_start();
+        let in_list =
+            || text.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'));
+        if text.starts_with('{') { Some(Self::Object) } else { in_list().then_some(Self::List) }
     }
 }
 
@@ -303,6 +359,7 @@ fn usual_facts(given: Given) -> Result<Facts, Fault> {
     Ok(Facts {
         minimum: given.minimum.ok_or_else(missing)?,
         drops_thinking: given.drops_thinking.ok_or_else(missing)?,
+        prefix_check: given.prefix_check.ok_or_else(missing)?,
         tools_prompt: given.tools_prompt.ok_or_else(missing)?,
         frame: given.frame.ok_or_else(missing)?,
         effort_keeps_cache: given.effort_keeps_cache.ok_or_else(missing)?,
@@ -347,9 +404,10 @@ impl Known {
 }
 
 /// The keys of facts.
-const FACTS: [&str; 7] = [
+const FACTS: [&str; 8] = [
     "minimum",
     "drops_thinking",
+    "prefix_check",
     "tools_prompt",
     "frame",
     "effort_keeps_cache",
@@ -369,12 +427,21 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
     Ok(Given {
         minimum: table.get("minimum").map(minimum).transpose()?,
         drops_thinking: flag(table, "drops_thinking")?,
+        prefix_check: table.get("prefix_check").map(prefix_check).transpose()?,
         tools_prompt: tokens("tools_prompt")?,
         frame: tokens("frame")?,
         effort_keeps_cache: flag(table, "effort_keeps_cache")?,
         client_reports_breaks: flag(table, "client_reports_breaks")?,
         tokenizer: tokenizer.transpose()?.map(Arc::clone),
     })
+}
+
+fn prefix_check(value: &Spanned<DeValue<'_>>) -> Result<PrefixCheck, Fault> {
+    let known = value.get_ref().as_str().and_then(|name| {
+        PrefixCheck::ALL.iter().find(|(known, _)| *known == name).map(|(_, check)| *check)
+    });
+    let names = PrefixCheck::ALL.map(|(name, _)| name);
+    known.ok_or_else(|| Fault::mistyped("prefix_check", &alternatives(&names), value))
 }
 
 /// A number of tokens, or rows of it with their first days.

@@ -57,6 +57,11 @@ fn zone(name: &str) -> Result<Zone, CliError> {
     })
 }
 
+/// The day in UTC.
+pub(super) fn today() -> Date {
+    now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
 /// The only clock that a figure may depend on, and only where a time is relative to now.
 fn now() -> Timestamp {
     let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());

@@ -98,6 +98,7 @@ pub(super) fn tables(
         PlatformArg::Auto => None,
         PlatformArg::Global => Some(Platform::Global),
         PlatformArg::Regional => Some(Platform::Regional),
+        PlatformArg::Government => Some(Platform::Government),
     };
     for path in files {
         let text = read_text(path, MOST_REPORT)

@@ -26,7 +26,7 @@ use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 #[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 432] = [
+const WORDS: [&str; 434] = [
     "1h", "5m", "AGENT", "CHAIN", "CompactionEnd", "EMBEDDING", "ERROR", "EVALUATOR", "EVENT",
     "GENERATION", "GET", "GUARDRAIL", "Notification", "POST", "PermissionRequest", "PostToolUse",
     "PostToolUseFailure", "PreCompact", "PreToolUse", "RETRIEVER", "SPAN", "STATUS_CODE_ERROR",
@@ -59,7 +59,7 @@ const WORDS: [&str; 432] = [
     "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue", "ephemeral", "error",
     "event_msg", "execute_tool", "external", "failed", "failure", "fallback_message", "false",
     "fast", "file", "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
-    "fork-context-ref", "foundry", "frame-link", "full", "full_compaction.complete", "function",
+    "flex", "fork-context-ref", "foundry", "frame-link", "full", "full_compaction.complete", "function",
     "function_call", "function_call_output", "gemini", "gemini-cli", "generate_content",
     "generate_content_stream", "github-copilot", "global", "goal_status", "gzip", "high",
     "hook_additional_context", "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error",
@@ -101,7 +101,7 @@ const WORDS: [&str; 432] = [
     "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
     "tools.set_active_tools", "tools_changed", "total_tokens_reminder", "true", "turn",
     "turn.prompt", "turn_aborted", "turn_completed", "turn_context", "turn_duration", "typed",
-    "ultra", "ultra_effort_enter", "unavailable", "url", "us", "usage.record", "user",
+    "ultra", "ultra_effort_enter", "ultrafast", "unavailable", "url", "us", "usage.record", "user",
     "user_feedback", "user_message", "user_message_chunk", "vertex", "waiting_for_task", "warning",
     "web_fetch_", "web_fetch_tool_result", "web_search_", "web_search_call",
     "web_search_tool_result", "worktree-state", "world_state", "xhigh",

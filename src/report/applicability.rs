@@ -110,6 +110,9 @@ pub(super) struct ManagedObject<'a> {
     own_requests: u64,
     /// What those cost, in dollars; null where nothing has a price.
     own_cost_usd: Option<Picodollars>,
+    /// How often it rewrote what stands in front of thinking that stays, for a model that checks that: as
+    /// recorded, such a request is refused or loses the thinking.
+    rewritten_before_thinking: u64,
     /// How often a request for a summary was too long and was sent again with less.
     retries: u64,
     /// How often a compaction was given up for that.
@@ -143,6 +146,7 @@ impl<'a> ManagedObject<'a> {
             trigger_tokens: management.trigger().map(|trigger| trigger.threshold()),
             own_requests: own.added,
             own_cost_usd: own.cost(),
+            rewritten_before_thinking: effects.checked,
             retries: effects.retries,
             failures: effects.failures,
             basis: Basis::Estimated.name(),
@@ -168,6 +172,13 @@ impl<'a> ManagedObject<'a> {
             let requests = counted(self.own_requests, "request", "requests");
             let cost = dollars(self.own_cost_usd);
             sentences.push(format!("It sent {requests} of its own for {cost} (estimated)."));
+        }
+        if self.rewritten_before_thinking > 0 {
+            sentences.push(format!(
+                "In {} that is refused here as recorded, or loses thinking: the model checks what stands in \
+                 front of it, so the thinking of kept turns would have to go.",
+                counted(self.rewritten_before_thinking, "step", "steps"),
+            ));
         }
         if self.retries > 0 || self.failures > 0 {
             let retries = counted(self.retries, "retry", "retries");

@@ -37,6 +37,8 @@ mod lint;
 mod money_notes;
 mod notes;
 mod number;
+mod price_changes;
+mod price_file;
 mod prices;
 mod report_json;
 mod sarif;
@@ -82,6 +84,8 @@ pub use kept::{kept_document, write_kept};
 pub use ledger_rows::{write_csv, write_jsonl};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
+pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
+pub use price_file::{WRITTEN_BY, write_price_file};
 pub use prices::{
     formats_document, model_document, models_document, models_json, strategies_document,
 };

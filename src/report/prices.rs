@@ -13,14 +13,15 @@ use super::json::write_document;
 use super::number::grouped;
 use super::schemas::MACHINE_FORMATS;
 use crate::base::units::{Picodollars, Tokens};
-use crate::simulate::pricing::{ModelPrices, PriceTable, Rate, Speed};
+use crate::read::input::ServiceTier;
+use crate::simulate::pricing::{Factors, Hours, ModelPrices, PriceTable, Rate, Rates};
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Reach};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
 /// A price per token, in dollars per million tokens.
-fn per_million(price: Picodollars) -> String {
+pub(super) fn per_million(price: Picodollars) -> String {
     // Picodollars per token equal micro-dollars per million tokens.
     Picodollars(price.0 * 1_000_000).to_string()
 }
@@ -30,30 +31,80 @@ pub(super) fn day(date: Option<Date>) -> String {
 }
 
 pub(super) fn conditions(rate: &Rate) -> String {
-    let speed = match rate.speed {
-        Speed::Standard => None,
-        Speed::Fast => Some("fast mode".to_owned()),
+    let hours = rate.hours.as_deref().map(hours_label);
+    let terms = [tier_label(rate.tier).map(str::to_owned), rate.above.map(size_label), hours];
+    terms.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// How soon a request is served; `None` of the ordinary tier.
+pub(super) fn tier_label(tier: ServiceTier) -> Option<&'static str> {
+    match tier {
+        ServiceTier::Standard => None,
+        ServiceTier::Batch => Some("batch"),
+        ServiceTier::Flex => Some("flex"),
+        ServiceTier::Fast => Some("fast mode"),
+        ServiceTier::Ultrafast => Some("ultrafast mode"),
+    }
+}
+
+/// For which prompts a price holds: more tokens than these, or from a round number on.
+pub(super) fn size_label(above: Tokens) -> String {
+    let least = above.0 + 1;
+    if least.is_multiple_of(1_000) {
+        format!("prompts from {} on", grouped(least))
+    } else {
+        format!("prompts over {}", grouped(above.0))
+    }
+}
+
+fn hours_label(hours: &Hours) -> String {
+    let windows: Vec<String> = hours.windows().collect();
+    let days: Vec<&str> = hours.weekdays().collect();
+    let days = match &days[..] {
+        all if all.len() == 7 => String::new(),
+        [first, .., last] if are_in_a_row(&days) => format!(" {first} to {last}"),
+        some => format!(" {}", some.join(", ")),
     };
-    let size = rate.above.map(|above| format!("prompts over {}", grouped(above.0)));
-    speed.into_iter().chain(size).collect::<Vec<_>>().join(", ")
+    let holidays = if hours.except().is_empty() { "" } else { " but holidays" };
+    format!("{} UTC{days}{holidays}", windows.join(" and "))
 }
 
-pub(super) fn price_grid(first: &[(&'static str, Align)]) -> Grid {
-    let prices = [
-        ("input", Align::Right),
-        ("write 5m", Align::Right),
-        ("write 1h", Align::Right),
-        ("read", Align::Right),
-        ("output", Align::Right),
-    ];
-    Grid::new(&[first, prices.as_slice()].concat())
+fn are_in_a_row(days: &[&str]) -> bool {
+    Hours::WEEKDAYS.windows(days.len()).any(|row| row == days)
 }
 
-pub(super) fn price_cells(rate: &Rate) -> Vec<String> {
-    let rates = &rate.rates;
-    [rates.input, rates.cache_write_5m, rates.cache_write_1h, rates.cache_read, rates.output]
-        .map(per_million)
-        .to_vec()
+/// A class of tokens, and its price in some rates.
+type PriceColumn = (&'static str, fn(&Rates) -> Option<Picodollars>);
+
+/// A table of rates, each after cells that say what it is of. One price for both lifetimes has one column, and a
+/// lifetime that none offers has none.
+pub(super) fn price_grid<'r>(
+    first: &[(&'static str, Align)],
+    rows: impl Iterator<Item = (Vec<String>, &'r Rate)>,
+) -> Grid {
+    let rows: Vec<(Vec<String>, &Rates)> = rows.map(|(cells, rate)| (cells, &rate.rates)).collect();
+    let any = |has: fn(&Rates) -> bool| rows.iter().any(|(_, rates)| has(rates));
+    let has_lifetimes = any(|rates| rates.cache_write_1h != rates.cache_write_5m);
+    let mut columns: Vec<PriceColumn> = vec![("input", |rates| Some(rates.input))];
+    columns.push((if has_lifetimes { "write 5m" } else { "write" }, |rates| {
+        Some(rates.cache_write_5m)
+    }));
+    if has_lifetimes {
+        columns.push(("write 1h", |rates| Some(rates.cache_write_1h)));
+    }
+    if any(|rates| rates.cache_write_12h.is_some()) {
+        columns.push(("write 12h", |rates| rates.cache_write_12h));
+    }
+    columns.push(("read", |rates| Some(rates.cache_read)));
+    columns.push(("output", |rates| Some(rates.output)));
+    let names = columns.iter().map(|(name, _)| (*name, Align::Right));
+    let mut grid = Grid::new(&first.iter().copied().chain(names).collect::<Vec<_>>());
+    for (mut cells, rates) in rows {
+        let prices = columns.iter().map(|(_, price)| price(rates).map(per_million));
+        cells.extend(prices.map(Option::unwrap_or_default));
+        grid.add(cells);
+    }
+    grid
 }
 
 /// All models with the prices of a day: those of a table, and those of providers with automatic
@@ -62,17 +113,15 @@ pub(super) fn price_cells(rate: &Rate) -> Vec<String> {
 pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
-    let mut grid = price_grid(&[("model", Align::Left)]);
-    for model in table.models() {
-        let Some(rate) = current(model, at) else {
-            continue;
-        };
-        grid.add([vec![model.id.clone()], price_cells(rate)].concat());
-    }
-    document.grid(grid);
+    let rows =
+        table.models().filter_map(|model| Some((vec![model.id.clone()], current(model, at)?)));
+    document.grid(price_grid(&[("model", Align::Left)], rows));
     for (provider, models) in by_provider(providers) {
         document.heading(format!("{}: {}", provider.name, provider.summary));
-        document.grid(provider_grid(&models, at));
+        document.grid(current_prices(models.iter().copied(), at));
+        if let Some(note) = hours_note(&models, at) {
+            document.text(note);
+        }
     }
     let other = PriceTable::of_providers();
     document.text(format!(
@@ -101,23 +150,33 @@ fn by_provider<'m>(models: &[&'m ModelPrices]) -> Vec<(&'static Provider, Vec<&'
     groups
 }
 
-/// The prices of caches with one price for writes.
-fn provider_grid(models: &[&ModelPrices], at: Date) -> Grid {
-    let prices = ["input", "write", "read", "output"].map(|name| (name, Align::Right));
-    let mut grid = Grid::new(&[[("model", Align::Left)].as_slice(), &prices].concat());
-    for model in models {
-        let Some(Rate { rates, .. }) = current(model, at) else { continue };
-        let prices = [rates.input, rates.cache_write_5m, rates.cache_read, rates.output];
-        grid.add([vec![model.id.clone()], prices.map(per_million).to_vec()].concat());
-    }
-    grid
+fn current_prices<'m>(models: impl Iterator<Item = &'m ModelPrices>, at: Date) -> Grid {
+    let rows = models.filter_map(|model| Some((vec![model.id.clone()], current(model, at)?)));
+    price_grid(&[("model", Align::Left)], rows)
+}
+
+/// Which models have other prices at other hours.
+fn hours_note(models: &[&ModelPrices], at: Date) -> Option<String> {
+    let has_hours = |model: &&&ModelPrices| {
+        let mut rates = model.rates.iter();
+        rates.any(|rate| rate.hours.is_some() && rate.holds_on(at))
+    };
+    let names: Vec<&str> = models.iter().filter(has_hours).map(|model| model.id.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!("{}: at other hours other prices, which `prices show` lists.", names.join(", "))
+    })
 }
 
 fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
     model
         .rates
         .iter()
-        .filter(|rate| rate.speed == Speed::Standard && rate.above.is_none() && rate.holds_on(at))
+        .filter(|rate| {
+            rate.tier == ServiceTier::Standard
+                && rate.above.is_none()
+                && rate.hours.is_none()
+                && rate.holds_on(at)
+        })
         .max_by_key(|rate| rate.from)
 }
 
@@ -127,15 +186,22 @@ pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
     let mut document = Document::default();
     let when = at.map(|at| format!(" on {at}")).unwrap_or_default();
     document.heading(format!("{}{when}, dollars for a million tokens", model.id));
-    let mut grid =
-        price_grid(&[("from", Align::Left), ("until", Align::Left), ("for", Align::Left)]);
-    for rate in model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at))) {
-        let conditions = vec![day(rate.from), day(rate.until), conditions(rate)];
-        grid.add([conditions, price_cells(rate)].concat());
+    let first = [("from", Align::Left), ("until", Align::Left), ("for", Align::Wrapped)];
+    let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
+    let rows = held.map(|rate| (vec![day(rate.from), day(rate.until), conditions(rate)], rate));
+    document.grid(price_grid(&first, rows));
+    let tiers: Vec<String> =
+        model.tiers.iter().map(|(tier, by)| factors_label(*tier, *by)).collect();
+    if !tiers.is_empty() {
+        document.text(format!("Times these prices: {}.", tiers.join("; ")));
     }
-    document.grid(grid);
     document.text(format!("From table {}.", model.source));
     document
+}
+
+fn factors_label(tier: ServiceTier, Factors { all, reads }: Factors) -> String {
+    let reads = if reads == all { String::new() } else { format!(", reads {reads}") };
+    format!("{} {all}{reads}", tier.name())
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -151,13 +217,37 @@ pub(super) struct PricesObject<'a> {
 }
 
 #[derive(JsonSchema, Serialize)]
-struct ModelObject<'a> {
+pub(super) struct ModelObject<'a> {
     /// The model.
     id: &'a str,
     /// The table its prices are from.
     source: &'a str,
     /// What holds on the day asked for, or all that ever held.
     rates: Vec<RateObject>,
+    /// What tiers without rates of their own make of the ordinary ones.
+    tiers: Vec<TierObject>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct TierObject {
+    /// How soon requests are served.
+    #[schemars(with = "ServiceTier")]
+    tier: &'static str,
+    /// The factor on all prices but those of reads.
+    times: String,
+    /// The factor on those of reads.
+    reads: String,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct HoursObject {
+    /// Windows in UTC; one whose end is not after its beginning goes on into the next day.
+    windows: Vec<String>,
+    /// The days on which they begin, `mon` to `sun`.
+    weekdays: Vec<&'static str>,
+    /// Days on which none begins.
+    #[schemars(with = "Vec<Date>")]
+    except: Vec<String>,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -170,9 +260,13 @@ struct RateObject {
     until: Option<String>,
     /// It is for prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
-    /// The speed it is for.
-    #[schemars(with = "Speed")]
+    /// The speed it is for: fast, or standard, which stands for every other tier.
     speed: &'static str,
+    /// How soon requests are served for it.
+    #[schemars(with = "ServiceTier")]
+    tier: &'static str,
+    /// The hours at which it holds; null for the whole day.
+    hours_utc: Option<HoursObject>,
     /// Tokens sent in full, in dollars for a million.
     #[schemars(with = "Picodollars")]
     input_usd_per_mtok: String,
@@ -182,6 +276,9 @@ struct RateObject {
     /// Tokens written for an hour, in dollars for a million.
     #[schemars(with = "Picodollars")]
     cache_write_1h_usd_per_mtok: String,
+    /// Tokens written for twelve hours, in dollars for a million; null where that is not offered.
+    #[schemars(with = "Option<Picodollars>")]
+    cache_write_12h_usd_per_mtok: Option<String>,
     /// Tokens read, in dollars for a million.
     #[schemars(with = "Picodollars")]
     cache_read_usd_per_mtok: String,
@@ -190,10 +287,26 @@ struct RateObject {
     output_usd_per_mtok: String,
 }
 
-pub(super) fn speed_name(speed: Speed) -> &'static str {
-    match speed {
-        Speed::Standard => "standard",
-        Speed::Fast => "fast",
+impl HoursObject {
+    fn of(hours: &Hours) -> Self {
+        Self {
+            windows: hours.windows().collect(),
+            weekdays: hours.weekdays().collect(),
+            except: hours.except().iter().map(Date::to_string).collect(),
+        }
+    }
+}
+
+impl<'a> ModelObject<'a> {
+    /// With the rates of a day, or with all of them.
+    pub(super) fn of(model: &'a ModelPrices, at: Option<Date>) -> Self {
+        let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
+        Self {
+            id: &model.id,
+            source: &model.source,
+            rates: held.map(RateObject::of).collect(),
+            tiers: model.tiers.iter().map(|(tier, factors)| tier_object(*tier, *factors)).collect(),
+        }
     }
 }
 
@@ -203,14 +316,22 @@ impl RateObject {
             from: rate.from.map(|date| date.to_string()),
             until: rate.until.map(|date| date.to_string()),
             above_tokens: rate.above,
-            speed: speed_name(rate.speed),
+            speed: if rate.tier == ServiceTier::Fast { "fast" } else { "standard" },
+            tier: rate.tier.name(),
+            hours_utc: rate.hours.as_deref().map(HoursObject::of),
             input_usd_per_mtok: per_million(rate.rates.input),
             cache_write_5m_usd_per_mtok: per_million(rate.rates.cache_write_5m),
             cache_write_1h_usd_per_mtok: per_million(rate.rates.cache_write_1h),
+            cache_write_12h_usd_per_mtok: rate.rates.cache_write_12h.map(per_million),
             cache_read_usd_per_mtok: per_million(rate.rates.cache_read),
             output_usd_per_mtok: per_million(rate.rates.output),
         }
     }
+}
+
+fn tier_object(tier: ServiceTier, factors: Factors) -> TierObject {
+    let Factors { all, reads } = factors;
+    TierObject { tier: tier.name(), times: all.to_string(), reads: reads.to_string() }
 }
 
 /// Writes models as JSON, with the rates of a day, or with all of them.
@@ -223,17 +344,11 @@ pub fn models_json<'a>(
     at: Option<Date>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let rates = |model: &ModelPrices| {
-        let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
-        held.map(RateObject::of).collect()
-    };
     let object = PricesObject {
         schema: SCHEMA,
         id: &table.id,
         as_of: &table.as_of,
-        models: models
-            .map(|model| ModelObject { id: &model.id, source: &model.source, rates: rates(model) })
-            .collect(),
+        models: models.map(|model| ModelObject::of(model, at)).collect(),
     };
     write_document(&object, out)
 }

@@ -139,17 +139,19 @@ fn by_service(verification: &Verification) -> Grid {
         ("service", Align::Wrapped),
         ("requests", Align::Right),
         ("within 1 %", Align::Right),
+        ("outside breaks", Align::Right),
         ("under 5 min", Align::Right),
         ("within a step", Align::Right),
         ("read error", Align::Right),
     ])
-    .hide_first(&["read error"]);
+    .hide_first(&["read error", "under 5 min", "within a step"]);
     for ((client, model), agreement) in &verification.unmarked {
-        let all = &agreement.all;
+        let (all, outside) = (&agreement.all, &agreement.outside_breaks);
         grid.add(vec![
             format!("{}: {model}", client.label()),
             grouped(all.requests),
             percent(share(all.within, all.requests)),
+            percent(share(outside.within, outside.requests)),
             grouped(agreement.soon),
             percent(share(agreement.soon_within_step, agreement.soon)),
             exact_percent(share(all.error.0, all.prompt.0)),

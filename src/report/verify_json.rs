@@ -112,6 +112,8 @@ struct ServiceObject {
     /// All compared requests.
     #[serde(flatten)]
     all: AgreementObject,
+    /// Those that did not read over 2,000 tokens and over 5 % less than the rules find.
+    outside_breaks: AgreementObject,
     /// Those that go on from a request less than five minutes before.
     under_5_minutes: u64,
     /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
@@ -336,6 +338,7 @@ pub fn write_verification(
             .map(|((client, model), agreement)| {
                 let object = ServiceObject {
                     all: (&agreement.all).into(),
+                    outside_breaks: (&agreement.outside_breaks).into(),
                     under_5_minutes: agreement.soon,
                     within_a_step: agreement.soon_within_step,
                 };

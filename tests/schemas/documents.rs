@@ -52,8 +52,17 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     ]
 }
 
+/// Another program's prices.
+const PRICES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/prices/litellm.json");
+
 /// Commands without an input.
-pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 10] = [
+pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 13] = [
+    ("prices", &["prices", "show", "deepseek-v4-pro", "--format", "json"]),
+    ("prices", &["prices", "show", "gemini-2.5-pro", "--format", "json"]),
+    (
+        "prices-update",
+        &["prices", "update", "--from", PRICES, "--at", "2026-11-25", "--dry-run", "--json"],
+    ),
     ("redact-explain", &["redact", "--explain", "--json"]),
     ("config-show", &["config", "show", "--format", "json"]),
     ("sources", &["sources", "--format", "json"]),

@@ -33,7 +33,7 @@ pub(in crate::cli) struct CompareArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
     /// Also put the requests under other providers' automatic caches, in their tokens and prices:
-    /// openai, openai-24h, openai-5.6, deepseek, gemini, kimi, glm, xai, qwen, qwen-explicit. Codex
+    /// openai, openai-24h, openai-5.6, openai-12h, deepseek, gemini, kimi, glm, xai, qwen, qwen-explicit. Codex
     /// rollouts in the input are held against the rules
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(in crate::cli) provider: Vec<String>,

@@ -401,6 +401,8 @@ pub(super) enum PricesCommand {
         #[command(flatten)]
         shared: PricesShared,
     },
+    /// Compare prices with those of LiteLLM or genai-prices, and take over what is other or new
+    Update(PricesUpdateArgs),
     /// Every price a model has or had
     Show {
         /// The model, by any of its names
@@ -413,6 +415,40 @@ pub(super) enum PricesCommand {
         shared: PricesShared,
     },
 }
+
+/// `prices update`.
+#[derive(Debug, Args)]
+#[command(after_help = PRICES_UPDATE_EXAMPLES)]
+pub(super) struct PricesUpdateArgs {
+    /// LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices
+    #[arg(long, value_name = "FILE")]
+    pub(super) from: PathBuf,
+    /// The day from which the new prices hold, as YYYY-MM-DD [default: today]
+    #[arg(long, value_name = "DATE")]
+    pub(super) at: Option<String>,
+    /// The file to write [default: prices.toml beside the user's configuration]
+    #[arg(long, value_name = "FILE")]
+    pub(super) to: Option<PathBuf>,
+    /// Show the differences alone, and write nothing
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// The format.
+    #[command(flatten)]
+    pub(super) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+}
+
+const PRICES_UPDATE_EXAMPLES: &str = "\
+Examples:
+  cachesim prices update --from model_prices_and_context_window.json --dry-run
+  cachesim prices update --from data.json --at 2026-11-12
+
+Requests before the day keep the prices that they had: such files tell what holds now. New models are \
+those of services whose caches are known. What a file does not tell of a model stays. The file that \
+is written has whole models; every command uses it in place of `prices` in a configuration, and \
+--no-config leaves it out.";
 
 /// What both price commands take.
 #[derive(Debug, Args)]

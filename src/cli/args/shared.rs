@@ -368,6 +368,8 @@ pub(in crate::cli) enum PlatformArg {
     Global,
     /// A regional endpoint
     Regional,
+    /// A region of the government's
+    Government,
 }
 
 /// `--color`.

@@ -1,5 +1,4 @@
-//! The commands that tell about the program: `config`, `completions`, `schema`, `strategies`, `man`
-//! and `prices`.
+//! The commands that tell about the program: `config`, `completions`, `schema`, `strategies` and `man`.
 
 use std::io;
 
@@ -7,29 +6,24 @@ use clap::builder::Resettable;
 use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
-use jiff::civil::Date;
 
 use crate::cli::args::here;
 use crate::cli::args::{
-    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, PlatformArg, PricesArgs,
-    PricesCommand, PricesShared, SchemaArgs, SourcesArgs, StrategiesArgs,
+    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, SchemaArgs, SourcesArgs,
+    StrategiesArgs,
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
-use crate::cli::limits::day;
 use crate::cli::output::{Output, write_files};
 use crate::cli::places::{Place, places};
-use crate::cli::prepared::{tables, unknown_model};
 use crate::cli::strategies::unknown;
 use crate::explain::config::Configuration;
 use crate::read::input::discover;
 use crate::report::{
-    MACHINE_FORMATS, MachineFormat, SourceRow, config_document, formats_document, model_document,
-    models_document, models_json, sources_document, strategies_document, write_config,
-    write_sources,
+    MACHINE_FORMATS, MachineFormat, SourceRow, config_document, formats_document, sources_document,
+    strategies_document, write_config, write_sources,
 };
-use crate::simulate::pricing::{ModelPrices, PriceTable};
 
 /// Shows the configuration in use.
 pub(in crate::cli) fn config(
@@ -162,46 +156,4 @@ fn end(text: &str) -> Roff {
         }
     }
     roff
-}
-
-/// Shows the prices in use.
-pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
-    match &args.command {
-        PricesCommand::List { at, shared } => list(at.as_deref(), shared),
-        PricesCommand::Show { model, at, shared } => show(model, at.as_deref(), shared),
-    }
-}
-
-fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
-    let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
-    let output = Output::open(&shared.output)?;
-    let providers = of_providers(&table);
-    let document = || Ok(models_document(&table, &providers, at));
-    output.show(shared.format.chosen, document, |Json, out| {
-        models_json(&table, table.models().chain(providers.iter().copied()), Some(at), out)
-    })
-}
-
-fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
-    let at = given_day(at)?;
-    let providers = PriceTable::of_providers();
-    let model = table.find(name).or_else(|| providers.find(name));
-    let model = model.ok_or_else(|| unknown_model(&[&table, providers], name))?;
-    let output = Output::open(&shared.output)?;
-    let document = || Ok(model_document(model, at));
-    output.show(shared.format.chosen, document, |Json, out| {
-        models_json(&table, std::iter::once(model), at, out)
-    })
-}
-
-/// The models of providers with automatic caches, as far as a table leaves them their prices.
-fn of_providers(table: &PriceTable) -> Vec<&'static ModelPrices> {
-    let is_left = |model: &&ModelPrices| table.find(&model.id).is_none();
-    PriceTable::of_providers().models().filter(is_left).collect()
-}
-
-fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
-    at.map(|at| day(at, "--at")).transpose()
 }

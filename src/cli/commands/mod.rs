@@ -8,13 +8,15 @@ mod check;
 mod compare;
 mod convert;
 mod explain;
+mod prices;
 mod report;
 
-pub(super) use about::{completions, config, man, prices, schema, sources, strategies};
+pub(super) use about::{completions, config, man, schema, sources, strategies};
 pub(super) use analyze::analyze;
 pub(super) use chart::chart;
 pub(super) use check::check;
 pub(super) use compare::{compare, fork};
 pub(super) use convert::{place, redact};
 pub(super) use explain::{advise, breaks, context, explain, lint, verify};
+pub(super) use prices::prices;
 pub(super) use report::report;

@@ -13,6 +13,9 @@ const PROJECT_FILE: &str = "cachesim.toml";
 /// The path of the user's file inside the configuration folder.
 const USER_FILE: &str = "cachesim/config.toml";
 
+/// The path of the prices beside it that `prices update` writes.
+const USER_PRICES: &str = "cachesim/prices.toml";
+
 /// The variables that say which files are read: a file in place of the project's, and none at all.
 pub(super) const VARIABLES: [&str; 2] = ["CACHESIM_CONFIG", "CACHESIM_NO_CONFIG"];
 
@@ -21,6 +24,8 @@ pub(super) const VARIABLES: [&str; 2] = ["CACHESIM_CONFIG", "CACHESIM_NO_CONFIG"
 pub(super) struct Located {
     pub(super) project: Option<ConfigFile>,
     pub(super) user: Option<ConfigFile>,
+    /// The prices that `prices update` has written.
+    pub(super) prices: Option<ConfigFile>,
     /// The paths that were tried.
     pub(super) looked_for: Vec<String>,
 }
@@ -37,7 +42,8 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
         located.project = nearest_project_file();
         located.looked_for.push(format!("{PROJECT_FILE} (in this folder and those above it)"));
     }
-    if let Some(file) = user_file() {
+    located.prices = user_file(USER_PRICES).filter(|file| file.path.exists());
+    if let Some(file) = user_file(USER_FILE) {
         located.looked_for.push(file.name.clone());
         located.user = file.path.exists().then_some(file);
     }
@@ -61,14 +67,19 @@ fn nearest_project_file() -> Option<ConfigFile> {
         .map(named_file)
 }
 
-/// The user's file, if it exists. The XDG base directories name its folder on every system, and a
+/// Where `prices update` writes to, wherever it is read from.
+pub(super) fn user_prices() -> Option<PathBuf> {
+    user_file(USER_PRICES).map(|file| file.path)
+}
+
+/// A file in the user's configuration folder. The XDG base directories name its folder on every system, and a
 /// relative one is ignored, as they demand.
-fn user_file() -> Option<ConfigFile> {
+fn user_file(name: &str) -> Option<ConfigFile> {
     let home = env::home_dir();
     let configured =
         variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = configured.or_else(|| home.as_ref().map(|home| home.join(".config")))?;
-    let path = folder.join(USER_FILE);
+    let path = folder.join(name);
     let name = as_typed(&path, home.as_deref());
     Some(ConfigFile { level: ConfigLevel::User, path, name })
 }

@@ -6,6 +6,7 @@ mod locate;
 
 use std::cell::LazyCell;
 use std::env;
+use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -28,7 +29,14 @@ pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> 
     let load = |file| load(file, home.as_deref(), &accepts);
     let project = located.project.as_ref().map(load).transpose()?;
     let user = located.user.as_ref().map(load).transpose()?;
-    Ok(Configuration::new(located.looked_for, environment(&accepts)?, project, user))
+    let configuration =
+        Configuration::new(located.looked_for, environment(&accepts)?, project, user);
+    Ok(configuration.with_prices(located.prices))
+}
+
+/// The file that `prices update` writes where it is told no other.
+pub(super) fn user_prices() -> Option<PathBuf> {
+    locate::user_prices()
 }
 
 /// The settings of the environment. An empty variable sets nothing.

@@ -76,6 +76,8 @@ impl Agreement {
 pub struct ServiceAgreement {
     /// All compared requests.
     pub all: Agreement,
+    /// Those of them that did not lose what the rules find.
+    pub outside_breaks: Agreement,
     /// Those that go on from a request less than five minutes before.
     pub soon: u64,
     /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
@@ -85,6 +87,9 @@ pub struct ServiceAgreement {
 impl ServiceAgreement {
     fn add(&mut self, comparison: &ComparedRead, step: &Step, spacing: Tokens) {
         self.all.add(comparison);
+        if !is_lost(comparison) {
+            self.outside_breaks.add(comparison);
+        }
         let goes_on = step.kind == StepKind::Continued;
         if goes_on && step.gap.is_some_and(|gap| gap < Ttl::FiveMinutes.millis()) {
             self.soon += 1;
@@ -93,6 +98,12 @@ impl ServiceAgreement {
             self.soon_within_step += u64::from(is_near || comparison.is_within());
         }
     }
+}
+
+/// Whether a request read over 2,000 tokens and over 5 % less than the rules find, as a break is elsewhere.
+fn is_lost(comparison: &ComparedRead) -> bool {
+    let lost = comparison.simulated.saturating_sub(comparison.recorded);
+    lost > Tokens(2_000) && lost.0 * 20 > comparison.simulated.0
 }
 
 /// Reads fall short of the step where a prompt ends by up to so much more. (Measured of `OpenAI`'s.)

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
-use super::{ConfigOption, ConfigSetting};
+use super::{ConfigOption, ConfigSetting, PRICES};
 use crate::base::toml_text::{TomlError, line_and_column};
 use crate::read::input::{MOST_SETTINGS, read_whole};
 
@@ -62,6 +62,18 @@ impl Configuration {
             configuration.budgets.extend(config.budgets);
         }
         configuration
+    }
+
+    /// Adds a file of prices that holds where nothing else names some.
+    #[must_use]
+    pub fn with_prices(mut self, file: Option<ConfigFile>) -> Self {
+        self.settings.extend(file.map(|file| ConfigSetting {
+            option: &PRICES,
+            is_for_check: false,
+            values: vec![file.path.into_os_string()],
+            origin: Origin::File { level: file.level, file: file.name, line: 1 },
+        }));
+        self
     }
 
     /// Whether no option differs from its built-in default.

@@ -256,6 +256,9 @@ const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigO
 /// Where the requests come from.
 pub static PATHS: ConfigOption = option("paths", Takes::Paths, "the folders of all programs");
 
+/// Files that are laid over the built-in prices.
+pub static PRICES: ConfigOption = option("prices", Takes::Paths, "none");
+
 /// The saved figures with which `check` compares.
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
@@ -272,7 +275,7 @@ pub static DEFAULTS: [&ConfigOption; 19] = [
     &option("ttl_grace", Takes::Number, ""),
     &option("breaks", Takes::Word, ""),
     &option("reading", Takes::Word, ""),
-    &option("prices", Takes::Paths, "none"),
+    &PRICES,
     &option("platform", Takes::Word, ""),
     &option("project_names", Takes::Word, ""),
     &option("jobs", Takes::Number, "one for each core"),

@@ -248,6 +248,7 @@ mod tests {
         input: Picodollars(10),
         cache_write_5m: Picodollars(12),
         cache_write_1h: Picodollars(20),
+        cache_write_12h: None,
         cache_read: Picodollars(1),
         output: Picodollars(50),
     };

@@ -13,6 +13,7 @@ mod recurring;
 mod rule;
 mod run;
 mod stability;
+mod thinking;
 mod variants;
 mod volatile_text;
 

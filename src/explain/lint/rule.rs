@@ -13,6 +13,13 @@ const TTL_CHANGED: &str = "A marker has another TTL than in the request before. 
 const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \
     back, and what was cached after it is of no use. Send every edit again, in the \
     message in which it was first sent.";
+const THINKING_REFUSED: &str = "A block of thinking stands after another prefix than the one it was made after, \
+    and the model checks that: the service answers with an error. Append instead of editing; let the API \
+    summarise; or leave out the thinking of the turns that you keep. \
+    thinking.block_binding.prefix_mismatch_behavior = drop_block makes the service leave it out.";
+const THINKING_DROPPED: &str = "A block of thinking stands after another prefix than the one it was made after, \
+    and the model checks that: the service leaves the block out, and everything after it is written anew. Append \
+    instead of editing, or leave out the thinking of the turns that you keep.";
 const IDLE_EDIT: &str =
     "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
 
@@ -53,6 +60,10 @@ pub enum Rule {
     TtlConflict,
     /// A marker on thinking.
     UnmarkableBlock,
+    /// Thinking after another prefix than its own, which the service refuses.
+    ThinkingRefused,
+    /// Thinking after another prefix than its own, which the service leaves out.
+    ThinkingDropped,
     /// The same tools in another order.
     ToolOrder,
     /// A tool with a changed definition.
@@ -107,11 +118,13 @@ pub enum Rule {
 
 impl Rule {
     /// Every rule.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 31] = [
         Self::TooManyMarkers,
         Self::TtlOrder,
         Self::TtlConflict,
         Self::UnmarkableBlock,
+        Self::ThinkingRefused,
+        Self::ThinkingDropped,
         Self::ToolOrder,
         Self::ToolSchema,
         Self::ToolSet,
@@ -147,6 +160,8 @@ impl Rule {
             Self::TtlOrder => "ttl-order",
             Self::TtlConflict => "ttl-conflict",
             Self::UnmarkableBlock => "unmarkable-block",
+            Self::ThinkingRefused => "thinking-refused",
+            Self::ThinkingDropped => "thinking-dropped",
             Self::ToolOrder => "tool-order",
             Self::ToolSchema => "tool-schema",
             Self::ToolSet => "tool-set",
@@ -185,15 +200,18 @@ impl Rule {
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
-            Self::TooManyMarkers | Self::TtlOrder | Self::TtlConflict | Self::UnmarkableBlock => {
-                Severity::Error
-            }
+            Self::TooManyMarkers
+            | Self::TtlOrder
+            | Self::TtlConflict
+            | Self::UnmarkableBlock
+            | Self::ThinkingRefused => Severity::Error,
             Self::IdleEdit | Self::ModelChanged | Self::LooksVolatile => Severity::Note,
             _ => Severity::Warning,
         }
     }
 
-    /// Whether it compares requests. The other rules look at each request by itself.
+    /// Whether it compares requests, so that it says nothing where none follows another. The other rules look at
+    /// each request by itself, or at thinking, which few models check.
     #[must_use]
     pub fn compares(self) -> bool {
         !matches!(
@@ -202,6 +220,8 @@ impl Rule {
                 | Self::TtlOrder
                 | Self::TtlConflict
                 | Self::UnmarkableBlock
+                | Self::ThinkingRefused
+                | Self::ThinkingDropped
                 | Self::IdleEdit
                 | Self::BelowMinimum
                 | Self::NestedFork
@@ -238,6 +258,8 @@ impl Rule {
             Self::UnmarkableBlock => {
                 "The service refuses a marker on a thinking block. Mark the block before it."
             }
+            Self::ThinkingRefused => THINKING_REFUSED,
+            Self::ThinkingDropped => THINKING_DROPPED,
             Self::ToolOrder => {
                 "Tools stand in front of everything, so another order loses every entry. Sort \
                  them by name."

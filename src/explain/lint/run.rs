@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::markers::{request_markers, trace_markers};
 use super::recurring::recurrences;
 use super::stability::PromptPair;
+use super::thinking::invalidated_thinking;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
 use super::{Finding, Linted, Rule, join, sort};
@@ -90,6 +91,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         first.tokens = lost;
         first.cost = trace.rewrite_cost(index, read, read + lost);
     }
+    findings.extend(invalidated_thinking(trace.history, index, &views));
     let request = trace.history.request(index);
     if request.is_fork_of(trace.history.request(predecessor)) {
         findings = findings.into_iter().map(Finding::of_fork).collect();

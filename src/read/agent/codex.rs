@@ -11,8 +11,8 @@
 //! from those of the copy.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde::Deserialize;
 
+use super::codex_line::{Line, Payload, TokenUsage};
 use super::pieces::Size;
 use super::request::Happened;
 use super::{
@@ -22,7 +22,7 @@ use super::{
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::input::{Count, Kind, Shape, Text, Usage, moment};
+use crate::read::input::{Count, Kind, PriceTier, ServiceTier, Text, Usage, moment};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// The types of a rollout's lines.
@@ -33,6 +33,9 @@ const LINE_TYPES: [&str; 5] =
 /// sooner, also where nothing was copied. (Measured: 10 at most on an idle machine; the first line of the
 /// thread's own comes after 600 and more.)
 const LONGEST_PAUSE_IN_COPY: i64 = 500;
+
+/// The event that tells of a thread's settings.
+const SETTINGS: &str = "thread_settings_applied";
 
 /// How a thread names the provider that is Codex's own.
 const OPENAI: &str = "openai";
@@ -46,6 +49,8 @@ pub(super) struct Codex {
     project: Option<Symbol>,
     client_version: Option<Symbol>,
     model: Option<Symbol>,
+    /// The tier that the thread asks for.
+    service: ServiceTier,
     /// Through whom requests go.
     route: Option<Symbol>,
     /// Every total so far, those of the copy among them.
@@ -111,6 +116,7 @@ impl LineFormat for Codex {
         match (line.r#type.as_str(), payload.r#type.as_str()) {
             (Some("session_meta"), _) => self.session(payload, at, file),
             (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
+            (Some("event_msg"), Some(SETTINGS)) => self.settings(payload),
             (Some("compacted"), _) => self.compacted(payload, (number, at), file),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
             (Some("token_usage_record"), _) => return self.record(payload, at, number, file),
@@ -150,6 +156,14 @@ impl Codex {
         }
     }
 
+    /// What the client asks for from then on.
+    fn settings(&mut self, payload: &Payload<'_>) {
+        if let Some(settings) = &payload.thread_settings.0 {
+            let asked = settings.service_tier.as_str();
+            self.service = asked.map(ServiceTier::elsewhere).unwrap_or_default();
+        }
+    }
+
     /// Whether a line belongs to the copy that the file begins with. Only a pause ends it: a line without a
     /// time tells nothing, and a clock that was set back is no pause.
     fn is_copied(&mut self, at: Option<Millis>) -> bool {
@@ -164,6 +178,9 @@ impl Codex {
     fn copy(&mut self, line: &Line<'_>, payload: &Payload<'_>, file: &mut AgentFile) {
         if line.r#type.is("turn_context") {
             self.model = file.symbol(&payload.model).or(self.model);
+        }
+        if payload.r#type.is(SETTINGS) {
+            self.settings(payload);
         }
         let info = payload.info.0.as_ref();
         let total = info.and_then(|info| info.total_token_usage.0);
@@ -304,7 +321,8 @@ impl Codex {
     ) -> Result<AgentRequest, Rejected> {
         let prompt = split(usage.input, usage.cached, usage.written)?;
         let output = tokens(usage.output)?.unwrap_or_default();
-        let usage_of_request = Usage { prompt, output, ..Usage::default() };
+        let tier = PriceTier { service: self.service, us_only: false };
+        let usage_of_request = Usage { prompt, output, tier, ..Usage::default() };
         let start = since.sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
         let start = file.no_earlier(start);
         let model = self.model.unwrap_or_else(|| file.symbols.intern(UNKNOWN_MODEL));
@@ -345,121 +363,6 @@ fn side(kind: &str, role: &Text<'_>) -> Side {
         other => other.ends_with("_output"),
     };
     if is_clients { Side::Client } else { Side::Model }
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Line<'a> {
-    #[serde(borrow)]
-    timestamp: Text<'a>,
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    #[serde(borrow)]
-    payload: Shape<Payload<'a>>,
-}
-
-/// What the payloads of all types have together.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Payload<'a> {
-    #[serde(borrow)]
-    r#type: Text<'a>,
-    /// Of a session.
-    #[serde(borrow)]
-    id: Text<'a>,
-    #[serde(borrow)]
-    session_id: Text<'a>,
-    #[serde(borrow)]
-    parent_thread_id: Text<'a>,
-    #[serde(borrow)]
-    forked_from_id: Text<'a>,
-    #[serde(borrow)]
-    source: Shape<ThreadSource<'a>>,
-    #[serde(borrow)]
-    cwd: Text<'a>,
-    #[serde(borrow)]
-    cli_version: Text<'a>,
-    #[serde(borrow)]
-    model_provider: Text<'a>,
-    /// Of a turn.
-    #[serde(borrow)]
-    model: Text<'a>,
-    /// Of a message.
-    #[serde(borrow)]
-    role: Text<'a>,
-    content: Size,
-    /// Of a tool's call, and of its result.
-    #[serde(borrow)]
-    call_id: Text<'a>,
-    #[serde(borrow)]
-    name: Text<'a>,
-    output: Size,
-    /// Of a compaction: the summary, and all that is sent from then on.
-    message: Size,
-    #[serde(rename = "replacement_history")]
-    history: Size,
-    /// Of a report of usage.
-    info: Shape<UsageInfo>,
-    /// Of a record of usage.
-    usage: Shape<TokenUsage>,
-    #[serde(borrow)]
-    response_id: Text<'a>,
-}
-
-impl<'a> Payload<'a> {
-    /// The thread that started this one.
-    fn parent(&self) -> Option<&Text<'a>> {
-        let spawn = self.source.0.as_ref().and_then(|source| source.subagent.0.as_ref());
-        let spawned_by = spawn.map(|spawn| match &spawn.thread_spawn.0 {
-            Some(spawn) => &spawn.parent_thread_id,
-            None => &self.session_id,
-        });
-        Some(&self.parent_thread_id).filter(|parent| parent.as_str().is_some()).or(spawned_by)
-    }
-}
-
-/// How a thread was started, if not by a user.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ThreadSource<'a> {
-    #[serde(borrow)]
-    subagent: Shape<SubAgent<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct SubAgent<'a> {
-    #[serde(borrow)]
-    thread_spawn: Shape<ThreadSpawn<'a>>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct ThreadSpawn<'a> {
-    #[serde(borrow)]
-    parent_thread_id: Text<'a>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct UsageInfo {
-    total_token_usage: Shape<TokenUsage>,
-    last_token_usage: Shape<TokenUsage>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, Hash)]
-#[serde(default)]
-struct TokenUsage {
-    #[serde(rename = "input_tokens")]
-    input: Count,
-    #[serde(rename = "cached_input_tokens")]
-    cached: Count,
-    #[serde(rename = "cache_write_input_tokens")]
-    written: Count,
-    #[serde(rename = "output_tokens")]
-    output: Count,
-    #[serde(rename = "reasoning_output_tokens")]
-    reasoning: Count,
 }
 
 #[cfg(test)]

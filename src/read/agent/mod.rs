@@ -11,6 +11,7 @@ mod chat;
 mod cline;
 mod cline_messages;
 mod codex;
+mod codex_line;
 mod copilot;
 pub(crate) mod database;
 mod document;

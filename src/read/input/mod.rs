@@ -26,7 +26,7 @@ pub(crate) use objects::ObjectReader;
 pub(crate) use skim::only_value;
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
-pub use usage::{Iteration, PriceTier, PromptSplit, Usage, UsageProblem};
+pub use usage::{Iteration, PriceTier, PromptSplit, ServiceTier, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};
 
 use std::collections::BTreeMap;

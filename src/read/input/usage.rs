@@ -46,15 +46,73 @@ impl PromptSplit {
     }
 }
 
+/// How soon a request is served. Each has prices of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ServiceTier {
+    /// The ordinary one.
+    #[default]
+    Standard,
+    /// In a batch.
+    Batch,
+    /// When there is room: `flex`.
+    Flex,
+    /// Before others: Anthropic's `speed: fast`, and what `OpenAI`'s API calls `priority`.
+    Fast,
+    /// Before all others: `ultrafast`.
+    Ultrafast,
+}
+
+impl ServiceTier {
+    /// Every one.
+    pub const ALL: [Self; 5] =
+        [Self::Standard, Self::Batch, Self::Flex, Self::Fast, Self::Ultrafast];
+
+    /// The name in price files and in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Batch => "batch",
+            Self::Flex => "flex",
+            Self::Fast => "fast",
+            Self::Ultrafast => "ultrafast",
+        }
+    }
+
+    /// By a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| tier.name() == name)
+    }
+
+    /// By the `service_tier` of services other than Anthropic's, whose `priority` is one with prices by
+    /// contract.
+    #[must_use]
+    pub fn elsewhere(name: &str) -> Self {
+        if name == "priority" { Self::Fast } else { Self::by_name(name).unwrap_or_default() }
+    }
+}
+
 /// Settings of a request that change its price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PriceTier {
-    /// `speed: fast`.
-    pub fast: bool,
-    /// `service_tier: batch`.
-    pub batch: bool,
+    /// How soon it is served.
+    pub service: ServiceTier,
     /// `inference_geo: us`.
     pub us_only: bool,
+}
+
+impl PriceTier {
+    /// From Anthropic's `speed`, `service_tier` and `inference_geo`. There is no fast batch.
+    pub(crate) fn of_messages(is_fast: bool, is_batch: bool, us_only: bool) -> Self {
+        let service = match (is_batch, is_fast) {
+            (true, _) => ServiceTier::Batch,
+            (false, true) => ServiceTier::Fast,
+            (false, false) => ServiceTier::Standard,
+        };
+        Self { service, us_only }
+    }
 }
 
 /// An earlier sampling of a request, billed apart from the request's own figures.
@@ -184,11 +242,11 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
     Ok(Usage {
         prompt,
         output,
-        tier: PriceTier {
-            fast: object.speed.is("fast"),
-            batch: object.service_tier.is("batch"),
-            us_only: object.inference_geo.is("us"),
-        },
+        tier: PriceTier::of_messages(
+            object.speed.is("fast"),
+            object.service_tier.is("batch"),
+            object.inference_geo.is("us"),
+        ),
         cache_deleted: match object.cache_deleted_input_tokens {
             Count::Missing | Count::Null => None,
             given => Some(tokens(given)?),

@@ -16,7 +16,8 @@ use serde::Deserialize;
 use crate::base::units::Tokens;
 use crate::read::agent::{Rejected, tell_nothing, tokens};
 use crate::read::input::{
-    Count, Kind, PriceTier, PromptSplit, Shape, Text, Usage, UsageObject, UsageProblem, read_usage,
+    Count, Kind, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,
+    UsageProblem, read_usage,
 };
 
 /// What was billed.
@@ -119,8 +120,11 @@ impl Billed {
     pub(super) fn as_of_messages(&self) -> String {
         let Usage { prompt, output, tier, .. } = &self.usage;
         let written = prompt.written();
-        let speed = if tier.fast { r#","speed":"fast""# } else { "" };
-        let service = if tier.batch { r#","service_tier":"batch""# } else { "" };
+        let service = match tier.service {
+            ServiceTier::Fast => r#","speed":"fast""#,
+            ServiceTier::Batch => r#","service_tier":"batch""#,
+            ServiceTier::Standard | ServiceTier::Flex | ServiceTier::Ultrafast => "",
+        };
         let place = if tier.us_only { r#","inference_geo":"us""# } else { "" };
         let lifetimes = if self.knows_lifetime {
             format!(
@@ -131,7 +135,7 @@ impl Billed {
             String::new()
         };
         format!(
-            r#"{{"input_tokens":{},"cache_read_input_tokens":{},"cache_creation_input_tokens":{}{lifetimes},"output_tokens":{}{speed}{service}{place}}}"#,
+            r#"{{"input_tokens":{},"cache_read_input_tokens":{},"cache_creation_input_tokens":{}{lifetimes},"output_tokens":{}{service}{place}}}"#,
             prompt.input.0, prompt.read.0, written.0, output.0
         )
     }
@@ -249,11 +253,16 @@ impl AnyUsage<'_> {
     }
 
     fn tier(&self) -> PriceTier {
-        PriceTier {
-            fast: self.speed.is("fast"),
-            batch: self.service_tier.is("batch"),
-            us_only: self.inference_geo.is("us"),
+        let own = PriceTier::of_messages(
+            self.speed.is("fast"),
+            self.service_tier.is("batch"),
+            self.inference_geo.is("us"),
+        );
+        if self.is_of_messages() || own.service != ServiceTier::Standard {
+            return own;
         }
+        let service = self.service_tier.as_str().map(ServiceTier::elsewhere).unwrap_or_default();
+        PriceTier { service, ..own }
     }
 }
 
@@ -326,7 +335,7 @@ mod tests {
         let billed = Billed::of(json).expect("usage");
         let again = Billed::of(&billed.as_of_messages()).expect("usage");
         assert_eq!(again.usage, billed.usage);
-        assert!(again.usage.tier.fast);
+        assert!(again.usage.tier.service == ServiceTier::Fast);
         assert_eq!(again.usage.prompt.write_1h, Tokens(1500));
     }
 }

@@ -377,7 +377,7 @@ pub(super) static REFERENCES: Shape = Shape {
 pub(super) static PAYLOAD: Shape = Shape {
     name: "payload",
     fields: &[
-        (Field::Word, &["type", "role", "status", "phase"]),
+        (Field::Word, &["type", "role", "status", "phase", "service_tier"]),
         (
             Field::Identifier,
             &[
@@ -400,7 +400,14 @@ pub(super) static PAYLOAD: Shape = Shape {
         (Field::Moment, &["timestamp"]),
         (
             Field::Shaped(&PAYLOAD),
-            &["info", "source", "subagent", "thread_spawn", "replacement_history"],
+            &[
+                "info",
+                "source",
+                "subagent",
+                "thread_spawn",
+                "replacement_history",
+                "thread_settings",
+            ],
         ),
         (Field::Shaped(&USAGE), &["total_token_usage", "last_token_usage", "usage"]),
         (Field::Number, &["model_context_window"]),

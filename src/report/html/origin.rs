@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use super::PageView;
 use crate::report::document::{Align, Grid};
 use crate::report::number::{bytes, counted, grouped};
-use crate::report::prices::{conditions, day, price_cells, price_grid};
+use crate::report::prices::{conditions, day, price_grid};
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::Lookback;
 use crate::simulate::pricing::{ModelPrices, Rate};
@@ -75,19 +75,23 @@ pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
 
 /// The rates of every model that occurs, on the days of its requests.
 pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
-    let mut grid = price_grid(&[
+    let first = [
         ("model", Align::Left),
         ("from", Align::Left),
         ("until", Align::Left),
         ("for", Align::Left),
-    ]);
-    for (model, days) in models(view).values() {
-        for rate in model.rates.iter().filter(|rate| holds_within(rate, *days)) {
-            let first = vec![model.id.clone(), day(rate.from), day(rate.until), conditions(rate)];
-            grid.add([first, price_cells(rate)].concat());
-        }
-    }
-    grid
+    ];
+    let models = models(view);
+    let held = models.values().flat_map(|(model, days)| {
+        let held = model.rates.iter().filter(|rate| holds_within(rate, *days));
+        held.map(|rate| (&model.id, rate))
+    });
+    price_grid(
+        &first,
+        held.map(|(id, rate)| {
+            (vec![id.clone(), day(rate.from), day(rate.until), conditions(rate)], rate)
+        }),
+    )
 }
 
 /// The models that occur and have prices, each with its first and last day.
@@ -97,9 +101,10 @@ fn models<'a>(view: &PageView<'a>) -> BTreeMap<&'a str, (&'a ModelPrices, (Date,
         let Some(model) = view.ledger.prices.find(view.ledger.history.model(index)) else {
             continue;
         };
-        let Some(day) = model.priced_day(view.ledger.history.request(index).start) else {
+        let Some(at) = model.priced_at(view.ledger.history.request(index).start) else {
             continue;
         };
+        let day = at.date();
         let (_, days) = models.entry(&model.id).or_insert((model, (day, day)));
         *days = (days.0.min(day), days.1.max(day));
     }

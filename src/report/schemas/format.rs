@@ -20,13 +20,12 @@ use crate::explain::context::ContextKind as ContentKind;
 use crate::explain::lint::{Rule, Severity};
 use crate::read::capture::Part;
 use crate::read::input::Kind as DiagnosticKind;
+use crate::read::input::ServiceTier;
 use crate::report::compare_json::reading_name;
-use crate::report::prices::speed_name;
 use crate::report::verify::kind_name;
 use crate::requests::prompt::StepKind;
 use crate::simulate::cache::{Reading, Refusal};
 use crate::simulate::fork::{Equivalents, VARIANTS, Variant};
-use crate::simulate::pricing::Speed;
 use crate::simulate::provider::{self, NotSimulated, Provider};
 use crate::simulate::strategy::Obstacle;
 
@@ -249,7 +248,7 @@ words! {
         .map(Obstacle::name);
     Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);
     Ttl as "Ttl": every!(Ttl: FiveMinutes, OneHour).map(Ttl::name);
-    Speed as "Speed": every!(Speed: Standard, Fast).map(speed_name);
+    ServiceTier as "ServiceTier": ServiceTier::ALL.map(ServiceTier::name);
     Ground as "Ground": every!(Ground: Excess, AtMostExcess, Simulated).map(Ground::name);
     StepKind as "Step":
         every!(StepKind: Opening, ModelChange, Continued, Rewritten, Expired).map(kind_name);

@@ -26,12 +26,13 @@ use super::groups::{self, GroupsObject};
 use super::kept::{self, KeptDocument};
 use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
+use super::price_changes::{self, UpdateObject};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 22 } else { 21 };
+const FORMATS: usize = if cfg!(feature = "redact") { 23 } else { 22 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -51,6 +52,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
+    MachineFormat::output::<UpdateObject<'_>>("prices-update", price_changes::SCHEMA, "prices update --format json", "what another table of prices changes"),
     MachineFormat::output::<SourcesObject<'_>>("sources", sources::SCHEMA, "sources --format json", "where sessions are looked for, and what is there"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     #[cfg(feature = "redact")]

@@ -59,7 +59,7 @@ impl<'a> PromptView<'a> {
     }
 
     /// The kind of a node's block.
-    pub(super) fn kind(&self, id: WireNodeId) -> BlockKind {
+    pub(crate) fn kind(&self, id: WireNodeId) -> BlockKind {
         self.tree.node(id).kind
     }
 

@@ -34,6 +34,9 @@ pub struct AutomaticCache {
     pub step: Tokens,
     /// Where the multiples begin to count.
     pub offset: Tokens,
+    /// The end of a prompt that no other one shares, although the trace takes all of it for shared: what the
+    /// service puts in front of an answer.
+    pub tail: Tokens,
     /// How long a prefix is found after its last use, in milliseconds.
     pub lifetime: i64,
     /// Where entries stand.
@@ -150,6 +153,8 @@ impl Run<'_> {
         let shared = Prefix { tokens: prompt.shared_prefix, basis: prompt.shared_prefix_basis };
         let found = found.map_or(shared, |node| {
             let found = self.prefix(prompt, node);
+            let tokens = found.tokens.saturating_sub(self.policy.cache.tail);
+            let found = Prefix { tokens, ..found };
             if found.tokens >= shared.tokens { found } else { shared }
         });
         let broken = prompt.broken_read().filter(|_| self.policy.keeps_breaks);

@@ -153,6 +153,7 @@ mod tests {
             input: Picodollars(input),
             cache_write_5m: Picodollars(input * 5 / 4),
             cache_write_1h: Picodollars(input * 2),
+            cache_write_12h: None,
             cache_read: Picodollars(read),
             output: Picodollars(input * 5),
         }

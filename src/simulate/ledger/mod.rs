@@ -309,7 +309,7 @@ impl<'a> Ledger<'a> {
         let rates = RequestRates::as_sent(history, self.prices, sent);
         let least = |index: RequestIndex, prompt: Tokens, output: Tokens| {
             let Some(rates) = rates.of(index) else { return Picodollars::ZERO };
-            let Rates { input, cache_write_5m, cache_write_1h, cache_read, output: answer } =
+            let Rates { input, cache_write_5m, cache_write_1h, cache_read, output: answer, .. } =
                 *rates;
             let lowest = input.min(cache_write_5m).min(cache_write_1h).min(cache_read);
             lowest.times(prompt) + answer.times(output)

@@ -9,6 +9,7 @@ use super::pieces::{
     sum,
 };
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
+use crate::base::model::PrefixCheck;
 use crate::base::units::{Millis, Tokens};
 use crate::read::transcript::ContentKind;
 use crate::read::transcript::ContentSource;
@@ -61,6 +62,8 @@ pub struct Effects {
     pub results: u64,
     /// The tokens it took out of prompts at these events.
     pub tokens: Tokens,
+    /// How often it rewrote what stands in front of thinking that stays, for a model that checks that.
+    pub checked: u64,
     /// How often a request for a summary was too long and was sent again with less.
     pub retries: u64,
     /// How many compactions were given up.
@@ -341,6 +344,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             now.deleted += saved;
             return false;
         }
+        self.effects.checked += u64::from(self.checks_thinking(request));
         // The path parts before the first result that becomes a placeholder now.
         let replaced = pieces.count(now.replaced);
         let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);
@@ -350,6 +354,14 @@ impl<'a, S: Sink> Manager<'a, S> {
         now.replaced = until;
         now.rewritten = index;
         true
+    }
+
+    /// Whether a model minds that what stands in front of kept thinking changes, as far as the conversation has
+    /// any: its answers think or not all along.
+    fn checks_thinking(&self, request: &Request) -> bool {
+        let before = self.history.predecessor(request);
+        let thinks = before.is_some_and(|before| before.has_thinking) || request.has_thinking;
+        thinks && self.history.facts(request.model).prefix_check != PrefixCheck::None
     }
 
     /// Replaces large results that come in with a request by previews.
@@ -399,6 +411,8 @@ impl<'a, S: Sink> Manager<'a, S> {
             return false;
         }
         self.effects.events += 1;
+        let keeps_turns = oldest.request != index;
+        self.effects.checked += u64::from(keeps_turns && self.checks_thinking(request));
         self.effects.tokens += now.total.saturating_sub(total);
         now.memory.size = now.memory.size.min(total);
         *now = Conversation { total, oldest, rewritten: index, ..*now };

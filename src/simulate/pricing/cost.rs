@@ -2,13 +2,13 @@
 
 use std::ops::AddAssign;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 
 use super::table::{ModelPrices, PriceTable};
-use super::{Multiplier, Rates, Speed};
+use super::{Factors, Multiplier, Rate, Rates};
 use crate::base::model::{Platform, platform};
 use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::read::input::PriceTier;
+use crate::read::input::{PriceTier, ServiceTier};
 use crate::simulate::cache::Outcome;
 
 /// What determines the price of a request besides its tokens.
@@ -109,19 +109,56 @@ impl PriceTable {
     #[must_use]
     pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
         let model = self.find(context.model)?;
-        let rates = model.base_rates(context)?;
-        let mut multiplier = Multiplier::ONE;
+        let at = model.priced_at(context.at)?;
+        let (rates, mut factors) =
+            self.rates_of_tier(model, at, context.prompt, context.tier.service)?;
         if context.tier.us_only {
-            multiplier = multiplier.times(model.us_only);
+            factors = factors.times(model.us_only);
         }
-        if context.tier.batch {
-            multiplier = multiplier.times(self.batch);
+        Some(rates.times(match self.platform.unwrap_or_else(|| platform(context.model)) {
+            Platform::Global => factors,
+            Platform::Regional => factors.times(model.regional),
+            Platform::Government => factors.times(self.government),
+        }))
+    }
+
+    /// What a tier without rows of its own makes of the ordinary rates; `None` where the model has no such tier.
+    pub(super) fn factors_of_tier(
+        &self,
+        model: &ModelPrices,
+        tier: ServiceTier,
+    ) -> Option<Factors> {
+        let batch = (tier == ServiceTier::Batch).then_some(Factors::of(self.batch));
+        model.tiers.get(&tier).copied().or(batch)
+    }
+
+    /// What a tier costs at a time in UTC, wherever the model is called.
+    pub(super) fn rates_of_tier_at(
+        &self,
+        model: &ModelPrices,
+        at: DateTime,
+        prompt: Tokens,
+        tier: ServiceTier,
+    ) -> Option<Rates> {
+        let (rates, factors) = self.rates_of_tier(model, at, prompt, tier)?;
+        Some(rates.times(factors))
+    }
+
+    /// The rates in a model's rows, with what a tier without rows of its own makes of them. A tier that the
+    /// model does not have at that time is served as the ordinary one.
+    fn rates_of_tier(
+        &self,
+        model: &ModelPrices,
+        at: DateTime,
+        prompt: Tokens,
+        tier: ServiceTier,
+    ) -> Option<(Rates, Factors)> {
+        if let Some(rate) = model.rate_at(at, prompt, tier) {
+            return Some((rate.rates, Factors::of(Multiplier::ONE)));
         }
-        let platform = self.platform.unwrap_or_else(|| platform(context.model));
-        if platform == Platform::Regional {
-            multiplier = multiplier.times(model.regional);
-        }
-        Some(rates.times(multiplier))
+        let factors = self.factors_of_tier(model, tier);
+        let standard = model.rate_at(at, prompt, ServiceTier::Standard)?;
+        Some((standard.rates, factors.unwrap_or(Factors::of(Multiplier::ONE))))
     }
 
     /// The cost of web searches.
@@ -132,30 +169,22 @@ impl PriceTable {
 }
 
 impl ModelPrices {
-    fn base_rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
-        let day = self.priced_day(context.at)?;
-        let speed = if context.tier.fast { Speed::Fast } else { Speed::Standard };
-        self.rates_at(day, context.prompt, speed)
-            // A model without fast mode on that day is served at ordinary speed.
-            .or_else(|| self.rates_at(day, context.prompt, Speed::Standard))
+    /// The time in UTC whose rates apply: the request's, or the same one of the launch day before that. `None`
+    /// outside of the calendar.
+    #[must_use]
+    pub fn priced_at(&self, at: Millis) -> Option<DateTime> {
+        let at = time_of(at)?;
+        Some(self.launch().max(at.date()).to_datetime(at.time()))
     }
 
-    /// The day whose rates apply: the UTC day, or launch day before that. `None` outside of the
-    /// calendar.
+    /// The rate at a time in UTC: that of the highest size tier that the prompt reaches, of these one for
+    /// certain hours before one for all, and of these the latest.
     #[must_use]
-    pub fn priced_day(&self, at: Millis) -> Option<Date> {
-        Some(day_of(at)?.max(self.launch()))
-    }
-
-    /// The rates on a day: those of the highest size tier that the prompt reaches, and the latest
-    /// of these.
-    #[must_use]
-    pub fn rates_at(&self, day: Date, prompt: Tokens, speed: Speed) -> Option<Rates> {
+    pub fn rate_at(&self, at: DateTime, prompt: Tokens, tier: ServiceTier) -> Option<&Rate> {
         self.rates
             .iter()
-            .filter(|rate| rate.speed == speed && rate.holds_on(day) && rate.covers(prompt))
-            .max_by_key(|rate| (rate.above, rate.from))
-            .map(|rate| rate.rates)
+            .filter(|rate| rate.tier == tier && rate.holds_at(at) && rate.covers(prompt))
+            .max_by_key(|rate| (rate.above, rate.hours.is_some(), rate.from))
     }
 
     /// The first day with a price.
@@ -164,10 +193,10 @@ impl ModelPrices {
     }
 }
 
-/// The day in UTC.
-fn day_of(at: Millis) -> Option<Date> {
+/// The time in UTC.
+fn time_of(at: Millis) -> Option<DateTime> {
     let at = jiff::Timestamp::from_millisecond(at.get()).ok()?;
-    Some(at.to_zoned(jiff::tz::TimeZone::UTC).date())
+    Some(at.to_zoned(jiff::tz::TimeZone::UTC).datetime())
 }
 
 #[cfg(test)]
@@ -220,11 +249,10 @@ mod tests {
     #[test]
     fn tiers_stack() {
         let mut fast = context("claude-opus-5", "2026-08-01", 1);
-        fast.tier.fast = true;
-        fast.tier.us_only = true;
+        fast.tier = PriceTier { service: ServiceTier::Fast, us_only: true };
         assert_eq!(input_and_read(&fast), (11_000_000, 1_100_000));
         let mut batch = context("eu.anthropic.claude-haiku-4-5-v1:0", "2026-08-01", 1);
-        batch.tier.batch = true;
+        batch.tier.service = ServiceTier::Batch;
         assert_eq!(input_and_read(&batch), (550_000, 55_000));
     }
 
@@ -241,10 +269,10 @@ mod tests {
     #[test]
     fn fast_mode_that_ended_is_billed_as_standard() {
         let mut fast = context("claude-opus-4-6", "2026-06-28", 1);
-        fast.tier.fast = true;
+        fast.tier.service = ServiceTier::Fast;
         assert_eq!(input_and_read(&fast).0, 30_000_000);
         let mut over = context("claude-opus-4-6", "2026-06-29", 1);
-        over.tier.fast = true;
+        over.tier.service = ServiceTier::Fast;
         assert_eq!(input_and_read(&over).0, 5_000_000);
     }
 

@@ -1,17 +1,26 @@
 //! Price files: this program's TOML, and why one cannot be used.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::table::{ModelPrices, PriceTable};
-use super::{Multiplier, Rate, Rates, Speed, per_million, per_unit};
-use crate::base::units::Tokens;
+use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
 
 /// The schema of a price file.
 const SCHEMA: &str = "cachesim.prices/v1";
+
+/// A cent: one web search, where neither a file nor the table below it tells.
+const USUAL_WEB_SEARCH: Picodollars = Picodollars(10_000_000_000);
+
+/// What batches and regions of the government's cost where nothing tells.
+const USUAL_BATCH: &str = "0.5";
+const USUAL_GOVERNMENT: &str = "1.2";
 
 /// Why a price file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +53,18 @@ pub enum PriceError {
         /// What it should be.
         expected: &'static str,
     },
+    /// A value is not a window of hours or a day of the week.
+    #[error(
+        "{file}: hours `{hours}`: `{value}` is neither a window as in `01:00-04:00` nor a day from `mon` to `sun`"
+    )]
+    Hours {
+        /// The file.
+        file: String,
+        /// The hours.
+        hours: String,
+        /// What it is.
+        value: String,
+    },
     /// A model says nothing.
     #[error("{file}: model `{model}` has neither a `rate` nor `facts`; add one")]
     Empty {
@@ -62,14 +83,20 @@ pub enum PriceError {
     },
 }
 
-/// Reads a price file.
-pub(super) fn parse(text: &str, file: &str) -> Result<PriceTable, PriceError> {
+/// Reads a price file. What it does not tell of all models is that of the table below it.
+pub(super) fn parse(
+    text: &str,
+    file: &str,
+    below: Option<&PriceTable>,
+) -> Result<PriceTable, PriceError> {
     let table: TableFile = toml::from_str(text)
         .map_err(|source| PriceError::Toml { file: file.to_owned(), source: source.into() })?;
     if table.schema != SCHEMA {
         return Err(PriceError::Schema { file: file.to_owned(), schema: table.schema });
     }
-    let reader = Reader { file, model: "" };
+    let none = BTreeMap::new();
+    let reader = Reader { file, model: "", hours: &none };
+    let hours = reader.hours(&table.hours)?;
     let mut models = BTreeMap::new();
     for model in &table.model {
         if model.rate.is_empty() {
@@ -79,12 +106,20 @@ pub(super) fn parse(text: &str, file: &str) -> Result<PriceTable, PriceError> {
             }
             continue;
         }
-        let prices = Reader { file, model: &model.id }.model(model, &table.id)?;
+        let prices = Reader { file, model: &model.id, hours: &hours }.model(model, &table.id)?;
         models.insert(model.id.clone(), prices);
     }
     Ok(PriceTable {
-        web_search: reader.value(&table.web_search, "price", per_unit)?,
-        batch: reader.value(&table.batch, "multiplier", Multiplier::parse)?,
+        web_search: match &table.web_search {
+            Some(price) => reader.value(price, "price", per_unit)?,
+            None => below.map_or(USUAL_WEB_SEARCH, |below| below.web_search),
+        },
+        batch: reader.factor(table.batch.as_deref(), || {
+            below.map_or(Multiplier::parse(USUAL_BATCH), |below| Some(below.batch))
+        })?,
+        government: reader.factor(table.government.as_deref(), || {
+            below.map_or(Multiplier::parse(USUAL_GOVERNMENT), |below| Some(below.government))
+        })?,
         id: table.id,
         as_of: table.as_of,
         platform: None,
@@ -99,10 +134,11 @@ struct TableFile {
     schema: String,
     id: String,
     as_of: String,
-    #[serde(default = "default_web_search")]
-    web_search: String,
-    #[serde(default = "default_batch")]
-    batch: String,
+    web_search: Option<String>,
+    batch: Option<String>,
+    government: Option<String>,
+    #[serde(default)]
+    hours: Vec<HoursFile>,
     #[serde(default)]
     model: Vec<ModelFile>,
     #[serde(default, rename = "usual")]
@@ -113,14 +149,6 @@ struct TableFile {
     _families: IgnoredAny,
 }
 
-fn default_web_search() -> String {
-    "0.01".to_owned()
-}
-
-fn default_batch() -> String {
-    "0.5".to_owned()
-}
-
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelFile {
@@ -129,10 +157,32 @@ struct ModelFile {
     aliases: Vec<String>,
     us_only: Option<String>,
     regional: Option<String>,
+    batch: Option<FactorsFile>,
+    flex: Option<FactorsFile>,
+    fast: Option<FactorsFile>,
+    ultrafast: Option<FactorsFile>,
     facts: Option<IgnoredAny>,
     /// A model with facts alone keeps the prices of the table below, or has none.
     #[serde(default)]
     rate: Vec<RateFile>,
+}
+
+/// A factor on everything, or one on everything but reads and one on reads.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum FactorsFile {
+    Same(String),
+    Apart { times: String, reads: String },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HoursFile {
+    id: String,
+    utc: Vec<String>,
+    weekdays: Option<Vec<String>>,
+    #[serde(default)]
+    except: Vec<toml::value::Datetime>,
 }
 
 #[derive(Deserialize)]
@@ -141,28 +191,24 @@ struct RateFile {
     from: Option<toml::value::Datetime>,
     until: Option<toml::value::Datetime>,
     above: Option<u64>,
-    #[serde(default)]
-    speed: SpeedFile,
+    at_least: Option<u64>,
+    hours: Option<String>,
+    #[serde(default, alias = "speed")]
+    tier: ServiceTier,
     input: String,
-    /// For both TTLs, or for caches without a choice of them.
+    /// For every lifetime without a price of its own.
     cache_write: Option<String>,
     cache_write_5m: Option<String>,
     cache_write_1h: Option<String>,
+    cache_write_12h: Option<String>,
     cache_read: String,
     output: String,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum SpeedFile {
-    #[default]
-    Standard,
-    Fast,
 }
 
 struct Reader<'a> {
     file: &'a str,
     model: &'a str,
+    hours: &'a BTreeMap<String, Arc<Hours>>,
 }
 
 impl Reader<'_> {
@@ -171,30 +217,85 @@ impl Reader<'_> {
             id: model.id.clone(),
             aliases: model.aliases.clone(),
             rates: model.rate.iter().map(|rate| self.rate(rate)).collect::<Result<_, _>>()?,
+            tiers: self.tiers(model)?,
             us_only: self.multiplier(model.us_only.as_deref())?,
             regional: self.multiplier(model.regional.as_deref())?,
             source: source.to_owned(),
         })
     }
 
+    fn tiers(&self, model: &ModelFile) -> Result<BTreeMap<ServiceTier, Factors>, PriceError> {
+        let told = [
+            (ServiceTier::Batch, &model.batch),
+            (ServiceTier::Flex, &model.flex),
+            (ServiceTier::Fast, &model.fast),
+            (ServiceTier::Ultrafast, &model.ultrafast),
+        ];
+        let told = told.into_iter().filter_map(|(tier, factors)| Some((tier, factors.as_ref()?)));
+        told.map(|(tier, factors)| Ok((tier, self.factors(factors)?))).collect()
+    }
+
+    fn factors(&self, factors: &FactorsFile) -> Result<Factors, PriceError> {
+        let factor = |text: &str| self.value(text, "multiplier", Multiplier::parse);
+        Ok(match factors {
+            FactorsFile::Same(all) => Factors::of(factor(all)?),
+            FactorsFile::Apart { times, reads } => {
+                Factors { all: factor(times)?, reads: factor(reads)? }
+            }
+        })
+    }
+
+    fn hours(&self, told: &[HoursFile]) -> Result<BTreeMap<String, Arc<Hours>>, PriceError> {
+        let read = |one: &HoursFile| {
+            let except = one.except.iter().map(|day| self.day(*day)).collect::<Result<_, _>>()?;
+            let windows = one.utc.iter().map(String::as_str);
+            let hours = Hours::new(&one.id, windows, one.weekdays.as_deref(), except);
+            let hours = hours.map_err(|value| PriceError::Hours {
+                file: self.file.to_owned(),
+                hours: one.id.clone(),
+                value: value.to_owned(),
+            })?;
+            Ok((one.id.clone(), Arc::new(hours)))
+        };
+        told.iter().map(read).collect()
+    }
+
     fn rate(&self, rate: &RateFile) -> Result<Rate, PriceError> {
+        let known = |id: &str| self.hours.get(id).map(Arc::clone);
+        let hours = rate.hours.as_deref().map(|id| self.value(id, "`id` of `[[hours]]`", known));
+        Ok(Rate {
+            from: rate.from.map(|day| self.day(day)).transpose()?,
+            until: rate.until.map(|day| self.day(day)).transpose()?,
+            above: self.above(rate)?,
+            tier: rate.tier,
+            hours: hours.transpose()?,
+            rates: self.rates(rate)?,
+        })
+    }
+
+    /// Above how many tokens a rate holds, which may be told as the least number of tokens for which it does.
+    fn above(&self, rate: &RateFile) -> Result<Option<Tokens>, PriceError> {
+        let expected = "size of prompts: one of `above` and `at_least`, which is 1 or more";
+        match (rate.above, rate.at_least) {
+            (above, None) => Ok(above.map(Tokens)),
+            (above, Some(least)) => {
+                let above_one_less = |_: &str| least.checked_sub(1).filter(|_| above.is_none());
+                self.value(&least.to_string(), expected, above_one_less).map(Tokens).map(Some)
+            }
+        }
+    }
+
+    /// Writes without a price of their own cost what all do, and these what input does.
+    fn rates(&self, rate: &RateFile) -> Result<Rates, PriceError> {
         let price = |text: &str| self.value(text, "price in dollars a million tokens", per_million);
         let (write_5m, write_1h) = self.write_prices(rate)?;
-        Ok(Rate {
-            from: self.date(rate.from)?,
-            until: self.date(rate.until)?,
-            above: rate.above.map(Tokens),
-            speed: match rate.speed {
-                SpeedFile::Standard => Speed::Standard,
-                SpeedFile::Fast => Speed::Fast,
-            },
-            rates: Rates {
-                input: price(&rate.input)?,
-                cache_write_5m: price(write_5m)?,
-                cache_write_1h: price(write_1h)?,
-                cache_read: price(&rate.cache_read)?,
-                output: price(&rate.output)?,
-            },
+        Ok(Rates {
+            input: price(&rate.input)?,
+            cache_write_5m: price(write_5m)?,
+            cache_write_1h: price(write_1h)?,
+            cache_write_12h: rate.cache_write_12h.as_deref().map(price).transpose()?,
+            cache_read: price(&rate.cache_read)?,
+            output: price(&rate.output)?,
         })
     }
 
@@ -205,13 +306,11 @@ impl Reader<'_> {
             (Some(write_5m), Some(write_1h), None) => Ok((write_5m, write_1h)),
             (None, None, Some(write)) => Ok((write, write)),
             (None, None, None) => Ok((&rate.input, &rate.input)),
-            (Some(write), _, _) | (None, Some(write), _) => Err(PriceError::Value {
-                file: self.file.to_owned(),
-                model: self.model.to_owned(),
-                value: write.clone(),
-                expected: "set of write prices: `cache_write`, or `cache_write_5m` and \
-                           `cache_write_1h`",
-            }),
+            (Some(write), _, _) | (None, Some(write), _) => {
+                let expected = "set of write prices: `cache_write`, or `cache_write_5m` and \
+                                `cache_write_1h`";
+                self.value(write, expected, |_| None)
+            }
         }
     }
 
@@ -219,8 +318,17 @@ impl Reader<'_> {
         text.map_or(Ok(Multiplier::ONE), |text| self.value(text, "multiplier", Multiplier::parse))
     }
 
-    fn date(&self, date: Option<toml::value::Datetime>) -> Result<Option<Date>, PriceError> {
-        date.map(|date| self.value(&date.to_string(), "day", |text| text.parse().ok())).transpose()
+    fn factor(
+        &self,
+        text: Option<&str>,
+        usual: impl Fn() -> Option<Multiplier>,
+    ) -> Result<Multiplier, PriceError> {
+        let text = text.map(|text| self.value(text, "multiplier", Multiplier::parse));
+        Ok(text.transpose()?.or_else(usual).unwrap_or(Multiplier::ONE))
+    }
+
+    fn day(&self, day: toml::value::Datetime) -> Result<Date, PriceError> {
+        self.value(&day.to_string(), "day", |text| text.parse().ok())
     }
 
     fn value<T>(
@@ -241,7 +349,6 @@ impl Reader<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Picodollars;
 
     #[test]
     fn a_lonely_write_price_is_an_error() {
@@ -260,7 +367,7 @@ mod tests {
                 {writes}
                 "#
             );
-            let table = parse(&text, "x.toml")?;
+            let table = parse(&text, "x.toml", None)?;
             Ok::<_, PriceError>(table.find("m").expect("the model").rates[0].rates)
         };
         assert_eq!(rates("").expect("none").cache_write_1h, Picodollars(2_000_000));

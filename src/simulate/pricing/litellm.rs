@@ -1,7 +1,9 @@
 //! LiteLLM's `model_prices_and_context_window.json` as a price table.
 //!
-//! It has no dates, so its prices hold for every day. "Above 1hr" in a write price means the TTL,
-//! not a size. Where a model lacks it, Anthropic's rule of twice the input price applies.
+//! It has no dates, so its prices hold for every day. A field names a class of tokens, and then what its
+//! price is for: "above 1hr" and "above 12hr" in a write price mean the lifetime, "above 200k tokens" the size
+//! of the prompt, and an ending how soon the request is served. A write that costs nothing stands for services
+//! that charge what they store as input.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +11,32 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::file::PriceError;
-use super::table::ModelPrices;
-use super::{Multiplier, Rate, Rates, Speed, per_unit};
+use super::partial::{Class, Partials, Terms, Told};
+use super::{Factors, Hours, Multiplier, per_unit};
 use crate::base::units::{Picodollars, Tokens};
-
-/// Sizes above which some models have other prices.
-const SIZE_TIERS: [(u64, &str); 3] = [(100_000, "100k"), (200_000, "200k"), (272_000, "272k")];
+use crate::read::input::ServiceTier;
 
 type Fields<'a> = BTreeMap<&'a str, &'a RawValue>;
+
+/// The beginnings of fields with prices.
+const CLASSES: [(&str, Class); 4] = [
+    ("input_cost_per_token", Class::Input),
+    ("output_cost_per_token", Class::Output),
+    ("cache_read_input_token_cost", Class::Read),
+    ("cache_creation_input_token_cost", Class::Write),
+];
+
+/// The lifetimes that a write price may name.
+const LIFETIMES: [(&str, Class); 2] =
+    [("_above_1hr", Class::WriteOneHour), ("_above_12hr", Class::WriteTwelveHours)];
+
+/// The endings of fields with prices of a tier.
+const TIERS: [(&str, ServiceTier); 4] = [
+    ("_batches", ServiceTier::Batch),
+    ("_flex", ServiceTier::Flex),
+    ("_priority", ServiceTier::Fast),
+    ("_ultrafast", ServiceTier::Ultrafast),
+];
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -27,18 +47,32 @@ struct ProviderEntry<'a> {
     us: Option<&'a RawValue>,
 }
 
-/// Reads every model that has a price for input and output. Those for images, audio and the like
-/// have none.
-pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ModelPrices>, PriceError> {
+/// Hours at which fewer requests come.
+#[derive(Deserialize)]
+struct OffPeakWindow {
+    hours_utc: OneOrMore,
+    /// Monday is 1.
+    #[serde(default)]
+    weekdays: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum OneOrMore {
+    One(String),
+    More(Vec<String>),
+}
+
+/// Reads every model. Those for images, audio and the like have no price for input and output.
+pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, PriceError> {
     let json_error = |source| PriceError::Json { file: file.to_owned(), source };
     let table: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
     let mut models = BTreeMap::new();
     for (name, raw) in table {
         let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(json_error)?;
         let reader = Reader { fields: &fields, file, model: &name };
-        if let Some(prices) = reader.model()? {
-            models.insert(name, prices);
-        }
+        let told = reader.model()?;
+        models.insert(name, told);
     }
     Ok(models)
 }
@@ -50,67 +84,104 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn model(&self) -> Result<Option<ModelPrices>, PriceError> {
-        let Some(standard) = self.rates("")? else {
-            return Ok(None);
-        };
-        let mut rates = vec![rate(None, Speed::Standard, standard)];
-        for (above, name) in SIZE_TIERS {
-            if let Some(tier) = self.rates(&format!("_above_{name}_tokens"))? {
-                rates.push(rate(Some(Tokens(above)), Speed::Standard, tier));
-            }
+    fn model(&self) -> Result<Told, PriceError> {
+        let mut prices = Partials::default();
+        if self.is_of_text() {
+            self.add(self.fields, &Terms::default(), &mut prices)?;
+            self.add_ranges(&mut prices)?;
+            self.add_off_peak(&mut prices)?;
         }
         let entry = self.provider_entry();
-        if let Some(fast) = entry.fast.and_then(|fast| Multiplier::parse(fast.get())) {
-            rates.push(rate(None, Speed::Fast, standard.times(fast)));
-        }
-        Ok(Some(ModelPrices {
-            id: self.model.to_owned(),
-            aliases: Vec::new(),
-            rates,
+        let fast = entry.fast.and_then(|fast| Multiplier::parse(fast.get()));
+        let fast = fast.map(|fast| (ServiceTier::Fast, Factors::of(fast)));
+        Ok(Told {
+            prices,
+            tiers: fast.into_iter().collect(),
             us_only: entry.us.and_then(|us| Multiplier::parse(us.get())).unwrap_or(Multiplier::ONE),
-            // Regional endpoints are separate models in this table.
-            regional: Multiplier::ONE,
-            source: "litellm".to_owned(),
-        }))
+        })
+    }
+
+    /// Whether it answers in text. Others have prices for a token, too, which are no answer's.
+    fn is_of_text(&self) -> bool {
+        let mode: Option<&str> = self.parsed("mode");
+        mode.is_none_or(|mode| matches!(mode, "chat" | "responses" | "completion"))
     }
 
     fn provider_entry(&self) -> ProviderEntry<'_> {
-        self.fields
-            .get("provider_specific_entry")
-            .and_then(|raw| serde_json::from_str(raw.get()).ok())
-            .unwrap_or_default()
+        self.parsed("provider_specific_entry").unwrap_or_default()
     }
 
-    fn rates(&self, tier: &str) -> Result<Option<Rates>, PriceError> {
-        let input = self.price(&format!("input_cost_per_token{tier}"))?;
-        let output = self.price(&format!("output_cost_per_token{tier}"))?;
-        let (Some(input), Some(output)) = (input, output) else {
-            return Ok(None);
-        };
-        let write_5m = self.price(&format!("cache_creation_input_token_cost{tier}"))?;
-        let write_1h = self.price(&format!("cache_creation_input_token_cost_above_1hr{tier}"))?;
-        let read = self.price(&format!("cache_read_input_token_cost{tier}"))?;
-        // Providers without a price for writes charge them as input.
-        let cache_write_5m = write_5m.unwrap_or(input);
-        let twice_input = Picodollars(input.0 * 2);
-        let cache_write_1h = write_1h.unwrap_or(match write_5m {
-            Some(_) => twice_input,
-            None => input,
-        });
-        Ok(Some(Rates {
-            input,
-            cache_write_5m,
-            cache_write_1h,
-            cache_read: read.unwrap_or(input),
-            output,
-        }))
+    /// A field that is an object; what has another shape tells nothing.
+    fn parsed<'f, T: Deserialize<'f>>(&'f self, field: &str) -> Option<T> {
+        serde_json::from_str(self.fields.get(field)?.get()).ok()
     }
 
-    fn price(&self, field: &str) -> Result<Option<Picodollars>, PriceError> {
-        let Some(raw) = self.fields.get(field).filter(|raw| raw.get() != "null") else {
+    /// Adds the prices of fields, which hold on some terms.
+    fn add(
+        &self,
+        fields: &Fields<'_>,
+        terms: &Terms,
+        partials: &mut Partials,
+    ) -> Result<(), PriceError> {
+        for (field, raw) in fields {
+            let Some(place) = Place::of(field) else { continue };
+            if let Some(price) = self.price(raw)? {
+                let terms =
+                    Terms { above: place.above.or(terms.above), tier: place.tier, ..terms.clone() };
+                partials.add(&terms, place.class, price);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds `tiered_pricing`, whose ranges are of prompt sizes.
+    fn add_ranges(&self, partials: &mut Partials) -> Result<(), PriceError> {
+        let ranges: Vec<Fields<'_>> = self.parsed("tiered_pricing").unwrap_or_default();
+        for fields in ranges {
+            let bounds = fields.get("range").map(|raw| serde_json::from_str(raw.get()));
+            let Some(Ok([from, _])) = bounds.map(|bounds| bounds as Result<[f64; 2], _>) else {
+                continue;
+            };
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // clamped
+            let above = from.clamp(0.0, 1e12) as u64;
+            let above = (above > 0).then_some(Tokens(above));
+            self.add(&fields, &Terms { above, ..Terms::default() }, partials)?;
+        }
+        Ok(())
+    }
+
+    /// Adds `off_peak_pricing`: rows for hours beside those of the whole day.
+    fn add_off_peak(&self, partials: &mut Partials) -> Result<(), PriceError> {
+        let prices: Fields<'_> = self.parsed("off_peak_pricing").unwrap_or_default();
+        let windows = prices.get("windows").map(|raw| serde_json::from_str(raw.get()));
+        let windows: Vec<OffPeakWindow> = windows.and_then(Result::ok).unwrap_or_default();
+        for (number, window) in (1..).zip(&windows) {
+            let days = window.weekdays.iter().filter_map(|day| {
+                Some(Hours::WEEKDAYS.get(usize::from(day.checked_sub(1)?))?.to_string())
+            });
+            let days: Vec<String> = days.collect();
+            let spans = match &window.hours_utc {
+                OneOrMore::One(span) => std::slice::from_ref(span),
+                OneOrMore::More(spans) => spans,
+            };
+            let id = format!("{}-off-peak-{number}", self.model);
+            let days_told = (!days.is_empty()).then_some(&days[..]);
+            let hours = Hours::new(&id, spans.iter().map(String::as_str), days_told, Vec::new());
+            let hours = hours.map_err(|value| PriceError::Hours {
+                file: self.file.to_owned(),
+                hours: id.clone(),
+                value: value.to_owned(),
+            })?;
+            let terms = Terms { hours: Some(hours.into()), ..Terms::default() };
+            self.add(&prices, &terms, partials)?;
+        }
+        Ok(())
+    }
+
+    fn price(&self, raw: &RawValue) -> Result<Option<Picodollars>, PriceError> {
+        if raw.get() == "null" {
             return Ok(None);
-        };
+        }
         per_unit(raw.get()).map(Some).ok_or_else(|| PriceError::Value {
             file: self.file.to_owned(),
             model: self.model.to_owned(),
@@ -120,13 +191,48 @@ impl Reader<'_> {
     }
 }
 
-fn rate(above: Option<Tokens>, speed: Speed, rates: Rates) -> Rate {
-    Rate { from: None, until: None, above, speed, rates }
+/// What the name of a field says of its price.
+struct Place {
+    class: Class,
+    above: Option<Tokens>,
+    tier: ServiceTier,
+}
+
+impl Place {
+    fn of(field: &str) -> Option<Self> {
+        let strip = |(name, class): &(&str, Class)| Some((field.strip_prefix(name)?, *class));
+        let (mut rest, mut class) = CLASSES.iter().find_map(strip)?;
+        for (name, lifetime) in LIFETIMES {
+            if let Some(after) = rest.strip_prefix(name).filter(|_| class == Class::Write) {
+                (rest, class) = (after, lifetime);
+            }
+        }
+        let mut above = None;
+        if let Some((thousands, after)) =
+            rest.strip_prefix("_above_").and_then(|rest| rest.split_once("k_tokens"))
+        {
+            above = Some(Tokens(thousands.parse::<u64>().ok()?.checked_mul(1_000)?));
+            rest = after;
+        }
+        let tier = match rest {
+            "" => ServiceTier::Standard,
+            ending => TIERS.iter().find(|(name, _)| *name == ending)?.1,
+        };
+        Some(Self { class, above, tier })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::pricing::ModelPrices;
+
+    fn read(text: &str) -> BTreeMap<String, ModelPrices> {
+        let told = parse(text, "test").expect("a table");
+        told.into_iter()
+            .filter_map(|(id, told)| Some((id.clone(), told.model(&id, "test")?)))
+            .collect()
+    }
 
     #[test]
     fn tiers_and_missing_fields_follow_the_rules() {
@@ -135,18 +241,57 @@ mod tests {
                   "cache_creation_input_token_cost": 3.75e-06, "cache_read_input_token_cost": 3e-07,
                   "input_cost_per_token_above_200k_tokens": 6e-06,
                   "output_cost_per_token_above_200k_tokens": 2.25e-05,
+                  "input_cost_per_token_batches": 1.5e-06, "output_cost_per_token_batches": 7.5e-06,
+                  "output_cost_per_token_balanced": 1,
                   "provider_specific_entry": {"us": 1.1, "fast": 6.0}},
-            "b": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06},
+            "b": {"input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06,
+                  "cache_creation_input_token_cost": 0.0},
             "image": {"output_cost_per_image": 0.02}
         }"#;
-        let models = parse(text, "test").expect("a table");
+        let models = read(text);
         assert_eq!(models.len(), 2);
         let a = &models["a"];
         assert_eq!(a.rates.len(), 3);
         assert_eq!(a.rates[0].rates.cache_write_1h, Picodollars(6_000_000));
-        assert_eq!(a.rates[1].above, Some(Tokens(200_000)));
-        assert_eq!(a.rates[2].rates.input, Picodollars(18_000_000));
+        // What a tier does not tell is taken off as its input is.
+        assert_eq!(
+            (a.rates[1].tier, a.rates[1].rates.cache_read),
+            (ServiceTier::Batch, Picodollars(150_000))
+        );
+        assert_eq!(a.rates[2].above, Some(Tokens(200_000)));
+        assert_eq!(a.tiers[&ServiceTier::Fast], Factors::of(Multiplier::parse("6").expect("six")));
         assert_eq!(Some(a.us_only), Multiplier::parse("1.1"));
+        assert_eq!(models["b"].rates[0].rates.cache_write_5m, Picodollars(1_000_000));
         assert_eq!(models["b"].rates[0].rates.cache_write_1h, Picodollars(1_000_000));
+    }
+
+    #[test]
+    fn hours_ranges_and_lifetimes_are_read() {
+        let text = r#"{
+            "peak": {"input_cost_per_token": 3e-07, "output_cost_per_token": 1.2e-06,
+                "off_peak_pricing": {"input_cost_per_token": 1.5e-07, "output_cost_per_token": 6e-07,
+                    "windows": [{"hours_utc": ["10:00-00:00"], "weekdays": [5]}, {"hours_utc": "00:00-00:00", "weekdays": [6, 7]}]}},
+            "ranges": {"tiered_pricing": [
+                {"input_cost_per_token": 4e-07, "output_cost_per_token": 1.6e-06, "range": [0, 256000.0]},
+                {"input_cost_per_token": 1.2e-06, "output_cost_per_token": 4.8e-06, "range": [256000.0, 1000000.0]}]},
+            "long": {"input_cost_per_token": 4e-06, "output_cost_per_token": 2e-05,
+                "cache_creation_input_token_cost": 5e-06, "cache_creation_input_token_cost_above_12hr": 1e-05}
+        }"#;
+        let models = read(text);
+        let input = |model: &str, at: &str, prompt: u64| {
+            let at = at.parse().expect("a time");
+            let rate = models[model].rate_at(at, Tokens(prompt), ServiceTier::Standard);
+            rate.expect("a rate").rates.input.0
+        };
+        // 2026-11-20 is a Friday.
+        assert_eq!(input("peak", "2026-11-20T09:59", 1), 300_000);
+        assert_eq!(input("peak", "2026-11-20T10:00", 1), 150_000);
+        assert_eq!(input("peak", "2026-11-21T01:00", 1), 150_000);
+        assert_eq!(input("peak", "2026-11-23T01:00", 1), 300_000);
+        assert_eq!(input("ranges", "2026-11-20T10:00", 256_000), 400_000);
+        assert_eq!(input("ranges", "2026-11-20T10:00", 256_001), 1_200_000);
+        let long = models["long"].rates[0].rates;
+        assert_eq!(long.cache_write_12h, Some(Picodollars(10_000_000)));
+        assert_eq!(long.cache_write_1h, Picodollars(8_000_000));
     }
 }

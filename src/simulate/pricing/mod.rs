@@ -1,27 +1,38 @@
 //! Token counts → exact money: dated price tables, the tiers that apply to a request, and the cost
 //! of its parts.
 //!
-//! Prices are dated rows in `models/*.toml`. A dollar per million tokens is 10⁶ picodollars per
-//! token, so every cost is a whole number of picodollars and no sum rounds.
+//! Prices are dated rows in `models/*.toml`, some of which hold at hours of the week alone. A dollar per
+//! million tokens is 10⁶ picodollars per token, so every cost is a whole number of picodollars and no sum
+//! rounds.
 
 mod cost;
 mod file;
+mod genai;
+mod hours;
 mod lifetimes;
 mod litellm;
+mod partial;
 mod request_rates;
 mod table;
+mod update;
 
 pub use cost::{Billing, Charges, PriceContext};
 pub use file::PriceError;
+pub use hours::Hours;
 pub(crate) use lifetimes::settle_lifetimes;
 pub use request_rates::{RequestRates, price_context};
 pub use table::{ModelPrices, PriceTable};
+pub use update::{PriceChange, PriceUpdate};
 
-use jiff::civil::Date;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::civil::{Date, DateTime};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 
 use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
 
 /// Picodollars per token in a dollar per million tokens.
 const PER_DOLLAR_A_MILLION: i64 = 1_000_000;
@@ -39,6 +50,8 @@ pub struct Rates {
     pub cache_write_5m: Picodollars,
     /// `ephemeral_1h_input_tokens`.
     pub cache_write_1h: Picodollars,
+    /// Written for twelve hours; `None` where a service does not offer it.
+    pub cache_write_12h: Option<Picodollars>,
     /// `cache_read_input_tokens`.
     pub cache_read: Picodollars,
     /// `output_tokens`.
@@ -46,31 +59,23 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// Applies a multiplier to every class, rounding to whole picodollars per token.
+    /// Applies factors to every class, rounding to whole picodollars per token.
     #[must_use]
-    pub fn times(&self, multiplier: Multiplier) -> Self {
+    pub fn times(&self, factors: Factors) -> Self {
+        let Factors { all, reads } = factors;
         Self {
-            input: multiplier.of(self.input),
-            cache_write_5m: multiplier.of(self.cache_write_5m),
-            cache_write_1h: multiplier.of(self.cache_write_1h),
-            cache_read: multiplier.of(self.cache_read),
-            output: multiplier.of(self.output),
+            input: all.of(self.input),
+            cache_write_5m: all.of(self.cache_write_5m),
+            cache_write_1h: all.of(self.cache_write_1h),
+            cache_write_12h: self.cache_write_12h.map(|price| all.of(price)),
+            cache_read: reads.of(self.cache_read),
+            output: all.of(self.output),
         }
     }
 }
 
-/// The speed a rate is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Speed {
-    /// The ordinary one.
-    #[default]
-    Standard,
-    /// Fast mode.
-    Fast,
-}
-
 /// Rates, and the requests that they apply to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// The first day, or `None` since launch.
     pub from: Option<Date>,
@@ -78,17 +83,25 @@ pub struct Rate {
     pub until: Option<Date>,
     /// Only prompts with more tokens than this.
     pub above: Option<Tokens>,
-    /// Only this speed.
-    pub speed: Speed,
+    /// Only requests that are served so soon.
+    pub tier: ServiceTier,
+    /// Only at these hours.
+    pub hours: Option<Arc<Hours>>,
     /// The prices.
     pub rates: Rates,
 }
 
 impl Rate {
-    /// Whether the rate holds on a day.
+    /// Whether the rate holds on a day, at some hour at least.
     #[must_use]
     pub fn holds_on(&self, day: Date) -> bool {
         self.from.is_none_or(|from| day >= from) && self.until.is_none_or(|until| day < until)
+    }
+
+    /// Whether the rate holds at a time in UTC.
+    #[must_use]
+    pub fn holds_at(&self, at: DateTime) -> bool {
+        self.holds_on(at.date()) && self.hours.as_ref().is_none_or(|hours| hours.include(at))
     }
 
     /// Whether the rate is for a prompt of this size.
@@ -101,6 +114,13 @@ impl Rate {
 /// A factor on prices, kept as an exact decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplier(Decimal);
+
+impl fmt::Display for Multiplier {
+    /// A decimal number without trailing zeros.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.normalize().fmt(f)
+    }
+}
 
 impl Multiplier {
     /// No change.
@@ -123,6 +143,29 @@ impl Multiplier {
         let price = Decimal::from_i128_with_scale(price.0, 0);
         let exact = (price * self.0).round();
         Picodollars(exact.to_i128().unwrap_or(i128::MAX))
+    }
+}
+
+/// A factor on prices, and the one on those of reads, which some discounts leave out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factors {
+    /// On input, writes and output.
+    pub all: Multiplier,
+    /// On reads.
+    pub reads: Multiplier,
+}
+
+impl Factors {
+    /// The same factor on everything.
+    #[must_use]
+    pub fn of(all: Multiplier) -> Self {
+        Self { all, reads: all }
+    }
+
+    /// With a further factor on everything.
+    #[must_use]
+    pub fn times(self, other: Multiplier) -> Self {
+        Self { all: self.all.times(other), reads: self.reads.times(other) }
     }
 }
 

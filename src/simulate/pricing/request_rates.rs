@@ -11,6 +11,9 @@ use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;
 use crate::requests::conversation::{History, RequestIndex};
 
+/// In milliseconds.
+const MINUTE: i64 = 60_000;
+
 /// The rates of every request. Requests of a model and day mostly share theirs, which are stored
 /// once.
 #[derive(Debug, Default)]
@@ -35,7 +38,8 @@ impl FromIterator<Option<Rates>> for RequestRates {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct RateKey {
     model: Symbol,
-    day: i64,
+    /// The day, or the minute where some price holds at certain hours alone.
+    time: i64,
     tier: PriceTier,
     /// How many of the sizes at which prices change the prompt exceeds.
     sizes_exceeded: usize,
@@ -66,26 +70,34 @@ impl RequestRates {
         sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
     ) -> Self {
         let mut sizes = prices.sizes();
+        let mut has_hours = prices.has_hours();
         if !history.of_agents.is_empty() {
             sizes.append(&mut PriceTable::of_providers().sizes());
+            has_hours |= PriceTable::of_providers().has_hours();
         }
         let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
+        let mut places: FxHashMap<Rates, u32> = FxHashMap::default();
         // A request mostly has the rates of the one before.
         let mut latest = None;
         for (model, prompt) in sent {
             let context = price_context(history, model, prompt);
             let key = RateKey {
                 model: history.request(model).model,
-                day: context.at.day(),
+                time: if has_hours {
+                    context.at.get().div_euclid(MINUTE)
+                } else {
+                    context.at.day()
+                },
                 tier: context.tier,
                 sizes_exceeded: sizes.partition_point(|size| prompt > *size),
             };
             let place = match latest {
                 Some((same, place)) if same == key => place,
                 _ => *known.entry(key).or_insert_with(|| {
-                    rates_in(prices, history, model, &context).map(|rates| found.keep(rates))
+                    let rates = rates_in(prices, history, model, &context)?;
+                    Some(*places.entry(rates).or_insert_with(|| found.keep(rates)))
                 }),
             };
             latest = Some((key, place));
@@ -130,7 +142,7 @@ fn rates_in(
 #[inline]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);
-    let fast = PriceTier { fast: history.is_sent_fast(index), ..PriceTier::default() };
+    let fast = PriceTier::of_messages(history.is_sent_fast(index), false, false);
     PriceContext {
         model: history.symbols.text(request.model),
         at: request.start,

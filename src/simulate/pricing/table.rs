@@ -6,9 +6,11 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 
 use super::file::PriceError;
-use super::{Multiplier, Rate, file, litellm};
-use crate::base::model::Platform;
+use super::partial::Told;
+use super::{Factors, Multiplier, Rate, file, genai, litellm};
+use crate::base::model::{JsonShape, Platform};
 use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
 
 /// The built-in table.
 const BUILT_IN: &str = include_str!("../../../models/anthropic.toml");
@@ -25,6 +27,8 @@ pub struct ModelPrices {
     pub aliases: Vec<String>,
     /// The rates, in the file's order.
     pub rates: Vec<Rate>,
+    /// What tiers without rates of their own make of the ordinary ones.
+    pub tiers: BTreeMap<ServiceTier, Factors>,
     /// For inference in the United States only.
     pub us_only: Multiplier,
     /// For regional endpoints of Bedrock and Google Cloud.
@@ -42,8 +46,10 @@ pub struct PriceTable {
     pub as_of: String,
     /// The price of one web search.
     pub web_search: Picodollars,
-    /// For batches.
+    /// For batches, where a model has no factor of its own.
     pub batch: Multiplier,
+    /// For regions of Bedrock that are the government's alone.
+    pub government: Multiplier,
     /// Where models are called. `None` lets their names tell.
     pub platform: Option<Platform>,
     pub(super) models: BTreeMap<String, ModelPrices>,
@@ -56,7 +62,8 @@ impl PriceTable {
     /// Never: a test reads the same text.
     #[must_use]
     pub fn built_in() -> Self {
-        file::parse(BUILT_IN, "built-in prices").expect("the compiled-in prices are well-formed")
+        file::parse(BUILT_IN, "built-in prices", None)
+            .expect("the compiled-in prices are well-formed")
     }
 
     /// The prices of providers with automatic caches.
@@ -66,7 +73,7 @@ impl PriceTable {
     #[must_use]
     pub fn of_providers() -> &'static Self {
         static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
-            file::parse(OF_PROVIDERS, "providers' prices")
+            file::parse(OF_PROVIDERS, "providers' prices", None)
                 .expect("the compiled-in prices are well-formed")
         });
         &TABLE
@@ -78,24 +85,35 @@ impl PriceTable {
         Self { id: format!("{}+{}", self.id, Self::of_providers().id), ..self }
     }
 
-    /// Lays the models of a file over this table. The file is this program's TOML, or LiteLLM's
-    /// JSON.
+    /// Lays the models of a file over this table. The file is this program's TOML, or the JSON of LiteLLM or
+    /// of genai-prices.
     ///
     /// # Errors
     /// What in the file cannot be used.
     pub fn overlay(&mut self, text: &str, file: &str) -> Result<(), PriceError> {
-        if text.trim_start().starts_with('{') {
-            self.models.extend(litellm::parse(text, file)?);
-            self.id = format!("{}+litellm", self.id);
+        if let Some(foreign) = Foreign::parse(text, file)? {
+            let told = foreign.models.into_iter();
+            self.models.extend(told.filter_map(|(id, told)| {
+                let model = told.model(&id, foreign.name)?;
+                Some((id, model))
+            }));
+            self.id = format!("{}+{}", self.id, foreign.name);
             return Ok(());
         }
-        let over = file::parse(text, file)?;
+        let over = file::parse(text, file, Some(self))?;
         self.id = format!("{}+{}", self.id, over.id);
         self.as_of = over.as_of;
         self.web_search = over.web_search;
         self.batch = over.batch;
+        self.government = over.government;
         self.models.extend(over.models);
         Ok(())
+    }
+
+    /// Whether some price holds at certain hours alone.
+    pub(super) fn has_hours(&self) -> bool {
+        let mut rates = self.models.values().flat_map(|model| &model.rates);
+        rates.any(|rate| rate.hours.is_some())
     }
 
     /// The prompt sizes at which some model's prices change.
@@ -125,6 +143,28 @@ impl PriceTable {
     }
 }
 
+/// Another program's table.
+pub(super) struct Foreign {
+    /// What it is called.
+    pub(super) name: &'static str,
+    pub(super) models: BTreeMap<String, Told>,
+}
+
+impl Foreign {
+    /// Reads it; `None` where a text is this program's own TOML.
+    ///
+    /// # Errors
+    /// What in the file cannot be used.
+    pub(super) fn parse(text: &str, file: &str) -> Result<Option<Self>, PriceError> {
+        let (name, models) = match JsonShape::of(text) {
+            Some(JsonShape::Object) => ("litellm", litellm::parse(text, file)?),
+            Some(JsonShape::List) => ("genai-prices", genai::parse(text, file)?),
+            None => return Ok(None),
+        };
+        Ok(Some(Self { name, models }))
+    }
+}
+
 /// `claude-opus-4-5-20251101` → `claude-opus-4-5`, `gpt-5.5-2026-04-23` → `gpt-5.5`.
 fn without_date(id: &str) -> &str {
     if let Some((front, day)) = id.len().checked_sub(11).and_then(|end| id.split_at_checked(end))
@@ -146,6 +186,7 @@ fn is_compact_date(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulate::pricing::Rates;
 
     #[test]
     fn the_built_in_table_is_well_formed() {
@@ -154,7 +195,7 @@ mod tests {
         for model in table.models() {
             assert!(!model.rates.is_empty(), "{}", model.id);
             for rate in &model.rates {
-                let Rates { input, cache_write_5m, cache_write_1h, cache_read, output } =
+                let Rates { input, cache_write_5m, cache_write_1h, cache_read, output, .. } =
                     rate.rates;
                 assert!(cache_read < input && input < cache_write_5m, "{}", model.id);
                 assert!(cache_write_5m < cache_write_1h && input < output, "{}", model.id);
@@ -168,12 +209,18 @@ mod tests {
         assert!(table.models().count() > 30);
         for model in table.models() {
             for rate in &model.rates {
-                let Rates { input, cache_write_5m, cache_write_1h, cache_read, output } =
+                let Rates { input, cache_write_5m, cache_write_1h, cache_read, output, .. } =
                     rate.rates;
-                assert!(cache_read < input && input < output, "{}", model.id);
-                assert!(cache_write_5m == cache_write_1h, "{}", model.id);
+                assert!(cache_read <= input && input < output, "{}", model.id);
+                // Kimi's lifetimes cost once and twice the input, OpenAI's 1.25 and 2.5 times.
+                let is_twice = cache_write_1h.0 == cache_write_5m.0 * 2;
+                assert!(cache_write_5m == cache_write_1h || is_twice, "{}", model.id);
                 let is_charged = cache_write_5m != input;
-                assert!(!is_charged || cache_write_5m.0 * 4 == input.0 * 5, "{}", model.id);
+                let is_rounded = model.id.contains("qwen");
+                let is_a_quarter_more = cache_write_5m.0 * 4 == input.0 * 5;
+                assert!(!is_charged || is_a_quarter_more || is_rounded, "{}", model.id);
+                let long = rate.rates.cache_write_12h;
+                assert!(long.is_none_or(|long| long.0 * 2 == input.0 * 5), "{}", model.id);
             }
         }
     }

@@ -48,6 +48,7 @@ const fn free(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
         minimum: Tokens(minimum),
         step: Tokens(step),
         offset: Tokens::ZERO,
+        tail: Tokens::ZERO,
         lifetime,
         places: EntryPlaces::Everywhere,
         charges_writes: false,
@@ -73,13 +74,14 @@ const SIZES_ASSUMED: &str = "undocumented: the shortest prefix and the step; ass
     128 tokens, as OpenAI documents";
 
 /// Every provider, in output order.
-pub static ALL: [Provider; 10] = [
+pub static ALL: [Provider; 11] = [
     Provider {
         name: "openai",
         summary: "OpenAI up to GPT-5.5, kept in memory",
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3", "codex-"],
         cache: free(1_024, 128, 10 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
             "documented: kept for 5 to 10 minutes without use, at most for an hour; assumed: 10 \
@@ -95,6 +97,7 @@ pub static ALL: [Provider; 10] = [
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3"],
         cache: free(1_024, 128, 24 * HOUR),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
             "documented: kept for at most 24 hours; assumed: for all of them",
@@ -107,6 +110,7 @@ pub static ALL: [Provider; 10] = [
         model: "gpt-5.6-sol",
         families: &["gpt-5.6", "gpt-6"],
         cache: charged(1_024, 128, 30 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
              and more, found however far back; writes cost 1.25 times the input",
@@ -121,11 +125,27 @@ pub static ALL: [Provider; 10] = [
         ],
     },
     Provider {
+        name: "openai-12h",
+        summary: "OpenAI from GPT-5.6 on, with writes for 12 hours",
+        model: "gpt-5.6-sol",
+        families: &["gpt-5.6", "gpt-6"],
+        cache: charged(1_024, 128, 12 * HOUR),
+        writes: WriteLifetime::TwelveHours,
+        assumptions: &[
+            "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
+             and more, found however far back; writes for 12 hours cost 2.5 times the input",
+            "assumed: kept for 12 hours from the last use on, and no longer",
+            "undocumented: the step; assumed: 128 tokens, as before",
+            ROUTING,
+        ],
+    },
+    Provider {
         name: "deepseek",
         summary: "DeepSeek's cache on disk",
         model: "deepseek-v4-pro",
         families: &["deepseek"],
         cache: free(64, 64, 3 * HOUR),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "documented: whole units are found, which end with a user's input, a model's output \
              and at fixed intervals; assumed: intervals of 64 tokens, which older documentation \
@@ -140,6 +160,7 @@ pub static ALL: [Provider; 10] = [
         model: "gemini-3.1-pro-preview",
         families: &["gemini"],
         cache: free(4_096, 1, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "documented: prefixes of 4,096 tokens and more with Gemini 3.1 Pro and 3.5 Flash \
              (2,048 with Gemini 2.5; older copies say 1,024); writes and storage are free",
@@ -153,6 +174,7 @@ pub static ALL: [Provider; 10] = [
         model: "kimi-k2.5",
         families: &["kimi", "moonshot"],
         cache: free(512, 512, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "undocumented: the shortest prefix and the step; assumed: 512 tokens, the blocks of \
              its published traces",
@@ -165,6 +187,7 @@ pub static ALL: [Provider; 10] = [
         model: "glm-5.1",
         families: &["glm"],
         cache: free(1_024, 128, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             SIZES_ASSUMED,
             FIVE_MINUTES_ASSUMED,
@@ -177,6 +200,7 @@ pub static ALL: [Provider; 10] = [
         model: "grok-4.3",
         families: &["grok"],
         cache: free(1_024, 128, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[SIZES_ASSUMED, FIVE_MINUTES_ASSUMED],
     },
     Provider {
@@ -185,6 +209,7 @@ pub static ALL: [Provider; 10] = [
         model: "qwen3.7-max",
         families: &["qwen"],
         cache: free(1_024, 128, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes without use",
             "undocumented: the step; assumed: 128 tokens, as OpenAI documents",
@@ -196,6 +221,7 @@ pub static ALL: [Provider; 10] = [
         model: "qwen3.7-max",
         families: &["qwen"],
         cache: charged(1_024, 1, 5 * MINUTE),
+        writes: WriteLifetime::Usual,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes; writes cost 1.25 \
              and reads 0.1 times the input",
@@ -217,6 +243,15 @@ pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of b
     (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
     has its share of the block's tokens by bytes";
 
+/// Which of a service's prices of writes is paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteLifetime {
+    /// That of the lifetime which nobody has to ask for.
+    Usual,
+    /// That of twelve hours.
+    TwelveHours,
+}
+
 /// A provider's cache, as documented and as assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
@@ -230,6 +265,8 @@ pub struct Provider {
     pub families: &'static [&'static str],
     /// The rules.
     pub cache: AutomaticCache,
+    /// For how long is written, where that has a price of its own.
+    pub writes: WriteLifetime,
     /// What the rules are based on: what is documented, and what is assumed otherwise.
     pub assumptions: &'static [&'static str],
 }
@@ -268,7 +305,15 @@ impl Provider {
         let own = format!("{}/{model}", self.name);
         let has_own = prices.models().any(|prices| prices.id == own);
         let model = if has_own { &own } else { model };
-        prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
+        let rates =
+            prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })?;
+        match self.writes {
+            WriteLifetime::Usual => Some(rates),
+            WriteLifetime::TwelveHours => {
+                let write = rates.cache_write_12h?;
+                Some(Rates { cache_write_5m: write, cache_write_1h: write, ..rates })
+            }
+        }
     }
 
     /// What is billed for a prompt and an answer, both in the provider's tokens. These caches have

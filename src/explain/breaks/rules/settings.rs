@@ -7,6 +7,7 @@ use crate::base::units::Tokens;
 use crate::explain::breaks::case::Case;
 use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
+use crate::read::input::ServiceTier;
 use crate::read::transcript::Sign;
 use crate::requests::prompt::{MeasuredRule, StepKind};
 
@@ -41,7 +42,7 @@ pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
 /// Requests of different speeds share no prefix.
 pub(super) fn fast_mode(case: &Case<'_>) -> Option<Candidate> {
     let fast = |request: &crate::requests::conversation::Request| {
-        request.usage.as_ref().map(|u| u.tier.fast)
+        request.usage.as_ref().map(|usage| usage.tier.service == ServiceTier::Fast)
     };
     let (before, after) = (fast(case.previous)?, fast(case.request)?);
     if before == after {

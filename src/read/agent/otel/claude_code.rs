@@ -145,8 +145,8 @@ fn draft(
     let session = file.symbol(&attributes.text(names::SESSION)).or(origin.session);
     let source = attributes.text(names::CLAUDE_QUERY_SOURCE);
     let agent = file.symbol(&attributes.text(names::CLAUDE_AGENT));
-    let tier =
-        PriceTier { fast: attributes.text(names::CLAUDE_SPEED).is("fast"), ..PriceTier::default() };
+    let is_fast = attributes.text(names::CLAUDE_SPEED).is("fast");
+    let tier = PriceTier::of_messages(is_fast, false, false);
     let conversation = Conversation { session, agent, at_work: None };
     let prompt = file.symbol(&attributes.text(names::CLAUDE_PROMPT));
     let usage = Usage { tier, ..Usage::default() };
@@ -217,6 +217,7 @@ mod tests {
     use crate::base::units::{Picodollars, Tokens};
     use crate::read::agent::Follows;
     use crate::read::agent::testing::read;
+    use crate::read::input::ServiceTier;
 
     fn attribute(name: &str, value: &str) -> String {
         format!(r#"{{"key":"{name}","value":{value}}}"#)
@@ -258,7 +259,7 @@ mod tests {
         let prompt = one.usage.prompt;
         assert_eq!([prompt.input, prompt.read, prompt.write_5m], [2, 9_179, 13_356].map(Tokens));
         assert_eq!(one.client_cost, Some(Picodollars(2_765_190_000)));
-        assert!(one.knows_writes && one.usage.tier.fast && one.begins_turn);
+        assert!(one.knows_writes && one.usage.tier.service == ServiceTier::Fast && one.begins_turn);
         let text = |symbol: Option<Symbol>| symbol.map(|one| file.symbols.text(one));
         assert_eq!(text(one.request), Some("req_1"));
         assert_eq!((text(one.session), text(one.query_source)), (Some("s1"), Some("sdk")));

@@ -73,6 +73,7 @@ const USUAL: Rates = Rates {
     input: Picodollars(100),
     cache_write_5m: Picodollars(125),
     cache_write_1h: Picodollars(200),
+    cache_write_12h: None,
     cache_read: Picodollars(10),
     output: Picodollars(500),
 };

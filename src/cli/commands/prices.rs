@@ -1,0 +1,152 @@
+//! The commands about prices.
+
+use std::fs;
+use std::path::Path;
+
+use jiff::civil::Date;
+
+use crate::cli::args::{
+    ColorArg, Json, PlatformArg, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs,
+};
+use crate::cli::configuration::user_prices;
+use crate::cli::error::CliError;
+use crate::cli::input::shown_path;
+use crate::cli::limits::{day, today};
+use crate::cli::output::Output;
+use crate::cli::prepared::{tables, unknown_model};
+use crate::read::input::{MOST_REPORT, read_text};
+use crate::report::{
+    UpdateView, WRITTEN_BY, model_document, models_document, models_json, price_changes_document,
+    write_price_changes, write_price_file,
+};
+use crate::simulate::pricing::{ModelPrices, PriceTable, PriceUpdate};
+use crate::simulate::provider::rules_of;
+
+/// Shows the prices in use.
+pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
+    match &args.command {
+        PricesCommand::List { at, shared } => list(at.as_deref(), shared),
+        PricesCommand::Show { model, at, shared } => show(model, at.as_deref(), shared),
+        PricesCommand::Update(args) => update(args),
+    }
+}
+
+fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
+    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
+    let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
+    let output = Output::open(&shared.output)?;
+    let providers = of_providers(&table);
+    let document = || Ok(models_document(&table, &providers, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, table.models().chain(providers.iter().copied()), Some(at), out)
+    })
+}
+
+fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
+    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
+    let at = given_day(at)?;
+    let providers = PriceTable::of_providers();
+    let model = table.find(name).or_else(|| providers.find(name));
+    let model = model.ok_or_else(|| unknown_model(&[&table, providers], name))?;
+    let output = Output::open(&shared.output)?;
+    let document = || Ok(model_document(model, at));
+    output.show(shared.format.chosen, document, |Json, out| {
+        models_json(&table, std::iter::once(model), at, out)
+    })
+}
+
+/// The models of providers with automatic caches, as far as a table leaves them their prices.
+fn of_providers(table: &PriceTable) -> Vec<&'static ModelPrices> {
+    let is_left = |model: &&ModelPrices| table.find(&model.id).is_none();
+    PriceTable::of_providers().models().filter(is_left).collect()
+}
+
+fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
+    at.map(|at| day(at, "--at")).transpose()
+}
+
+/// Compares another program's prices with those in use, and writes those that are other or new.
+fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
+    let day = given_day(args.at.as_deref())?.unwrap_or_else(today);
+    let target = match &args.to {
+        Some(path) => path.clone(),
+        None => user_prices().ok_or_else(|| {
+            let message = "no home folder is known; name the file to write with --to FILE";
+            CliError::Usage(message.to_owned())
+        })?,
+    };
+    let text = read_text(&args.from, MOST_REPORT)
+        .map_err(|source| CliError::PriceFile { path: args.from.clone(), source })?;
+    let before = written_before(&target)?;
+    let files: Vec<_> = before.then(|| target.clone()).into_iter().collect();
+    let (table, _) = tables(&files, PlatformArg::Auto)?;
+    let providers = PriceTable::of_providers();
+    let file = args.from.display().to_string();
+    let update = PriceUpdate::new(&[&table, providers], &text, &file, day, has_known_rules)?;
+    let update = update.ok_or_else(|| {
+        let message =
+            format!("{file}: neither LiteLLM's nor genai-prices' JSON; name one with --from");
+        CliError::Usage(message)
+    })?;
+    let kept = kept_from_before(&table, &update);
+    let output = Output::open(&args.output)?;
+    let is_written = !args.dry_run && update.models().next().is_some();
+    if is_written {
+        let models: Vec<&ModelPrices> = update.models().chain(kept).collect();
+        write(&target, update.source, day, &models)?;
+    }
+    let (from, to) = (shown_path(&args.from), shown_path(&target));
+    let view = UpdateView {
+        file: &from,
+        tables: &format!("{} and {}", table.id, providers.id),
+        day,
+        written: is_written.then_some(to.as_str()),
+    };
+    let document = || Ok(price_changes_document(&update, &view));
+    output.show(args.format.chosen, document, |Json, out| write_price_changes(&update, &view, out))
+}
+
+/// Whether there is a file of an earlier run, which this one may replace.
+fn written_before(target: &Path) -> Result<bool, CliError> {
+    if !target.exists() {
+        return Ok(false);
+    }
+    let text = read_text(target, MOST_REPORT)
+        .map_err(|source| CliError::PriceFile { path: target.to_owned(), source })?;
+    if text.starts_with(WRITTEN_BY) {
+        return Ok(true);
+    }
+    Err(CliError::Usage(format!(
+        "{}: this file is not one that `prices update` wrote, so it stays as it is; name another with --to FILE",
+        target.display()
+    )))
+}
+
+/// Models of services whose caches are known: others would only make the file large.
+fn has_known_rules(model: &str) -> bool {
+    model.starts_with("claude-") || rules_of(model).is_some()
+}
+
+/// What an earlier run wrote and this one does not replace.
+fn kept_from_before<'t>(
+    table: &'t PriceTable,
+    update: &'t PriceUpdate,
+) -> impl Iterator<Item = &'t ModelPrices> {
+    let built_in = PriceTable::built_in();
+    table.models().filter(move |model| {
+        let is_built_in = built_in.models().any(|own| own == *model);
+        !is_built_in && update.models().all(|new| new.id != model.id)
+    })
+}
+
+fn write(target: &Path, source: &str, day: Date, models: &[&ModelPrices]) -> Result<(), CliError> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    if let Some(folder) = folder {
+        fs::create_dir_all(folder)
+            .map_err(|source| CliError::OutputFile { path: folder.to_owned(), source })?;
+    }
+    let file = Output::to_file(target, ColorArg::Never)?;
+    let id = format!("{source}-{day}");
+    file.write(|out| write_price_file(&id, day, models, out))?;
+    Ok(())
+}

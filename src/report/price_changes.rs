@@ -1,0 +1,213 @@
+//! What another program's table of prices would change, as tables and for programs.
+
+use std::io;
+use std::io::Write;
+
+use jiff::civil::{Date, DateTime};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::{Align, Document, Grid};
+use super::json::write_document;
+use super::number::counted;
+use super::prices::{ModelObject, per_million, price_grid, size_label, tier_label};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
+use crate::simulate::pricing::{PriceChange, PriceUpdate};
+
+pub(super) const SCHEMA: &str = "cachesim.prices-update/v1";
+
+/// Where an update comes from, and what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct UpdateView<'a> {
+    /// The file with the other prices.
+    pub file: &'a str,
+    /// The tables that it is compared with.
+    pub tables: &'a str,
+    /// The day on which they are compared.
+    pub day: Date,
+    /// The file in which the new prices are now; `None` where nothing is written.
+    pub written: Option<&'a str>,
+}
+
+/// The differences, and where they are written.
+#[must_use]
+pub fn price_changes_document(update: &PriceUpdate, view: &UpdateView<'_>) -> Document {
+    let mut document = Document::default();
+    document
+        .heading(format!("Prices in {}, compared with {} on {}", view.file, view.tables, view.day));
+    document.text(answer(update));
+    if !update.changed.is_empty() {
+        document.heading("Other prices, dollars for a million tokens");
+        document.grid(changes(update, view.day));
+    }
+    if !update.added.is_empty() {
+        document.heading("New models, dollars for a million tokens");
+        let rows = update
+            .added
+            .iter()
+            .filter_map(|model| Some((vec![model.id.clone()], model.rates.first()?)));
+        document.grid(price_grid(&[("model", Align::Left)], rows));
+    }
+    document.text(match view.written {
+        Some(file) => {
+            format!("Written to {file}. Every command lays that file over the built-in prices.")
+        }
+        None => "Nothing is written.".to_owned(),
+    });
+    document
+}
+
+fn answer(update: &PriceUpdate) -> String {
+    let models = |count: usize| counted(count as u64, "model", "models");
+    if update.changed.is_empty() && update.added.is_empty() {
+        return format!("No price differs: {} have the same ones.", models(update.same));
+    }
+    format!(
+        "{} with other prices, {} new, {} with the same.",
+        models(update.changed.len()),
+        update.added.len(),
+        update.same
+    )
+}
+
+fn changes(update: &PriceUpdate, day: Date) -> Grid {
+    let mut grid = Grid::new(&[
+        ("model", Align::Left),
+        ("price", Align::Left),
+        ("for", Align::Wrapped),
+        ("in use", Align::Right),
+        ("new", Align::Right),
+        ("change", Align::Right),
+    ]);
+    for (model, changes) in &update.changed {
+        for change in changes {
+            grid.add(vec![
+                model.id.clone(),
+                change.class.to_owned(),
+                terms(change, day),
+                change.ours.map_or_else(|| "none".to_owned(), per_million),
+                change.theirs.map_or_else(|| "none".to_owned(), per_million),
+                share(change).unwrap_or_default(),
+            ]);
+        }
+    }
+    grid
+}
+
+/// What a change is for, and when, where that is not from the day on.
+fn terms(change: &PriceChange, day: Date) -> String {
+    let tier = tier_label(change.tier).map(str::to_owned);
+    let is_later = change.at.date() != day || change.at.time().hour() > 0;
+    let when = is_later.then(|| format!("{} UTC", change.at.strftime("%Y-%m-%d %H:%M")));
+    [tier, change.above.map(size_label), when].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// "+25 %", in tenths where it is no whole number.
+fn share(change: &PriceChange) -> Option<String> {
+    let (ours, theirs) = (change.ours?.0, change.theirs?.0);
+    let tenths = ((theirs - ours) * 2_000 + ours).checked_div_euclid(ours * 2)?;
+    let sign = if tenths < 0 { '-' } else { '+' };
+    let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
+    Some(if tenth == 0 { format!("{sign}{whole} %") } else { format!("{sign}{whole}.{tenth} %") })
+}
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct UpdateObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// What the other table is called.
+    source: &'a str,
+    /// The day on which prices are compared.
+    #[schemars(with = "Date")]
+    day: String,
+    /// How many models have the same prices.
+    same: usize,
+    /// The prices that differ.
+    changed: Vec<ChangeObject<'a>>,
+    /// The models that the tables in use do not have.
+    added: Vec<ModelObject<'a>>,
+    /// Whether a file was written.
+    is_written: bool,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ChangeObject<'a> {
+    /// The model.
+    model: &'a str,
+    /// What is charged.
+    price: &'static str,
+    /// How soon requests are served for it.
+    #[schemars(with = "ServiceTier")]
+    tier: &'static str,
+    /// It is for prompts of more tokens than this; null for any.
+    above_tokens: Option<Tokens>,
+    /// The first time at which it differs, in UTC.
+    #[schemars(with = "DateTime")]
+    at: String,
+    /// The price in use, in dollars for a million tokens; null where there is none.
+    #[schemars(with = "Option<Picodollars>")]
+    in_use_usd_per_mtok: Option<String>,
+    /// The new one.
+    #[schemars(with = "Option<Picodollars>")]
+    new_usd_per_mtok: Option<String>,
+}
+
+/// Writes the differences as JSON.
+///
+/// # Errors
+/// Writing fails.
+pub fn write_price_changes(
+    update: &PriceUpdate,
+    view: &UpdateView<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let changed = update.changed.iter().flat_map(|(model, changes)| {
+        changes.iter().map(|change| ChangeObject {
+            model: &model.id,
+            price: change.class,
+            tier: change.tier.name(),
+            above_tokens: change.above,
+            at: change.at.to_string(),
+            in_use_usd_per_mtok: change.ours.map(per_million),
+            new_usd_per_mtok: change.theirs.map(per_million),
+        })
+    });
+    let object = UpdateObject {
+        schema: SCHEMA,
+        source: update.source,
+        day: view.day.to_string(),
+        same: update.same,
+        changed: changed.collect(),
+        added: update.added.iter().map(|model| ModelObject::of(model, None)).collect(),
+        is_written: view.written.is_some(),
+    };
+    write_document(&object, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_shares_of_the_price_in_use() {
+        let change = |ours: i128, theirs: i128| PriceChange {
+            class: "input",
+            tier: ServiceTier::Standard,
+            above: None,
+            at: "2026-11-12T00:30".parse().expect("a time"),
+            ours: Some(Picodollars(ours)),
+            theirs: Some(Picodollars(theirs)),
+        };
+        for (ours, theirs, expected) in [
+            (5, 4, "-20 %"),
+            (4, 5, "+25 %"),
+            (3, 4, "+33.3 %"),
+            (3, 2, "-33.3 %"),
+            (1_000, 999, "-0.1 %"),
+        ] {
+            assert_eq!(share(&change(ours, theirs)).as_deref(), Some(expected), "{ours} {theirs}");
+        }
+        assert_eq!(share(&change(0, 5)), None);
+    }
+}

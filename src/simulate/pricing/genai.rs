@@ -1,0 +1,259 @@
+//! The `data.json` of genai-prices as a price table.
+//!
+//! It is a list of providers with their models. A price is a number, or one with others for longer prompts; it
+//! holds always, from a day on, or at hours of the day, of which the last one in the list counts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::civil::Date;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::file::PriceError;
+use super::partial::{Class, Partials, Terms, Told};
+use super::{Hours, Multiplier, per_million};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
+
+/// Providers whose models are called by their own names; others stand in front of theirs.
+const FIRST_PARTIES: [&str; 8] =
+    ["anthropic", "openai", "deepseek", "google", "moonshotai", "x-ai", "zai", "minimax"];
+
+/// The keys of prices.
+const CLASSES: [(&str, Class); 5] = [
+    ("input_mtok", Class::Input),
+    ("output_mtok", Class::Output),
+    ("cache_read_mtok", Class::Read),
+    ("cache_write_mtok", Class::Write),
+    ("cache_write_1h_mtok", Class::WriteOneHour),
+];
+
+#[derive(Deserialize)]
+struct Provider<'a> {
+    id: String,
+    #[serde(borrow, default)]
+    models: Vec<Model<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Model<'a> {
+    id: String,
+    #[serde(borrow)]
+    prices: Listed<'a>,
+    #[serde(borrow, default)]
+    price_variants: Vec<Variant<'a>>,
+}
+
+type Prices<'a> = BTreeMap<&'a str, &'a RawValue>;
+
+/// One set of prices, or several on conditions.
+struct Listed<'a>(Vec<Conditional<'a>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Listed<'a> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        let listed = if raw.get().starts_with('[') {
+            serde_json::from_str(raw.get())
+        } else {
+            let prices = serde_json::from_str(raw.get());
+            prices.map(|prices| vec![Conditional { constraint: Constraint::default(), prices }])
+        };
+        listed.map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+#[derive(Deserialize)]
+struct Conditional<'a> {
+    #[serde(default)]
+    constraint: Constraint,
+    #[serde(borrow)]
+    prices: Prices<'a>,
+}
+
+/// When prices hold; always without any key.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Constraint {
+    start_date: Option<String>,
+    start_time: Option<String>,
+    end_time: Option<String>,
+}
+
+/// Prices of a tier.
+#[derive(Deserialize)]
+struct Variant<'a> {
+    when: BTreeMap<String, String>,
+    #[serde(default)]
+    constraint: Option<Constraint>,
+    #[serde(borrow)]
+    prices: Prices<'a>,
+}
+
+/// A price with others for longer prompts.
+#[derive(Deserialize)]
+struct Tiered<'a> {
+    #[serde(borrow)]
+    base: &'a RawValue,
+    #[serde(borrow)]
+    tiers: Vec<Tier<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Tier<'a> {
+    start: u64,
+    #[serde(borrow)]
+    price: &'a RawValue,
+}
+
+/// Reads every model.
+pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, PriceError> {
+    let providers: Vec<Provider<'_>> = serde_json::from_str(text)
+        .map_err(|source| PriceError::Json { file: file.to_owned(), source })?;
+    let mut models = BTreeMap::new();
+    for provider in &providers {
+        let is_first_party = FIRST_PARTIES.contains(&provider.id.as_str());
+        for model in &provider.models {
+            let id = if is_first_party {
+                model.id.clone()
+            } else {
+                format!("{}/{}", provider.id, model.id)
+            };
+            let told = Reader { file, model: &id }.model(model)?;
+            models.insert(id, told);
+        }
+    }
+    Ok(models)
+}
+
+struct Reader<'a> {
+    file: &'a str,
+    model: &'a str,
+}
+
+impl Reader<'_> {
+    fn model(&self, model: &Model<'_>) -> Result<Told, PriceError> {
+        let mut prices = Partials::default();
+        for listed in &model.prices.0 {
+            let terms = self.terms(&listed.constraint)?;
+            self.add(&listed.prices, &terms, &mut prices)?;
+        }
+        for variant in &model.price_variants {
+            let Some(tier) = tier_of(&variant.when) else { continue };
+            let terms = variant.constraint.as_ref().map(|one| self.terms(one)).transpose()?;
+            let terms = Terms { tier, ..terms.unwrap_or_default() };
+            self.add(&variant.prices, &terms, &mut prices)?;
+        }
+        Ok(Told { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE })
+    }
+
+    fn terms(&self, constraint: &Constraint) -> Result<Terms, PriceError> {
+        let Constraint { start_date, start_time, end_time } = constraint;
+        let hours = start_time.as_ref().zip(end_time.as_ref()).map(|(start, end)| {
+            let window = format!("{}-{}", clock(start), clock(end));
+            let id = format!("{}-{window}", self.model);
+            let hours = Hours::new(&id, [window.as_str()], None, Vec::new()).map(Arc::new);
+            hours.map_err(|value| PriceError::Hours {
+                file: self.file.to_owned(),
+                hours: id.clone(),
+                value: value.to_owned(),
+            })
+        });
+        let from = start_date.as_ref().map(|day| {
+            day.parse::<Date>().map_err(|_| PriceError::Value {
+                file: self.file.to_owned(),
+                model: self.model.to_owned(),
+                value: day.clone(),
+                expected: "day",
+            })
+        });
+        Ok(Terms { from: from.transpose()?, hours: hours.transpose()?, ..Terms::default() })
+    }
+
+    fn add(
+        &self,
+        prices: &Prices<'_>,
+        terms: &Terms,
+        partials: &mut Partials,
+    ) -> Result<(), PriceError> {
+        for (key, class) in CLASSES {
+            let Some(raw) = prices.get(key).filter(|raw| raw.get() != "null") else { continue };
+            let tiered = serde_json::from_str(raw.get()).ok();
+            let Tiered { base, tiers } = tiered.unwrap_or(Tiered { base: raw, tiers: Vec::new() });
+            partials.add(terms, class, self.price(base)?);
+            for tier in tiers {
+                let above = Some(Tokens(tier.start));
+                partials.add(&Terms { above, ..terms.clone() }, class, self.price(tier.price)?);
+            }
+        }
+        Ok(())
+    }
+
+    fn price(&self, raw: &RawValue) -> Result<Picodollars, PriceError> {
+        let text = raw.get().trim_matches('"');
+        per_million(text).ok_or_else(|| PriceError::Value {
+            file: self.file.to_owned(),
+            model: self.model.to_owned(),
+            value: text.to_owned(),
+            expected: "price in dollars a million tokens",
+        })
+    }
+}
+
+/// "01:00:00Z" → "01:00".
+fn clock(time: &str) -> &str {
+    time.get(..5).unwrap_or(time)
+}
+
+fn tier_of(when: &BTreeMap<String, String>) -> Option<ServiceTier> {
+    let mut conditions = when.iter();
+    let (key, value) = conditions.next().filter(|_| when.len() == 1)?;
+    match (key.as_str(), ServiceTier::elsewhere(value)) {
+        (_, ServiceTier::Standard) => None,
+        ("processing" | "service_tier" | "speed", tier) => Some(tier),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_hours_sizes_and_tiers_are_read() {
+        let text = r#"[{"id": "deepseek", "models": [
+            {"id": "v4", "match": {"equals": "v4"}, "prices": [
+                {"prices": {"input_mtok": 0.14, "output_mtok": 0.28}},
+                {"constraint": {"start_date": "2026-08-17"}, "prices": {"input_mtok": 0.22, "cache_read_mtok": 0.007, "output_mtok": 0.66}},
+                {"constraint": {"start_time": "01:00:00Z", "end_time": "04:00:00Z"}, "prices": {"input_mtok": 0.44, "output_mtok": 1.32}}]},
+            {"id": "image", "match": {"equals": "image"}, "prices": {"requests_kcount": 12}}]},
+          {"id": "aws", "models": [{"id": "m", "match": {"equals": "m"},
+            "prices": {"input_mtok": {"base": 0.1, "tiers": [{"start": 100000, "price": 0.5}]},
+                       "output_mtok": {"base": 0.5, "tiers": [{"start": 100000, "price": 2.5}]}},
+            "price_variants": [{"when": {"service_tier": "priority"}, "prices": {"input_mtok": 0.2, "output_mtok": 1}}]}]}]"#;
+        let told = parse(text, "test").expect("a table");
+        let models: BTreeMap<String, _> = told
+            .into_iter()
+            .filter_map(|(id, told)| Some((id.clone(), told.model(&id, "test")?)))
+            .collect();
+        assert_eq!(models.keys().map(String::as_str).collect::<Vec<_>>(), ["aws/m", "v4"]);
+        let input = |model: &str, at: &str, prompt: u64, tier| {
+            let at = at.parse().expect("a time");
+            models[model].rate_at(at, Tokens(prompt), tier).expect("a rate").rates.input.0
+        };
+        let standard = ServiceTier::Standard;
+        assert_eq!(input("v4", "2026-08-16T12:00", 1, standard), 140_000);
+        assert_eq!(input("v4", "2026-08-17T12:00", 1, standard), 220_000);
+        assert_eq!(input("v4", "2026-08-17T01:00", 1, standard), 440_000);
+        assert_eq!(input("aws/m", "2026-08-17T12:00", 100_000, standard), 100_000);
+        assert_eq!(input("aws/m", "2026-08-17T12:00", 100_001, standard), 500_000);
+        assert_eq!(input("aws/m", "2026-08-17T12:00", 1, ServiceTier::Fast), 200_000);
+    }
+
+    #[test]
+    fn what_is_no_price_is_named() {
+        let text = r#"[{"id": "x-ai", "models": [{"id": "m", "prices": {"input_mtok": -1, "output_mtok": 2}}]}]"#;
+        let error = parse(text, "x.json").expect_err("no price").to_string();
+        assert_eq!(error, "x.json: model `m`: `-1` is no price in dollars a million tokens");
+    }
+}

@@ -1,0 +1,173 @@
+//! Rates put together of single prices, as other programs' tables have them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::civil::Date;
+
+use super::table::ModelPrices;
+use super::{Factors, Hours, Multiplier, Rate, Rates};
+use crate::base::units::{Picodollars, Tokens};
+use crate::read::input::ServiceTier;
+
+/// What a price is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    Input,
+    Output,
+    Read,
+    /// Writes, for as long as the service keeps them unless asked.
+    Write,
+    WriteOneHour,
+    WriteTwelveHours,
+}
+
+/// The requests that a price is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Terms {
+    pub(super) from: Option<Date>,
+    pub(super) above: Option<Tokens>,
+    pub(super) tier: ServiceTier,
+    pub(super) hours: Option<Arc<Hours>>,
+}
+
+/// The prices that are known on some terms.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Partial {
+    input: Option<Picodollars>,
+    output: Option<Picodollars>,
+    read: Option<Picodollars>,
+    write: Option<Picodollars>,
+    write_1h: Option<Picodollars>,
+    write_12h: Option<Picodollars>,
+}
+
+/// The prices of a model.
+#[derive(Debug, Default)]
+pub(super) struct Partials(Vec<(Terms, Partial)>);
+
+/// What another program's table tells of a model.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) prices: Partials,
+    pub(super) tiers: BTreeMap<ServiceTier, Factors>,
+    pub(super) us_only: Multiplier,
+}
+
+impl Told {
+    /// Its prices; `None` where input and output have none. Regional endpoints are models of their own in such
+    /// tables.
+    pub(super) fn model(self, id: &str, source: &str) -> Option<ModelPrices> {
+        let rates = self.prices.rates();
+        (!rates.is_empty()).then(|| ModelPrices {
+            id: id.to_owned(),
+            aliases: Vec::new(),
+            rates,
+            tiers: self.tiers,
+            us_only: self.us_only,
+            regional: Multiplier::ONE,
+            source: source.to_owned(),
+        })
+    }
+}
+
+impl Partials {
+    pub(super) fn add(&mut self, terms: &Terms, class: Class, price: Picodollars) {
+        let place = self.0.iter().position(|(known, _)| known == terms).unwrap_or_else(|| {
+            self.0.push((terms.clone(), Partial::default()));
+            self.0.len() - 1
+        });
+        let partial = &mut self.0[place].1;
+        let field = match class {
+            Class::Input => &mut partial.input,
+            Class::Output => &mut partial.output,
+            Class::Read => &mut partial.read,
+            Class::Write => &mut partial.write,
+            Class::WriteOneHour => &mut partial.write_1h,
+            Class::WriteTwelveHours => &mut partial.write_12h,
+        };
+        *field = Some(price);
+    }
+
+    /// The terms, each with what is told.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &(Terms, Partial)> {
+        self.0.iter()
+    }
+
+    /// The rows whose input and output are known, in the order in which they were added, the ordinary one of
+    /// every size before those of tiers.
+    pub(super) fn rates(mut self) -> Vec<Rate> {
+        self.0.sort_by_key(|(terms, _)| (terms.above, terms.tier));
+        let rate = |(terms, partial): &(Terms, Partial)| {
+            let whole = partial.filled_from(self.ordinary(terms)).rates()?;
+            let Terms { from, above, tier, hours } = terms.clone();
+            Some(Rate { from, until: None, above, tier, hours, rates: whole })
+        };
+        self.0.iter().filter_map(rate).collect()
+    }
+
+    /// What the ordinary tier costs on the same terms.
+    fn ordinary(&self, terms: &Terms) -> Option<&Partial> {
+        let tier = ServiceTier::Standard;
+        let is_ordinary = |known: &Terms| *known == Terms { tier, ..terms.clone() };
+        let found = self.0.iter().find(|(known, _)| is_ordinary(known));
+        found.filter(|_| terms.tier != tier).map(|(_, partial)| partial)
+    }
+}
+
+impl From<&Rates> for Partial {
+    fn from(rates: &Rates) -> Self {
+        Self {
+            input: Some(rates.input),
+            output: Some(rates.output),
+            read: Some(rates.cache_read),
+            write: Some(rates.cache_write_5m),
+            write_1h: Some(rates.cache_write_1h),
+            write_12h: rates.cache_write_12h,
+        }
+    }
+}
+
+impl Partial {
+    /// With what other prices have besides, at the same share as the input.
+    pub(super) fn filled_from(self, ordinary: Option<&Self>) -> Self {
+        let Some((ordinary, (own, full))) =
+            ordinary.and_then(|ordinary| Some((ordinary, (self.input?, ordinary.input?))))
+        else {
+            return self;
+        };
+        let share = |price: Option<Picodollars>| {
+            price.filter(|_| full.0 > 0).map(|price| Picodollars(price.0 * own.0 / full.0))
+        };
+        Self {
+            output: self.output.or(share(ordinary.output)),
+            read: self.read.or(share(ordinary.read)),
+            write: self.write_price().or(share(ordinary.write)),
+            write_1h: self.write_1h.or(share(ordinary.write_1h)),
+            write_12h: self.write_12h.or(share(ordinary.write_12h)),
+            ..self
+        }
+    }
+
+    /// What writes cost. No service writes for less than what it takes for input: such a price is zero, for
+    /// services that have none, or one of storage.
+    fn write_price(&self) -> Option<Picodollars> {
+        self.write.filter(|price| self.input.is_none_or(|input| *price >= input))
+    }
+
+    /// Reads without a price cost what input does, and so do writes. Where writes have one, an hour's cost
+    /// twice the input, as Anthropic's do.
+    pub(super) fn rates(self) -> Option<Rates> {
+        let (input, output) = (self.input?, self.output?);
+        let write = self.write_price();
+        let twice_input = Picodollars(input.0 * 2);
+        Some(Rates {
+            input,
+            cache_write_5m: write.unwrap_or(input),
+            cache_write_1h: self.write_1h.unwrap_or(write.map_or(input, |_| twice_input)),
+            cache_write_12h: self.write_12h,
+            cache_read: self.read.unwrap_or(input),
+            output,
+        })
+    }
+}
