@@ -56,8 +56,39 @@ LITELLM = {
         "cache_creation_input_token_cost": 3.75e-06,
         "cache_read_input_token_cost": 3e-07,
         "input_cost_per_token_above_200k_tokens": 6e-06,
-    }
+    },
+    "deepseek-v4-pro": {
+        "input_cost_per_token": 1.3e-06,
+        "output_cost_per_token": 4e-06,
+        "input_cost_per_token_flex": 6.5e-07,
+        "output_cost_per_token_flex": 2e-06,
+        "off_peak_pricing": {
+            "input_cost_per_token": 6e-07,
+            "output_cost_per_token": 2e-06,
+            "windows": [{"hours_utc": ["22:00-02:00"], "weekdays": [5, 6]}],
+        },
+    },
 }
+
+GENAI = [
+    {
+        "id": "openai",
+        "models": [
+            {
+                "id": "gpt-5.5",
+                "prices": [
+                    {"prices": {"input_mtok": {"base": 4, "tiers": [{"start": 9, "price": 8}]}, "output_mtok": 9}},
+                    {"constraint": {"start_date": "2026-12-01"}, "prices": {"input_mtok": 3, "output_mtok": 9}},
+                    {
+                        "constraint": {"start_time": "01:00:00Z", "end_time": "04:00:00Z"},
+                        "prices": {"input_mtok": 2, "output_mtok": 9},
+                    },
+                ],
+                "price_variants": [{"when": {"service_tier": "flex"}, "prices": {"input_mtok": 2, "output_mtok": 5}}],
+            }
+        ],
+    }
+]
 
 
 def fixtures():
@@ -154,6 +185,7 @@ def seeds():
         for block in blocks(path.read_text()):
             yield "prices", block.encode()
     yield "prices", json.dumps(LITELLM).encode()
+    yield "prices", json.dumps(GENAI).encode()
     for data in reports():
         yield "baseline", data
     for number in range(24):

@@ -9,9 +9,9 @@ use cachesim::read::input::{PriceTier, ServiceTier};
 use cachesim::simulate::pricing::{PriceContext, PriceTable, Rates};
 use serde_json::Value;
 
-use crate::common::{cachesim, shared, text, utf8};
+use crate::common::{cachesim, project, shared, text, utf8};
 
-/// A Thursday: at two o'clock it is peak time for DeepSeek, at noon it is not.
+/// A Thursday: at two o'clock it is peak time for `DeepSeek`, at noon it is not.
 const PEAK: &str = "2026-11-12T02:00:00Z";
 const NOON: &str = "2026-11-12T12:00:00Z";
 
@@ -401,7 +401,7 @@ impl User {
     }
 }
 
-/// Sol is cheaper, Luna's batches are dearer than half, Terra is the same, and there are a new model and one of
+/// Sol is cheaper, Luna's batches cost more than half, Terra is the same, and there are two new models and one of
 /// a service whose cache is not known.
 const LITELLM: &str = include_str!("prices/litellm.json");
 
@@ -411,7 +411,7 @@ fn an_update_holds_from_its_day_on_and_keeps_the_past() {
     let file = user.write("litellm.json", LITELLM);
     let update = ["prices", "update", "--from", &file, "--at", "2026-11-25"];
     let dry = user.stdout(&[&update[..], &["--dry-run"]].concat());
-    assert!(dry.contains("2 models with other prices, 1 new, 1 with the same."), "{dry}");
+    assert!(dry.contains("2 models with other prices, 2 new, 1 with the same."), "{dry}");
     assert!(dry.contains("Nothing is written.") && user.written().is_empty(), "{dry}");
 
     let shown = user.stdout(&update);
@@ -436,6 +436,8 @@ fn an_update_holds_from_its_day_on_and_keeps_the_past() {
     assert_eq!(sol("2026-11-25"), [price(["8", "0.8", "30"]), price(["3", "0.3", "15"])]);
     assert_eq!(sol("2026-08-20"), [price(["5", "0.5", "30"]), price(["10", "1", "45"])]);
     assert_eq!(user.shown("grok-9", "2026-01-01"), [price(["1", "0.1", "2"])]);
+    let by_hour = [price(["2", "0.2", "8"]), price(["1", "0.1", "4"])];
+    assert_eq!(user.shown("kimi-9", "2026-01-01"), by_hour);
 
     // The same file again changes nothing, and what was written stays.
     let before = user.written();
@@ -484,6 +486,55 @@ fn an_update_touches_no_file_of_somebody_elses() {
     assert!(!is_successful && error.contains("neither LiteLLM's nor genai-prices'"), "{error}");
     let (is_successful, _, error) = user.run(&["prices", "update", "--from", "missing.json"]);
     assert!(!is_successful && error.contains("missing.json"), "{error}");
+}
+
+/// Of two updates each has its hours, although both call them the same; and what no command could read is not
+/// written.
+#[test]
+fn what_is_written_can_be_read_and_says_the_same() {
+    let user = User::new();
+    let table = |hours: &str| {
+        format!(
+            r#"{{"deepseek-v4-pro": {{"input_cost_per_token": 1.32e-06, "output_cost_per_token": 3.96e-06, "cache_read_input_token_cost": 4.4e-08,
+                "off_peak_pricing": {{"input_cost_per_token": 6.6e-07, "output_cost_per_token": 1.98e-06, "windows": [{{"hours_utc": "{hours}"}}]}}}}}}"#
+        )
+    };
+    for (name, hours, day) in
+        [("a.json", "10:00-20:00", "2026-11-12"), ("b.json", "12:00-13:00", "2026-11-20")]
+    {
+        let file = user.write(name, &table(hours));
+        user.stdout(&["prices", "update", "--from", &file, "--at", day]);
+    }
+    let file: toml::Table = user.written().parse().expect("TOML");
+    let hours = file["hours"].as_array().expect("hours").iter();
+    let windows: Vec<String> = hours.map(|hours| hours["utc"][0].to_string()).collect();
+    assert!(windows.contains(&"\"10:00-20:00\"".to_owned()), "{windows:?}");
+    assert!(windows.contains(&"\"12:00-13:00\"".to_owned()), "{windows:?}");
+
+    let before = user.written();
+    let odd = user.write(
+        "odd.json",
+        r#"{"claude-x-9": {"input_cost_per_token": 600, "cache_creation_input_token_cost": 650, "output_cost_per_token": 700}}"#,
+    );
+    let (is_successful, _, error) =
+        user.run(&["prices", "update", "--from", &odd, "--at", "2026-11-25"]);
+    assert!(!is_successful && error.contains("claude-x-9"), "{error}");
+    assert_eq!(user.written(), before);
+}
+
+/// Claude alone has regions.
+#[test]
+fn a_platform_changes_no_price_of_others() {
+    let user = User::new();
+    let file = user.write("litellm.json", LITELLM);
+    user.stdout(&["prices", "update", "--from", &file, "--at", "2026-11-25"]);
+    let rollout = project("fixtures/agent-codex-tiers");
+    let cost = |platform: &str| {
+        let all = ["analyze", utf8(&rollout), "--json", "-q", "--platform", platform];
+        let report: Value = serde_json::from_str(&user.stdout(&all)).expect("JSON");
+        report["totals"]["billed"]["cost_usd"].as_str().expect("a cost").to_owned()
+    };
+    assert_eq!((cost("auto").as_str(), cost("government").as_str()), ("2.69", "2.69"));
 }
 
 #[test]

@@ -262,7 +262,7 @@ fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
     assert_eq!(read("gpt-6-luna"), Some(10_000));
     assert_eq!(read("gpt-7"), None);
     assert_eq!(read("kimi-k3.1"), None);
-    // A model that is not offered writes for twelve hours has no price with them.
+    // Where no price of such writes is known, it is 2.5 times the input.
     let long = |model: &str| {
         by_name("openai-12h").expect("a provider").rates(
             prices,
@@ -272,7 +272,7 @@ fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
         )
     };
     assert_eq!(long("gpt-6.1-sol").map(|rates| rates.cache_write_5m.0), Some(5_000_000));
-    assert_eq!(long("gpt-6-astra-law"), None);
+    assert_eq!(long("gpt-6-astra-law").map(|rates| rates.cache_write_5m.0), Some(25_000_000));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct UpdateView<'a> {
     pub day: Date,
     /// The file in which the new prices are now; `None` where nothing is written.
     pub written: Option<&'a str>,
+    /// Whether commands read that file without being told.
+    pub is_default: bool,
 }
 
 /// The differences, and where they are written.
@@ -50,9 +52,10 @@ pub fn price_changes_document(update: &PriceUpdate, view: &UpdateView<'_>) -> Do
         document.grid(price_grid(&[("model", Align::Left)], rows));
     }
     document.text(match view.written {
-        Some(file) => {
-            format!("Written to {file}. Every command lays that file over the built-in prices.")
-        }
+        Some(file) if view.is_default => format!(
+            "Written to {file}. Every command lays that file over the built-in prices, unless `prices` is set."
+        ),
+        Some(file) => format!("Written to {file}. Use it with --prices {file}."),
         None => "Nothing is written.".to_owned(),
     });
     document

@@ -1,6 +1,5 @@
 //! Models as a price file, as `--prices` reads it.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io;
 use std::io::Write;
@@ -27,32 +26,44 @@ pub fn write_price_file(
         "{WRITTEN_BY}\n\nschema = \"cachesim.prices/v1\"\nid = {}\nas_of = \"{as_of}\"\n",
         quoted(id)
     );
-    let rates = models.iter().flat_map(|model| &model.rates);
-    let hours: BTreeMap<&str, &Hours> = rates
-        .filter_map(|rate| rate.hours.as_deref())
-        .map(|hours| (hours.id.as_str(), hours))
-        .collect();
-    for hours in hours.values() {
-        add_hours(&mut text, hours);
+    let hours = named_hours(models);
+    for (id, hours) in &hours {
+        add_hours(&mut text, id, hours);
     }
     for model in models {
-        add_model(&mut text, model);
+        add_model(&mut text, model, &hours);
     }
     out.write_all(text.as_bytes())
 }
 
-fn add_hours(text: &mut String, hours: &Hours) {
+/// All hours, each under a name of its own: updates of several days may call different ones the same.
+fn named_hours<'m>(models: &[&'m ModelPrices]) -> Vec<(String, &'m Hours)> {
+    let mut named: Vec<(String, &Hours)> = Vec::new();
+    let rates = models.iter().flat_map(|model| &model.rates);
+    for hours in rates.filter_map(|rate| rate.hours.as_deref()) {
+        if named.iter().any(|(_, known)| known.are_same(hours)) {
+            continue;
+        }
+        let is_free = |id: &String| named.iter().all(|(known, _)| known != id);
+        let numbered = (2..).map(|number| format!("{}-{number}", hours.id));
+        let id = std::iter::once(hours.id.clone()).chain(numbered).find(is_free);
+        named.extend(id.map(|id| (id, hours)));
+    }
+    named
+}
+
+fn add_hours(text: &mut String, id: &str, hours: &Hours) {
     let windows: Vec<String> = hours.windows().map(|window| quoted(&window)).collect();
     let days: Vec<String> = hours.weekdays().map(quoted).collect();
     text.push_str("\n[[hours]]\n");
-    add(text, "id", &quoted(&hours.id));
+    add(text, "id", &quoted(id));
     add(text, "utc", &format!("[{}]", windows.join(", ")));
     add(text, "weekdays", &format!("[{}]", days.join(", ")));
     let except: Vec<String> = hours.except().iter().map(Date::to_string).collect();
     add(text, "except", &format!("[{}]", except.join(", ")));
 }
 
-fn add_model(text: &mut String, model: &ModelPrices) {
+fn add_model(text: &mut String, model: &ModelPrices, hours: &[(String, &Hours)]) {
     text.push_str("\n[[model]]\n");
     add(text, "id", &quoted(&model.id));
     let aliases: Vec<String> = model.aliases.iter().map(|alias| quoted(alias)).collect();
@@ -73,18 +84,20 @@ fn add_model(text: &mut String, model: &ModelPrices) {
         add(text, tier.name(), &value);
     }
     for rate in &model.rates {
-        add_rate(text, rate);
+        add_rate(text, rate, hours);
     }
 }
 
-fn add_rate(text: &mut String, rate: &Rate) {
+fn add_rate(text: &mut String, rate: &Rate, hours: &[(String, &Hours)]) {
     text.push_str("[[model.rate]]\n");
+    let own = rate.hours.as_deref();
+    let named = own.and_then(|own| hours.iter().find(|(_, one)| one.are_same(own)));
     let terms = [
         ("from", rate.from.map(|day| day.to_string())),
         ("until", rate.until.map(|day| day.to_string())),
         ("above", rate.above.map(|above| above.0.to_string())),
         ("tier", Some(quoted(rate.tier.name()))),
-        ("hours", rate.hours.as_ref().map(|hours| quoted(&hours.id))),
+        ("hours", named.map(|(id, _)| quoted(id))),
     ];
     for (key, value) in terms {
         if let Some(value) = value {

@@ -420,7 +420,7 @@ pub(super) enum PricesCommand {
 #[derive(Debug, Args)]
 #[command(after_help = PRICES_UPDATE_EXAMPLES)]
 pub(super) struct PricesUpdateArgs {
-    /// LiteLLM's model_prices_and_context_window.json, or the data.json of genai-prices
+    /// The table of LiteLLM or of genai-prices, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) from: PathBuf,
     /// The day from which the new prices hold, as YYYY-MM-DD [default: today]

@@ -166,10 +166,12 @@ pub(in crate::cli) struct SimulationArgs {
     /// Whether the beta features of captured requests are part of the cache key
     #[arg(long, value_enum, default_value_t = BetasArg::Key)]
     betas: BetasArg,
-    /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
+    /// genai-prices
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more
+    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
+    /// regions of the government's most
     #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
     pub(in crate::cli) platform: PlatformArg,
     /// Exit with 5 where a model has no price

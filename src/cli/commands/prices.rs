@@ -101,6 +101,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
         tables: &format!("{} and {}", table.id, providers.id),
         day,
         written: is_written.then_some(to.as_str()),
+        is_default: args.to.is_none(),
     };
     let document = || Ok(price_changes_document(&update, &view));
     output.show(args.format.chosen, document, |Json, out| write_price_changes(&update, &view, out))
@@ -145,8 +146,11 @@ fn write(target: &Path, source: &str, day: Date, models: &[&ModelPrices]) -> Res
         fs::create_dir_all(folder)
             .map_err(|source| CliError::OutputFile { path: folder.to_owned(), source })?;
     }
+    let mut content = Vec::new();
+    write_price_file(&format!("{source}-{day}"), day, models, &mut content)?;
+    // A file that no command could read must not take the place of one that they can.
+    let text = String::from_utf8_lossy(&content);
+    PriceTable::built_in().overlay(&text, &target.display().to_string())?;
     let file = Output::to_file(target, ColorArg::Never)?;
-    let id = format!("{source}-{day}");
-    file.write(|out| write_price_file(&id, day, models, out))?;
-    Ok(())
+    file.write(|out| out.write_all(&content))
 }

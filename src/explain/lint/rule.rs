@@ -20,6 +20,8 @@ const THINKING_REFUSED: &str = "A block of thinking stands after another prefix 
 const THINKING_DROPPED: &str = "A block of thinking stands after another prefix than the one it was made after, \
     and the model checks that: the service leaves the block out, and everything after it is written anew. Append \
     instead of editing, or leave out the thinking of the turns that you keep.";
+const UNMARKABLE_BLOCK: &str =
+    "The service refuses a marker on a thinking block. Mark the block before it.";
 const IDLE_EDIT: &str =
     "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
 
@@ -255,9 +257,7 @@ impl Rule {
                 "The request's own cache_control falls on a block that is marked with another \
                  TTL; the service refuses it. Give both the same TTL, or keep one."
             }
-            Self::UnmarkableBlock => {
-                "The service refuses a marker on a thinking block. Mark the block before it."
-            }
+            Self::UnmarkableBlock => UNMARKABLE_BLOCK,
             Self::ThinkingRefused => THINKING_REFUSED,
             Self::ThinkingDropped => THINKING_DROPPED,
             Self::ToolOrder => {

@@ -27,7 +27,7 @@ pub(super) fn invalidated_thinking(
     let change = first_change(before, after)?;
     let is_thinking = |id: &&WireNodeId| after.kind(**id) == BlockKind::Thinking;
     let kept = after.blocks[change.from..].iter().find(is_thinking)?;
-    let (rule, effect) = verdict(check, told_behavior(after), request.usage.is_some())?;
+    let (rule, effect) = verdict(check, told_behavior(after).as_deref(), request.usage.is_some())?;
     let detail = format!("{} in front of it {}; {effect}", change.place, change.what);
     Some(Finding::new(rule, after.place(*kept), detail, index))
 }
@@ -36,12 +36,12 @@ pub(super) fn invalidated_thinking(
 /// checked is the same, whatever differs here.
 fn verdict(
     check: PrefixCheck,
-    told: Option<String>,
+    told: Option<&str>,
     is_answered: bool,
 ) -> Option<(Rule, &'static str)> {
     let refused = |effect| (!is_answered).then_some((Rule::ThinkingRefused, effect));
     let dropped = Some((Rule::ThinkingDropped, "the service leaves it out"));
-    match (told.as_deref(), check) {
+    match (told, check) {
         (Some("error"), _) => refused("the request asks to be refused for that"),
         (Some("drop_block"), _) | (_, PrefixCheck::Drops | PrefixCheck::None) => dropped,
         (_, PrefixCheck::Refuses) => refused("the service refuses that"),

@@ -344,7 +344,8 @@ impl<'a, S: Sink> Manager<'a, S> {
             now.deleted += saved;
             return false;
         }
-        self.effects.checked += u64::from(self.checks_thinking(request));
+        let is_by_service = matches!(self.management, Management::ToolResultClearing { .. });
+        self.effects.checked += u64::from(!is_by_service && self.checks_thinking(request));
         // The path parts before the first result that becomes a placeholder now.
         let replaced = pieces.count(now.replaced);
         let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);

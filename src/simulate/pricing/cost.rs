@@ -115,7 +115,10 @@ impl PriceTable {
         if context.tier.us_only {
             factors = factors.times(model.us_only);
         }
-        Some(rates.times(match self.platform.unwrap_or_else(|| platform(context.model)) {
+        // Others' models have no such endpoints.
+        let is_claude = model.id.starts_with("claude");
+        let told = self.platform.filter(|_| is_claude);
+        Some(rates.times(match told.unwrap_or_else(|| platform(context.model)) {
             Platform::Global => factors,
             Platform::Regional => factors.times(model.regional),
             Platform::Government => factors.times(self.government),

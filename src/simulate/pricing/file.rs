@@ -65,6 +65,14 @@ pub enum PriceError {
         /// What it is.
         value: String,
     },
+    /// Two tables of hours have one name.
+    #[error("{file}: hours `{hours}` are there twice; give each an `id` of its own")]
+    Twice {
+        /// The file.
+        file: String,
+        /// The hours.
+        hours: String,
+    },
     /// A model says nothing.
     #[error("{file}: model `{model}` has neither a `rate` nor `facts`; add one")]
     Empty {
@@ -257,7 +265,14 @@ impl Reader<'_> {
             })?;
             Ok((one.id.clone(), Arc::new(hours)))
         };
-        told.iter().map(read).collect()
+        let mut known = BTreeMap::new();
+        for one in told {
+            let (id, hours) = read(one)?;
+            if known.insert(id.clone(), hours).is_some() {
+                return Err(PriceError::Twice { file: self.file.to_owned(), hours: id });
+            }
+        }
+        Ok(known)
     }
 
     fn rate(&self, rate: &RateFile) -> Result<Rate, PriceError> {

@@ -1,7 +1,8 @@
 //! The `data.json` of genai-prices as a price table.
 //!
 //! It is a list of providers with their models. A price is a number, or one with others for longer prompts; it
-//! holds always, from a day on, or at hours of the day, of which the last one in the list counts.
+//! holds always, from a day on, or at hours of the day. Of several that hold, one for hours counts before one for
+//! the whole day, and a later day's before an earlier one's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::file::PriceError;
 use super::partial::{Class, Partials, Terms, Told};
-use super::{Hours, Multiplier, per_million};
+use super::{Hours, Multiplier, per_million_rounded};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -41,11 +42,11 @@ struct Model<'a> {
     id: String,
     #[serde(borrow)]
     prices: Listed<'a>,
-    #[serde(borrow, default)]
-    price_variants: Vec<Variant<'a>>,
+    #[serde(borrow)]
+    price_variants: Option<Vec<Variant<'a>>>,
 }
 
-type Prices<'a> = BTreeMap<&'a str, &'a RawValue>;
+type Prices<'a> = BTreeMap<String, &'a RawValue>;
 
 /// One set of prices, or several on conditions.
 struct Listed<'a>(Vec<Conditional<'a>>);
@@ -134,17 +135,25 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn model(&self, model: &Model<'_>) -> Result<Told, PriceError> {
         let mut prices = Partials::default();
-        for listed in &model.prices.0 {
-            let terms = self.terms(&listed.constraint)?;
-            self.add(&listed.prices, &terms, &mut prices)?;
+        let listed =
+            model.prices.0.iter().map(|one| Ok((self.terms(&one.constraint)?, &one.prices)));
+        let listed: Vec<(Terms, &Prices<'_>)> = listed.collect::<Result<_, PriceError>>()?;
+        for (terms, own) in &listed {
+            // A later set of prices replaces all of an earlier one, its prices of long prompts among them.
+            let others = listed.iter().filter(|(other, _)| other.hours == terms.hours);
+            let until = others
+                .filter_map(|(other, _)| other.from)
+                .filter(|from| Some(*from) > terms.from)
+                .min();
+            self.add(own, &Terms { until, ..terms.clone() }, &mut prices)?;
         }
-        for variant in &model.price_variants {
+        for variant in model.price_variants.iter().flatten() {
             let Some(tier) = tier_of(&variant.when) else { continue };
             let terms = variant.constraint.as_ref().map(|one| self.terms(one)).transpose()?;
             let terms = Terms { tier, ..terms.unwrap_or_default() };
             self.add(&variant.prices, &terms, &mut prices)?;
         }
-        Ok(Told { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE })
+        Ok(Told { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE, seller: None })
     }
 
     fn terms(&self, constraint: &Constraint) -> Result<Terms, PriceError> {
@@ -160,12 +169,8 @@ impl Reader<'_> {
             })
         });
         let from = start_date.as_ref().map(|day| {
-            day.parse::<Date>().map_err(|_| PriceError::Value {
-                file: self.file.to_owned(),
-                model: self.model.to_owned(),
-                value: day.clone(),
-                expected: "day",
-            })
+            let date = day.parse::<Date>().ok().filter(|date| date.year() >= 1);
+            date.ok_or_else(|| self.wrong(day, "day"))
         });
         Ok(Terms { from: from.transpose()?, hours: hours.transpose()?, ..Terms::default() })
     }
@@ -180,10 +185,15 @@ impl Reader<'_> {
             let Some(raw) = prices.get(key).filter(|raw| raw.get() != "null") else { continue };
             let tiered = serde_json::from_str(raw.get()).ok();
             let Tiered { base, tiers } = tiered.unwrap_or(Tiered { base: raw, tiers: Vec::new() });
-            partials.add(terms, class, self.price(base)?);
-            for tier in tiers {
-                let above = Some(Tokens(tier.start));
-                partials.add(&Terms { above, ..terms.clone() }, class, self.price(tier.price)?);
+            let mut priced = vec![(terms.clone(), base)];
+            priced.extend(tiers.into_iter().map(|tier| {
+                (Terms { above: Some(Tokens(tier.start)), ..terms.clone() }, tier.price)
+            }));
+            for (terms, raw) in priced {
+                if !partials.add(&terms, class, self.price(raw)?) {
+                    let expected = "price of a model that has less than 200 kinds of them";
+                    return Err(self.wrong(key, expected));
+                }
             }
         }
         Ok(())
@@ -191,18 +201,23 @@ impl Reader<'_> {
 
     fn price(&self, raw: &RawValue) -> Result<Picodollars, PriceError> {
         let text = raw.get().trim_matches('"');
-        per_million(text).ok_or_else(|| PriceError::Value {
+        let price = per_million_rounded(text);
+        price.ok_or_else(|| self.wrong(text, "price in dollars a million tokens"))
+    }
+
+    fn wrong(&self, value: &str, expected: &'static str) -> PriceError {
+        PriceError::Value {
             file: self.file.to_owned(),
             model: self.model.to_owned(),
-            value: text.to_owned(),
-            expected: "price in dollars a million tokens",
-        })
+            value: value.to_owned(),
+            expected,
+        }
     }
 }
 
-/// "01:00:00Z" → "01:00".
+/// "01:00:00Z" → "01:00". What is not in UTC is left, and no window.
 fn clock(time: &str) -> &str {
-    time.get(..5).unwrap_or(time)
+    time.strip_suffix(":00Z").unwrap_or(time)
 }
 
 fn tier_of(when: &BTreeMap<String, String>) -> Option<ServiceTier> {
@@ -223,7 +238,7 @@ mod tests {
     fn days_hours_sizes_and_tiers_are_read() {
         let text = r#"[{"id": "deepseek", "models": [
             {"id": "v4", "match": {"equals": "v4"}, "prices": [
-                {"prices": {"input_mtok": 0.14, "output_mtok": 0.28}},
+                {"prices": {"input_mtok": {"base": 0.14, "tiers": [{"start": 8, "price": 1.14}]}, "output_mtok": {"base": 0.28, "tiers": [{"start": 8, "price": 2.28}]}}},
                 {"constraint": {"start_date": "2026-08-17"}, "prices": {"input_mtok": 0.22, "cache_read_mtok": 0.007, "output_mtok": 0.66}},
                 {"constraint": {"start_time": "01:00:00Z", "end_time": "04:00:00Z"}, "prices": {"input_mtok": 0.44, "output_mtok": 1.32}}]},
             {"id": "image", "match": {"equals": "image"}, "prices": {"requests_kcount": 12}}]},
@@ -242,6 +257,8 @@ mod tests {
             models[model].rate_at(at, Tokens(prompt), tier).expect("a rate").rates.input.0
         };
         let standard = ServiceTier::Standard;
+        assert_eq!(input("v4", "2026-08-16T12:00", 9, standard), 1_140_000);
+        assert_eq!(input("v4", "2026-08-17T12:00", 9, standard), 220_000);
         assert_eq!(input("v4", "2026-08-16T12:00", 1, standard), 140_000);
         assert_eq!(input("v4", "2026-08-17T12:00", 1, standard), 220_000);
         assert_eq!(input("v4", "2026-08-17T01:00", 1, standard), 440_000);

@@ -85,6 +85,22 @@ impl Hours {
         })
     }
 
+    /// The times of the day at which windows begin and end.
+    pub(super) fn borders(&self) -> impl Iterator<Item = Time> + '_ {
+        let time = |minutes: u16| {
+            let (hour, minute) = (minutes % DAY / 60, minutes % 60);
+            Time::new(i8::try_from(hour).ok()?, i8::try_from(minute).ok()?, 0, 0).ok()
+        };
+        self.windows.iter().flat_map(|window| [window.begin, window.end]).filter_map(time)
+    }
+
+    /// Whether both hold at the same times, whatever they are called.
+    #[must_use]
+    pub fn are_same(&self, other: &Self) -> bool {
+        let times = |hours: &Self| (hours.windows.clone(), hours.weekdays, hours.except.clone());
+        times(self) == times(other)
+    }
+
     /// The windows, as in "01:00-04:00".
     pub fn windows(&self) -> impl Iterator<Item = String> + '_ {
         let clock = |minutes: u16| format!("{:02}:{:02}", minutes / 60, minutes % 60);

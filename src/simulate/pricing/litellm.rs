@@ -16,7 +16,7 @@ use super::{Factors, Hours, Multiplier, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-type Fields<'a> = BTreeMap<&'a str, &'a RawValue>;
+type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 /// The beginnings of fields with prices.
 const CLASSES: [(&str, Class); 4] = [
@@ -51,9 +51,8 @@ struct ProviderEntry<'a> {
 #[derive(Deserialize)]
 struct OffPeakWindow {
     hours_utc: OneOrMore,
-    /// Monday is 1.
-    #[serde(default)]
-    weekdays: Vec<u8>,
+    /// Monday is 1; every day where there are none.
+    weekdays: Option<Vec<u8>>,
 }
 
 #[derive(Deserialize)]
@@ -98,6 +97,7 @@ impl Reader<'_> {
             prices,
             tiers: fast.into_iter().collect(),
             us_only: entry.us.and_then(|us| Multiplier::parse(us.get())).unwrap_or(Multiplier::ONE),
+            seller: self.parsed("litellm_provider"),
         })
     }
 
@@ -128,7 +128,11 @@ impl Reader<'_> {
             if let Some(price) = self.price(raw)? {
                 let terms =
                     Terms { above: place.above.or(terms.above), tier: place.tier, ..terms.clone() };
-                partials.add(&terms, place.class, price);
+                if !partials.add(&terms, place.class, price) {
+                    return Err(
+                        self.wrong(field, "price of a model that has less than 200 kinds of them")
+                    );
+                }
             }
         }
         Ok(())
@@ -156,17 +160,19 @@ impl Reader<'_> {
         let windows = prices.get("windows").map(|raw| serde_json::from_str(raw.get()));
         let windows: Vec<OffPeakWindow> = windows.and_then(Result::ok).unwrap_or_default();
         for (number, window) in (1..).zip(&windows) {
-            let days = window.weekdays.iter().filter_map(|day| {
-                Some(Hours::WEEKDAYS.get(usize::from(day.checked_sub(1)?))?.to_string())
-            });
-            let days: Vec<String> = days.collect();
+            let name = |day: &u8| match Hours::WEEKDAYS.get(usize::from(*day).wrapping_sub(1)) {
+                Some(name) => (*name).to_owned(),
+                None => day.to_string(),
+            };
+            let days = window.weekdays.as_ref().map(|days| days.iter().map(name).collect());
+            let days: Option<Vec<String>> = days;
             let spans = match &window.hours_utc {
                 OneOrMore::One(span) => std::slice::from_ref(span),
                 OneOrMore::More(spans) => spans,
             };
             let id = format!("{}-off-peak-{number}", self.model);
-            let days_told = (!days.is_empty()).then_some(&days[..]);
-            let hours = Hours::new(&id, spans.iter().map(String::as_str), days_told, Vec::new());
+            let windows = spans.iter().map(String::as_str);
+            let hours = Hours::new(&id, windows, days.as_deref(), Vec::new());
             let hours = hours.map_err(|value| PriceError::Hours {
                 file: self.file.to_owned(),
                 hours: id.clone(),
@@ -182,12 +188,17 @@ impl Reader<'_> {
         if raw.get() == "null" {
             return Ok(None);
         }
-        per_unit(raw.get()).map(Some).ok_or_else(|| PriceError::Value {
+        let price = per_unit(raw.get());
+        price.map(Some).ok_or_else(|| self.wrong(raw.get(), "price in dollars a token"))
+    }
+
+    fn wrong(&self, value: &str, expected: &'static str) -> PriceError {
+        PriceError::Value {
             file: self.file.to_owned(),
             model: self.model.to_owned(),
-            value: raw.get().to_owned(),
-            expected: "price in dollars a token",
-        })
+            value: value.to_owned(),
+            expected,
+        }
     }
 }
 
@@ -251,7 +262,7 @@ mod tests {
         let models = read(text);
         assert_eq!(models.len(), 2);
         let a = &models["a"];
-        assert_eq!(a.rates.len(), 3);
+        assert_eq!(a.rates.len(), 4);
         assert_eq!(a.rates[0].rates.cache_write_1h, Picodollars(6_000_000));
         // What a tier does not tell is taken off as its input is.
         assert_eq!(
@@ -259,6 +270,11 @@ mod tests {
             (ServiceTier::Batch, Picodollars(150_000))
         );
         assert_eq!(a.rates[2].above, Some(Tokens(200_000)));
+        // Long prompts in a batch cost half of long ones.
+        assert_eq!(
+            (a.rates[3].tier, a.rates[3].rates.input),
+            (ServiceTier::Batch, Picodollars(3_000_000))
+        );
         assert_eq!(a.tiers[&ServiceTier::Fast], Factors::of(Multiplier::parse("6").expect("six")));
         assert_eq!(Some(a.us_only), Multiplier::parse("1.1"));
         assert_eq!(models["b"].rates[0].rates.cache_write_5m, Picodollars(1_000_000));

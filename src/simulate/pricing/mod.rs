@@ -174,6 +174,11 @@ fn per_million(text: &str) -> Option<Picodollars> {
     whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?)
 }
 
+/// The same, rounded, where a program that computes with floats wrote it.
+fn per_million_rounded(text: &str) -> Option<Picodollars> {
+    whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?.round())
+}
+
 /// Dollars per token or per search → picodollars, rounded, since programs that compute with floats
 /// write these tables.
 fn per_unit(text: &str) -> Option<Picodollars> {
@@ -201,6 +206,8 @@ mod tests {
         assert_eq!(per_million("0.125"), Some(Picodollars(125_000)));
         assert_eq!(per_million("0.0000001"), None);
         assert_eq!(per_million("-5"), None);
+        assert_eq!(per_million("0.18000000000000002"), None);
+        assert_eq!(per_million_rounded("0.18000000000000002"), Some(Picodollars(180_000)));
         assert_eq!(per_million("cheap"), None);
         assert_eq!(per_million("79228162514264337593543950335"), None);
         assert_eq!(Multiplier::parse("1e27"), None);

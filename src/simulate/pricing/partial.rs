@@ -26,6 +26,7 @@ pub(super) enum Class {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) from: Option<Date>,
+    pub(super) until: Option<Date>,
     pub(super) above: Option<Tokens>,
     pub(super) tier: ServiceTier,
     pub(super) hours: Option<Arc<Hours>>,
@@ -52,18 +53,20 @@ pub(super) struct Told {
     pub(super) prices: Partials,
     pub(super) tiers: BTreeMap<ServiceTier, Factors>,
     pub(super) us_only: Multiplier,
+    /// Who sells it, where the table says.
+    pub(super) seller: Option<String>,
 }
 
 impl Told {
     /// Its prices; `None` where input and output have none. Regional endpoints are models of their own in such
     /// tables.
-    pub(super) fn model(self, id: &str, source: &str) -> Option<ModelPrices> {
+    pub(super) fn model(&self, id: &str, source: &str) -> Option<ModelPrices> {
         let rates = self.prices.rates();
         (!rates.is_empty()).then(|| ModelPrices {
             id: id.to_owned(),
             aliases: Vec::new(),
             rates,
-            tiers: self.tiers,
+            tiers: self.tiers.clone(),
             us_only: self.us_only,
             regional: Multiplier::ONE,
             source: source.to_owned(),
@@ -71,9 +74,17 @@ impl Told {
     }
 }
 
+/// No model has nearly so many terms; a file that says so would only take long.
+const MOST_TERMS: usize = 200;
+
 impl Partials {
-    pub(super) fn add(&mut self, terms: &Terms, class: Class, price: Picodollars) {
-        let place = self.0.iter().position(|(known, _)| known == terms).unwrap_or_else(|| {
+    /// Adds a price, and says whether there is room for its terms.
+    pub(super) fn add(&mut self, terms: &Terms, class: Class, price: Picodollars) -> bool {
+        let known = self.0.iter().position(|(known, _)| known == terms);
+        if known.is_none() && self.0.len() >= MOST_TERMS {
+            return false;
+        }
+        let place = known.unwrap_or_else(|| {
             self.0.push((terms.clone(), Partial::default()));
             self.0.len() - 1
         });
@@ -87,6 +98,7 @@ impl Partials {
             Class::WriteTwelveHours => &mut partial.write_12h,
         };
         *field = Some(price);
+        true
     }
 
     /// The terms, each with what is told.
@@ -94,25 +106,67 @@ impl Partials {
         self.0.iter()
     }
 
-    /// The rows whose input and output are known, in the order in which they were added, the ordinary one of
-    /// every size before those of tiers.
-    pub(super) fn rates(mut self) -> Vec<Rate> {
-        self.0.sort_by_key(|(terms, _)| (terms.above, terms.tier));
+    /// The rows whose input and output are known, by size and tier.
+    fn rates(&self) -> Vec<Rate> {
         let rate = |(terms, partial): &(Terms, Partial)| {
             let whole = partial.filled_from(self.ordinary(terms)).rates()?;
-            let Terms { from, above, tier, hours } = terms.clone();
-            Some(Rate { from, until: None, above, tier, hours, rates: whole })
+            let Terms { from, until, above, tier, hours } = terms.clone();
+            Some(Rate { from, until, above, tier, hours, rates: whole })
         };
-        self.0.iter().filter_map(rate).collect()
+        let mut rates: Vec<Rate> = self.0.iter().filter_map(rate).collect();
+        let made: Vec<Rate> =
+            ServiceTier::ALL.into_iter().flat_map(|tier| lacking(&rates, tier)).collect();
+        rates.extend(made);
+        rates.sort_by_key(|rate| (rate.above, rate.tier));
+        rates
     }
 
-    /// What the ordinary tier costs on the same terms.
+    /// What the ordinary tier costs on the same terms, or what it does in the rest of the day.
     fn ordinary(&self, terms: &Terms) -> Option<&Partial> {
-        let tier = ServiceTier::Standard;
-        let is_ordinary = |known: &Terms| *known == Terms { tier, ..terms.clone() };
-        let found = self.0.iter().find(|(known, _)| is_ordinary(known));
-        found.filter(|_| terms.tier != tier).map(|(_, partial)| partial)
+        let usual = match (terms.tier, &terms.hours) {
+            (ServiceTier::Standard, None) => return None,
+            (ServiceTier::Standard, Some(_)) => Terms { hours: None, ..terms.clone() },
+            (_, _) => Terms { tier: ServiceTier::Standard, ..terms.clone() },
+        };
+        self.0.iter().find(|(known, _)| *known == usual).map(|(_, partial)| partial)
     }
+}
+
+/// The rows of a tier for sizes and hours of which only the ordinary ones are told: else the tier's row for
+/// everything would hold for them. They cost the same share as it does.
+fn lacking(rates: &[Rate], tier: ServiceTier) -> Vec<Rate> {
+    let plain = |tier| {
+        let is_plain = |rate: &&Rate| {
+            (rate.tier, rate.above, rate.from, &rate.hours) == (tier, None, None, &None)
+        };
+        rates.iter().find(is_plain).map(|rate| rate.rates)
+    };
+    let Some((own, usual)) = plain(tier).zip(plain(ServiceTier::Standard)) else {
+        return Vec::new();
+    };
+    let share = |price: Picodollars, own: Picodollars, usual: Picodollars| {
+        (price.0 * own.0).checked_div(usual.0).map_or(price, Picodollars)
+    };
+    let is_lacking = |one: &&Rate| {
+        one.tier == ServiceTier::Standard
+            && !rates.iter().any(|rate| {
+                (rate.tier, rate.above, rate.from, &rate.hours)
+                    == (tier, one.above, one.from, &one.hours)
+            })
+    };
+    let row = |one: &Rate| {
+        let all = |price| share(price, own.input, usual.input);
+        let rates = Rates {
+            input: all(one.rates.input),
+            cache_write_5m: all(one.rates.cache_write_5m),
+            cache_write_1h: all(one.rates.cache_write_1h),
+            cache_write_12h: one.rates.cache_write_12h.map(all),
+            cache_read: share(one.rates.cache_read, own.cache_read, usual.cache_read),
+            output: share(one.rates.output, own.output, usual.output),
+        };
+        Rate { tier, rates, ..one.clone() }
+    };
+    rates.iter().filter(is_lacking).map(row).collect()
 }
 
 impl From<&Rates> for Partial {

@@ -92,11 +92,10 @@ impl PriceTable {
     /// What in the file cannot be used.
     pub fn overlay(&mut self, text: &str, file: &str) -> Result<(), PriceError> {
         if let Some(foreign) = Foreign::parse(text, file)? {
-            let told = foreign.models.into_iter();
-            self.models.extend(told.filter_map(|(id, told)| {
-                let model = told.model(&id, foreign.name)?;
-                Some((id, model))
-            }));
+            let told = foreign.models.iter();
+            self.models.extend(
+                told.filter_map(|(id, told)| Some((id.clone(), told.model(id, foreign.name)?))),
+            );
             self.id = format!("{}+{}", self.id, foreign.name);
             return Ok(());
         }

@@ -34,7 +34,7 @@ pub(crate) use unmarked::Unmarked;
 pub use unmarked::rules_of;
 
 use crate::base::model::Facts;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;
 use crate::simulate::cache::{AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio};
 use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
@@ -133,7 +133,8 @@ pub static ALL: [Provider; 11] = [
         writes: WriteLifetime::TwelveHours,
         assumptions: &[
             "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
-             and more, found however far back; writes for 12 hours cost 2.5 times the input",
+             and more, found however far back; writes for 12 hours cost 2.5 times the input, \
+             which is assumed of days and models for which no such price is known",
             "assumed: kept for 12 hours from the last use on, and no longer",
             "undocumented: the step; assumed: 128 tokens, as before",
             ROUTING,
@@ -310,7 +311,8 @@ impl Provider {
         match self.writes {
             WriteLifetime::Usual => Some(rates),
             WriteLifetime::TwelveHours => {
-                let write = rates.cache_write_12h?;
+                let usual = Picodollars(rates.input.0 * 5 / 2);
+                let write = rates.cache_write_12h.unwrap_or(usual);
                 Some(Rates { cache_write_5m: write, cache_write_1h: write, ..rates })
             }
         }

@@ -1,0 +1,139 @@
+//! A model's rows, and what another table tells from a day on.
+//!
+//! A row ends where the table tells one for the same size and tier, for certain hours or for the whole day as
+//! the row itself. What it does not tell stays: sizes, tiers and hours of their own, and classes of tokens at
+//! the same share of the input. Rows of later days stay, too, unless it tells of later days itself.
+
+use std::collections::BTreeMap;
+
+use jiff::civil::{Date, time};
+
+use crate::base::units::Tokens;
+use crate::read::input::ServiceTier;
+use crate::simulate::pricing::partial::{Partial, Terms, Told};
+use crate::simulate::pricing::{Factors, ModelPrices, PriceTable, Rate};
+
+/// A model, the table that has it, and the day from which on another one counts.
+pub(super) struct Merge<'a> {
+    pub(super) model: &'a ModelPrices,
+    pub(super) table: &'a PriceTable,
+    pub(super) day: Date,
+}
+
+impl Merge<'_> {
+    pub(super) fn with(&self, told: &Told, source: &str) -> ModelPrices {
+        let new = self.new_rows(told);
+        let old = self.model.rates.iter().filter_map(|rate| self.old_row(rate, &new));
+        let rates = old.chain(new.iter().cloned()).collect();
+        let source = format!("{}+{source}", self.model.source);
+        ModelPrices { rates, source, ..self.model.clone() }
+    }
+
+    /// A row of the model, ended where a new one replaces it; `None` where that begins no later.
+    fn old_row(&self, rate: &Rate, new: &[Rate]) -> Option<Rate> {
+        let replaces = |one: &&Rate| is_for_same(one, rate);
+        let is_replaced = new.iter().any(|one| replaces(&one));
+        let knows_later = new.iter().filter(replaces).any(|one| one.from > Some(self.day));
+        match rate.from.cmp(&Some(self.day)) {
+            _ if !is_replaced => Some(rate.clone()),
+            std::cmp::Ordering::Greater if !knows_later => Some(rate.clone()),
+            std::cmp::Ordering::Greater | std::cmp::Ordering::Equal => None,
+            std::cmp::Ordering::Less => {
+                let until = rate.until.map_or(self.day, |until| until.min(self.day));
+                Some(Rate { until: Some(until), ..rate.clone() })
+            }
+        }
+    }
+
+    /// The rows that are told, those that hold by the day beginning on it.
+    fn new_rows(&self, told: &Told) -> Vec<Rate> {
+        let rows: Vec<Rate> = told.prices.iter().filter_map(|told| self.row(told)).collect();
+        let is_latest = |rate: &&Rate| !rows.iter().any(|other| self.supersedes(other, rate));
+        let goes_on = |rate: &&Rate| rate.until.is_none_or(|until| until > self.day);
+        let latest = rows.iter().filter(is_latest).filter(goes_on);
+        let mut rows: Vec<Rate> = latest
+            .map(|rate| Rate { from: rate.from.max(Some(self.day)), ..rate.clone() })
+            .collect();
+        for (tier, factors) in &told.tiers {
+            rows.extend(of_factors(&rows, *tier, *factors));
+        }
+        let mut tiers: BTreeMap<ServiceTier, Vec<Rate>> = BTreeMap::new();
+        for rate in rows {
+            tiers.entry(rate.tier).or_default().push(rate);
+        }
+        let ordinary = tiers.remove(&ServiceTier::Standard).unwrap_or_default();
+        let own =
+            tiers.into_iter().filter(|(tier, rows)| !self.are_implied(*tier, rows, &ordinary));
+        let own = own.flat_map(|(tier, rows)| self.of_every_size(tier, rows, &ordinary)).collect();
+        [ordinary, own].concat()
+    }
+
+    /// The row of terms, with what they do not tell from the row that holds now.
+    fn row(&self, (terms, partial): &(Terms, Partial)) -> Option<Rate> {
+        let Terms { from, until, above, tier, hours } = terms.clone();
+        let prompt = above.map_or(Tokens(1), |above| above + Tokens(1));
+        let noon = self.day.to_datetime(time(12, 0, 0, 0));
+        let ours = self.table.rates_of_tier_at(self.model, noon, prompt, tier);
+        let whole = partial.filled_from(ours.as_ref().map(Partial::from).as_ref());
+        let rates = whole.rates()?;
+        Some(Rate { from, until, above, tier, hours, rates })
+    }
+
+    /// Whether a row for the same requests begins later than another one, but not after the day.
+    fn supersedes(&self, other: &Rate, rate: &Rate) -> bool {
+        let same = (rate.above, rate.tier, &rate.hours) == (other.above, other.tier, &other.hours);
+        same && other.from > rate.from && other.from.is_none_or(|from| from <= self.day)
+    }
+
+    /// Whether all rows of a tier are what the model's factor makes of the ordinary ones, and the model has no
+    /// rows of it that they would leave in force.
+    fn are_implied(&self, tier: ServiceTier, rows: &[Rate], ordinary: &[Rate]) -> bool {
+        let Some(factors) = self.table.factors_of_tier(self.model, tier) else { return false };
+        let implied = |rate: &Rate| {
+            let one = ordinary.iter().find(|one| {
+                (one.above, one.from, &one.hours) == (rate.above, rate.from, &rate.hours)
+            });
+            one.is_some_and(|one| one.rates.times(factors) == rate.rates)
+        };
+        let is_in_force =
+            |rate: &Rate| rate.tier == tier && rate.until.is_none_or(|until| until > self.day);
+        rows.iter().all(implied) && !self.model.rates.iter().any(is_in_force)
+    }
+
+    /// The rows of a tier, with one for each size of the ordinary ones that is not told: else the row for every
+    /// size would hold for it.
+    fn of_every_size(&self, tier: ServiceTier, rows: Vec<Rate>, ordinary: &[Rate]) -> Vec<Rate> {
+        let factors = self.table.factors_of_tier(self.model, tier);
+        let own = self.model.rates.iter().filter(|rate| {
+            let is_left = !ordinary.iter().any(|one| is_for_same(one, rate));
+            is_left && rate.tier == ServiceTier::Standard && rate.holds_on(self.day)
+        });
+        let lacking = ordinary.iter().chain(own).filter(|one| {
+            let is_there = |rate: &Rate| (rate.above, &rate.hours) == (one.above, &one.hours);
+            one.above.is_some() && !rows.iter().any(is_there)
+        });
+        let made: Vec<Rate> = lacking
+            .filter_map(|one| {
+                let rates = one.rates.times(factors?);
+                let from = one.from.max(Some(self.day));
+                Some(Rate { from, until: None, tier, rates, ..one.clone() })
+            })
+            .collect();
+        [rows, made].concat()
+    }
+}
+
+/// Whether two rows are for the same size and tier, and both for the whole day or both for certain hours.
+fn is_for_same(one: &Rate, other: &Rate) -> bool {
+    let terms = |rate: &Rate| (rate.above, rate.tier, rate.hours.is_some());
+    terms(one) == terms(other)
+}
+
+/// What a factor that is told makes of the ordinary rows, where the tier is not told by itself.
+fn of_factors(rows: &[Rate], tier: ServiceTier, factors: Factors) -> Vec<Rate> {
+    if rows.iter().any(|rate| rate.tier == tier) {
+        return Vec::new();
+    }
+    let ordinary = rows.iter().filter(|rate| rate.tier == ServiceTier::Standard);
+    ordinary.map(|rate| Rate { tier, rates: rate.rates.times(factors), ..rate.clone() }).collect()
+}
