@@ -189,3 +189,67 @@ fn the_words_name_the_change_and_the_remedy() {
         assert!(explained.contains(word), "{word}: {explained}");
     }
 }
+
+/// Eight results, and an hour and ten minutes before the last one comes in: old ones are cleared then.
+fn idle_session(model: &str, thinks: bool) -> String {
+    let mut lines: Vec<Value> = Vec::new();
+    let mut add = |second: i64, kind: &str, request: Option<String>, message: Value| {
+        let number = lines.len() + 1;
+        let id = |number: usize| format!("00000000-0000-4000-8000-{number:012}");
+        let at = jiff::Timestamp::from_second(1_795_168_800 + second).expect("a time");
+        let mut line = json!({
+            "parentUuid": (number > 1).then(|| id(number - 1)), "isSidechain": false, "cwd": "/w",
+            "sessionId": "s", "version": "2.1.219", "type": kind, "uuid": id(number),
+            "timestamp": format!("{at:.3}"), "message": message,
+        });
+        if let Some(request) = request {
+            line["requestId"] = request.into();
+        }
+        lines.push(line);
+    };
+    add(0, "user", None, json!({"role": "user", "content": "Please do the next step."}));
+    for turn in 0..9_i64 {
+        let begun = turn * 10 + if turn == 8 { 4_200 } else { 0 };
+        let read = if turn == 8 { 12_000 } else { 12_000 + turn * 5_000 };
+        let written = if turn == 8 { 45_000 } else { 5_000 };
+        let call =
+            json!({"type": "tool_use", "id": format!("t{turn}"), "name": "Bash", "input": {}});
+        let thinking = json!({"type": "thinking", "thinking": "", "signature": "signed"});
+        let content = if thinks { json!([thinking, call]) } else { json!([call]) };
+        let usage = json!({
+            "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": 50,
+            "cache_creation_input_tokens": written,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": written},
+        });
+        let message = json!({
+            "id": format!("m{turn}"), "type": "message", "role": "assistant", "model": model,
+            "content": content, "stop_reason": "tool_use", "usage": usage,
+        });
+        add(begun + 3, "assistant", Some(format!("r{turn}")), message);
+        let after = if turn == 7 { 4_279 } else { begun + 5 };
+        let result = json!({"tool_use_id": format!("t{turn}"), "type": "tool_result", "content": "x".repeat(15_000)});
+        add(after, "user", None, json!({"role": "user", "content": [result]}));
+    }
+    lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_ifs_that_rewrite_history_say_that_they_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    for (model, thinks, expected) in
+        [("claude-opus-5-5", true, 1), ("claude-opus-5-5", false, 0), ("claude-opus-5", true, 0)]
+    {
+        fs::write(&path, idle_session(model, thinks)).expect("a file");
+        let path = path.to_str().expect("plain");
+        let all = ["analyze", path, "-q", "--json", "--strategy", "billed,microcompact-60m"];
+        let report: Value = serde_json::from_str(&stdout(&all)).expect("JSON");
+        let managed = &report["context_management"][0];
+        let steps = (&managed["events"], &managed["rewritten_before_thinking"]);
+        assert_eq!(steps, (&json!(1), &json!(expected)), "{model} {thinks}");
+        let shown = stdout(&["compare", path, "-q", "--strategy", "billed,microcompact-60m"]);
+        let words: Vec<&str> = shown.split_whitespace().collect();
+        let says = words.join(" ").contains("thinking of kept turns would have to go");
+        assert_eq!(says, expected > 0, "{shown}");
+    }
+}
