@@ -574,3 +574,19 @@ fn hours_and_days_survive_being_written() {
     assert_eq!(cost("2026-11-26T02:00:00Z"), "0.07");
     assert_eq!(cost("2027-01-01T12:00:00Z"), "0.06");
 }
+
+/// The largest size there is has nothing above it.
+#[test]
+fn sizes_beyond_all_reason_overflow_nothing() {
+    let user = User::new();
+    let largest = u64::MAX;
+    let genai = format!(
+        r#"[{{"id": "openai", "models": [{{"id": "gpt-5.5", "prices": {{
+            "input_mtok": {{"base": 4, "tiers": [{{"start": {largest}, "price": 8}}]}},
+            "output_mtok": {{"base": 9, "tiers": [{{"start": {largest}, "price": 18}}]}}}}}}]}}]"#
+    );
+    let file = user.write("data.json", &genai);
+    let shown = user.stdout(&["prices", "update", "--from", &file, "--at", "2026-11-25"]);
+    assert!(shown.contains("1 model with other prices"), "{shown}");
+    assert!(user.stdout(&["prices", "show", "gpt-5.5"]).contains("18,446,744,073,709,551,615"));
+}

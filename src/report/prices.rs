@@ -49,7 +49,7 @@ pub(super) fn tier_label(tier: ServiceTier) -> Option<&'static str> {
 
 /// For which prompts a price holds: more tokens than these, or from a round number on.
 pub(super) fn size_label(above: Tokens) -> String {
-    let least = above.0 + 1;
+    let least = above.0.saturating_add(1);
     if least.is_multiple_of(1_000) {
         format!("prompts from {} on", grouped(least))
     } else {

@@ -31,7 +31,7 @@ impl Comparison<'_> {
         for tier in tiers {
             for &above in &sizes {
                 for &at in &times {
-                    let prompt = above.map_or(Tokens(1), |above| above + Tokens(1));
+                    let prompt = Tokens(above.map_or(1, |above| above.0.saturating_add(1)));
                     let rates = |model| self.table.rates_of_tier_at(model, at, prompt, tier);
                     for (class, ours, theirs) in classes(rates(self.model), rates(merged)) {
                         let change = PriceChange { class, tier, above, at, ours, theirs };

@@ -71,7 +71,7 @@ impl Merge<'_> {
     /// The row of terms, with what they do not tell from the row that holds now.
     fn row(&self, (terms, partial): &(Terms, Partial)) -> Option<Rate> {
         let Terms { from, until, above, tier, hours } = terms.clone();
-        let prompt = above.map_or(Tokens(1), |above| above + Tokens(1));
+        let prompt = Tokens(above.map_or(1, |above| above.0.saturating_add(1)));
         let noon = self.day.to_datetime(time(12, 0, 0, 0));
         let ours = self.table.rates_of_tier_at(self.model, noon, prompt, tier);
         let whole = partial.filled_from(ours.as_ref().map(Partial::from).as_ref());
