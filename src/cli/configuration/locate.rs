@@ -68,7 +68,7 @@ fn nearest_project_file() -> Option<ConfigFile> {
 }
 
 /// Where `prices update` writes to, wherever it is read from.
-pub(super) fn user_prices() -> Option<PathBuf> {
+pub(in crate::cli) fn user_prices() -> Option<PathBuf> {
     user_file(USER_PRICES).map(|file| file.path)
 }
 

@@ -4,9 +4,10 @@
 mod apply;
 mod locate;
 
+pub(super) use locate::user_prices;
+
 use std::cell::LazyCell;
 use std::env;
-use std::path::PathBuf;
 
 use clap::{CommandFactory, FromArgMatches};
 
@@ -32,11 +33,6 @@ pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> 
     let configuration =
         Configuration::new(located.looked_for, environment(&accepts)?, project, user);
     Ok(configuration.with_prices(located.prices))
-}
-
-/// The file that `prices update` writes where it is told no other.
-pub(super) fn user_prices() -> Option<PathBuf> {
-    locate::user_prices()
 }
 
 /// The settings of the environment. An empty variable sets nothing.

@@ -91,6 +91,41 @@ pub enum PriceError {
     },
 }
 
+/// A model of a file, for what is wrong with it.
+#[derive(Clone, Copy)]
+pub(super) struct ModelAt<'a> {
+    pub(super) file: &'a str,
+    pub(super) model: &'a str,
+}
+
+impl ModelAt<'_> {
+    /// A value of the model is none that is expected.
+    pub(super) fn wrong(self, value: &str, expected: &'static str) -> PriceError {
+        PriceError::Value {
+            file: self.file.to_owned(),
+            model: self.model.to_owned(),
+            value: value.to_owned(),
+            expected,
+        }
+    }
+}
+
+/// Reads hours of a file.
+pub(super) fn hours<'t>(
+    file: &str,
+    id: &str,
+    windows: impl IntoIterator<Item = &'t str>,
+    weekdays: Option<&'t [String]>,
+    except: Vec<Date>,
+) -> Result<Arc<Hours>, PriceError> {
+    let hours = Hours::new(id, windows, weekdays, except).map(Arc::new);
+    hours.map_err(|value| PriceError::Hours {
+        file: file.to_owned(),
+        hours: id.to_owned(),
+        value: value.to_owned(),
+    })
+}
+
 /// Reads a price file. What it does not tell of all models is that of the table below it.
 pub(super) fn parse(
     text: &str,
@@ -103,7 +138,7 @@ pub(super) fn parse(
         return Err(PriceError::Schema { file: file.to_owned(), schema: table.schema });
     }
     let none = BTreeMap::new();
-    let reader = Reader { file, model: "", hours: &none };
+    let reader = Reader { at: ModelAt { file, model: "" }, hours: &none };
     let hours = reader.hours(&table.hours)?;
     let mut models = BTreeMap::new();
     for model in &table.model {
@@ -114,7 +149,8 @@ pub(super) fn parse(
             }
             continue;
         }
-        let prices = Reader { file, model: &model.id, hours: &hours }.model(model, &table.id)?;
+        let prices = Reader { at: ModelAt { file, model: &model.id }, hours: &hours }
+            .model(model, &table.id)?;
         models.insert(model.id.clone(), prices);
     }
     Ok(PriceTable {
@@ -214,8 +250,7 @@ struct RateFile {
 }
 
 struct Reader<'a> {
-    file: &'a str,
-    model: &'a str,
+    at: ModelAt<'a>,
     hours: &'a BTreeMap<String, Arc<Hours>>,
 }
 
@@ -257,19 +292,14 @@ impl Reader<'_> {
         let read = |one: &HoursFile| {
             let except = one.except.iter().map(|day| self.day(*day)).collect::<Result<_, _>>()?;
             let windows = one.utc.iter().map(String::as_str);
-            let hours = Hours::new(&one.id, windows, one.weekdays.as_deref(), except);
-            let hours = hours.map_err(|value| PriceError::Hours {
-                file: self.file.to_owned(),
-                hours: one.id.clone(),
-                value: value.to_owned(),
-            })?;
-            Ok((one.id.clone(), Arc::new(hours)))
+            let days = one.weekdays.as_deref();
+            Ok((one.id.clone(), hours(self.at.file, &one.id, windows, days, except)?))
         };
         let mut known = BTreeMap::new();
         for one in told {
             let (id, hours) = read(one)?;
             if known.insert(id.clone(), hours).is_some() {
-                return Err(PriceError::Twice { file: self.file.to_owned(), hours: id });
+                return Err(PriceError::Twice { file: self.at.file.to_owned(), hours: id });
             }
         }
         Ok(known)
@@ -352,12 +382,7 @@ impl Reader<'_> {
         expected: &'static str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<T, PriceError> {
-        parse(text).ok_or_else(|| PriceError::Value {
-            file: self.file.to_owned(),
-            model: self.model.to_owned(),
-            value: text.to_owned(),
-            expected,
-        })
+        parse(text).ok_or_else(|| self.at.wrong(text, expected))
     }
 }
 

@@ -5,15 +5,14 @@
 //! the whole day, and a later day's before an earlier one's.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::file::PriceError;
-use super::partial::{Class, Partials, Terms, Told};
-use super::{Hours, Multiplier, per_million_rounded};
+use super::file::{ModelAt, PriceError, hours};
+use super::partial::{Class, Partials, TOO_MANY_TERMS, Terms, Told};
+use super::{Multiplier, per_million_rounded};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -120,7 +119,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, Pr
             } else {
                 format!("{}/{}", provider.id, model.id)
             };
-            let told = Reader { file, model: &id }.model(model)?;
+            let told = Reader { at: ModelAt { file, model: &id } }.model(model)?;
             models.insert(id, told);
         }
     }
@@ -128,8 +127,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, Pr
 }
 
 struct Reader<'a> {
-    file: &'a str,
-    model: &'a str,
+    at: ModelAt<'a>,
 }
 
 impl Reader<'_> {
@@ -160,17 +158,12 @@ impl Reader<'_> {
         let Constraint { start_date, start_time, end_time } = constraint;
         let hours = start_time.as_ref().zip(end_time.as_ref()).map(|(start, end)| {
             let window = format!("{}-{}", clock(start), clock(end));
-            let id = format!("{}-{window}", self.model);
-            let hours = Hours::new(&id, [window.as_str()], None, Vec::new()).map(Arc::new);
-            hours.map_err(|value| PriceError::Hours {
-                file: self.file.to_owned(),
-                hours: id.clone(),
-                value: value.to_owned(),
-            })
+            let id = format!("{}-{window}", self.at.model);
+            hours(self.at.file, &id, [window.as_str()], None, Vec::new())
         });
         let from = start_date.as_ref().map(|day| {
             let date = day.parse::<Date>().ok().filter(|date| date.year() >= 1);
-            date.ok_or_else(|| self.wrong(day, "day"))
+            date.ok_or_else(|| self.at.wrong(day, "day"))
         });
         Ok(Terms { from: from.transpose()?, hours: hours.transpose()?, ..Terms::default() })
     }
@@ -191,8 +184,7 @@ impl Reader<'_> {
             }));
             for (terms, raw) in priced {
                 if !partials.add(&terms, class, self.price(raw)?) {
-                    let expected = "price of a model that has less than 200 kinds of them";
-                    return Err(self.wrong(key, expected));
+                    return Err(self.at.wrong(key, TOO_MANY_TERMS));
                 }
             }
         }
@@ -202,16 +194,7 @@ impl Reader<'_> {
     fn price(&self, raw: &RawValue) -> Result<Picodollars, PriceError> {
         let text = raw.get().trim_matches('"');
         let price = per_million_rounded(text);
-        price.ok_or_else(|| self.wrong(text, "price in dollars a million tokens"))
-    }
-
-    fn wrong(&self, value: &str, expected: &'static str) -> PriceError {
-        PriceError::Value {
-            file: self.file.to_owned(),
-            model: self.model.to_owned(),
-            value: value.to_owned(),
-            expected,
-        }
+        price.ok_or_else(|| self.at.wrong(text, "price in dollars a million tokens"))
     }
 }
 

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::file::PriceError;
-use super::partial::{Class, Partials, Terms, Told};
+use super::file::{ModelAt, PriceError, hours};
+use super::partial::{Class, Partials, TOO_MANY_TERMS, Terms, Told};
 use super::{Factors, Hours, Multiplier, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -69,7 +69,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, Pr
     let mut models = BTreeMap::new();
     for (name, raw) in table {
         let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(json_error)?;
-        let reader = Reader { fields: &fields, file, model: &name };
+        let reader = Reader { fields: &fields, at: ModelAt { file, model: &name } };
         let told = reader.model()?;
         models.insert(name, told);
     }
@@ -78,8 +78,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, Pr
 
 struct Reader<'a> {
     fields: &'a Fields<'a>,
-    file: &'a str,
-    model: &'a str,
+    at: ModelAt<'a>,
 }
 
 impl Reader<'_> {
@@ -129,9 +128,7 @@ impl Reader<'_> {
                 let terms =
                     Terms { above: place.above.or(terms.above), tier: place.tier, ..terms.clone() };
                 if !partials.add(&terms, place.class, price) {
-                    return Err(
-                        self.wrong(field, "price of a model that has less than 200 kinds of them")
-                    );
+                    return Err(self.at.wrong(field, TOO_MANY_TERMS));
                 }
             }
         }
@@ -170,15 +167,10 @@ impl Reader<'_> {
                 OneOrMore::One(span) => std::slice::from_ref(span),
                 OneOrMore::More(spans) => spans,
             };
-            let id = format!("{}-off-peak-{number}", self.model);
+            let id = format!("{}-off-peak-{number}", self.at.model);
             let windows = spans.iter().map(String::as_str);
-            let hours = Hours::new(&id, windows, days.as_deref(), Vec::new());
-            let hours = hours.map_err(|value| PriceError::Hours {
-                file: self.file.to_owned(),
-                hours: id.clone(),
-                value: value.to_owned(),
-            })?;
-            let terms = Terms { hours: Some(hours.into()), ..Terms::default() };
+            let hours = hours(self.at.file, &id, windows, days.as_deref(), Vec::new())?;
+            let terms = Terms { hours: Some(hours), ..Terms::default() };
             self.add(&prices, &terms, partials)?;
         }
         Ok(())
@@ -189,16 +181,7 @@ impl Reader<'_> {
             return Ok(None);
         }
         let price = per_unit(raw.get());
-        price.map(Some).ok_or_else(|| self.wrong(raw.get(), "price in dollars a token"))
-    }
-
-    fn wrong(&self, value: &str, expected: &'static str) -> PriceError {
-        PriceError::Value {
-            file: self.file.to_owned(),
-            model: self.model.to_owned(),
-            value: value.to_owned(),
-            expected,
-        }
+        price.map(Some).ok_or_else(|| self.at.wrong(raw.get(), "price in dollars a token"))
     }
 }
 

@@ -77,6 +77,9 @@ impl Told {
 /// No model has nearly so many terms; a file that says so would only take long.
 const MOST_TERMS: usize = 200;
 
+/// What is expected of a price for which there is no more room.
+pub(super) const TOO_MANY_TERMS: &str = "price of a model that has less than 200 kinds of them";
+
 impl Partials {
     /// Adds a price, and says whether there is room for its terms.
     pub(super) fn add(&mut self, terms: &Terms, class: Class, price: Picodollars) -> bool {

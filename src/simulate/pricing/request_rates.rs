@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Rates;
 use super::cost::PriceContext;
-use super::table::PriceTable;
+use super::table::{ModelPrices, PriceTable};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::read::agent::Vendor;
@@ -38,7 +38,7 @@ impl FromIterator<Option<Rates>> for RequestRates {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct RateKey {
     model: Symbol,
-    /// The day, or the minute where some price holds at certain hours alone.
+    /// The day, or the minute where the model has prices that hold at certain hours alone.
     time: i64,
     tier: PriceTier,
     /// How many of the sizes at which prices change the prompt exceeds.
@@ -70,22 +70,25 @@ impl RequestRates {
         sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
     ) -> Self {
         let mut sizes = prices.sizes();
-        let mut has_hours = prices.has_hours();
         if !history.of_agents.is_empty() {
             sizes.append(&mut PriceTable::of_providers().sizes());
-            has_hours |= PriceTable::of_providers().has_hours();
         }
         let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
         let mut places: FxHashMap<Rates, u32> = FxHashMap::default();
+        let mut has_hours: FxHashMap<Symbol, bool> = FxHashMap::default();
         // A request mostly has the rates of the one before.
         let mut latest = None;
         for (model, prompt) in sent {
             let context = price_context(history, model, prompt);
+            let symbol = history.request(model).model;
+            let is_by_hour = *has_hours
+                .entry(symbol)
+                .or_insert_with(|| is_priced_by_hour(prices, history, model));
             let key = RateKey {
-                model: history.request(model).model,
-                time: if has_hours {
+                model: symbol,
+                time: if is_by_hour {
                     context.at.get().div_euclid(MINUTE)
                 } else {
                     context.at.day()
@@ -135,6 +138,14 @@ fn rates_in(
     let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
     let elsewhere = || PriceTable::of_providers().rates(context);
     prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
+}
+
+/// Whether the model of a request has prices for certain hours, in a table that may price it.
+fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex) -> bool {
+    let by_hour =
+        |table: &PriceTable| table.find(history.model(index)).is_some_and(ModelPrices::has_hours);
+    let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
+    by_hour(prices) || (is_elsewhere && by_hour(PriceTable::of_providers()))
 }
 
 /// What the price of a request with a prompt of this size depends on.

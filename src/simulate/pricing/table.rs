@@ -37,6 +37,13 @@ pub struct ModelPrices {
     pub source: String,
 }
 
+impl ModelPrices {
+    /// Whether some of them hold at certain hours alone.
+    pub(super) fn has_hours(&self) -> bool {
+        self.rates.iter().any(|rate| rate.hours.is_some())
+    }
+}
+
 /// Prices by model.
 #[derive(Clone, Debug)]
 pub struct PriceTable {
@@ -107,12 +114,6 @@ impl PriceTable {
         self.government = over.government;
         self.models.extend(over.models);
         Ok(())
-    }
-
-    /// Whether some price holds at certain hours alone.
-    pub(super) fn has_hours(&self) -> bool {
-        let mut rates = self.models.values().flat_map(|model| &model.rates);
-        rates.any(|rate| rate.hours.is_some())
     }
 
     /// The prompt sizes at which some model's prices change.

@@ -67,6 +67,8 @@ const fn charged(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
 const ROUTING: &str = "assumed: every request reaches the machine that has its prefix; above some \
     15 requests a minute with one prefix it may not";
 
+const STEP_AS_BEFORE: &str = "undocumented: the step; assumed: 128 tokens, as before";
+
 const FIVE_MINUTES_ASSUMED: &str = "undocumented: how long a prefix is kept; assumed: 5 minutes \
     without use, the shortest time that any provider documents";
 
@@ -116,7 +118,7 @@ pub static ALL: [Provider; 11] = [
              and more, found however far back; writes cost 1.25 times the input",
             "documented: kept for at least 30 minutes; assumed: for no longer, from the last use \
              on",
-            "undocumented: the step; assumed: 128 tokens, as before",
+            STEP_AS_BEFORE,
             "documented: the latest 80 breakpoints are tried; assumed: a read refreshes all in \
              front of it, so that an earlier one is never the only one left",
             "measured: public rollouts recorded reads 512 (Terra) and 1,024 tokens (Sol) apart, \
@@ -136,7 +138,7 @@ pub static ALL: [Provider; 11] = [
              and more, found however far back; writes for 12 hours cost 2.5 times the input, \
              which is assumed of days and models for which no such price is known",
             "assumed: kept for 12 hours from the last use on, and no longer",
-            "undocumented: the step; assumed: 128 tokens, as before",
+            STEP_AS_BEFORE,
             ROUTING,
         ],
     },

@@ -4,6 +4,7 @@
 //! the row itself. What it does not tell stays: sizes, tiers and hours of their own, and classes of tokens at
 //! the same share of the input. Rows of later days stay, too, unless it tells of later days itself.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use jiff::civil::{Date, time};
@@ -31,14 +32,14 @@ impl Merge<'_> {
 
     /// A row of the model, ended where a new one replaces it; `None` where that begins no later.
     fn old_row(&self, rate: &Rate, new: &[Rate]) -> Option<Rate> {
-        let replaces = |one: &&Rate| is_for_same(one, rate);
-        let is_replaced = new.iter().any(|one| replaces(&one));
-        let knows_later = new.iter().filter(replaces).any(|one| one.from > Some(self.day));
+        let replacing = || new.iter().filter(|one| is_for_same(one, rate));
+        let is_replaced = replacing().next().is_some();
+        let knows_later = replacing().any(|one| one.from > Some(self.day));
         match rate.from.cmp(&Some(self.day)) {
             _ if !is_replaced => Some(rate.clone()),
-            std::cmp::Ordering::Greater if !knows_later => Some(rate.clone()),
-            std::cmp::Ordering::Greater | std::cmp::Ordering::Equal => None,
-            std::cmp::Ordering::Less => {
+            Ordering::Greater if !knows_later => Some(rate.clone()),
+            Ordering::Greater | Ordering::Equal => None,
+            Ordering::Less => {
                 let until = rate.until.map_or(self.day, |until| until.min(self.day));
                 Some(Rate { until: Some(until), ..rate.clone() })
             }
