@@ -5,7 +5,7 @@ use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
 use cachesim::requests::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
 use cachesim::simulate::cache::{
-    AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio, simulate_automatic,
+    AutomaticCache, AutomaticPolicy, Counting, Outcome, TokenRatio, simulate_automatic,
 };
 use proptest::prelude::*;
 
@@ -83,18 +83,19 @@ fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from:
 }
 
 fn cache() -> impl Strategy<Value = AutomaticCache> {
-    let places = prop_oneof![Just(EntryPlaces::Everywhere), Just(EntryPlaces::RequestEnds)];
-    (0_u64..1_500, 1_u64..300, 1_i64..400, places, any::<bool>()).prop_map(
-        |(minimum, step, lifetime, places, charges_writes)| AutomaticCache {
-            offset: Tokens::ZERO,
-            tail: Tokens::ZERO,
-            minimum: Tokens(minimum),
-            step: Tokens(step),
-            lifetime,
-            places,
-            charges_writes,
-        },
-    )
+    let of =
+        |(minimum, step, lifetime)| AutomaticCache { counting: steps(minimum, step), lifetime };
+    (0_u64..1_500, 1_u64..300, 1_i64..400).prop_map(of)
+}
+
+/// A service's counts, whose steps begin at zero.
+fn steps(minimum: u64, step: u64) -> Counting {
+    Counting {
+        minimum: Tokens(minimum),
+        step: Tokens(step),
+        offset: Tokens::ZERO,
+        tail: Tokens::ZERO,
+    }
 }
 
 fn simulated(trace: &PromptTrace, cache: AutomaticCache) -> Vec<Outcome> {
@@ -109,34 +110,32 @@ struct Naive<'a> {
     cache: AutomaticCache,
     /// When a node was last used, by model.
     used: Vec<[Option<i64>; 2]>,
-    is_entry: Vec<[bool; 2]>,
 }
 
 impl Naive<'_> {
     fn run(trace: &PromptTrace, cache: AutomaticCache) -> Vec<u64> {
         let none = vec![[None; 2]; trace.nodes.len()];
-        let is_entry = vec![[false; 2]; trace.nodes.len()];
-        let mut naive = Naive { trace, cache, used: none, is_entry };
+        let mut naive = Naive { trace, cache, used: none };
         let mut waiting: Vec<(i64, usize)> = Vec::new();
         let mut reads = Vec::new();
         for (index, prompt) in trace.prompts.iter().enumerate() {
             let now = prompt.start.get();
             waiting.sort_unstable();
             while waiting.first().is_some_and(|(begun, _)| *begun <= now) {
-                let (begun, index) = waiting.remove(0);
+                let (_, index) = waiting.remove(0);
                 let prompt = &trace.prompts[index];
-                naive.note(prompt.node, prompt.model.index(), prompt.start.get(), begun, true);
+                naive.note(prompt.node, prompt.model.index(), prompt.start.get());
             }
             let model = prompt.model.index();
             let path: Vec<NodeId> = trace.path(prompt.node).collect();
-            let found = path.into_iter().find(|node| naive.is_found(*node, model, now));
+            let found = path.into_iter().find(|node| naive.is_alive(*node, model, now));
             if let Some(found) = found {
-                naive.note(found, model, now, now, false);
+                naive.note(found, model, now);
             }
             if naive.whole(prompt.node, 0).is_some() {
                 waiting.push((prompt.readable_from.get(), index));
             }
-            let tail = cache.tail.0;
+            let tail = cache.counting.tail.0;
             reads.push(found.and_then(|node| naive.whole(node, tail)).unwrap_or(0));
         }
         reads
@@ -146,31 +145,21 @@ impl Naive<'_> {
         self.used[node.index()][model].is_some_and(|used| now - used < self.cache.lifetime)
     }
 
-    fn is_found(&self, node: NodeId, model: usize, now: i64) -> bool {
-        let stands =
-            self.cache.places == EntryPlaces::Everywhere || self.is_entry[node.index()][model];
-        stands && self.is_alive(node, model, now)
-    }
-
     /// The last step of a prefix, without the end that no other prompt shares.
     fn whole(&self, node: NodeId, tail: u64) -> Option<u64> {
-        let AutomaticCache { step, offset, .. } = self.cache;
+        let Counting { minimum, step, offset, .. } = self.cache.counting;
         let tokens = self.trace.node(node).end.0.saturating_sub(tail);
         let steps = tokens.checked_sub(offset.0).map_or(0, |counted| counted % step.0);
         let whole = tokens - steps;
-        (whole >= self.cache.minimum.0).then_some(whole)
+        (whole >= minimum.0).then_some(whole)
     }
 
-    fn note(&mut self, end: NodeId, model: usize, at: i64, now: i64, is_stored: bool) {
+    fn note(&mut self, end: NodeId, model: usize, at: i64) {
         let path: Vec<NodeId> = self.trace.path(end).collect();
         for node in path {
-            if !self.is_alive(node, model, now) {
-                self.is_entry[node.index()][model] = false;
-            }
             let used = &mut self.used[node.index()][model];
             *used = Some(used.map_or(at, |used| used.max(at)));
         }
-        self.is_entry[end.index()][model] |= is_stored;
     }
 }
 
@@ -196,7 +185,8 @@ proptest! {
         (offset, tail) in (0_u64..900, 0_u64..200),
     ) {
         let trace = trace(&asks);
-        let cache = AutomaticCache { offset: Tokens(offset), tail: Tokens(tail), ..cache };
+        let counting = Counting { offset: Tokens(offset), tail: Tokens(tail), ..cache.counting };
+        let cache = AutomaticCache { counting, ..cache };
         let reads: Vec<u64> =
             simulated(&trace, cache).iter().map(|outcome| outcome.read.0).collect();
         prop_assert_eq!(reads, Naive::run(&trace, cache));
@@ -211,9 +201,9 @@ proptest! {
         for (index, outcome) in simulated(&trace, cache).iter().enumerate() {
             prop_assert_eq!(outcome.total(), trace.prompts[index].total);
             prop_assert!(outcome.read.0 <= common_with_earlier(&trace, index));
-            prop_assert_eq!(outcome.read.0 % cache.step.0, 0);
-            prop_assert!(outcome.read.0 == 0 || outcome.read >= cache.minimum);
-            prop_assert!(cache.charges_writes || outcome.written.0 == 0);
+            prop_assert_eq!(outcome.read.0 % cache.counting.step.0, 0);
+            prop_assert!(outcome.read.0 == 0 || outcome.read >= cache.counting.minimum);
+            prop_assert_eq!(outcome.write_5m + outcome.write_1h, Tokens::ZERO);
         }
     }
 
@@ -231,7 +221,8 @@ proptest! {
             prop_assert!(short <= long);
         }
         // A step that divides another one.
-        let coarse = AutomaticCache { step: Tokens(cache.step.0 * finer), ..cache };
+        let step = Tokens(cache.counting.step.0 * finer);
+        let coarse = AutomaticCache { counting: Counting { step, ..cache.counting }, ..cache };
         for (coarse, fine) in reads(coarse).zip(reads(cache)) {
             prop_assert!(coarse <= fine);
         }
@@ -274,18 +265,8 @@ fn long_conversations_take_no_quadratic_time() {
     }
     // Nothing is alive any more when the next one comes: the longest search there is.
     for lifetime in [1, i64::MAX] {
-        for places in [EntryPlaces::Everywhere, EntryPlaces::RequestEnds] {
-            let cache = AutomaticCache {
-                offset: Tokens::ZERO,
-                tail: Tokens::ZERO,
-                minimum: Tokens(1_024),
-                step: Tokens(1),
-                lifetime,
-                places,
-                charges_writes: false,
-            };
-            let reads: u64 = simulated(&trace, cache).iter().map(|one| one.read.0).sum();
-            assert_eq!(reads > 0, lifetime > 1);
-        }
+        let cache = AutomaticCache { counting: steps(1_024, 1), lifetime };
+        let reads: u64 = simulated(&trace, cache).iter().map(|one| one.read.0).sum();
+        assert_eq!(reads > 0, lifetime > 1);
     }
 }

@@ -9,7 +9,7 @@ use cachesim::read::input::{Discovered, Source};
 use cachesim::requests::conversation::{History, ReadOptions, read};
 use cachesim::requests::prompt::{PromptTrace, SharedPrefix, build, steps};
 use cachesim::simulate::cache::{
-    AutomaticCache, AutomaticPolicy, EntryPlaces, TokenRatio, simulate_automatic,
+    AutomaticCache, AutomaticPolicy, Counting, TokenRatio, simulate_automatic,
 };
 use cachesim::simulate::design::{
     Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
@@ -174,13 +174,11 @@ struct Naive {
     cache: AutomaticCache,
     /// Prefixes that were used, by whom and when.
     uses: Vec<(Vec<Token>, (bool, bool), i64)>,
-    /// Prefixes that requests left.
-    entries: Vec<(Vec<Token>, (bool, bool))>,
 }
 
 impl Naive {
     fn reads(asks: &[Ask], cache: AutomaticCache, bytes: usize) -> Vec<u64> {
-        let mut naive = Self { cache, uses: Vec::new(), entries: Vec::new() };
+        let mut naive = Self { cache, uses: Vec::new() };
         let mut waiting: Vec<(i64, usize, i64)> = Vec::new();
         let mut reads = Vec::new();
         let mut now = 0;
@@ -188,15 +186,15 @@ impl Naive {
             now += ask.gap;
             waiting.sort_unstable();
             while waiting.first().is_some_and(|(begun, ..)| *begun <= now) {
-                let (begun, earlier, sent) = waiting.remove(0);
+                let (_, earlier, sent) = waiting.remove(0);
                 let owner = (asks[earlier].is_other_model, asks[earlier].is_other_scope);
-                naive.note(asks[earlier].tokens(bytes), owner, sent, begun, true);
+                naive.uses.push((asks[earlier].tokens(bytes), owner, sent));
             }
             let owner = (ask.is_other_model, ask.is_other_scope);
             let tokens = ask.tokens(bytes);
-            let found = naive.longest(&tokens, owner, now);
+            let found = naive.alive(&tokens, owner, now);
             if let Some(found) = found {
-                naive.note(tokens[..found].to_vec(), owner, now, now, false);
+                naive.uses.push((tokens[..found].to_vec(), owner, now));
             }
             if naive.whole(&tokens) > 0 {
                 waiting.push((now + ask.wait, number, now));
@@ -208,8 +206,8 @@ impl Naive {
 
     fn whole(&self, tokens: &[Token]) -> u64 {
         let count = tokens.iter().filter(|token| matches!(token, Token::Bytes(_))).count() as u64;
-        let whole = count - count % self.cache.step.0;
-        if whole >= self.cache.minimum.0 { whole } else { 0 }
+        let whole = count - count % self.cache.counting.step.0;
+        if whole >= self.cache.counting.minimum.0 { whole } else { 0 }
     }
 
     /// How much of a prompt was sent by the same owner and is alive.
@@ -223,46 +221,17 @@ impl Naive {
             });
         alive.max()
     }
-
-    fn longest(&self, tokens: &[Token], owner: (bool, bool), now: i64) -> Option<usize> {
-        let alive = self.alive(tokens, owner, now)?;
-        if self.cache.places == EntryPlaces::Everywhere {
-            return Some(alive);
-        }
-        let ends = self.entries.iter().filter(|(entry, by)| {
-            *by == owner && entry.len() <= alive && tokens.starts_with(entry)
-        });
-        ends.map(|(entry, _)| entry.len()).max()
-    }
-
-    fn note(&mut self, used: Vec<Token>, owner: (bool, bool), at: i64, now: i64, is_stored: bool) {
-        // An entry that has died is gone for good.
-        let entries = std::mem::take(&mut self.entries);
-        let stays = |(entry, by): &(Vec<Token>, (bool, bool))| {
-            let is_of_it = *by == owner && used.starts_with(entry);
-            !is_of_it || self.alive(entry, owner, now) == Some(entry.len())
-        };
-        self.entries = entries.into_iter().filter(stays).collect();
-        if is_stored {
-            self.entries.push((used.clone(), owner));
-        }
-        self.uses.push((used, owner, at));
-    }
 }
 
 fn cache() -> impl Strategy<Value = AutomaticCache> {
-    let places =
-        prop_oneof![3 => Just(EntryPlaces::Everywhere), 1 => Just(EntryPlaces::RequestEnds)];
-    (0_u64..60, 1_u64..20, 1_i64..400, places).prop_map(|(minimum, step, lifetime, places)| {
-        AutomaticCache {
-            offset: Tokens::ZERO,
-            tail: Tokens::ZERO,
+    (0_u64..60, 1_u64..20, 1_i64..400).prop_map(|(minimum, step, lifetime)| AutomaticCache {
+        counting: Counting {
             minimum: Tokens(minimum),
             step: Tokens(step),
-            lifetime,
-            places,
-            charges_writes: false,
-        }
+            offset: Tokens::ZERO,
+            tail: Tokens::ZERO,
+        },
+        lifetime,
     })
 }
 
@@ -294,8 +263,7 @@ proptest! {
         prop_assert_eq!(reads(&trace, cache), Naive::reads(&asks, cache, bytes));
     }
 
-    /// Where tokens are estimated, what blocks share is read besides whole blocks; where only the ends of
-    /// requests are found, it makes no difference.
+    /// Where tokens are estimated, what blocks share is read besides whole blocks.
     #[test]
     fn parts_of_blocks_are_read_besides_whole_blocks(
         asks in prop::collection::vec(ask(), 1..24),
@@ -307,12 +275,7 @@ proptest! {
         let cache = AutomaticCache { lifetime: i64::MAX, ..cache };
         let [with_parts, whole] =
             [with_parts, whole].map(|history| reads(&trace(&history, PromptDesign::default()), cache));
-        match cache.places {
-            EntryPlaces::RequestEnds => prop_assert_eq!(with_parts, whole),
-            EntryPlaces::Everywhere => {
-                prop_assert!(with_parts.iter().zip(&whole).all(|(parts, whole)| parts >= whole));
-            }
-        }
+        prop_assert!(with_parts.iter().zip(&whole).all(|(parts, whole)| parts >= whole));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 use std::num::NonZeroU64;
 
+use cachesim::base::ttl::Lifetimes;
 use cachesim::read::capture::{AttributionKey, BlockParts, TokenCounting};
 use cachesim::read::input::{Discovered, Source};
 use cachesim::requests::conversation::{History, ReadOptions, read};
@@ -25,6 +26,7 @@ pub(crate) const RULES: Policy = Policy {
     reading: Reading::Literal,
     ttl_change: TtlChange::Keeps,
     betas: BetaKey::Key,
+    lifetimes: Lifetimes::ANTHROPIC,
 };
 
 const AS_SENT: PromptDesign = PromptDesign {

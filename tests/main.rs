@@ -80,6 +80,7 @@ mod limits;
 mod lint;
 mod logs;
 mod management;
+mod marked;
 mod mechanisms;
 mod models;
 mod mutation;

@@ -2,6 +2,7 @@
 //! are is cheaper than the bound, a longer TTL at the same price is never dearer, no token is lost.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cachesim::base::id::Symbol;
@@ -11,9 +12,10 @@ use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read}
 use cachesim::requests::prompt::{PromptTrace, Step, build, steps};
 use cachesim::simulate::cache::Reading;
 use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
+use cachesim::simulate::provider;
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
-use crate::common::transcripts;
+use crate::common::{shared, transcripts};
 
 /// Everything that strategies are applied to.
 struct Corpus {
@@ -25,13 +27,16 @@ struct Corpus {
 
 /// The corpus; `None`, said on stderr, where it is missing.
 fn corpus() -> Option<Corpus> {
-    let folder = transcripts("corpus")?;
+    Some(read_all(transcripts("corpus")?))
+}
+
+fn read_all(folder: PathBuf) -> Corpus {
     let history = read(discover(&[folder]), ReadOptions::default(), |_| {});
     let steps = steps(&history);
     let trace = build(&history, &steps, Assumptions::default().shared_prefix);
     let totals = trace.prompts.iter().map(|prompt| prompt.total);
     let rates = RequestRates::new(&history, &PriceTable::built_in(), totals);
-    Some(Corpus { history, steps, trace, rates })
+    Corpus { history, steps, trace, rates }
 }
 
 impl Corpus {
@@ -49,7 +54,8 @@ impl Corpus {
         let mut costs = Costs::new();
         for (index, outcome, output) in recorded.chain(added) {
             let index = RequestIndex::new(index);
-            let Some(rates) = self.rates.of(index) else { continue };
+            let own = simulated.rates.as_ref().unwrap_or(&self.rates);
+            let Some(rates) = own.of(index) else { continue };
             let cost = Billing::of(&outcome, output).cost(&change(*rates));
             *costs.entry(self.history.request(index).session).or_default() += cost;
         }
@@ -79,6 +85,48 @@ fn no_strategy_is_cheaper_than_the_bound_on_any_session() {
                     assert!(least <= cost, "{id}: {name} {cost}, the bound {least}, {reading:?}");
                 }
             }
+        }
+    }
+}
+
+/// Whatever the layout and the lifetime, at every provider and at the services that answered.
+#[test]
+fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
+    for folder in [transcripts("corpus"), shared("agents")] {
+        let Some(corpus) = folder.map(read_all) else { continue };
+        for keeps_breaks in [true, false] {
+            let reading = Reading::Conservative;
+            let assumptions = Assumptions { keeps_breaks, reading, ..Assumptions::default() };
+            for provider in &provider::ALL {
+                let layouts = ALL.iter().filter_map(|one| one.elsewhere_as_designed(provider));
+                let layouts = layouts.filter(|one| !one.needs_bytes());
+                is_above_its_bound(&corpus, Strategy::elsewhere(provider), layouts, &assumptions);
+            }
+            let layouts = ALL.iter().filter_map(Strategy::at_own_services_as_designed);
+            is_above_its_bound(&corpus, Strategy::at_own_services(), layouts, &assumptions);
+        }
+    }
+}
+
+/// The bound is the last of the usual rows.
+fn is_above_its_bound(
+    corpus: &Corpus,
+    mut usual: Vec<Strategy>,
+    layouts: impl Iterator<Item = Strategy>,
+    assumptions: &Assumptions,
+) {
+    let costs = |strategy: &Strategy| {
+        let simulated = corpus.simulate(strategy, assumptions).expect("it is simulated");
+        assert_eq!(simulated.outcomes.len(), corpus.trace.prompts.len(), "{}", strategy.name);
+        corpus.costs(&simulated, |rates| rates)
+    };
+    let bound = usual.pop().expect("a bound");
+    let least = costs(&bound);
+    for strategy in usual.into_iter().chain(layouts) {
+        for (session, cost) in costs(&strategy) {
+            let (id, name) = (corpus.history.symbols.text(session), &strategy.name);
+            let least = least[&session];
+            assert!(least <= cost, "{id}: {name} {cost}, the bound {least}, {assumptions:?}");
         }
     }
 }

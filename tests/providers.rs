@@ -8,8 +8,8 @@ use cachesim::requests::conversation::{ReadOptions, read};
 use cachesim::requests::prompt::{
     self, Level, Marker, Node, NodeId, Prompt, PromptTrace, SharedPrefix,
 };
-use cachesim::simulate::cache::{Outcome, TokenRatio, simulate_automatic};
-use cachesim::simulate::pricing::PriceTable;
+use cachesim::simulate::cache::{AutomaticPolicy, Outcome, Rules, counted, simulate_automatic};
+use cachesim::simulate::pricing::{Billing, PriceTable};
 use cachesim::simulate::provider::{ALL, Provider, by_name, token_ratio};
 
 use crate::common::shared;
@@ -53,7 +53,7 @@ impl Conversation {
     }
 
     fn outcomes(&self, provider: &Provider) -> Vec<Outcome> {
-        simulate_automatic(&self.trace, &provider.policy(true), |_| TokenRatio::ONE)
+        provider.rules.simulate(&self.trace, true)
     }
 }
 
@@ -69,8 +69,8 @@ fn three(provider: &Provider, pauses: [i64; 2]) -> [(u64, u64, u64); 3] {
     conversation.ask(Some(second), 7_000, pauses[0] + pauses[1]);
     let outcomes = conversation.outcomes(provider);
     [0, 1, 2].map(|index: usize| {
-        let Outcome { read, written, input, .. } = outcomes[index];
-        (read.0, written.0, input.0)
+        let Outcome { read, write_5m, input, .. } = outcomes[index];
+        (read.0, write_5m.0, input.0)
     })
 }
 
@@ -106,9 +106,9 @@ fn charged_writes_reach_to_the_end_of_the_last_message() {
     assert_eq!(three(&new, [30 * MINUTE - 1, MINUTE]), expected);
     let expected = [(0, 4_992, 18), (0, 6_272, 38), (6_272, 640, 98)];
     assert_eq!(three(&new, [30 * MINUTE, MINUTE]), expected);
-    let long = provider("openai-12h");
-    let expected = [(0, 4_992, 18), (4_992, 1_280, 38), (0, 6_912, 98)];
-    assert_eq!(three(&long, [12 * HOUR - 1, 12 * HOUR]), expected);
+    let like_claude = provider("kimi-k3");
+    let expected = [(0, 5_000, 10), (5_000, 1_300, 10), (0, 7_000, 10)];
+    assert_eq!(three(&like_claude, [5 * MINUTE - 1, 5 * MINUTE]), expected);
     let marked = provider("qwen-explicit");
     let expected = [(0, 5_000, 10), (5_000, 1_300, 10), (6_300, 700, 10)];
     assert_eq!(three(&marked, [5 * MINUTE - 1, MINUTE]), expected);
@@ -123,7 +123,8 @@ fn short_prompts_are_neither_read_nor_written() {
         ("openai", 1_023),
         ("openai-24h", 1_023),
         ("openai-5.6", 1_023),
-        ("openai-12h", 1_023),
+        ("kimi-k3", 1_023),
+        ("minimax", 511),
         ("deepseek", 63),
         ("gemini", 4_095),
         ("kimi", 511),
@@ -137,7 +138,7 @@ fn short_prompts_are_neither_read_nor_written() {
             let first = conversation.ask(None, end, 0);
             conversation.ask(Some(first), end + 5_000, 1);
             let outcomes = conversation.outcomes(&provider(name));
-            assert_eq!(outcomes[0].written.0 > 0, outcomes[0].input.0 < end, "{name}");
+            assert_eq!(outcomes[0].write_5m.0 > 0, outcomes[0].input.0 < end, "{name}");
             outcomes[1].read.0
         };
         assert_eq!(read(end), 0, "{name}");
@@ -178,8 +179,7 @@ fn what_the_record_shows_is_warm_is_read() {
     conversation.trace.prompts[1].rare.get_or_insert_default().broken_read = Some(Tokens(1_300));
     let outcomes = conversation.outcomes(&provider("openai"));
     assert_eq!(outcomes[1].read, Tokens(1_280));
-    let policy = provider("openai").policy(false);
-    let outcomes = simulate_automatic(&conversation.trace, &policy, |_| TokenRatio::ONE);
+    let outcomes = provider("openai").rules.simulate(&conversation.trace, false);
     assert_eq!(outcomes[1].read, Tokens(8_960));
 }
 
@@ -204,7 +204,7 @@ fn sizes_are_those_of_the_requests_own_markers() {
     conversation.trace.prompts[1].markers = 0..2;
     let outcome = conversation.outcomes(&provider("openai-5.6"))[1];
     // The system prompt is no request's end; the entry in front is none.
-    assert_eq!((outcome.read, outcome.written), (Tokens(0), Tokens(6_912)));
+    assert_eq!((outcome.read, outcome.write_5m), (Tokens(0), Tokens(6_912)));
     // 24 × 128 = 3,072.
     let outcome = conversation.outcomes(&provider("openai"))[1];
     assert_eq!((outcome.read, outcome.basis), (Tokens(3_072), Basis::Estimated));
@@ -217,11 +217,11 @@ fn every_class_of_tokens_has_its_price() {
         let provider = provider(name);
         let at = Millis::new(START);
         let rates = provider.rates(prices, provider.model, at, Tokens(prompt)).expect("a price");
-        Provider::billing(&outcome, Tokens(100)).cost(&rates).to_string()
+        Billing::of(&outcome, Tokens(100)).cost(&rates).to_string()
     };
     let outcome = Outcome {
         read: Tokens(4_992),
-        written: Tokens(1_280),
+        write_5m: Tokens(1_280),
         input: Tokens(38),
         ..Outcome::default()
     };
@@ -230,8 +230,13 @@ fn every_class_of_tokens_has_its_price() {
     // Above 272,000 all but the output twice, the output one and a half times: 17,097.6 + 3,000.
     assert_eq!(cost("openai-5.6", 272_001, outcome), "0.0200976");
     // Writes for twelve hours cost 10: 12,800 in place of 6,400.
-    assert_eq!(cost("openai-12h", 272_000, outcome), "0.0169488");
-    let free = Outcome { written: Tokens::ZERO, input: Tokens(1_318), ..outcome };
+    let long = Outcome { write_5m: Tokens::ZERO, write_1h: Tokens(1_280), ..outcome };
+    assert_eq!(cost("openai-5.6", 272_000, long), "0.0169488");
+    // 4,992 × 0.3 + 1,280 × 3 + 38 × 3 + 100 × 15 = 1,497.6 + 3,840 + 114 + 1,500.
+    assert_eq!(cost("kimi-k3", 6_310, outcome), "0.0069516");
+    // 4,992 × 0.03 + 1,280 × 0.375 + 38 × 0.3 + 100 × 1.2 = 149.76 + 480 + 11.4 + 120.
+    assert_eq!(cost("minimax", 6_310, outcome), "0.00076116");
+    let free = Outcome { write_5m: Tokens::ZERO, input: Tokens(1_318), ..outcome };
     // 4,992 × 0.5 + 1,318 × 5 + 100 × 30 = 2,496 + 6,590 + 3,000.
     assert_eq!(cost("openai", 6_310, free), "0.012086");
     assert_eq!(cost("openai-24h", 6_310, free), "0.012086");
@@ -264,15 +269,15 @@ fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
     assert_eq!(read("kimi-k3.1"), None);
     // Where no price of such writes is known, it is 2.5 times the input.
     let long = |model: &str| {
-        by_name("openai-12h").expect("a provider").rates(
+        by_name("openai-5.6").expect("a provider").rates(
             prices,
             model,
             Millis::new(START),
             Tokens(1),
         )
     };
-    assert_eq!(long("gpt-6.1-sol").map(|rates| rates.cache_write_5m.0), Some(5_000_000));
-    assert_eq!(long("gpt-6-astra-law").map(|rates| rates.cache_write_5m.0), Some(25_000_000));
+    assert_eq!(long("gpt-6.1-sol").map(|rates| rates.cache_write_1h.0), Some(5_000_000));
+    assert_eq!(long("gpt-6-astra-law").map(|rates| rates.cache_write_1h.0), Some(25_000_000));
 }
 
 #[test]
@@ -294,7 +299,16 @@ fn real_sessions_keep_their_tokens() {
     let trace = prompt::build(&history, &prompt::steps(&history), SharedPrefix::Auto);
     let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
     let reads = |name: &str| -> Vec<Tokens> {
-        let outcomes = simulate_automatic(&trace, &provider(name).policy(true), ratio);
+        let outcomes = match provider(name).rules {
+            Rules::Automatic(cache) => {
+                let policy = AutomaticPolicy { cache, keeps_breaks: true };
+                simulate_automatic(&trace, &policy, ratio)
+            }
+            Rules::Marked(cache) => {
+                let counted = counted(&trace, &cache.counting, ratio);
+                provider(name).rules.simulate(&counted, true)
+            }
+        };
         for (prompt, outcome) in trace.prompts.iter().zip(&outcomes) {
             assert_eq!(outcome.total(), ratio(prompt).of(prompt.total), "{name}");
         }

@@ -8,7 +8,7 @@ use cachesim::read::input::{Discovered, Source, discover};
 use cachesim::requests::conversation::{History, ReadOptions, read};
 use cachesim::requests::prompt::PromptTrace;
 use cachesim::simulate::cache::{
-    AutomaticCache, AutomaticPolicy, Outcome, TokenRatio, simulate, simulate_automatic,
+    AutomaticPolicy, Outcome, Rules, TokenRatio, simulate, simulate_automatic,
 };
 use cachesim::simulate::design::{
     Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
@@ -174,7 +174,8 @@ fn worked_out(lines: &[String]) -> BTreeMap<String, Expected> {
 /// What each request reads from a cache that matches single tokens.
 fn read_elsewhere(trace: &PromptTrace) -> Vec<Tokens> {
     let provider = by_name("gemini").expect("a provider");
-    let cache = AutomaticCache { minimum: Tokens(1), ..provider.cache };
+    let Rules::Automatic(mut cache) = provider.rules else { panic!("it is automatic") };
+    cache.counting.minimum = Tokens(1);
     let policy = AutomaticPolicy { cache, keeps_breaks: false };
     let outcomes = simulate_automatic(trace, &policy, |_| TokenRatio::ONE);
     outcomes.into_iter().map(|outcome| outcome.read).collect()

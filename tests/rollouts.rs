@@ -300,10 +300,7 @@ fn the_rules_are_held_against_the_record() {
 fn a_request_does_not_see_its_own_cached_tokens() {
     let simulated = |history: &History| -> Vec<_> {
         let built = trace(history, SharedPrefix::Auto);
-        let policy = by_name("openai").expect("a provider").policy(true);
-        cachesim::simulate::cache::simulate_automatic(&built, &policy, |_| {
-            cachesim::simulate::cache::TokenRatio::ONE
-        })
+        by_name("openai").expect("a provider").rules.simulate(&built, true)
     };
     let expected = simulated(&session().load());
     assert_eq!(expected[0].read, Tokens(9_088));

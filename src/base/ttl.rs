@@ -1,5 +1,7 @@
 //! Lifetimes (TTLs) of cache entries.
 
+const MINUTE: i64 = 60 * 1_000;
+
 /// The lifetimes that a marker can ask for. The clock starts when the request that last used the
 /// entry started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,10 +16,7 @@ impl Ttl {
     /// The lifetime in milliseconds.
     #[must_use]
     pub fn millis(self) -> i64 {
-        match self {
-            Self::FiveMinutes => 5 * 60 * 1_000,
-            Self::OneHour => 60 * 60 * 1_000,
-        }
+        Lifetimes::ANTHROPIC.of(self)
     }
 
     /// The name in a marker.
@@ -27,6 +26,44 @@ impl Ttl {
             Self::FiveMinutes => "5m",
             Self::OneHour => "1h",
         }
+    }
+}
+
+/// How long entries of each TTL live at a service, in milliseconds. Services with two lifetimes all ask for one
+/// of two: the usual one stands for five minutes, the longer one for an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lifetimes {
+    /// The lifetime that nobody has to ask for.
+    pub usual: i64,
+    /// The longer one. The same where a service has no other.
+    pub long: i64,
+}
+
+impl Lifetimes {
+    /// Those of Anthropic's service.
+    pub const ANTHROPIC: Self = Self { usual: 5 * MINUTE, long: 60 * MINUTE };
+
+    /// The lifetime of a TTL.
+    #[must_use]
+    #[inline]
+    pub fn of(self, ttl: Ttl) -> i64 {
+        match ttl {
+            Ttl::FiveMinutes => self.usual,
+            Ttl::OneHour => self.long,
+        }
+    }
+
+    /// Whether there is a longer one to ask for.
+    #[must_use]
+    pub fn has_choice(self) -> bool {
+        self.usual != self.long
+    }
+
+    /// What the service calls the lifetime of a TTL: `30m`, `12h`.
+    #[must_use]
+    pub fn name(self, ttl: Ttl) -> String {
+        let minutes = self.of(ttl) / MINUTE;
+        if minutes < 60 { format!("{minutes}m") } else { format!("{}h", minutes / 60) }
     }
 }
 

@@ -65,35 +65,54 @@ fn by_name(name: &str) -> Result<Strategy, CliError> {
     })
 }
 
-/// The providers of a list, each once.
-pub(super) fn providers(names: &[String]) -> Result<Vec<&'static Provider>, CliError> {
-    let mut providers: Vec<&'static Provider> = Vec::new();
-    for name in each(names) {
-        let provider = provider::by_name(name).ok_or_else(|| {
-            let known = provider::ALL.iter().map(|known| known.name);
-            unknown("--provider", name, &known.collect::<Vec<_>>())
-        })?;
-        if !providers.contains(&provider) {
-            providers.push(provider);
-        }
-    }
-    Ok(providers)
+/// The services of `--provider`.
+pub(super) struct Services {
+    /// Whether requests are put to those that answered them, too.
+    own: bool,
+    /// The others, each once.
+    pub(super) providers: Vec<&'static Provider>,
 }
 
-/// The prompts under each provider's rules: as recorded, and as each strategy that changes prompts
+/// What stands for the services that answered the requests.
+const OWN: &str = "own";
+
+/// The services of a list.
+pub(super) fn services(names: &[String]) -> Result<Services, CliError> {
+    let mut services = Services { own: false, providers: Vec::new() };
+    for name in each(names) {
+        if name == OWN {
+            services.own = true;
+            continue;
+        }
+        let provider = provider::by_name(name).ok_or_else(|| {
+            let known = provider::ALL.iter().map(|known| known.name);
+            unknown("--provider", name, &[OWN].into_iter().chain(known).collect::<Vec<_>>())
+        })?;
+        if !services.providers.contains(&provider) {
+            services.providers.push(provider);
+        }
+    }
+    Ok(services)
+}
+
+/// The requests under each service's rules, and as each strategy that changes prompts or places markers
 /// makes them. Warns of what does not combine.
 pub(super) fn elsewhere(
     strategies: &[Strategy],
-    providers: &[&'static Provider],
+    services: &Services,
     quiet: bool,
 ) -> Vec<Strategy> {
     let mut all = Vec::new();
-    for provider in providers {
-        all.push(Strategy::elsewhere(provider));
+    if services.own {
+        all.extend(Strategy::at_own_services());
+        all.extend(strategies.iter().filter_map(Strategy::at_own_services_as_designed));
+    }
+    for provider in &services.providers {
+        all.extend(Strategy::elsewhere(provider));
         all.extend(strategies.iter().filter_map(|one| one.elsewhere_as_designed(provider)));
     }
     let combines = |one: &&Strategy| {
-        providers.iter().all(|provider| one.elsewhere_as_designed(provider).is_some())
+        services.providers.iter().all(|provider| one.elsewhere_as_designed(provider).is_some())
     };
     for one in strategies.iter().filter(|one| one.needs_bytes() && !combines(one)) {
         if !quiet {

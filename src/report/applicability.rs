@@ -15,7 +15,10 @@ use crate::simulate::strategy::{Applicability, Layout, Obstacle, Strategy, Strat
 /// stay as recorded, which would pass for a figure of the strategy.
 pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
     match &strategy.kind {
-        StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Elsewhere(..) => true,
+        StrategyKind::Recorded
+        | StrategyKind::Replay
+        | StrategyKind::Elsewhere(..)
+        | StrategyKind::Own(_) => true,
         StrategyKind::Counterfactual(design) => design.layout == Layout::Nowhere,
         StrategyKind::Cheapest(_) | StrategyKind::Optimal(_) => false,
     }

@@ -166,7 +166,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
             difference.map_or_else(String::new, |_| percent_difference(relative(cost, base))),
             beyond.map_or_else(
                 || "-".to_owned(),
-                |_| percent_difference(relative(cost, comparison.bound.own_reading)),
+                |_| percent_difference(relative(cost, comparison.bound_of(compared))),
             ),
             percent(sums.hit_rate()),
             tokens(sums.read),

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use super::whole;
 use crate::base::client::Client;
 use crate::base::project::{ProjectNames, ProjectNaming};
+use crate::base::ttl::Lifetimes;
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
@@ -203,6 +204,7 @@ impl SimulationArgs {
                 BetasArg::Key => BetaKey::Key,
                 BetasArg::Beside => BetaKey::Beside,
             },
+            lifetimes: Lifetimes::ANTHROPIC,
         }
     }
 }

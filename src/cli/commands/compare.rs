@@ -5,7 +5,7 @@ use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::{Output, say};
 use crate::cli::prepared::{PreparedRun, tables, unknown_model};
-use crate::cli::strategies::{elsewhere, hint, providers, strategies, unique};
+use crate::cli::strategies::{elsewhere, hint, services, strategies, unique};
 use crate::explain::breaks::Options;
 use crate::explain::compare::{Comparison, Expression};
 use crate::report::{
@@ -21,8 +21,8 @@ use crate::study::Study;
 pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
-    let providers = providers(&args.provider)?;
-    let elsewhere = elsewhere(&strategies, &providers, args.output.quiet);
+    let services = services(&args.provider)?;
+    let elsewhere = elsewhere(&strategies, &services, args.output.quiet);
     let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
@@ -37,7 +37,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         strategies,
         assumptions,
     )?;
-    let agents = agreements(&run.study, &providers);
+    let agents = agreements(&run.study, &services.providers);
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let (history, steps) = (&run.study.history, &run.study.steps);

@@ -346,10 +346,14 @@ impl Verification {
             StepKind::Continued | StepKind::Rewritten | StepKind::Expired => {}
         }
         let comparison = ComparedRead::of(request, replay);
-        if let Some(Ok(rules)) = expected {
+        if let Some(Ok(service)) = expected {
             self.coverage.unmarked += 1;
             let key = (request.client, replay.model.to_owned());
-            return self.unmarked.entry(key).or_default().add(&comparison, step, rules.step);
+            return self.unmarked.entry(key).or_default().add(
+                &comparison,
+                step,
+                service.rules.counting().step,
+            );
         }
         let version = history.text(request.client_version).unwrap_or("unknown");
         if is_too_recent(history, request, step, &comparison) {

@@ -213,7 +213,7 @@ impl<'a> Case<'a> {
 /// How long the service keeps the entries of a request without markers, if its rules are known.
 fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
     history.unmarked(index)?;
-    Some(expectation(history, index).ok()?.lifetime)
+    Some(expectation(history, index).ok()?.rules.lifetime())
 }
 
 /// Every sign of a change before the messages.

@@ -18,6 +18,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
+use crate::simulate::provider::has_untold_writes;
 use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
 
 /// A strategy's figures, and how they compare.
@@ -128,13 +129,23 @@ impl<'l> Comparison<'l> {
         self.strategies.iter().find(|compared| compared.strategy.name == name)
     }
 
-    /// What a strategy costs beyond the bound. `None` where its prompts are not the recorded ones,
+    /// What a strategy costs beyond its bound. `None` where its prompts are not the recorded ones,
     /// or a cost is unknown.
     #[must_use]
     pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
-        let is_same = compared.strategy.keeps_content();
-        let cost = compared.totals.cost().filter(|_| is_same)?;
-        Some(cost.minus(self.bound.own_reading?))
+        Some(compared.totals.cost()?.minus(self.bound_of(compared)?))
+    }
+
+    /// The least that the prompts of a strategy can cost where it sends them. `None` where they are not the recorded
+    /// ones.
+    #[must_use]
+    pub fn bound_of(&self, compared: &Compared<'_>) -> Option<Picodollars> {
+        if compared.strategy.keeps_content() {
+            return self.bound.own_reading;
+        }
+        let bound = compared.strategy.bound_elsewhere()?;
+        let is_bound = |other: &&Compared<'_>| other.strategy.kind == bound;
+        self.strategies.iter().find(is_bound)?.totals.cost()
     }
 }
 
@@ -145,6 +156,7 @@ fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds
     RequestKinds {
         has_claude: selection.requests().any(is_claude),
         has_captures: selection.requests().any(|index| history.is_captured(index)),
+        has_untold_writes: selection.requests().any(|index| has_untold_writes(history, index)),
     }
 }
 
@@ -239,7 +251,7 @@ impl Comparison<'_> {
             StrategyMetric::AddedRequests => Some(Decimal::from(totals.added)),
             StrategyMetric::Gap => {
                 let beyond = self.beyond_bound(compared)?.to_decimal()?;
-                beyond.checked_div(self.bound.own_reading?.to_decimal()?)
+                beyond.checked_div(self.bound_of(compared)?.to_decimal()?)
             }
         }
     }

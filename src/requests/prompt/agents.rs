@@ -32,12 +32,9 @@ pub(super) fn agent_prompts(
     for (recorded, request) in history.of_agents.iter().zip(&history.requests[first..]) {
         let state = request.predecessor.and_then(|before| states[before.get() - first]);
         let mut chain = Chain { trace, shared, state };
-        prompts.push(
-            chain.prompt(
-                recorded,
-                keeps_output(recorded.client, history.symbols.text(recorded.model)),
-            ),
-        );
+        let keeps_output = keeps_output(recorded.client, history.symbols.text(recorded.model));
+        let predecessor = request.predecessor.map(RequestIndex::get);
+        prompts.push(Prompt { predecessor, ..chain.prompt(recorded, keeps_output) });
         states.push(chain.state);
     }
     prompts

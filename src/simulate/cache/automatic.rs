@@ -20,38 +20,19 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::TokenRatio;
+use super::counting::Counting;
 use super::outcome::Outcome;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{NodeId, Paths, Prompt, PromptTrace};
 
-/// The rules of an automatic prefix cache.
+/// The rules of an automatic prefix cache. Its writes are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutomaticCache {
-    /// The shortest prefix that is stored and read.
-    pub minimum: Tokens,
-    /// Prefixes are stored and read in whole multiples of this.
-    pub step: Tokens,
-    /// Where the multiples begin to count.
-    pub offset: Tokens,
-    /// The end of a prompt that no other one shares, although the trace takes all of it for shared: what the
-    /// service puts in front of an answer.
-    pub tail: Tokens,
+    /// How prefixes are counted.
+    pub counting: Counting,
     /// How long a prefix is found after its last use, in milliseconds.
     pub lifetime: i64,
-    /// Where entries stand.
-    pub places: EntryPlaces,
-    /// Whether writes have a price of their own.
-    pub charges_writes: bool,
-}
-
-/// Where a cache has entries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EntryPlaces {
-    /// After every step of a prompt.
-    Everywhere,
-    /// Where a request's cached prefix ended: at its last message, or at its marker.
-    RequestEnds,
 }
 
 /// What is simulated, besides the rules.
@@ -71,11 +52,10 @@ pub fn simulate_automatic(
     policy: &AutomaticPolicy,
     ratio: impl Fn(&Prompt) -> TokenRatio,
 ) -> Vec<Outcome> {
-    let AutomaticCache { places, lifetime, .. } = policy.cache;
     let split = trace.split();
     // Simulated over the split tree, and hits are mapped back to whole nodes of the original one.
     let trace = split.map_or(trace, |split| &split.trace);
-    let prefixes = Prefixes::new(trace.paths(), places, lifetime);
+    let prefixes = Prefixes::new(trace.paths(), policy.cache.lifetime);
     let mut run = Run { trace, policy, prefixes, waiting: BinaryHeap::new() };
     let outcome = |(index, prompt)| {
         let outcome = run.request(index, prompt, ratio(prompt));
@@ -106,7 +86,7 @@ impl Run<'_> {
         if let Some(background) = prompt.background() {
             self.store_begun(background.at);
             self.read(background.node, owner, background.at);
-            self.prefixes.store(background.node, owner, background.at, background.at);
+            self.prefixes.note(background.node, owner, background.at);
         }
         self.store_begun(prompt.start);
         let found = self.read(prompt.node, owner, prompt.start);
@@ -114,8 +94,10 @@ impl Run<'_> {
         if stored.tokens > Tokens::ZERO {
             self.waiting.push(Reverse((prompt.readable_from, index)));
         }
-        let read = self.whole_steps(self.readable(prompt, found), ratio);
-        self.split(ratio.of(prompt.total), read, stored, found)
+        let Prefix { tokens: read, basis } = self.whole_steps(self.readable(prompt, found), ratio);
+        let input = ratio.of(prompt.total).saturating_sub(read);
+        let found = found.filter(|_| read > Tokens::ZERO);
+        Outcome { read, input, basis, found, ..Outcome::default() }
     }
 
     /// Stores the prompts whose responses have begun by now.
@@ -126,13 +108,13 @@ impl Run<'_> {
             }
             self.waiting.pop();
             let prompt = &self.trace.prompts[index];
-            self.prefixes.store(prompt.node, owner(prompt), prompt.start, begun);
+            self.prefixes.note(prompt.node, owner(prompt), prompt.start);
         }
     }
 
     fn read(&mut self, node: NodeId, owner: Owner, now: Millis) -> Option<NodeId> {
         let found = self.prefixes.longest(node, owner, now)?;
-        self.prefixes.refresh(found, owner, now, now);
+        self.prefixes.note(found, owner, now);
         Some(found)
     }
 
@@ -153,7 +135,7 @@ impl Run<'_> {
         let shared = Prefix { tokens: prompt.shared_prefix, basis: prompt.shared_prefix_basis };
         let found = found.map_or(shared, |node| {
             let found = self.prefix(prompt, node);
-            let tokens = found.tokens.saturating_sub(self.policy.cache.tail);
+            let tokens = found.tokens.saturating_sub(self.policy.cache.counting.tail);
             let found = Prefix { tokens, ..found };
             if found.tokens >= shared.tokens { found } else { shared }
         });
@@ -171,27 +153,9 @@ impl Run<'_> {
 
     /// A prefix as the provider counts and stores it, or nothing if it is too short.
     fn whole_steps(&self, prefix: Prefix, ratio: TokenRatio) -> Prefix {
-        let AutomaticCache { step, offset, minimum, .. } = self.policy.cache;
-        let tokens = ratio.of(prefix.tokens);
-        let counted = tokens.saturating_sub(offset);
-        let whole = Tokens(tokens.0 - counted.0.checked_rem(step.0).unwrap_or(0));
+        let tokens = self.policy.cache.counting.stored(ratio.of(prefix.tokens));
         let basis = if ratio == TokenRatio::ONE { prefix.basis } else { Basis::Estimated };
-        let is_stored = whole >= minimum;
-        if is_stored {
-            Prefix { tokens: whole, basis }
-        } else {
-            Prefix { tokens: Tokens::ZERO, basis }
-        }
-    }
-
-    fn split(&self, total: Tokens, read: Prefix, stored: Prefix, found: Option<NodeId>) -> Outcome {
-        let is_charged = self.policy.cache.charges_writes;
-        let written =
-            if is_charged { stored.tokens.saturating_sub(read.tokens) } else { Tokens::ZERO };
-        let input = total.saturating_sub(read.tokens + written);
-        let found = found.filter(|_| read.tokens > Tokens::ZERO);
-        let basis = if written > Tokens::ZERO { read.basis.max(stored.basis) } else { read.basis };
-        Outcome { read: read.tokens, written, input, basis, found, ..Outcome::default() }
+        Prefix { tokens, basis }
     }
 }
 
@@ -214,14 +178,10 @@ struct Use {
     node: NodeId,
 }
 
-/// What one owner's requests left on one path.
+/// What one owner's requests left on one path: times rise and depths fall, as an earlier use that reached less far is
+/// redundant.
 #[derive(Debug, Default)]
-struct Stretch {
-    /// Times rise and depths fall: an earlier use that reached less far is redundant.
-    uses: Vec<Use>,
-    /// The depths where requests ended. Empty where entries stand everywhere.
-    ends: Vec<(u32, NodeId)>,
-}
+struct Stretch(Vec<Use>);
 
 /// The prefixes in a cache.
 #[derive(Debug)]
@@ -229,89 +189,47 @@ pub(super) struct Prefixes<'a> {
     paths: &'a Paths,
     /// How long a prefix is found after its last use, in milliseconds.
     lifetime: i64,
-    places: EntryPlaces,
     stretches: FxHashMap<(u32, Owner), Stretch>,
 }
 
 impl Stretch {
     /// The deepest use that is still alive.
     fn live(&self, lifetime: i64, now: Millis) -> Option<Use> {
-        let dead = self.uses.partition_point(|one| now.since(one.at) >= lifetime);
-        self.uses.get(dead).copied()
-    }
-
-    /// The last live entry down to a depth.
-    fn last_entry(&self, depth: u32, lifetime: i64, now: Millis) -> Option<NodeId> {
-        let reach = self.live(lifetime, now)?.depth.min(depth);
-        let after = self.ends.partition_point(|(end, _)| *end <= reach);
-        self.ends[..after].last().map(|(_, node)| *node)
-    }
-
-    /// Forgets dead entries, so that no later use revives them.
-    fn forget_dead(&mut self, lifetime: i64, now: Millis) {
-        let alive = self
-            .live(lifetime, now)
-            .map_or(0, |live| self.ends.partition_point(|(end, _)| *end <= live.depth));
-        self.ends.truncate(alive);
-    }
-
-    fn add_end(&mut self, depth: u32, node: NodeId) {
-        if let Err(place) = self.ends.binary_search_by_key(&depth, |(end, _)| *end) {
-            self.ends.insert(place, (depth, node));
-        }
+        let dead = self.0.partition_point(|one| now.since(one.at) >= lifetime);
+        self.0.get(dead).copied()
     }
 
     /// Records a use. It may come after a later one, as a request counts only once its response has
     /// begun.
     fn add_use(&mut self, new: Use) {
-        let after = self.uses.partition_point(|one| one.at <= new.at);
-        if self.uses.get(after).is_some_and(|later| later.depth >= new.depth) {
+        let after = self.0.partition_point(|one| one.at <= new.at);
+        if self.0.get(after).is_some_and(|later| later.depth >= new.depth) {
             return;
         }
         // Earlier uses that reached no further are redundant now.
-        let kept = self.uses[..after].partition_point(|one| one.depth > new.depth);
-        self.uses.splice(kept..after, [new]);
+        let kept = self.0[..after].partition_point(|one| one.depth > new.depth);
+        self.0.splice(kept..after, [new]);
     }
 }
 
 impl<'a> Prefixes<'a> {
-    pub(super) fn new(paths: &'a Paths, places: EntryPlaces, lifetime: i64) -> Self {
-        Self { paths, lifetime, places, stretches: FxHashMap::default() }
+    pub(super) fn new(paths: &'a Paths, lifetime: i64) -> Self {
+        Self { paths, lifetime, stretches: FxHashMap::default() }
     }
 
     /// The longest prefix of a node that is found.
     pub(super) fn longest(&self, node: NodeId, owner: Owner, now: Millis) -> Option<NodeId> {
         self.paths.ends(node).find_map(|(node, piece)| {
             let stretch = self.stretches.get(&(piece.path, owner))?;
-            match self.places {
-                EntryPlaces::Everywhere => {
-                    let live = stretch.live(self.lifetime, now)?;
-                    Some(if live.depth < piece.depth { live.node } else { node })
-                }
-                EntryPlaces::RequestEnds => stretch.last_entry(piece.depth, self.lifetime, now),
-            }
+            let live = stretch.live(self.lifetime, now)?;
+            Some(if live.depth < piece.depth { live.node } else { node })
         })
     }
 
-    /// Records at `now` that a prefix was used at `at`.
-    pub(super) fn refresh(&mut self, node: NodeId, owner: Owner, at: Millis, now: Millis) {
-        self.note(node, owner, at, now, false);
-    }
-
-    /// Records at `now` that a request sent at `at` stored its prompt.
-    pub(super) fn store(&mut self, node: NodeId, owner: Owner, at: Millis, now: Millis) {
-        self.note(node, owner, at, now, true);
-    }
-
-    fn note(&mut self, end: NodeId, owner: Owner, at: Millis, now: Millis, is_stored: bool) {
+    /// Records that a prefix was used at a time, with everything in front of its end.
+    pub(super) fn note(&mut self, end: NodeId, owner: Owner, at: Millis) {
         for (node, piece) in self.paths.ends(end) {
             let stretch = self.stretches.entry((piece.path, owner)).or_default();
-            if self.places == EntryPlaces::RequestEnds {
-                stretch.forget_dead(self.lifetime, now);
-                if is_stored && node == end {
-                    stretch.add_end(piece.depth, node);
-                }
-            }
             stretch.add_use(Use { depth: piece.depth, at, node });
         }
     }

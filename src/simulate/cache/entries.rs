@@ -10,7 +10,7 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
-use crate::base::ttl::Ttl;
+use crate::base::ttl::{Lifetimes, Ttl};
 use crate::base::units::Millis;
 use crate::requests::prompt::{NodeId, Paths};
 
@@ -63,7 +63,7 @@ struct Stretch {
 #[derive(Debug)]
 pub(super) struct Entries<'a> {
     paths: &'a Paths,
-    lifetimes: Lifetimes,
+    clocks: Clocks,
     stretches: Vec<Stretch>,
     /// The index of the stretch of each path and partition.
     places: FxHashMap<(u32, Partition), usize>,
@@ -74,21 +74,22 @@ pub(super) struct Entries<'a> {
 
 /// How long an entry is found after its last use.
 #[derive(Clone, Copy, Debug)]
-struct Lifetimes {
+struct Clocks {
+    lifetimes: Lifetimes,
     /// How long beyond its TTL, in milliseconds.
     grace: i64,
     /// How long beyond five minutes, if that is more.
     five_minutes: i64,
 }
 
-impl Lifetimes {
+impl Clocks {
     #[inline]
     fn is_alive(self, ttl: Ttl, last_used: Millis, now: Millis) -> bool {
         let grace = match ttl {
             Ttl::FiveMinutes => self.grace.max(self.five_minutes),
             Ttl::OneHour => self.grace,
         };
-        now.since(last_used) < ttl.millis().saturating_add(grace)
+        now.since(last_used) < self.lifetimes.of(ttl).saturating_add(grace)
     }
 }
 
@@ -105,14 +106,14 @@ fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
 
 impl Shared {
     /// The depth down to which entries are alive.
-    fn live_down_to(&self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) -> Option<u32> {
-        let dead = self.uses.partition_point(|(_, used)| !lifetimes.is_alive(ttl, *used, now));
+    fn live_down_to(&self, ttl: Ttl, clocks: Clocks, now: Millis) -> Option<u32> {
+        let dead = self.uses.partition_point(|(_, used)| !clocks.is_alive(ttl, *used, now));
         self.uses.get(dead).map(|(depth, _)| *depth)
     }
 
     /// Forgets what has died, so that no later read revives it.
-    fn forget_dead(&mut self, ttl: Ttl, lifetimes: Lifetimes, now: Millis) {
-        if let Some(live) = self.live_down_to(ttl, lifetimes, now) {
+    fn forget_dead(&mut self, ttl: Ttl, clocks: Clocks, now: Millis) {
+        if let Some(live) = self.live_down_to(ttl, clocks, now) {
             let alive =
                 place_from_end(&self.depths, live).map_or_else(|place| place, |live| live + 1);
             self.depths.truncate(alive);
@@ -165,27 +166,27 @@ impl Stretch {
     }
 
     /// The longest TTL among the readable entries at a depth.
-    fn readable(&self, depth: u32, lifetimes: Lifetimes, now: Millis) -> Option<Ttl> {
+    fn readable(&self, depth: u32, clocks: Clocks, now: Millis) -> Option<Ttl> {
         let fresh = self.fresh_at(depth).filter(|entry| {
-            entry.readable_from <= now && lifetimes.is_alive(entry.ttl, entry.written, now)
+            entry.readable_from <= now && clocks.is_alive(entry.ttl, entry.written, now)
         });
         let is_live = |ttl, shared: &Shared| {
             place_from_end(&shared.depths, depth).is_ok()
-                && shared.live_down_to(ttl, lifetimes, now).is_some_and(|live| depth <= live)
+                && shared.live_down_to(ttl, clocks, now).is_some_and(|live| depth <= live)
         };
         let mut shared = self.shared().into_iter().rev();
         let shared = shared.find(|(ttl, shared)| is_live(*ttl, shared)).map(|(ttl, _)| ttl);
         fresh.map(|entry| entry.ttl).max(shared)
     }
 
-    fn refresh(&mut self, depth: u32, lifetimes: Lifetimes, now: Millis) {
+    fn refresh(&mut self, depth: u32, clocks: Clocks, now: Millis) {
         for (ttl, shared) in self.shared_mut() {
-            shared.forget_dead(ttl, lifetimes, now);
+            shared.forget_dead(ttl, clocks, now);
         }
         let end = self.fresh.partition_point(|(at, _)| *at <= depth);
         // From now on these share the clock of the read. Those that died unread are dropped.
         for (at, entry) in self.fresh.extract_if(..end, |(_, entry)| entry.readable_from <= now) {
-            if lifetimes.is_alive(entry.ttl, entry.written, now) {
+            if clocks.is_alive(entry.ttl, entry.written, now) {
                 match entry.ttl {
                     Ttl::FiveMinutes => self.five_minutes.insert(at),
                     Ttl::OneHour => self.one_hour.insert(at),
@@ -200,10 +201,10 @@ impl Stretch {
 
 impl<'a> Entries<'a> {
     /// Creates an empty cache whose entries are found for `grace` milliseconds beyond their TTL.
-    pub(super) fn new(paths: &'a Paths, grace: i64) -> Self {
+    pub(super) fn new(paths: &'a Paths, lifetimes: Lifetimes, grace: i64) -> Self {
         Self {
             paths,
-            lifetimes: Lifetimes { grace, five_minutes: 0 },
+            clocks: Clocks { lifetimes, grace, five_minutes: 0 },
             stretches: Vec::new(),
             places: FxHashMap::default(),
             last: Cell::new(None),
@@ -213,7 +214,7 @@ impl<'a> Entries<'a> {
 
     /// Sets for the next request how many milliseconds entries for five minutes are found beyond them.
     pub(super) fn set_grace_of_five_minutes(&mut self, grace: i64) {
-        self.lifetimes.five_minutes = grace;
+        self.clocks.five_minutes = grace;
     }
 
     /// The index of the stretch of a path and partition, if any entry was stored there.
@@ -236,14 +237,14 @@ impl<'a> Entries<'a> {
     pub(super) fn readable(&self, node: NodeId, partition: Partition, now: Millis) -> Option<Ttl> {
         let place = self.paths.place(node);
         let stretch = self.place(place.path, partition)?;
-        self.stretches[stretch].readable(place.depth, self.lifetimes, now)
+        self.stretches[stretch].readable(place.depth, self.clocks, now)
     }
 
     /// Records a read of a prefix, which refreshes every readable entry on its path.
     pub(super) fn refresh(&mut self, node: NodeId, partition: Partition, now: Millis) {
         for piece in self.paths.pieces(node) {
             if let Some(stretch) = self.place(piece.path, partition) {
-                self.stretches[stretch].refresh(piece.depth, self.lifetimes, now);
+                self.stretches[stretch].refresh(piece.depth, self.clocks, now);
             }
         }
     }
@@ -260,7 +261,7 @@ impl<'a> Entries<'a> {
     ) {
         self.has_global |= partition.is_global;
         let place = self.paths.place(node);
-        let lifetimes = self.lifetimes;
+        let clocks = self.clocks;
         let stretch = self.place(place.path, partition).unwrap_or_else(|| {
             self.stretches.push(Stretch::default());
             self.places.insert((place.path, partition), self.stretches.len() - 1);
@@ -268,7 +269,7 @@ impl<'a> Entries<'a> {
         });
         let stretch = &mut self.stretches[stretch];
         let entry = match stretch.fresh_at(place.depth) {
-            Some(sibling) if lifetimes.is_alive(sibling.ttl, sibling.written, now) => Fresh {
+            Some(sibling) if clocks.is_alive(sibling.ttl, sibling.written, now) => Fresh {
                 ttl: ttl.max(sibling.ttl),
                 written: now.max(sibling.written),
                 readable_from: readable_from.min(sibling.readable_from),

@@ -16,18 +16,22 @@
 //! and at the end of what it had cached.
 
 mod automatic;
+mod counting;
 mod entries;
 mod outcome;
+mod rules;
 mod simulate;
 
 pub use crate::requests::prompt::LOOKBACK;
-pub use automatic::{AutomaticCache, AutomaticPolicy, EntryPlaces, simulate_automatic};
+pub use automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
+pub use counting::{Counting, counted};
 pub use outcome::{Outcome, Refusal};
+pub use rules::{MarkedCache, Rules};
 pub use simulate::{RepeatRun, Repeats, simulate, simulate_repeated};
 
 use smallvec::SmallVec;
 
-use crate::base::ttl::{Ttl, TtlPlan};
+use crate::base::ttl::{Lifetimes, Ttl, TtlPlan};
 use crate::base::units::Tokens;
 use crate::requests::prompt::{Level, Marker, NodeId};
 
@@ -51,6 +55,8 @@ pub struct Policy {
     pub ttl_change: TtlChange,
     /// Whether the beta features of a request are part of the key.
     pub betas: BetaKey,
+    /// How long entries live.
+    pub lifetimes: Lifetimes,
 }
 
 /// Whether the set of beta features is part of the key. The documentation says that another set
@@ -127,8 +133,8 @@ pub enum Lookback {
     Positions,
     /// Every block counts as one.
     Blocks,
-    /// Nothing: the marker finds whatever comes before it. No service does this. It shows what the
-    /// limit costs.
+    /// Nothing: the marker finds whatever comes before it, as at `OpenAI`. At Anthropic's service it shows what
+    /// the limit costs.
     Unlimited,
 }
 

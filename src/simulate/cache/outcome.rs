@@ -13,12 +13,10 @@ use crate::requests::prompt::NodeId;
 pub struct Outcome {
     /// Read from cache.
     pub read: Tokens,
-    /// Written for five minutes.
+    /// Written for five minutes, or for a service's usual lifetime.
     pub write_5m: Tokens,
-    /// Written for an hour.
+    /// Written for an hour, or for a service's longer lifetime.
     pub write_1h: Tokens,
-    /// Written to an automatic cache that charges for it. Its entries have no TTL to choose.
-    pub written: Tokens,
     /// Sent in full.
     pub input: Tokens,
     /// What the split is based on.
@@ -33,7 +31,7 @@ impl Outcome {
     /// The whole prompt, or nothing for a refused one.
     #[must_use]
     pub fn total(&self) -> Tokens {
-        self.read + self.write_5m + self.write_1h + self.written + self.input
+        self.read + self.write_5m + self.write_1h + self.input
     }
 
     pub(super) fn add_written(&mut self, ttl: Ttl, tokens: Tokens) {

@@ -17,7 +17,7 @@ use crate::requests::prompt::{LOOKBACK, Level, Marker, NodeId, Prompt, PromptTra
 /// Applies the rules to every prompt, in order.
 #[must_use]
 pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
-    let entries = Entries::new(trace.paths(), policy.ttl_grace);
+    let entries = Entries::new(trace.paths(), policy.lifetimes, policy.ttl_grace);
     let mut cache = Cache { trace, policy, entries };
     trace.prompts.iter().map(|prompt| cache.request(prompt)).collect()
 }
@@ -54,7 +54,7 @@ pub fn simulate_repeated(
     again: impl Fn(&Prompt) -> Option<Prompt>,
     policy: &Policy,
 ) -> (Vec<Outcome>, Vec<RepeatRun>) {
-    let entries = Entries::new(trace.paths(), policy.ttl_grace);
+    let entries = Entries::new(trace.paths(), policy.lifetimes, policy.ttl_grace);
     let mut sending = Sending {
         cache: Cache { trace, policy, entries },
         repeats,

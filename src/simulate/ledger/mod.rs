@@ -27,7 +27,7 @@ use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::management::{Effects, Management, Sketch};
 use crate::simulate::pricing::{PriceContext, PriceTable, Rates, RequestRates, price_context};
-use crate::simulate::provider::{Provider, Unmarked, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Design, Material, Purpose, Simulated, Strategy,
     StrategyKind, try_design,
@@ -48,28 +48,19 @@ pub struct StrategyColumn {
 }
 
 impl StrategyColumn {
-    /// The figures of a strategy over requests whose prompts have these sizes in the record.
+    /// The figures of a strategy.
     fn new(
         strategy: Strategy,
         simulated: Option<Simulated>,
         history: &History,
         prices: &PriceTable,
-        totals: &[Tokens],
     ) -> Self {
         let sent = simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
-        let rates = if let Some(provider) = simulated.as_ref().and_then(|one| one.provider) {
-            let rates = history.requests.iter().enumerate().map(|(index, request)| {
-                let total = sent.map_or(totals[index], |sent| sent[index].total);
-                let total = token_ratio(history.facts(request.model)).of(total);
-                provider.rates(PriceTable::of_providers(), provider.model, request.start, total)
-            });
-            Some(rates.collect())
-        } else {
-            sent.map(|sent| {
-                let sent = sent.iter().map(|sent| (RequestIndex::new(sent.priced_as), sent.total));
-                RequestRates::as_sent(history, prices, sent)
-            })
-        };
+        let has_rates = simulated.as_ref().is_some_and(|one| one.rates.is_some());
+        let rates = sent.filter(|_| !has_rates).map(|sent| {
+            let sent = sent.iter().map(|sent| (RequestIndex::new(sent.priced_as), sent.total));
+            RequestRates::as_sent(history, prices, sent)
+        });
         Self { strategy, simulated, rates }
     }
 
@@ -84,6 +75,11 @@ impl StrategyColumn {
         self.simulated.as_ref()?.provider
     }
 
+    /// The rates of its requests, where they are not those of the recorded ones.
+    fn own_rates(&self) -> Option<&RequestRates> {
+        self.rates.as_ref().or_else(|| self.simulated.as_ref()?.rates.as_ref())
+    }
+
     /// Whether the strategy can act on the input.
     #[must_use]
     pub fn applicability(&self) -> &Applicability {
@@ -91,24 +87,32 @@ impl StrategyColumn {
         self.simulated.as_ref().map_or(RECORD, |simulated| &simulated.applicability)
     }
 
-    /// The design that a search has chosen, in words.
+    /// What a search has chosen, in words, for each service.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
-        self.simulated.as_ref()?.chosen.as_ref().map(ToString::to_string)
+        let chosen = self.simulated.as_ref()?.chosen.iter();
+        let words: Vec<String> =
+            chosen.map(|(design, lifetimes)| design.in_words(*lifetimes)).collect();
+        (!words.is_empty()).then(|| words.join("; "))
     }
 
     /// The TTLs of all markers, where it sets them.
     fn ttl_plan(&self) -> Option<TtlPlan> {
-        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
+        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.first());
         match (&self.strategy.kind, chosen) {
-            (StrategyKind::Counterfactual(design), _) | (_, Some(design)) => design.ttl,
+            // The lifetimes are others.
+            (StrategyKind::Elsewhere(..) | StrategyKind::Own(_), _) => None,
+            (StrategyKind::Counterfactual(design), _) | (_, Some((design, _))) => design.ttl,
             _ => None,
         }
     }
 
     /// Whether markers keep their recorded TTLs, where it sets no others.
     fn keeps_ttls(&self) -> bool {
-        !matches!(self.strategy.kind, StrategyKind::Elsewhere(..) | StrategyKind::Optimal(_))
+        !matches!(
+            self.strategy.kind,
+            StrategyKind::Elsewhere(..) | StrategyKind::Own(_) | StrategyKind::Optimal(_)
+        )
     }
 
     /// The request whose model a request is sent to.
@@ -251,19 +255,20 @@ impl<'a> Ledger<'a> {
 
     /// Simulates strategies over the same requests.
     fn simulate(&self, strategies: &[Strategy], trace: &PromptTrace) -> Vec<StrategyColumn> {
-        let Self {
-            history, steps, prices, ref assumptions, ref totals, ref rates, ref ratios, ..
-        } = *self;
+        let Self { history, steps, prices, ref assumptions, ref rates, ref ratios, .. } = *self;
         let unmarked = Unmarked::of(history, trace);
         let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
         let designed = marked.as_ref().unwrap_or(trace);
         let material = Material { history, steps, trace: designed, rates, ratios, assumptions };
         let column = |strategy: &Strategy| {
+            let sends_all = strategy.sends_all();
+            let material = if sends_all { Material { trace, ..material } } else { material };
             let mut simulated = strategy.simulate(material);
-            if let (Some(simulated), Some(unmarked)) = (&mut simulated, &unmarked) {
-                simulated.add_unmarked(strategy, unmarked, assumptions);
+            let apart = unmarked.as_ref().filter(|_| !sends_all);
+            if let (Some(simulated), Some(unmarked)) = (&mut simulated, apart) {
+                simulated.add_unmarked(strategy, unmarked);
             }
-            StrategyColumn::new(strategy.clone(), simulated, history, prices, totals)
+            StrategyColumn::new(strategy.clone(), simulated, history, prices)
         };
         strategies.par_iter().map(column).collect()
     }
@@ -288,9 +293,9 @@ impl<'a> Ledger<'a> {
             kind: StrategyKind::Counterfactual(design),
         };
         if let Some(unmarked) = &unmarked {
-            simulated.add_unmarked(&strategy, unmarked, assumptions);
+            simulated.add_unmarked(&strategy, unmarked);
         }
-        let column = StrategyColumn::new(strategy, Some(simulated), history, prices, &self.totals);
+        let column = StrategyColumn::new(strategy, Some(simulated), history, prices);
         Some(Self { assumptions: *assumptions, ..self.with_columns(vec![column]) })
     }
 
@@ -448,7 +453,7 @@ impl<'a> Ledger<'a> {
 
     /// Whether every row certainly has a price.
     fn is_priced(&self) -> bool {
-        let mut columns = self.columns.iter().filter_map(|column| column.rates.as_ref());
+        let mut columns = self.columns.iter().filter_map(StrategyColumn::own_rates);
         let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
         self.rates.is_complete()
             && columns.all(RequestRates::is_complete)
@@ -476,6 +481,6 @@ impl<'a> Ledger<'a> {
         column: &'s StrategyColumn,
         index: RequestIndex,
     ) -> Option<&'s Rates> {
-        column.rates.as_ref().unwrap_or(&self.rates).of(index)
+        column.own_rates().unwrap_or(&self.rates).of(index)
     }
 }

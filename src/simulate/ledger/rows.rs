@@ -6,7 +6,7 @@ use crate::read::input::{PromptSplit, Usage};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::cache::{Outcome, Refusal};
 use crate::simulate::pricing::{Billing, Charges, PriceContext};
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::token_ratio;
 use crate::simulate::strategy::Purpose;
 
 /// The tokens of one request under one strategy.
@@ -58,7 +58,6 @@ impl<'a> Ledger<'a> {
         let history = self.history;
         let request = history.request(index);
         let usage = request.usage.as_ref();
-        let provider = column.provider();
         let searches = usage.filter(|_| refusal.is_none()).map_or(0, |usage| usage.web_searches);
         let fee = self.prices.web_searches(searches);
         let charges = self.rates_under(column, index).map(|rates| billing.charges(rates));
@@ -66,8 +65,7 @@ impl<'a> Ledger<'a> {
             strategy: &column.strategy.name,
             request: index,
             requests: request.sum_of,
-            model: provider
-                .map_or_else(|| history.model(column.priced_as(index)), |provider| provider.model),
+            model: self.model_under(column, index),
             billing,
             is_output_known: usage.is_some() || refusal.is_some(),
             basis,
@@ -77,6 +75,13 @@ impl<'a> Ledger<'a> {
             charges,
             cost: charges.map(|charges| charges.total() + fee),
         })
+    }
+
+    /// The model to which a strategy sends a request.
+    fn model_under(&self, column: &StrategyColumn, index: RequestIndex) -> &'a str {
+        let history = self.history;
+        let own = || history.model(column.priced_as(index));
+        column.provider().map_or_else(own, |provider| provider.model)
     }
 
     /// The tokens of [`row`](Self::row), which take less time than the whole row.
@@ -94,7 +99,7 @@ impl<'a> Ledger<'a> {
                 let outcome = &outcomes[index.get()];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
                 let output = token_ratio(history.facts(request.model)).of(output);
-                (Provider::billing(outcome, output), outcome.basis.max(Basis::Estimated), None)
+                (Billing::of(outcome, output), outcome.basis.max(Basis::Estimated), None)
             }
             (Some(outcomes), None) => {
                 let outcome = &outcomes[index.get()];
@@ -117,7 +122,7 @@ impl<'a> Ledger<'a> {
                 strategy: &column.strategy.name,
                 request: index,
                 requests: 0,
-                model: self.history.symbols.text(self.history.request(index).model),
+                model: self.model_under(column, index),
                 billing,
                 is_output_known: true,
                 basis: added.outcome.basis.max(Basis::Estimated),

@@ -8,7 +8,6 @@ use super::unmarked::Unmarked;
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 use crate::requests::prompt::PromptTrace;
-use crate::simulate::cache::{TokenRatio, simulate_automatic};
 
 /// How reads under the rules compare with recorded ones, over all requests but the first of each
 /// session, whose read is an input of the simulation.
@@ -44,8 +43,7 @@ pub struct RolloutAgreement {
 pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) -> RolloutAgreement {
     let mut agreement = RolloutAgreement::default();
     let Some(unmarked) = Unmarked::of(history, trace) else { return agreement };
-    let outcomes =
-        simulate_automatic(&unmarked.prompts(), &provider.policy(false), |_| TokenRatio::ONE);
+    let outcomes = provider.rules.simulate(&unmarked.prompts(), false);
     let first = history.sent_with_markers().len();
     let steps = recorded_steps(history);
     for (place, outcome) in outcomes.iter().enumerate() {
@@ -59,7 +57,7 @@ pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) ->
                 simulated: outcome.read,
                 prompt: request.prompt_total(),
                 predecessor: predecessor.prompt_total(),
-                step: provider.cache.step,
+                step: provider.rules.counting().step,
                 recorded_step: Tokens(of_session.map(|(_, step)| *step).max().unwrap_or(0)),
             });
         }

@@ -9,12 +9,12 @@
 //! Reads of Gemini, and of models behind a gateway that sends a request to whichever machine is free, follow no
 //! rule.
 
-use super::{HOUR, rules_of};
+use super::{HOUR, Writes, rules_of};
 use crate::base::client::Client;
 use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
-use crate::simulate::cache::AutomaticCache;
+use crate::simulate::cache::Rules;
 
 /// Why nothing is expected of a request, so that it counts as recorded under every set of rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -124,12 +124,21 @@ const GATEWAYS: [(&str, &[&str]); 2] = [
     ("github-copilot", &["gpt-5.2", "gpt-5-mini"]),
 ];
 
+/// The service that answered a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// The rules that its requests are expected to follow.
+    pub rules: Rules,
+    /// What writes cost there.
+    pub writes: Writes,
+}
+
 /// The rules that a request is expected to follow. `index` is one of those that were sent without
 /// markers.
 ///
 /// # Errors
 /// Nothing is expected of it.
-pub fn expectation(history: &History, index: RequestIndex) -> Result<AutomaticCache, NotSimulated> {
+pub fn expectation(history: &History, index: RequestIndex) -> Result<Service, NotSimulated> {
     let recorded = &history.of_agents[index.get() - history.sent_with_markers().len()];
     let model = history.model(index);
     let name = model.rsplit('/').next().unwrap_or(model);
@@ -146,7 +155,8 @@ pub fn expectation(history: &History, index: RequestIndex) -> Result<AutomaticCa
         return Err(NotSimulated::Gateway);
     }
     let provider = rules_of(name).ok_or(NotSimulated::UnknownModel)?;
-    Ok(spaced(provider.cache, name, recorded.client))
+    let rules = spaced(provider.rules, name, recorded.client);
+    Ok(Service { rules, writes: provider.writes })
 }
 
 fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) -> bool {
@@ -156,16 +166,17 @@ fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) ->
 }
 
 /// A provider's rules with the steps that a family's reads show.
-fn spaced(cache: AutomaticCache, model: &str, client: Client) -> AutomaticCache {
+fn spaced(mut rules: Rules, model: &str, client: Client) -> Rules {
     let fits = |spacing: &&Spacing| spacing.families.iter().any(|family| model.starts_with(family));
-    let Some(spacing) = SPACINGS.iter().find(fits) else { return cache };
+    let Some(spacing) = SPACINGS.iter().find(fits) else { return rules };
     let own = spacing.clients.iter().find(|(own, _)| *own == client);
     let Ends { offset, tail } = own.map_or(ends(0, 0), |(_, ends)| *ends);
-    AutomaticCache {
-        step: Tokens(spacing.step),
-        offset: Tokens(offset),
-        tail: Tokens(tail),
-        lifetime: spacing.lifetime.unwrap_or(cache.lifetime),
-        ..cache
+    let counting = rules.counting_mut();
+    counting.step = Tokens(spacing.step);
+    counting.offset = Tokens(offset);
+    counting.tail = Tokens(tail);
+    if let Some(lifetime) = spacing.lifetime {
+        rules.set_lifetime(lifetime);
     }
+    rules
 }

@@ -1,67 +1,65 @@
-//! Providers with automatic prefix caches: their rules, the assumptions where they publish none,
-//! their prices, how their token counts compare with Claude's, and how well the rules agree with
-//! what other agents recorded.
+//! Other providers: the rules of their caches by family, the assumptions where they publish none, their prices,
+//! how their token counts compare with Claude's, and how well the rules agree with what other agents recorded.
 //!
-//! They serve the same trace without its markers. A request reads the longest prefix that an
-//! earlier one of its model and scope sent, in whole steps, while it lives. Some providers have
-//! entries only where a request ended, and charge for them. Tokens match inside of blocks, too:
-//! captures keep digests along each distinct block (`read/capture/tree.rs`), and the tree is split
-//! where blocks after one prefix share some (`requests/prompt/split.rs`).
+//! The families are those of [`Rules`]. *Automatic* caches find the longest beginning that an earlier request of the
+//! same model and scope sent, in whole steps, while it lives; writes are free. Two prompts share what lies before the
+//! deepest node that both pass, and tokens match inside of blocks: captures keep digests along each distinct block
+//! (`read/capture/tree.rs`), and the tree is split where blocks after one prefix share some
+//! (`requests/prompt/split.rs`). *Marked* caches have entries where markers stood, as Claude's have, with lifetimes,
+//! a lookback and prices of their own: the same simulator runs over the trace as the provider counts it
+//! (`simulate/cache/counting.rs`), so that layouts, searches and the bound of Claude's sessions hold there, too. A client
+//! that does nothing for the cache has one marker, at the end of each request.
 //!
-//! The same trace without its markers: a request reads the longest beginning that an earlier one
-//! of its model and scope sent, in whole steps, while it lives; some providers have entries only
-//! where a request ended, and charge for them. Two prompts share what lies before the deepest node
-//! that both pass, and tokens match inside of blocks: captures keep digests along each distinct
-//! block, and where blocks after one prefix share some, the tree is
-//! split there (`requests/prompt/split.rs`). A use of a prefix is one of all its beginnings, so
-//! each path remembers uses instead of a clock for each node. Token counts are converted by a
-//! stated ratio. What a provider does not document is an assumption with a text, which goes with
-//! every figure.
-//!
-//! The providers that can be asked for by name.
-//!
-//! A provider with an automatic prefix cache.
-//!
-//! Claude's token counts in terms of other providers'.
+//! Token counts are converted by a stated ratio. What a provider does not document is an assumption with a text, which
+//! goes with every figure.
 
 mod agreement;
 mod expectation;
 mod unmarked;
 
 pub use agreement::{RolloutAgreement, agreement, recorded_step};
-pub use expectation::{NotSimulated, expectation};
+pub use expectation::{NotSimulated, Service, expectation};
 pub(crate) use unmarked::Unmarked;
-pub use unmarked::rules_of;
+pub use unmarked::{has_untold_writes, rules_of};
 
 use crate::base::model::Facts;
+use crate::base::ttl::Lifetimes;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;
-use crate::simulate::cache::{AutomaticCache, AutomaticPolicy, EntryPlaces, Outcome, TokenRatio};
-use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
+use crate::requests::conversation::History;
+use crate::simulate::cache::{AutomaticCache, Counting, Lookback, MarkedCache, Rules, TokenRatio};
+use crate::simulate::pricing::{PriceContext, PriceTable, Rates, RequestRates};
 
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
 
-/// A cache that finds every step of a prompt, and whose writes are free.
-const fn free(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
-    AutomaticCache {
+const fn counting(minimum: u64, step: u64) -> Counting {
+    Counting {
         minimum: Tokens(minimum),
         step: Tokens(step),
         offset: Tokens::ZERO,
         tail: Tokens::ZERO,
-        lifetime,
-        places: EntryPlaces::Everywhere,
-        charges_writes: false,
     }
 }
 
-/// A cache that finds what ended at a request's last message, and charges for writes.
-const fn charged(minimum: u64, step: u64, lifetime: i64) -> AutomaticCache {
-    AutomaticCache {
-        places: EntryPlaces::RequestEnds,
-        charges_writes: true,
-        ..free(minimum, step, lifetime)
+/// A cache that finds every step of a prompt, and whose writes are free.
+const fn automatic(minimum: u64, step: u64, lifetime: i64) -> Rules {
+    Rules::Automatic(AutomaticCache { counting: counting(minimum, step), lifetime })
+}
+
+/// A cache that finds what was marked, however far back.
+const fn marked(minimum: u64, step: u64, usual: i64, long: i64) -> MarkedCache {
+    MarkedCache {
+        counting: counting(minimum, step),
+        lifetimes: Lifetimes { usual, long },
+        lookback: Lookback::Unlimited,
     }
+}
+
+/// A cache made after Anthropic's: what a marker finds is at most 20 positions back.
+const fn like_anthropic(minimum: u64, long: i64) -> Rules {
+    let cache = marked(minimum, 1, 5 * MINUTE, long);
+    Rules::Marked(MarkedCache { lookback: Lookback::Positions, ..cache })
 }
 
 const ROUTING: &str = "assumed: every request reaches the machine that has its prefix; above some \
@@ -75,15 +73,18 @@ const FIVE_MINUTES_ASSUMED: &str = "undocumented: how long a prefix is kept; ass
 const SIZES_ASSUMED: &str = "undocumented: the shortest prefix and the step; assumed: 1,024 and \
     128 tokens, as OpenAI documents";
 
+const ASKED: &str =
+    "assumed: the client marks the end of each request, unless a layout says otherwise";
+
 /// Every provider, in output order.
-pub static ALL: [Provider; 11] = [
+pub static ALL: [Provider; 12] = [
     Provider {
         name: "openai",
         summary: "OpenAI up to GPT-5.5, kept in memory",
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3", "codex-"],
-        cache: free(1_024, 128, 10 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(1_024, 128, 10 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
             "documented: kept for 5 to 10 minutes without use, at most for an hour; assumed: 10 \
@@ -98,8 +99,8 @@ pub static ALL: [Provider; 11] = [
         summary: "OpenAI up to GPT-5.5 with prompt_cache_retention 24h",
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3"],
-        cache: free(1_024, 128, 24 * HOUR),
-        writes: WriteLifetime::Usual,
+        rules: automatic(1_024, 128, 24 * HOUR),
+        writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
             "documented: kept for at most 24 hours; assumed: for all of them",
@@ -108,16 +109,19 @@ pub static ALL: [Provider; 11] = [
     },
     Provider {
         name: "openai-5.6",
-        summary: "OpenAI from GPT-5.6 on: implicit breakpoints, writes charged",
+        summary: "OpenAI from GPT-5.6 on: breakpoints, writes charged",
         model: "gpt-5.6-sol",
         families: &["gpt-5.6", "gpt-6"],
-        cache: charged(1_024, 128, 30 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: Rules::Marked(marked(1_024, 128, 30 * MINUTE, 12 * HOUR)),
+        writes: Writes::TwelveHours,
         assumptions: &[
             "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
              and more, found however far back; writes cost 1.25 times the input",
             "documented: kept for at least 30 minutes; assumed: for no longer, from the last use \
              on",
+            "documented: writes for 12 hours cost 2.5 times the input, which is assumed of days and \
+             models for which no such price is known; tokens written for 30 minutes stand under 5m, \
+             those for 12 hours under 1h",
             STEP_AS_BEFORE,
             "documented: the latest 80 breakpoints are tried; assumed: a read refreshes all in \
              front of it, so that an earlier one is never the only one left",
@@ -127,28 +131,12 @@ pub static ALL: [Provider; 11] = [
         ],
     },
     Provider {
-        name: "openai-12h",
-        summary: "OpenAI from GPT-5.6 on, with writes for 12 hours",
-        model: "gpt-5.6-sol",
-        families: &["gpt-5.6", "gpt-6"],
-        cache: charged(1_024, 128, 12 * HOUR),
-        writes: WriteLifetime::TwelveHours,
-        assumptions: &[
-            "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
-             and more, found however far back; writes for 12 hours cost 2.5 times the input, \
-             which is assumed of days and models for which no such price is known",
-            "assumed: kept for 12 hours from the last use on, and no longer",
-            STEP_AS_BEFORE,
-            ROUTING,
-        ],
-    },
-    Provider {
         name: "deepseek",
         summary: "DeepSeek's cache on disk",
         model: "deepseek-v4-pro",
         families: &["deepseek"],
-        cache: free(64, 64, 3 * HOUR),
-        writes: WriteLifetime::Usual,
+        rules: automatic(64, 64, 3 * HOUR),
+        writes: Writes::Free,
         assumptions: &[
             "documented: whole units are found, which end with a user's input, a model's output \
              and at fixed intervals; assumed: intervals of 64 tokens, which older documentation \
@@ -162,8 +150,8 @@ pub static ALL: [Provider; 11] = [
         summary: "Gemini's implicit cache",
         model: "gemini-3.1-pro-preview",
         families: &["gemini"],
-        cache: free(4_096, 1, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(4_096, 1, 5 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 4,096 tokens and more with Gemini 3.1 Pro and 3.5 Flash \
              (2,048 with Gemini 2.5; older copies say 1,024); writes and storage are free",
@@ -176,8 +164,8 @@ pub static ALL: [Provider; 11] = [
         summary: "Moonshot's automatic cache",
         model: "kimi-k2.5",
         families: &["kimi", "moonshot"],
-        cache: free(512, 512, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(512, 512, 5 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[
             "undocumented: the shortest prefix and the step; assumed: 512 tokens, the blocks of \
              its published traces",
@@ -185,12 +173,42 @@ pub static ALL: [Provider; 11] = [
         ],
     },
     Provider {
+        name: "kimi-k3",
+        summary: "Moonshot's cache from Kimi K3 on: markers, five minutes or an hour",
+        model: "kimi-k3",
+        families: &["kimi-k3"],
+        rules: like_anthropic(1_024, HOUR),
+        writes: Writes::OneHour,
+        assumptions: &[
+            "documented: lifetimes of 5 minutes at the price of input and of an hour at twice that, \
+             since 2026-10-15; assumed: writes are free before it",
+            "undocumented: the shortest prefix and how far back a marker looks; assumed: 1,024 \
+             tokens and 20 positions, as Anthropic documents",
+            ASKED,
+        ],
+    },
+    Provider {
+        name: "minimax",
+        summary: "MiniMax's cache behind its Anthropic-shaped API",
+        model: "MiniMax-M2.5",
+        families: &["MiniMax-M2"],
+        rules: like_anthropic(512, 5 * MINUTE),
+        writes: Writes::OneLifetime,
+        assumptions: &[
+            "uncertain: markers as in Anthropic's API, 5 minutes, writes at 1.25 times the input, \
+             which price lists give for M2 to M2.5",
+            "undocumented: the shortest prefix and how far back a marker looks; assumed: 512 \
+             tokens and 20 positions",
+            ASKED,
+        ],
+    },
+    Provider {
         name: "glm",
         summary: "Zhipu's automatic cache",
         model: "glm-5.1",
         families: &["glm"],
-        cache: free(1_024, 128, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(1_024, 128, 5 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[
             SIZES_ASSUMED,
             FIVE_MINUTES_ASSUMED,
@@ -202,8 +220,8 @@ pub static ALL: [Provider; 11] = [
         summary: "xAI's automatic cache",
         model: "grok-4.3",
         families: &["grok"],
-        cache: free(1_024, 128, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(1_024, 128, 5 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[SIZES_ASSUMED, FIVE_MINUTES_ASSUMED],
     },
     Provider {
@@ -211,8 +229,8 @@ pub static ALL: [Provider; 11] = [
         summary: "Alibaba's implicit cache",
         model: "qwen3.7-max",
         families: &["qwen"],
-        cache: free(1_024, 128, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: automatic(1_024, 128, 5 * MINUTE),
+        writes: Writes::Free,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes without use",
             "undocumented: the step; assumed: 128 tokens, as OpenAI documents",
@@ -223,8 +241,8 @@ pub static ALL: [Provider; 11] = [
         summary: "Alibaba's cache with a marker at the end of each request",
         model: "qwen3.7-max",
         families: &["qwen"],
-        cache: charged(1_024, 1, 5 * MINUTE),
-        writes: WriteLifetime::Usual,
+        rules: Rules::Marked(marked(1_024, 1, 5 * MINUTE, 5 * MINUTE)),
+        writes: Writes::OneLifetime,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes; writes cost 1.25 \
              and reads 0.1 times the input",
@@ -246,13 +264,34 @@ pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of b
     (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
     has its share of the block's tokens by bytes";
 
-/// Which of a service's prices of writes is paid.
+/// What a service asks for writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WriteLifetime {
-    /// That of the lifetime which nobody has to ask for.
-    Usual,
-    /// That of twelve hours.
+pub enum Writes {
+    /// Nothing: what is written costs as much as what is not.
+    Free,
+    /// One price, as for its one lifetime.
+    OneLifetime,
+    /// A price for the usual lifetime, and one for an hour.
+    OneHour,
+    /// A price for the usual lifetime, and one for twelve hours: 2.5 times the input where the table has none.
     TwelveHours,
+}
+
+impl Writes {
+    /// Rates with what writes cost for the usual lifetime, and for the longer one.
+    #[must_use]
+    pub fn of(self, rates: Rates) -> Rates {
+        let (usual, long) = match self {
+            Self::Free => (rates.input, rates.input),
+            Self::OneLifetime => (rates.cache_write_5m, rates.cache_write_5m),
+            Self::OneHour => (rates.cache_write_5m, rates.cache_write_1h),
+            Self::TwelveHours => {
+                let assumed = Picodollars(rates.input.0 * 5 / 2);
+                (rates.cache_write_5m, rates.cache_write_12h.unwrap_or(assumed))
+            }
+        };
+        Rates { cache_write_5m: usual, cache_write_1h: long, ..rates }
+    }
 }
 
 /// A provider's cache, as documented and as assumed.
@@ -267,9 +306,9 @@ pub struct Provider {
     /// The prefixes of its models' ids.
     pub families: &'static [&'static str],
     /// The rules.
-    pub cache: AutomaticCache,
-    /// For how long is written, where that has a price of its own.
-    pub writes: WriteLifetime,
+    pub rules: Rules,
+    /// What writes cost.
+    pub writes: Writes,
     /// What the rules are based on: what is documented, and what is assumed otherwise.
     pub assumptions: &'static [&'static str],
 }
@@ -288,12 +327,6 @@ impl Provider {
         families.map(|family| family.len()).max().unwrap_or(0)
     }
 
-    /// What to simulate.
-    #[must_use]
-    pub fn policy(&self, keeps_breaks: bool) -> AutomaticPolicy {
-        AutomaticPolicy { cache: self.cache, keeps_breaks }
-    }
-
     /// The rates of a request to one of its models, or `None` where the model has no price. Where
     /// two of a provider's caches have different prices for a model, the table has
     /// `provider/model`.
@@ -310,27 +343,19 @@ impl Provider {
         let model = if has_own { &own } else { model };
         let rates =
             prices.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })?;
-        match self.writes {
-            WriteLifetime::Usual => Some(rates),
-            WriteLifetime::TwelveHours => {
-                let usual = Picodollars(rates.input.0 * 5 / 2);
-                let write = rates.cache_write_12h.unwrap_or(usual);
-                Some(Rates { cache_write_5m: write, cache_write_1h: write, ..rates })
-            }
-        }
+        Some(self.writes.of(rates))
     }
 
-    /// What is billed for a prompt and an answer, both in the provider's tokens. These caches have
-    /// one write price, which stands for either TTL.
-    #[must_use]
-    pub fn billing(outcome: &Outcome, output: Tokens) -> Billing {
-        Billing {
-            input: outcome.input,
-            read: outcome.read,
-            write_5m: outcome.write_5m + outcome.written,
-            write_1h: outcome.write_1h,
-            output,
-        }
+    /// The rates of every request of a history, sent to the provider's model with prompts of these sizes in its
+    /// tokens.
+    pub(crate) fn request_rates(
+        &self,
+        history: &History,
+        prompts: impl IntoIterator<Item = Tokens>,
+    ) -> RequestRates {
+        let starts = history.requests.iter().map(|request| request.start);
+        let table = PriceTable::of_providers();
+        starts.zip(prompts).map(|(at, prompt)| self.rates(table, self.model, at, prompt)).collect()
     }
 }
 

@@ -4,14 +4,12 @@
 //! pings mean nothing there, so under such a strategy they stay as recorded: nothing is saved and
 //! nothing is lost.
 
-use super::{ALL, Provider, expectation, token_ratio};
+use super::{ALL, Provider, Service, Writes, expectation};
 use crate::base::units::{Basis, Tokens};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};
-use crate::simulate::cache::{
-    AutomaticCache, AutomaticPolicy, Outcome, TokenRatio, simulate_automatic,
-};
+use crate::simulate::cache::Outcome;
 
 /// The requests of a history that were sent without markers. They come after all others.
 #[derive(Debug)]
@@ -30,8 +28,34 @@ impl<'a> Unmarked<'a> {
 
     /// Their prompts alone, numbered from zero.
     pub(super) fn prompts(&self) -> PromptTrace {
+        let all: Vec<RequestIndex> =
+            (self.first..self.trace.prompts.len()).map(RequestIndex::new).collect();
+        self.only(&all)
+    }
+
+    /// The prompts of some of them alone, which are in order.
+    pub(crate) fn only(&self, requests: &[RequestIndex]) -> PromptTrace {
         let PromptTrace { nodes, markers, prompts, .. } = self.trace;
-        PromptTrace::new(nodes.clone(), markers.clone(), prompts[self.first..].to_vec())
+        let place = |before: usize| requests.binary_search(&RequestIndex::new(before)).ok();
+        let own = requests.iter().map(|request| {
+            let prompt = &prompts[request.get()];
+            Prompt { predecessor: prompt.predecessor.and_then(place), ..prompt.clone() }
+        });
+        let own: Vec<Prompt> = own.collect();
+        PromptTrace::new(nodes.clone(), markers.clone(), own)
+    }
+
+    /// Those of which something is expected, by the service that answered them.
+    pub(crate) fn by_service(&self) -> Vec<(Service, Vec<RequestIndex>)> {
+        let mut all: Vec<(Service, Vec<RequestIndex>)> = Vec::new();
+        for index in (self.first..self.trace.prompts.len()).map(RequestIndex::new) {
+            let Ok(service) = expectation(self.history, index) else { continue };
+            match all.iter_mut().find(|(known, _)| *known == service) {
+                Some((_, requests)) => requests.push(index),
+                None => all.push((service, vec![index])),
+            }
+        }
+        all
     }
 
     /// Their outcomes as recorded.
@@ -50,31 +74,14 @@ impl<'a> Unmarked<'a> {
     pub(crate) fn expected(&self, keeps_breaks: bool) -> Vec<Outcome> {
         let mut outcomes = self.recorded();
         let prompts = self.prompts();
-        let expected = (self.first..).take(outcomes.len());
-        let expected: Vec<Option<AutomaticCache>> = expected
-            .map(|index| expectation(self.history, RequestIndex::new(index)).ok())
-            .collect();
-        let mut done: Vec<AutomaticCache> = Vec::new();
-        for cache in expected.iter().flatten() {
-            if done.contains(cache) {
-                continue;
-            }
-            done.push(*cache);
-            let policy = AutomaticPolicy { cache: *cache, keeps_breaks };
-            let simulated = simulate_automatic(&prompts, &policy, |_| TokenRatio::ONE);
-            for (place, outcome) in simulated.into_iter().enumerate() {
-                if expected[place] == Some(*cache) {
-                    outcomes[place] = as_told(outcome, self.history.of_agents[place].knows_writes);
-                }
+        for (service, requests) in self.by_service() {
+            let simulated = service.rules.simulate(&prompts, keeps_breaks);
+            for place in requests.iter().map(|request| request.get() - self.first) {
+                let tells_writes = self.history.of_agents[place].knows_writes;
+                outcomes[place] = as_told(simulated[place], tells_writes);
             }
         }
         outcomes
-    }
-
-    /// Their outcomes under the rules of another provider, in its tokens.
-    pub(crate) fn elsewhere(&self, provider: &Provider, keeps_breaks: bool) -> Vec<Outcome> {
-        let ratio = |prompt: &Prompt| token_ratio(self.history.facts(prompt.model));
-        simulate_automatic(&self.prompts(), &provider.policy(keeps_breaks), ratio)
     }
 
     /// The sizes of their prompts, each with the request whose model it is sent to.
@@ -90,6 +97,17 @@ impl<'a> Unmarked<'a> {
     fn usages(&self) -> impl Iterator<Item = &Usage> {
         self.history.of_agents.iter().map(|one| &one.usage)
     }
+}
+
+/// Whether a service charged for writes that the record of a request does not tell.
+#[must_use]
+pub fn has_untold_writes(history: &History, index: RequestIndex) -> bool {
+    let Some(place) = index.get().checked_sub(history.sent_with_markers().len()) else {
+        return false;
+    };
+    let service = expectation(history, index);
+    service.is_ok_and(|service| service.writes != Writes::Free)
+        && !history.of_agents[place].knows_writes
 }
 
 /// The provider under whose rules a model is served, the first one in output order.
@@ -110,14 +128,12 @@ fn recorded(usage: &Usage) -> Outcome {
     }
 }
 
-/// The one write price stands for either lifetime. What is written stands in the input where the record does
-/// not tell it.
-fn as_told(mut outcome: Outcome, tells_writes: bool) -> Outcome {
-    let written = std::mem::replace(&mut outcome.written, Tokens::ZERO);
+/// What is written stands in the input where the record does not tell it.
+fn as_told(outcome: Outcome, tells_writes: bool) -> Outcome {
     if tells_writes {
-        outcome.write_5m += written;
-    } else {
-        outcome.input += written;
+        return outcome;
     }
-    outcome
+    let Outcome { write_5m, write_1h, input, .. } = outcome;
+    let input = input + write_5m + write_1h;
+    Outcome { write_5m: Tokens::ZERO, write_1h: Tokens::ZERO, input, ..outcome }
 }

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use enumset::{EnumSet, EnumSetType};
 
 use super::plan::SEARCH_OUTPUT;
-use crate::base::ttl::{TierTtl, TtlPlan};
+use crate::base::ttl::{Lifetimes, TierTtl, TtlPlan};
 use crate::base::wording::{duration, grouped};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
@@ -236,17 +236,20 @@ impl Anchor {
     }
 }
 
-impl fmt::Display for Design {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "markers {}", self.layout)?;
-        if let Some(plan) = self.ttl {
-            write!(f, ", {}", words_of(plan))?;
+impl Design {
+    /// Its markers, lifetimes and pings, with the lifetimes as a service calls them.
+    #[must_use]
+    pub fn in_words(&self, lifetimes: Lifetimes) -> String {
+        let mut words = format!("markers {}", self.layout);
+        if let Some(plan) = self.ttl.filter(|_| lifetimes.has_choice()) {
+            words.push_str(", ");
+            words.push_str(&words_of(plan, lifetimes));
         }
         if let Some(pings) = self.keep_alive.filter(|pings| pings.limit >= pings.every) {
             let (every, limit) = (duration(pings.every), duration(pings.limit));
-            write!(f, ", a ping each {every} for up to {limit}")?;
+            let _ = write!(words, ", a ping each {every} for up to {limit}"); // never fails
         }
-        Ok(())
+        words
     }
 }
 
@@ -265,12 +268,13 @@ impl fmt::Display for Layout {
     }
 }
 
-fn words_of(plan: TtlPlan) -> String {
+fn words_of(plan: TtlPlan, lifetimes: Lifetimes) -> String {
     let tier = |ttl: TierTtl| {
-        if ttl.system == ttl.messages { ttl.messages.name() } else { "mixed TTLs" }
+        let is_uniform = ttl.system == ttl.messages;
+        if is_uniform { lifetimes.name(ttl.messages) } else { "mixed TTLs".to_owned() }
     };
     if plan.main == plan.agents {
-        tier(plan.main).to_owned()
+        tier(plan.main)
     } else {
         format!("{} in main conversations, {} in sub-agents'", tier(plan.main), tier(plan.agents))
     }

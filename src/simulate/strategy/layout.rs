@@ -8,10 +8,10 @@ use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
 use super::plan::{Plan, Role};
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
-use crate::simulate::cache::{LOOKBACK, Repeats};
+use crate::simulate::cache::{LOOKBACK, Lookback, Repeats};
 
 /// Places the markers of every prompt by a layout.
-pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
+pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
     if matches!(layout, Layout::AsRecorded | Layout::Nowhere) {
         return;
     }
@@ -29,7 +29,8 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout) {
     trace.markers = markers;
     for (place, range) in ranges.into_iter().enumerate() {
         trace.prompts[place].markers = range;
-        if !reaches_system(trace, &trace.prompts[place]) {
+        let is_limited = lookback != Lookback::Unlimited;
+        if is_limited && !reaches_system(trace, &trace.prompts[place]) {
             let prompt = &mut trace.prompts[place];
             prompt.change_rare(|rare| rare.opening = None);
             prompt.shared_prefix = Tokens::ZERO;

@@ -32,9 +32,11 @@ mod applicability;
 mod bound;
 mod built_in;
 mod design;
+mod elsewhere;
 mod file;
 mod forks;
 mod layout;
+mod own;
 mod plan;
 mod run;
 mod search;
@@ -42,6 +44,7 @@ mod search;
 pub use applicability::{Applicability, Obstacle};
 pub use built_in::{ALL, DEFAULT};
 pub use design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
+pub use elsewhere::Way;
 pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
@@ -52,10 +55,10 @@ pub use run::{Added, Material, Sent, Simulated};
 use std::borrow::Cow;
 
 use plan::Plan;
-use run::{run, simulate_design, simulate_elsewhere};
+use run::{run, simulate_design};
 use search::Search;
 
-use crate::base::ttl::TtlPlan;
+use crate::base::ttl::{Lifetimes, TtlPlan};
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
 use crate::simulate::design::PromptDesign;
@@ -84,11 +87,24 @@ pub enum StrategyKind {
     Counterfactual(Design),
     /// The cheapest of several designs for this history.
     Cheapest(Search),
-    /// The prompts under another provider's automatic cache: as recorded, or as a design makes them.
-    Elsewhere(&'static Provider, PromptDesign),
+    /// The requests at another provider.
+    Elsewhere(&'static Provider, Box<Way>),
+    /// The requests at the services that answered them.
+    Own(Box<Way>),
     /// The least that any choice of markers, TTLs and pings could have cost, under this reading or
     /// that of the run.
     Optimal(Option<Reading>),
+}
+
+impl StrategyKind {
+    /// What it makes of captured prompts.
+    fn prompts(&self) -> PromptDesign {
+        match self {
+            Self::Counterfactual(design) => design.prompt,
+            Self::Elsewhere(_, way) => way.prompts(),
+            _ => PromptDesign::default(),
+        }
+    }
 }
 
 impl Strategy {
@@ -121,9 +137,10 @@ impl Strategy {
             }
             StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
             StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
-            StrategyKind::Elsewhere(provider, design) => {
-                Some(simulate_elsewhere(provider, *design, material))
+            StrategyKind::Elsewhere(provider, way) => {
+                Some(elsewhere::simulate(provider, way, material))
             }
+            StrategyKind::Own(way) => Some(own::simulate(way, material)),
             StrategyKind::Optimal(reading) => {
                 let reading = reading.unwrap_or(material.assumptions.reading);
                 let assumptions = Assumptions { reading, ..*material.assumptions };
@@ -153,41 +170,10 @@ impl Strategy {
         }
     }
 
-    /// The requests as another provider would have served them.
-    #[must_use]
-    pub fn elsewhere(provider: &'static Provider) -> Self {
-        Self {
-            name: Cow::Borrowed(provider.name),
-            summary: Cow::Borrowed(provider.summary),
-            kind: StrategyKind::Elsewhere(provider, PromptDesign::default()),
-        }
-    }
-
-    /// The prompts that this strategy makes, as another provider would have served them. `None`
-    /// where it does not change prompts, as markers, TTLs and pings mean nothing there. `None`,
-    /// too, for a strategy that also manages contexts or changes what requests share, as the
-    /// prompts alone would not be what it sends.
-    #[must_use]
-    pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
-        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
-        if !design.changes_prompts_alone() {
-            return None;
-        }
-        Some(Self {
-            name: Cow::Owned(format!("{}+{}", provider.name, self.name)),
-            summary: Cow::Owned(format!("{} as {} makes the prompts", provider.summary, self.name)),
-            kind: StrategyKind::Elsewhere(provider, design.prompt),
-        })
-    }
-
     /// Whether it needs the bytes of captured prompts.
     #[must_use]
     pub fn needs_bytes(&self) -> bool {
-        match &self.kind {
-            StrategyKind::Counterfactual(Design { prompt, .. })
-            | StrategyKind::Elsewhere(_, prompt) => *prompt != PromptDesign::default(),
-            _ => false,
-        }
+        self.kind.prompts() != PromptDesign::default()
     }
 
     /// Whether it needs to know how long the common prefixes of captured blocks are.
@@ -200,19 +186,49 @@ impl Strategy {
     #[must_use]
     pub fn unknowns(&self, requests: RequestKinds) -> Vec<Cow<'static, str>> {
         match &self.kind {
-            StrategyKind::Elsewhere(provider, design) => {
+            StrategyKind::Elsewhere(provider, way) => {
                 let assumptions = provider.assumptions.iter().copied();
                 let of_captures = requests.has_captures.then_some(MATCHING_ASSUMPTION);
                 let of_claude = requests.has_claude.then_some(VOCABULARY_ASSUMPTION);
                 let of_provider = assumptions.chain(of_captures).chain(of_claude);
                 let of_provider = of_provider.map(Cow::Borrowed);
-                of_provider.chain(design.unknowns().into_iter().map(Cow::Borrowed)).collect()
+                let of_design = match &**way {
+                    Way::Sent(design) => design.unknowns(),
+                    _ => Vec::new(),
+                };
+                of_provider.chain(of_design).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
+            StrategyKind::Own(_) if requests.has_untold_writes => {
+                vec![Cow::Borrowed(UNTOLD_WRITES)]
+            }
             StrategyKind::Recorded
             | StrategyKind::Replay
             | StrategyKind::Cheapest(_)
+            | StrategyKind::Own(_)
             | StrategyKind::Optimal(_) => Vec::new(),
+        }
+    }
+
+    /// Whether it sends requests without markers, too, so that it looks at all of them.
+    #[must_use]
+    pub fn sends_all(&self) -> bool {
+        matches!(self.kind, StrategyKind::Elsewhere(..) | StrategyKind::Own(_))
+    }
+
+    /// The bound of what is sent to the same services, whose prompts are the recorded ones. `None` for what is sent as
+    /// recorded, and where the prompts differ.
+    #[must_use]
+    pub fn bound_elsewhere(&self) -> Option<StrategyKind> {
+        if self.needs_bytes() {
+            return None;
+        }
+        match &self.kind {
+            StrategyKind::Elsewhere(provider, _) => {
+                Some(StrategyKind::Elsewhere(provider, Box::new(Way::Optimal)))
+            }
+            StrategyKind::Own(_) => Some(StrategyKind::Own(Box::new(Way::Optimal))),
+            _ => None,
         }
     }
 
@@ -225,10 +241,13 @@ impl Strategy {
             | StrategyKind::Cheapest(_)
             | StrategyKind::Optimal(_) => true,
             StrategyKind::Counterfactual(design) => design.keeps_content(),
-            StrategyKind::Elsewhere(..) => false,
+            StrategyKind::Elsewhere(..) | StrategyKind::Own(_) => false,
         }
     }
 }
+
+const UNTOLD_WRITES: &str = "writes that a record does not tell, although its service charges for \
+    them, are worked out by the rules and charged; `billed` has them as input";
 
 /// What is among some requests, as far as assumptions rest on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -237,6 +256,8 @@ pub struct RequestKinds {
     pub has_claude: bool,
     /// Captured prompts.
     pub has_captures: bool,
+    /// Requests whose record does not tell what was written, to services that charge for it.
+    pub has_untold_writes: bool,
 }
 
 /// Who can adopt a strategy.
@@ -277,7 +298,8 @@ impl Strategy {
             StrategyKind::Counterfactual(design) if is_set_by_users(design) => Reach::User,
             StrategyKind::Counterfactual(_)
             | StrategyKind::Cheapest(_)
-            | StrategyKind::Elsewhere(..) => Reach::Builder,
+            | StrategyKind::Elsewhere(..)
+            | StrategyKind::Own(_) => Reach::Builder,
         }
     }
 }
@@ -313,6 +335,8 @@ pub struct Assumptions {
     pub ttl_change: TtlChange,
     /// Whether the beta features of a request are part of the key.
     pub betas: BetaKey,
+    /// How long entries live.
+    pub lifetimes: Lifetimes,
 }
 
 impl Default for Assumptions {
@@ -325,6 +349,7 @@ impl Default for Assumptions {
             reading: Reading::default(),
             ttl_change: TtlChange::default(),
             betas: BetaKey::default(),
+            lifetimes: Lifetimes::ANTHROPIC,
         }
     }
 }
@@ -363,6 +388,7 @@ impl Assumptions {
             reading: self.reading,
             ttl_change: self.ttl_change,
             betas: self.betas,
+            lifetimes: self.lifetimes,
         }
     }
 

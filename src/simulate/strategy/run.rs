@@ -7,18 +7,16 @@ use super::applicability::{Applicability, Obstacle, differs, has_several_session
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
-use crate::base::ttl::TtlPlan;
+use crate::base::ttl::{Lifetimes, TtlPlan};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace, Step};
-use crate::simulate::cache::{
-    Markers, Outcome, Policy, RepeatRun, simulate, simulate_automatic, simulate_repeated,
-};
+use crate::simulate::cache::{Markers, Outcome, Policy, RepeatRun, simulate, simulate_repeated};
 use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
 use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
-use crate::simulate::provider::{Provider, Unmarked, token_ratio};
+use crate::simulate::provider::{Provider, Unmarked};
 
 /// What strategies are applied to.
 #[derive(Clone, Copy)]
@@ -80,10 +78,12 @@ pub struct Simulated {
     pub totals: Option<Vec<Sent>>,
     /// What context management did, in a design that has it.
     pub managed: Option<(Management, Effects)>,
-    /// The design that a search has chosen.
-    pub chosen: Option<Design>,
+    /// The designs that a search has chosen, each with the lifetimes of its service.
+    pub chosen: Vec<(Design, Lifetimes)>,
     /// The other provider that serves the requests. The outcomes are in its tokens.
     pub provider: Option<&'static Provider>,
+    /// The rates of each request, where a service asks for more than the record tells, or another one does.
+    pub rates: Option<RequestRates>,
 }
 
 impl Simulated {
@@ -93,6 +93,15 @@ impl Simulated {
         of_one.flat_map(AddedRun::in_order)
     }
 
+    /// Adds what is sent after some requests, each by its place among them.
+    pub(super) fn add(&mut self, added: Vec<AddedRun>, requests: &[RequestIndex]) {
+        self.added.extend(added.into_iter().map(|run| {
+            let after = requests[run.first.after].get();
+            AddedRun { first: Added { after, ..run.first }, ..run }
+        }));
+        self.added.sort_by_key(|run| (run.first.after, run.first.at));
+    }
+
     /// What is sent in addition after a request, by time.
     pub(crate) fn added_after(&self, index: RequestIndex) -> Vec<Added> {
         let first = self.added.partition_point(|run| run.first.after < index.get());
@@ -100,19 +109,12 @@ impl Simulated {
         AddedRun::in_order(&self.added[first..first + count])
     }
 
-    /// Adds the requests that were sent without markers. Only other rules, or no cache at all,
+    /// Adds the requests that were sent without markers. Only the rules, or no cache at all,
     /// change their recorded figures.
-    pub(crate) fn add_unmarked(
-        &mut self,
-        strategy: &Strategy,
-        unmarked: &Unmarked<'_>,
-        assumptions: &Assumptions,
-    ) {
-        let keeps_breaks = assumptions.keeps_breaks;
+    pub(crate) fn add_unmarked(&mut self, strategy: &Strategy, unmarked: &Unmarked<'_>) {
         let is_alone = self.outcomes.is_empty();
         let outcomes = match &strategy.kind {
             StrategyKind::Replay => unmarked.expected(false),
-            StrategyKind::Elsewhere(provider, _) => unmarked.elsewhere(provider, keeps_breaks),
             StrategyKind::Counterfactual(design) if design.layout == Layout::Nowhere => {
                 unmarked.uncached()
             }
@@ -188,29 +190,6 @@ impl AddedRun {
     }
 }
 
-/// Simulates prompts under another provider's rules, in its tokens: the recorded ones, or as a
-/// design makes them.
-pub(super) fn simulate_elsewhere(
-    provider: &'static Provider,
-    design: PromptDesign,
-    material: Material<'_>,
-) -> Simulated {
-    let history = material.history;
-    let policy = provider.policy(material.assumptions.keeps_breaks);
-    let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
-    let mut drawing = Drawing::new(material);
-    drawing.design_prompts(design);
-    let Drawing { plan, searches, parts, obstacles, .. } = drawing;
-    debug_assert!(searches.is_empty(), "designs that send more are not combined with providers");
-    Simulated {
-        outcomes: simulate_automatic(&plan.trace, &policy, ratio),
-        applicability: Applicability::of(parts, obstacles),
-        totals: plan.totals(),
-        provider: Some(provider),
-        ..Simulated::default()
-    }
-}
-
 /// Applies a design.
 pub(super) fn simulate_design(design: &Design, material: Material<'_>) -> Simulated {
     Prepared::new(design, material).simulate(design.ttl, material)
@@ -248,7 +227,7 @@ impl<'a> Prepared<'a> {
         let totals = plan.totals();
         plan.add_searches(searches);
         plan.add_managed(sent_by_management.unwrap_or_default());
-        layout::place(&mut plan, design.layout);
+        layout::place(&mut plan, design.layout, material.assumptions.lookback);
         parts += usize::from(design.layout != Layout::AsRecorded);
         if let Some(pings) = design.keep_alive {
             plan.pings = layout::pings_of(&plan, pings);
@@ -289,9 +268,9 @@ impl<'a> Prepared<'a> {
 }
 
 /// A plan while the parts of a design that change prompts are applied, one by one.
-struct Drawing<'a> {
+pub(super) struct Drawing<'a> {
     material: Material<'a>,
-    plan: Plan<'a>,
+    pub(super) plan: Plan<'a>,
     /// The searches that a prompt design adds.
     searches: Vec<ToolSearch>,
     parts: usize,
@@ -299,7 +278,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(material: Material<'a>) -> Self {
+    pub(super) fn new(material: Material<'a>) -> Self {
         let plan = Plan::recorded(material.trace);
         Self { material, plan, searches: Vec::new(), parts: 0, obstacles: Vec::new() }
     }
@@ -328,7 +307,12 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    fn design_prompts(&mut self, design: PromptDesign) {
+    /// Whether the parts so far can act on the requests.
+    pub(super) fn applicability(&self) -> Applicability {
+        Applicability::of(self.parts, self.obstacles.clone())
+    }
+
+    pub(super) fn design_prompts(&mut self, design: PromptDesign) {
         if design == PromptDesign::default() {
             return;
         }

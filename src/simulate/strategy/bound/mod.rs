@@ -107,10 +107,11 @@ impl Prices {
             + self.0.input.times(input)
     }
 
-    /// Whether writing a token now for five minutes and reading it at the next request is cheaper
-    /// than sending it in full twice.
-    fn write_pays(&self, next: &Self) -> bool {
-        self.0.cache_write_5m + next.0.cache_read <= self.0.input + next.0.input
+    /// Whether writing so many tokens now for five minutes and reading them at the next request, which counts
+    /// them in its own way, is cheaper than sending them in full twice.
+    fn write_pays(&self, written: Tokens, next: &Self, read: Tokens) -> bool {
+        let once = self.0.cache_write_5m.times(written) + next.0.cache_read.times(read);
+        once <= self.0.input.times(written) + next.0.input.times(read)
     }
 
     /// The cost of pings that read a prefix and answer one token each.

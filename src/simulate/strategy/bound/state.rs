@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use super::thread::{Freedom, Sending, Thread, ThreadRequest};
 use super::{Prices, Split};
-use crate::base::ttl::Ttl;
+use crate::base::ttl::{Lifetimes, Ttl};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
@@ -202,7 +202,8 @@ impl<'a> Search<'a> {
         let prices = self.prices(before);
         let known = Known { trace: self.trace(), prompt: self.prompt(before) };
         let grace = self.material.assumptions.ttl_grace.max(known.prompt.grace());
-        let gap = Gap { length: until.since(from), delay: from.since(start), grace };
+        let lifetimes = self.material.assumptions.lifetimes;
+        let gap = Gap { length: until.since(from), delay: from.since(start), grace, lifetimes };
         self.step(|state| gap.ways(state.cached, &before.ends, &known, &prices));
     }
 
@@ -360,12 +361,13 @@ pub(super) struct Gap {
     pub(super) delay: i64,
     /// How long entries live beyond their TTL, in milliseconds.
     pub(super) grace: i64,
+    pub(super) lifetimes: Lifetimes,
 }
 
 impl Gap {
     /// How many pings keep an entry alive. Intervals must be shorter than the TTL.
     fn pings(&self, ttl: Ttl) -> i64 {
-        let longest = ttl.millis().saturating_add(self.grace).saturating_sub(1).max(1);
+        let longest = self.lifetimes.of(ttl).saturating_add(self.grace).saturating_sub(1).max(1);
         self.length.saturating_sub(1).max(0) / longest
     }
 

@@ -11,7 +11,6 @@
 
 use super::state::{Action, Cached, Known};
 use super::{Prices, Split};
-use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
@@ -217,20 +216,26 @@ impl<'a> Neighbours<'a> {
         let is_certain = !self.is_long(request, next)
             && !is_told(prompt)
             && prompt.background().is_none()
-            && next.shared.is_none()
-            && self.prices(request).write_pays(&self.prices(next));
+            && next.shared.is_none();
         let common = trace.common(self.prompt(request).node, prompt.node)?;
         let is_shared = trace.end_in(prompt, common) <= prompt.shared_prefix;
         let last =
             request.ends.iter().rfind(|end| trace.node(**end).blocks <= trace.node(common).blocks);
-        last.copied().filter(|_| is_certain && !is_shared)
+        // The two requests may count it differently.
+        let pays = |node: &NodeId| {
+            let size = |prompt| Known { trace, prompt }.size(Some(*node));
+            let (written, read) = (size(self.prompt(request)), size(prompt));
+            read >= prompt.minimum
+                && self.prices(request).write_pays(written, &self.prices(next), read)
+        };
+        last.copied().filter(|node| is_certain && !is_shared && pays(node))
     }
 
     /// Whether a five-minute entry needs a ping in between.
     fn is_long(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
         let gap = self.prompt(request).start.since(self.prompt(before).start);
         let grace = self.material.assumptions.ttl_grace.max(self.prompt(request).grace());
-        gap >= Ttl::FiveMinutes.millis() + grace
+        gap >= self.material.assumptions.lifetimes.usual + grace
     }
 }
 
@@ -313,15 +318,21 @@ impl<'a> Sending<'a> {
         if read >= least || ends.iter().all(|(_, end)| *end < least) {
             ways.push(self.way(prices, self.cached, Split { read, hour: read, written: read }));
         }
-        let worth_writing = ends.iter().copied().filter(|(_, end)| *end > read && *end >= least);
-        for (node, written) in worth_writing {
+        // An entry is stored further down, too, where it adds nothing that this request counts: the next one may know
+        // its size better.
+        let is_new = |node: NodeId, end: Tokens| {
+            end > read || self.known.depth(Some(node)) > self.known.depth(self.cached.end)
+        };
+        let is_worth_writing =
+            |(node, end): &(NodeId, Tokens)| is_new(*node, *end) && *end >= least;
+        for (node, written) in ends.iter().copied().filter(is_worth_writing) {
             if !(goes_on && is_for_an_hour) {
                 let cached = Cached { end: Some(node), ..self.cached };
                 ways.push(self.way(prices, cached, Split { read, hour: read, written }));
             }
             let may_be_for_an_hour = self.may_write_for_an_hour && (!goes_on || is_for_an_hour);
             let first = if goes_on { written } else { Tokens::ZERO };
-            let hours = ends.iter().filter(|(_, end)| *end > read && *end <= written);
+            let hours = ends.iter().filter(|(node, end)| is_new(*node, *end) && *end <= written);
             let hours = hours.filter(|(_, end)| may_be_for_an_hour && *end >= first);
             for (hour_node, hour) in hours.copied() {
                 let cached = Cached { end: Some(node), hour: Some(hour_node), is_hour_free: false };

@@ -1,0 +1,199 @@
+//! How a service counts prefixes, and a trace in its counts.
+//!
+//! Sizes of a trace are in the tokens of the model that answered. Another service has another vocabulary, stores whole
+//! steps alone, and knows nothing of what Claude's prompts carry besides their tokens: markers, beta features,
+//! edits of the context. [`counted`] makes the trace that it would have seen, to which the same rules of markers apply.
+
+use super::TokenRatio;
+use crate::base::units::{Basis, Tokens};
+use crate::requests::prompt::{BackgroundWrite, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+
+/// How a service counts prefixes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counting {
+    /// The shortest prefix that is stored and read.
+    pub minimum: Tokens,
+    /// Prefixes are stored and read in whole multiples of this.
+    pub step: Tokens,
+    /// Where the multiples begin to count.
+    pub offset: Tokens,
+    /// The end of a prompt that no other one shares, although the trace takes all of it for shared: what the
+    /// service puts in front of an answer.
+    pub tail: Tokens,
+}
+
+impl Counting {
+    /// The part of a prefix in whole steps.
+    #[must_use]
+    pub fn whole(&self, tokens: Tokens) -> Tokens {
+        let counted = tokens.saturating_sub(self.offset);
+        Tokens(tokens.0 - counted.0.checked_rem(self.step.0).unwrap_or(0))
+    }
+
+    /// What is stored of a prefix: its whole steps, or nothing where they are too few.
+    #[must_use]
+    pub fn stored(&self, tokens: Tokens) -> Tokens {
+        let whole = self.whole(tokens);
+        if whole >= self.minimum { whole } else { Tokens::ZERO }
+    }
+}
+
+/// The trace as a service counts it: the ends of prefixes in its tokens and whole steps, the least that it
+/// caches, and every block fit for a marker. The recorded markers stay, as their requests know the sizes best; a
+/// layout replaces them. `ratio` converts the tokens of a prompt's model.
+///
+/// Models with different ratios have trees of their own. They share no cache anyway.
+#[must_use]
+pub fn counted(
+    trace: &PromptTrace,
+    counting: &Counting,
+    ratio: impl Fn(&Prompt) -> TokenRatio,
+) -> PromptTrace {
+    let mut ratios: Vec<TokenRatio> = Vec::new();
+    let mut tree_of: Vec<usize> = Vec::with_capacity(trace.prompts.len());
+    for prompt in &trace.prompts {
+        let own = ratio(prompt);
+        let known = ratios.iter().position(|known| *known == own);
+        tree_of.push(known.unwrap_or_else(|| {
+            ratios.push(own);
+            ratios.len() - 1
+        }));
+    }
+    let trees: Vec<Tree> = ratios
+        .into_iter()
+        .enumerate()
+        .map(|(number, ratio)| Tree { counting, ratio, first: number * trace.nodes.len() })
+        .collect();
+    let nodes = trees.iter().flat_map(|tree| trace.nodes.iter().map(|node| tree.node(node)));
+    let nodes: Vec<Node> = nodes.collect();
+    let mut markers: Vec<Marker> = Vec::with_capacity(trace.markers.len());
+    let prompts = trace.prompts.iter().zip(&tree_of).map(|(prompt, tree)| {
+        let tree = &trees[*tree];
+        let first = markers.len();
+        markers.extend(trace.markers_of(prompt).iter().map(|marker| tree.marker(marker)));
+        Prompt { markers: first..markers.len(), ..tree.prompt(prompt) }
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
+    PromptTrace::new(nodes, markers, prompts)
+}
+
+/// Marks every prompt at its end alone.
+pub(super) fn mark_ends(trace: &mut PromptTrace) {
+    let ends: Vec<Marker> = trace
+        .prompts
+        .iter()
+        .map(|prompt| {
+            let own = trace.markers_of(prompt).iter().find(|marker| marker.node == prompt.node);
+            own.copied().unwrap_or_else(|| at_end(prompt.node, trace.node(prompt.node)))
+        })
+        .collect();
+    trace.markers = ends;
+    for (place, prompt) in trace.prompts.iter_mut().enumerate() {
+        prompt.markers = place..place + 1;
+    }
+}
+
+/// A marker at the end of a prompt.
+fn at_end(node: NodeId, place: &Node) -> Marker {
+    Marker {
+        node,
+        end: place.end,
+        basis: place.basis,
+        ttl: None,
+        is_global: false,
+        is_automatic: false,
+        is_markable: true,
+    }
+}
+
+/// The tree of the models with one ratio.
+struct Tree<'a> {
+    counting: &'a Counting,
+    ratio: TokenRatio,
+    /// The place of its first node.
+    first: usize,
+}
+
+impl Tree<'_> {
+    fn moved(&self, node: NodeId) -> NodeId {
+        NodeId::at(self.first + node.index())
+    }
+
+    fn end(&self, end: Tokens) -> Tokens {
+        self.counting.whole(self.ratio.of(end.saturating_sub(self.counting.tail)))
+    }
+
+    fn stored(&self, tokens: Tokens) -> Tokens {
+        self.counting.stored(self.ratio.of(tokens))
+    }
+
+    fn basis(&self, basis: Basis) -> Basis {
+        if self.ratio == TokenRatio::ONE { basis } else { Basis::Estimated }
+    }
+
+    fn node(&self, node: &Node) -> Node {
+        Node {
+            parent: node.parent.map(|parent| self.moved(parent)),
+            end: self.end(node.end),
+            basis: self.basis(node.basis),
+            is_markable: true,
+            ..*node
+        }
+    }
+
+    fn marker(&self, marker: &Marker) -> Marker {
+        Marker {
+            node: self.moved(marker.node),
+            end: self.end(marker.end),
+            basis: self.basis(marker.basis),
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+            ..*marker
+        }
+    }
+
+    fn prompt(&self, prompt: &Prompt) -> Prompt {
+        let moved =
+            |write: BackgroundWrite| BackgroundWrite { node: self.moved(write.node), ..write };
+        let rare = Rare {
+            background: prompt.background().map(moved),
+            opening: prompt.opening().map(|opening| self.stored(opening)),
+            broken_read: prompt.broken_read().map(|broken| self.stored(broken)),
+            ..Rare::default()
+        };
+        Prompt {
+            betas: None,
+            total: self.ratio.of(prompt.total),
+            deleted: Tokens::ZERO,
+            basis: self.basis(prompt.basis),
+            minimum: self.counting.minimum,
+            node: self.moved(prompt.node),
+            system_prefix: self.stored(prompt.system_prefix),
+            shared_prefix: self.stored(prompt.shared_prefix),
+            shared_prefix_basis: self.basis(prompt.shared_prefix_basis),
+            rare: rare.kept(),
+            ..prompt.clone()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_count_from_the_offset_on_and_short_prefixes_are_not_stored() {
+        let counting = Counting {
+            minimum: Tokens(1_024),
+            step: Tokens(1_024),
+            offset: Tokens(768),
+            tail: Tokens::ZERO,
+        };
+        // 768 + 2 × 1,024 = 2,816.
+        assert_eq!(counting.whole(Tokens(2_816)), Tokens(2_816));
+        assert_eq!(counting.whole(Tokens(3_839)), Tokens(2_816));
+        assert_eq!(counting.stored(Tokens(1_791)), Tokens::ZERO);
+        assert_eq!(counting.stored(Tokens(1_792)), Tokens(1_792));
+    }
+}

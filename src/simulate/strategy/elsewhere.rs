@@ -1,0 +1,257 @@
+//! Requests at another provider: what they cost as a client would send them, with the best placement of markers where
+//! there are any to place, and the least that they can cost there.
+//!
+//! A cache without markers leaves one choice, which is what to keep alive. Where writes are free, everything is written:
+//! the bound of markers with writes at the price of input is that of the provider, over the tree that is split inside
+//! of blocks, as such a cache finds parts of them.
+
+use std::borrow::Cow;
+
+use enumset::enum_set;
+
+use super::bound::bound;
+use super::design::{Anchor, Design, Layout};
+use super::run::{Drawing, Material, Prepared, Simulated};
+use super::search::{self, Search};
+use super::{Assumptions, Strategy, StrategyKind};
+use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
+use crate::requests::prompt::Prompt;
+use crate::simulate::cache::{
+    AutomaticPolicy, BetaKey, Lookback, Rules, TokenRatio, counted, simulate_automatic,
+};
+use crate::simulate::design::PromptDesign;
+use crate::simulate::provider::{Provider, token_ratio};
+
+/// What is sent to another provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The requests as a design makes them.
+    Sent(Design),
+    /// The cheapest layout of markers for this history.
+    CheapestLayout,
+    /// The least that any choice of markers, lifetimes and pings could cost.
+    Optimal,
+}
+
+impl Way {
+    /// What it makes of captured prompts.
+    pub(super) fn prompts(&self) -> PromptDesign {
+        match self {
+            Self::Sent(design) => design.prompt,
+            Self::CheapestLayout | Self::Optimal => PromptDesign::default(),
+        }
+    }
+}
+
+/// The end of each request: what a service marks by itself, or a client that does nothing else.
+const ENDS: Layout = Layout::At(enum_set!(Anchor::Last));
+
+/// One lifetime for everything.
+const fn everywhere(ttl: Ttl) -> TtlPlan {
+    TtlPlan::everywhere(TierTtl::uniform(ttl))
+}
+
+/// Everything for the longer lifetime.
+fn long_lived() -> Way {
+    Way::Sent(Design { ttl: Some(everywhere(Ttl::OneHour)), ..Design::default() })
+}
+
+impl Strategy {
+    /// The requests as another provider serves them: with its usual lifetime, with its longer one, with the best
+    /// placement of markers, and the least that they can cost there.
+    #[must_use]
+    pub fn elsewhere(provider: &'static Provider) -> Vec<Self> {
+        let usual = Self {
+            name: Cow::Borrowed(provider.name),
+            summary: Cow::Borrowed(provider.summary),
+            kind: StrategyKind::Elsewhere(provider, Box::new(Way::Sent(Design::default()))),
+        };
+        let mut all = vec![usual];
+        let lifetimes = provider.rules.lifetimes();
+        if lifetimes.has_choice() {
+            let name = lifetimes.name(Ttl::OneHour);
+            let summary = format!("{} written for {name}", provider.summary);
+            all.push(Self::at(provider, &name, summary, long_lived()));
+        }
+        if matches!(provider.rules, Rules::Marked(_)) {
+            let summary = format!("{}, with the cheapest layout of up to four", provider.summary);
+            all.push(Self::at(provider, "cheapest-layout", summary, Way::CheapestLayout));
+        }
+        let summary = format!("the least that the requests can cost under {}", provider.name);
+        all.push(Self::at(provider, "optimal", summary, Way::Optimal));
+        all
+    }
+
+    /// The requests at the services that answered them: as sent, for the longer lifetime of each, with the cheapest
+    /// layout, and the least that they can cost.
+    #[must_use]
+    pub fn at_own_services() -> Vec<Self> {
+        let own = |name, summary, way| Self {
+            name: Cow::Borrowed(name),
+            summary: Cow::Borrowed(summary),
+            kind: StrategyKind::Own(Box::new(way)),
+        };
+        vec![
+            own(
+                "own",
+                "each request at the service that answered it, by its rules",
+                Way::Sent(Design::default()),
+            ),
+            own("own+long", "written for an hour (Claude) or twelve (OpenAI)", long_lived()),
+            own(
+                "own+cheapest-layout",
+                "with the cheapest layout of up to four markers",
+                Way::CheapestLayout,
+            ),
+            own("own+optimal", "the least that the requests can cost there", Way::Optimal),
+        ]
+    }
+
+    /// What this strategy makes of requests at the services that answered them. `None` where it does more than to
+    /// place markers.
+    #[must_use]
+    pub fn at_own_services_as_designed(&self) -> Option<Self> {
+        let design = self.placed()?;
+        let summary = format!("the requests at their own services as {} marks them", self.name);
+        Some(Self {
+            name: Cow::Owned(format!("own+{}", self.name)),
+            summary: Cow::Owned(summary),
+            kind: StrategyKind::Own(Box::new(Way::Sent(design.clone()))),
+        })
+    }
+
+    /// The design, where it places markers and does nothing else.
+    fn placed(&self) -> Option<&Design> {
+        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
+        let places = matches!(design.layout, Layout::At(_) | Layout::Every(_) | Layout::Even(_));
+        let as_placed = Design { layout: design.layout, ..Design::default() };
+        (places && *design == as_placed).then_some(design)
+    }
+
+    /// What this strategy makes of requests at another provider. `None` where it does more than to change prompts or
+    /// to place markers, or where the provider knows no markers; and for lifetimes, which are the provider's own.
+    #[must_use]
+    pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
+        let StrategyKind::Counterfactual(design) = &self.kind else { return None };
+        let has_markers = matches!(provider.rules, Rules::Marked(_));
+        let is_placed = has_markers && self.placed().is_some();
+        if !design.changes_prompts_alone() && !is_placed {
+            return None;
+        }
+        let summary = format!("{} as {} makes the requests", provider.summary, self.name);
+        Some(Self::at(provider, &self.name, summary, Way::Sent(design.clone())))
+    }
+
+    fn at(provider: &'static Provider, name: &str, summary: String, way: Way) -> Self {
+        Self {
+            name: Cow::Owned(format!("{}+{name}", provider.name)),
+            summary: Cow::Owned(summary),
+            kind: StrategyKind::Elsewhere(provider, Box::new(way)),
+        }
+    }
+}
+
+/// Simulates prompts under another provider's rules, in its tokens and at its prices.
+pub(super) fn simulate(
+    provider: &'static Provider,
+    way: &Way,
+    material: Material<'_>,
+) -> Simulated {
+    let mut drawing = Drawing::new(material);
+    drawing.design_prompts(way.prompts());
+    let applicability = drawing.applicability();
+    let history = material.history;
+    let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
+    let prompts = drawing.plan.trace.prompts.iter();
+    let sizes = prompts.map(|prompt| ratio(prompt).of(prompt.total));
+    let rates = provider.request_rates(history, sizes);
+    let material = Material { trace: &drawing.plan.trace, rates: &rates, ..material };
+    let simulated = under(&provider.rules, way, ratio, material);
+    Simulated {
+        applicability,
+        totals: drawing.plan.totals(),
+        provider: Some(provider),
+        rates: Some(rates),
+        ..simulated
+    }
+}
+
+/// Simulates prompts under rules, in the tokens of the service.
+pub(super) fn under(
+    rules: &Rules,
+    way: &Way,
+    ratio: impl Fn(&Prompt) -> TokenRatio,
+    material: Material<'_>,
+) -> Simulated {
+    let trace = material.trace;
+    let assumptions = assumed(rules, material.assumptions);
+    match (rules, way) {
+        (Rules::Automatic(cache), Way::Optimal) => {
+            let whole = trace.split().map_or(trace, |split| &split.trace);
+            let counted = counted(whole, &cache.counting, ratio);
+            let there = Material { trace: &counted, assumptions: &assumptions, ..material };
+            without_writes(bound(there))
+        }
+        (Rules::Automatic(cache), _) => {
+            let keeps_breaks = assumptions.keeps_breaks;
+            let policy = AutomaticPolicy { cache: *cache, keeps_breaks };
+            let outcomes = simulate_automatic(trace, &policy, ratio);
+            Simulated { outcomes, ..Simulated::default() }
+        }
+        (Rules::Marked(cache), _) => {
+            let counted = counted(trace, &cache.counting, ratio);
+            let there = Material { trace: &counted, assumptions: &assumptions, ..material };
+            let simulated = marked(way, there);
+            if cache.lifetimes.has_choice() { simulated } else { with_one_lifetime(simulated) }
+        }
+    }
+}
+
+/// Prompts with markers, as a provider counts them.
+fn marked(way: &Way, there: Material<'_>) -> Simulated {
+    match way {
+        Way::Optimal => bound(there),
+        Way::CheapestLayout => search::cheapest(Search::Layout, there),
+        Way::Sent(design) => {
+            let layout = if design.layout == Layout::AsRecorded { ENDS } else { design.layout };
+            let ttl = design.ttl.or(Some(everywhere(Ttl::FiveMinutes)));
+            let prompt = PromptDesign::default(); // The prompts are designed already.
+            let design = Design { layout, ttl, prompt, ..design.clone() };
+            Prepared::new(&design, there).simulate(ttl, there)
+        }
+    }
+}
+
+/// What a simulation of another provider assumes: its own lifetimes and lookback. Grace, keys and what other traffic
+/// keeps warm are choices about Claude's.
+fn assumed(rules: &Rules, assumptions: &Assumptions) -> Assumptions {
+    let lookback = match rules {
+        Rules::Automatic(_) => Lookback::Unlimited,
+        Rules::Marked(cache) => cache.lookback,
+    };
+    Assumptions {
+        keeps_breaks: assumptions.keeps_breaks,
+        lookback,
+        lifetimes: rules.lifetimes(),
+        reading: assumptions.reading,
+        betas: BetaKey::Beside,
+        ..Assumptions::default()
+    }
+}
+
+/// What is written has the one lifetime that there is.
+fn with_one_lifetime(mut simulated: Simulated) -> Simulated {
+    for outcome in &mut simulated.outcomes {
+        outcome.write_5m += std::mem::take(&mut outcome.write_1h);
+    }
+    simulated
+}
+
+/// What is written free of charge is input.
+fn without_writes(mut simulated: Simulated) -> Simulated {
+    for outcome in &mut simulated.outcomes {
+        let written = std::mem::take(&mut outcome.write_5m) + std::mem::take(&mut outcome.write_1h);
+        outcome.input += written;
+    }
+    simulated
+}

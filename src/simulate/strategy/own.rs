@@ -1,0 +1,72 @@
+//! Requests at the services that answered them: as a client sends them there, for the longer lifetime, with the best
+//! placement of markers, and the least that they can cost.
+//!
+//! Claude's requests are those of the designs that do the same. Others are simulated by the rules that are expected
+//! of them, each kind of rules with its own requests alone, at their own prices. What nothing is expected of stays as
+//! recorded. All that a service asks for writes is charged, told in the record or not.
+
+use super::applicability::{Applicability, Obstacle};
+use super::bound::bound;
+use super::design::Design;
+use super::elsewhere::{Way, under};
+use super::run::{Material, Simulated, simulate_design};
+use super::search::{self, Search};
+use crate::requests::conversation::RequestIndex;
+use crate::simulate::cache::{Rules, TokenRatio};
+use crate::simulate::pricing::{Rates, RequestRates};
+use crate::simulate::provider::Unmarked;
+
+/// Simulates every request at the service that answered it. The trace has all of them.
+pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
+    let Material { history, trace, .. } = material;
+    let has_claude = !history.sent_with_markers().is_empty();
+    let mut all = if has_claude { of_claude(way, material) } else { Simulated::default() };
+    let Some(unmarked) = Unmarked::of(history, trace) else { return all };
+    all.outcomes.extend(unmarked.recorded());
+    let requests = (0..history.requests.len()).map(RequestIndex::new);
+    let mut rates: Vec<Option<Rates>> =
+        requests.map(|request| material.rates.of(request).copied()).collect();
+    let mut acts = has_claude && all.applicability.is_applicable();
+    for (service, requests) in unmarked.by_service() {
+        for request in &requests {
+            let rates = &mut rates[request.get()];
+            *rates = rates.map(|rates| service.writes.of(rates));
+        }
+        let own: RequestRates = requests.iter().map(|request| rates[request.get()]).collect();
+        let prompts = unmarked.only(&requests);
+        let material = Material { trace: &prompts, rates: &own, ..material };
+        let simulated = under(&service.rules, way, |_| TokenRatio::ONE, material);
+        for (outcome, request) in simulated.outcomes.iter().zip(&requests) {
+            all.outcomes[request.get()] = *outcome;
+        }
+        all.add(simulated.added, &requests);
+        all.chosen.extend(simulated.chosen);
+        acts |= acts_at(way, &service.rules);
+    }
+    all.applicability =
+        if acts { Applicability::Whole } else { Applicability::None(vec![Obstacle::NoMarker]) };
+    Simulated { rates: Some(rates.into_iter().collect()), ..all }
+}
+
+/// Requests with markers, which went to Claude.
+fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
+    let trace = material.trace.first(material.history.sent_with_markers().len());
+    let material = Material { trace: &trace, ..material };
+    match way {
+        Way::Sent(design) => simulate_design(design, material),
+        Way::CheapestLayout => search::cheapest(Search::Layout, material),
+        Way::Optimal => bound(material),
+    }
+}
+
+/// Whether a way to send requests makes a difference under rules.
+fn acts_at(way: &Way, rules: &Rules) -> bool {
+    match (rules, way) {
+        (_, Way::Optimal) | (Rules::Marked(_), Way::CheapestLayout) => true,
+        (Rules::Automatic(_), Way::Sent(design)) => *design == Design::default(),
+        (Rules::Automatic(_), Way::CheapestLayout) => false,
+        (Rules::Marked(cache), Way::Sent(design)) => {
+            design.ttl.is_none() || cache.lifetimes.has_choice()
+        }
+    }
+}
