@@ -187,6 +187,8 @@ fn prompt_designs_of_files_combine_with_providers() {
     let expected = [
         ("deepseek", "0.006447164"),
         ("deepseek+optimal", "0.006447164"),
+        ("deepseek+at-worst", "0.006447164"),
+        ("deepseek+at-best", "0.006447164"),
         ("deepseek+ordered", "0.004716792"),
     ];
     assert_eq!(found, expected);

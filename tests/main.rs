@@ -107,12 +107,14 @@ mod samples;
 mod schemas;
 mod seeds;
 mod sources;
+mod stored;
 mod strategies;
 mod suggestions;
 mod terminal;
 mod thinking;
 mod titles;
 mod turns;
+mod untold;
 mod widths;
 
 /// A test module that nobody declared above would silently never run.

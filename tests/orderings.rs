@@ -10,12 +10,13 @@ use cachesim::base::units::{Picodollars, Tokens};
 use cachesim::read::input::discover;
 use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::requests::prompt::{PromptTrace, Step, build, steps};
-use cachesim::simulate::cache::Reading;
+use cachesim::simulate::cache::{Reading, Rules};
+use cachesim::simulate::ledger::Ledger;
 use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
-use cachesim::simulate::provider;
+use cachesim::simulate::provider::{self, token_ratio};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
-use crate::common::{shared, transcripts};
+use crate::common::{project, shared, transcripts};
 
 /// Everything that strategies are applied to.
 struct Corpus {
@@ -59,6 +60,10 @@ impl Corpus {
             let cost = Billing::of(&outcome, output).cost(&change(*rates));
             *costs.entry(self.history.request(index).session).or_default() += cost;
         }
+        for added in simulated.added() {
+            let request = self.history.request(RequestIndex::new(added.after));
+            *costs.entry(request.session).or_default() += added.storage;
+        }
         costs
     }
 }
@@ -92,7 +97,8 @@ fn no_strategy_is_cheaper_than_the_bound_on_any_session() {
 /// Whatever the layout and the lifetime, at every provider and at the services that answered.
 #[test]
 fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
-    for folder in [transcripts("corpus"), shared("agents")] {
+    let folders = [transcripts("corpus"), shared("agents"), shared("captures")];
+    for folder in folders.into_iter().chain([Some(project("fixtures"))]) {
         let Some(corpus) = folder.map(read_all) else { continue };
         for keeps_breaks in [true, false] {
             let reading = Reading::Conservative;
@@ -108,7 +114,7 @@ fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
     }
 }
 
-/// The bound is the last of the usual rows.
+/// The bound is the one of the usual rows that says so. No token is lost, and what is read and written ends with a whole step.
 fn is_above_its_bound(
     corpus: &Corpus,
     mut usual: Vec<Strategy>,
@@ -118,15 +124,71 @@ fn is_above_its_bound(
     let costs = |strategy: &Strategy| {
         let simulated = corpus.simulate(strategy, assumptions).expect("it is simulated");
         assert_eq!(simulated.outcomes.len(), corpus.trace.prompts.len(), "{}", strategy.name);
+        for (prompt, outcome) in corpus.trace.prompts.iter().zip(&simulated.outcomes) {
+            if let Some(provider) = simulated.provider {
+                let ratio = token_ratio(corpus.history.facts(prompt.model));
+                let sent = ratio.of(prompt.total + prompt.deleted);
+                assert_eq!(outcome.total(), sent, "{}", strategy.name);
+                let step = provider.rules.counting().step.0;
+                let ends = [outcome.read, outcome.read + outcome.write_5m + outcome.write_1h];
+                let is_whole = ends.iter().all(|end| end.0 % step == 0);
+                assert!(is_whole, "{}: {outcome:?} of {prompt:?}", strategy.name);
+            }
+        }
         corpus.costs(&simulated, |rates| rates)
     };
-    let bound = usual.pop().expect("a bound");
-    let least = costs(&bound);
+    // What other rules would make of the requests has no bound.
+    usual.retain(|one| one.bound_elsewhere().is_some());
+    let bound = usual.iter().position(|one| one.name.ends_with("+optimal")).expect("a bound");
+    let least = costs(&usual.remove(bound));
     for strategy in usual.into_iter().chain(layouts) {
         for (session, cost) in costs(&strategy) {
             let (id, name) = (corpus.history.symbols.text(session), &strategy.name);
             let least = least[&session];
             assert!(least <= cost, "{id}: {name} {cost}, the bound {least}, {assumptions:?}");
+        }
+    }
+}
+
+/// The rules that are expected of requests without markers are those of their own services.
+#[test]
+fn requests_at_their_own_services_read_what_is_expected() {
+    for folder in [shared("agents"), Some(project("fixtures"))] {
+        let Some(corpus) = folder.map(read_all) else { continue };
+        let assumptions = Assumptions { keeps_breaks: false, ..Assumptions::default() };
+        let own = Strategy::at_own_services().remove(0);
+        let own = corpus.simulate(&own, &assumptions).expect("it is simulated");
+        let prices = PriceTable::built_in();
+        let Corpus { history, steps, trace, .. } = &corpus;
+        let replay = [Strategy::expected()];
+        let ledger = Ledger::new(history, steps, trace, &prices, &replay, &assumptions);
+        let expected = ledger.columns[0].outcomes().expect("it is simulated");
+        let first = history.sent_with_markers().len();
+        assert!(history.requests.len() > first);
+        for (own, expected) in own.outcomes[first..].iter().zip(&expected[first..]) {
+            assert_eq!((own.read, own.total()), (expected.read, expected.total()));
+        }
+    }
+}
+
+/// Longer lives, shorter prefixes and finer steps never cost more where writes are free.
+#[test]
+fn the_range_of_what_is_not_documented_holds_what_is_assumed() {
+    let Some(corpus) = corpus() else { return };
+    let assumptions = Assumptions { reading: Reading::Conservative, ..Assumptions::default() };
+    for provider in provider::ALL.iter().filter(|one| matches!(one.rules, Rules::Automatic(_))) {
+        let all = Strategy::elsewhere(provider);
+        let costs = |end: &str| {
+            let one = all.iter().find(|one| one.name == format!("{}{end}", provider.name));
+            let simulated = corpus.simulate(one?, &assumptions).expect("it is simulated");
+            Some(corpus.costs(&simulated, |rates| rates))
+        };
+        let assumed = costs("").expect("a row");
+        let (worst, best) = (costs("+at-worst"), costs("+at-best"));
+        for (session, cost) in &assumed {
+            let worst = worst.as_ref().map_or(*cost, |worst| worst[session]);
+            let best = best.as_ref().map_or(*cost, |best| best[session]);
+            assert!(best <= *cost && *cost <= worst, "{}: {best} {cost} {worst}", provider.name);
         }
     }
 }

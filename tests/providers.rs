@@ -256,6 +256,25 @@ fn every_class_of_tokens_has_its_price() {
     assert_eq!(cost("qwen-explicit", 6_310, outcome), "0.006093");
 }
 
+/// An hour of Kimi K3's costs twice the input, also on days of which the table does not say so.
+#[test]
+fn longer_lifetimes_cost_more_on_every_day() {
+    for (name, day, expected) in [
+        ("kimi-k3", "2026-07-01T00:00:00Z", (3_000_000, 6_000_000)),
+        ("kimi-k3", "2026-11-01T00:00:00Z", (3_000_000, 6_000_000)),
+        ("openai-5.6", "2026-10-01T00:00:00Z", (5_000_000, 10_000_000)),
+        ("minimax", "2026-10-01T00:00:00Z", (375_000, 375_000)),
+    ] {
+        let provider = provider(name);
+        let at: jiff::Timestamp = day.parse().expect("a day");
+        let at = Millis::new(at.as_millisecond());
+        let rates = provider.rates(PriceTable::of_providers(), provider.model, at, Tokens(1));
+        let rates = rates.expect("a price");
+        let writes = (rates.cache_write_5m.0, rates.cache_write_1h.0);
+        assert_eq!(writes, expected, "{name} on {day}");
+    }
+}
+
 #[test]
 fn another_model_can_be_named_and_an_unknown_one_has_no_price() {
     let prices = PriceTable::of_providers();
@@ -304,9 +323,8 @@ fn real_sessions_keep_their_tokens() {
                 let policy = AutomaticPolicy { cache, keeps_breaks: true };
                 simulate_automatic(&trace, &policy, ratio)
             }
-            Rules::Marked(cache) => {
-                let counted = counted(&trace, &cache.counting, ratio);
-                provider(name).rules.simulate(&counted, true)
+            rules @ (Rules::Marked(_) | Rules::Stored(_)) => {
+                rules.simulate(&counted(&trace, rules.counting(), ratio), true)
             }
         };
         for (prompt, outcome) in trace.prompts.iter().zip(&outcomes) {

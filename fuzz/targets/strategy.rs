@@ -22,8 +22,13 @@ pub(crate) fn check(bytes: &[u8]) {
     for strategy in &file.strategies {
         assert!(!strategy.name.is_empty());
         assert_plain(strategy.label());
-        let all = RequestKinds { has_claude: true, has_captures: true, has_untold_writes: true };
-        for unknown in strategy.unknowns(all) {
+        let all = RequestKinds {
+            has_claude: true,
+            has_captures: true,
+            has_untold_writes: true,
+            ..RequestKinds::default()
+        };
+        for unknown in strategy.unknowns(&all) {
             assert_plain(&unknown);
         }
     }

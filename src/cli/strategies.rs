@@ -47,7 +47,11 @@ pub(super) fn unique(all: impl IntoIterator<Item = Strategy>) -> Result<Vec<Stra
             Some(other) if *other == strategy => {}
             Some(_) => {
                 let name = strategy.name;
-                let message = format!("--strategy: two strategies are called `{name}`; rename one");
+                // `own+long` and the like are made of the name that was given.
+                let given = name.rsplit('+').next().unwrap_or(&name);
+                let which = if given == name { "one" } else { &format!("`{given}`") };
+                let message =
+                    format!("--strategy: two strategies are called `{name}`; rename {which}");
                 return Err(CliError::Usage(message));
             }
         }
@@ -112,14 +116,17 @@ pub(super) fn elsewhere(
         all.extend(strategies.iter().filter_map(|one| one.elsewhere_as_designed(provider)));
     }
     let combines = |one: &&Strategy| {
-        services.providers.iter().all(|provider| one.elsewhere_as_designed(provider).is_some())
+        let mut providers = services.providers.iter();
+        !services.own && providers.all(|provider| one.elsewhere_as_designed(provider).is_some())
     };
     for one in strategies.iter().filter(|one| one.needs_bytes() && !combines(one)) {
         if !quiet {
-            say(&format!(
-                "{} is not put under --provider: it does more than to change prompts",
-                one.name
-            ));
+            let (name, why) = if services.own {
+                (" own", "own services take strategies that place markers")
+            } else {
+                ("", "it does more than to change prompts")
+            };
+            say(&format!("{} is not put under --provider{name}: {why}", one.name));
         }
     }
     all

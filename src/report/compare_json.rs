@@ -42,7 +42,8 @@ pub(super) struct CompareObject<'a> {
     reading: &'static str,
     /// The strategy that the others are held against.
     base: Option<&'a str>,
-    /// The least that any strategy could cost.
+    /// The least that the recorded prompts could have cost where they were sent. Another service has a bound of its own, the
+    /// strategy that ends with `+optimal`.
     bound: BoundObject,
     /// Sessions that are compared one by one.
     compared_sessions: usize,
@@ -132,8 +133,8 @@ struct StrategyObject<'a> {
     unknowns: &'a [Cow<'static, str>],
     /// What it costs more than the base, in dollars; null where either cost is unknown.
     difference_usd: Option<Picodollars>,
-    /// What it costs more than the bound, in dollars; null where its prompts are not those
-    /// recorded.
+    /// What it costs more than its bound, in dollars: than that of the service to which it sends; null where its
+    /// prompts are not those recorded.
     above_bound_usd: Option<Picodollars>,
     /// The share of the prompts' tokens that was read, from 0 to 1; null without any.
     hit_rate: Option<f64>,

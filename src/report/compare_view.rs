@@ -2,6 +2,7 @@
 //! other agents recorded as cached, compared with the rules of their providers.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
@@ -21,7 +22,7 @@ use crate::requests::prompt::Step;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 use crate::simulate::provider::{Provider, RolloutAgreement};
-use crate::simulate::strategy::StrategyKind;
+use crate::simulate::strategy::{Strategy, StrategyKind};
 
 /// How many models are listed. The others are joined.
 const MOST_MODELS: usize = 5;
@@ -198,7 +199,9 @@ pub(super) fn notes(comparison: &Comparison<'_>, reading: Reading) -> Vec<String
         strategies.map(|compared| (&*compared.strategy.name, compared.applicability)),
     );
     let bound = bound(comparison, reading);
-    chosen.chain(managed).chain(bound).chain(applicability).chain(unknowns(comparison)).collect()
+    let services = of_services(comparison);
+    let notes = services.into_iter().chain(chosen).chain(managed).chain(bound);
+    notes.chain(applicability).chain(unknowns(comparison)).collect()
 }
 
 fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
@@ -227,25 +230,56 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
     ))
 }
 
-/// What no simulation can know, each once with the strategies concerned.
+/// What no simulation can know, each once with the strategies concerned. All of a provider's are named by the provider.
 fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
-    let mut about: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut of_service: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut about: Vec<(&str, Vec<&Strategy>)> = Vec::new();
     for compared in &comparison.strategies {
+        *of_service.entry(service(compared.strategy)).or_default() += 1;
         for unknown in &compared.unknowns {
-            let name = compared.strategy.name.as_ref();
             match about.iter_mut().find(|(known, _)| known == unknown) {
-                Some((_, names)) => names.push(name),
-                None => about.push((unknown, vec![name])),
+                Some((_, concerned)) => concerned.push(compared.strategy),
+                None => about.push((unknown, vec![compared.strategy])),
             }
         }
     }
-    let sentence = |(unknown, names): (&str, Vec<&str>)| {
+    let sentence = |(unknown, concerned): (&str, Vec<&Strategy>)| {
+        let is_whole = |name: &str| {
+            concerned.iter().filter(|one| service(one) == name).count() == of_service[name]
+        };
+        let mut names: Vec<&str> = Vec::new();
+        for strategy in &concerned {
+            let of_all = service(strategy);
+            let name = if is_whole(of_all) { of_all } else { strategy.name.as_ref() };
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
         let (shown, rest) = names.split_at(names.len().min(MOST_NAMES));
         let others =
             if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
         format!("{}{others}: {unknown}.", shown.join(", "))
     };
     about.into_iter().map(sentence).collect()
+}
+
+/// What all strategies of a service begin with, or a strategy's own name.
+fn service(strategy: &Strategy) -> &str {
+    match &strategy.kind {
+        StrategyKind::Elsewhere(provider, ..) => provider.name,
+        StrategyKind::Own(_) => "own",
+        _ => &strategy.name,
+    }
+}
+
+/// How to read the rows of services.
+fn of_services(comparison: &Comparison<'_>) -> Option<String> {
+    let mut strategies = comparison.strategies.iter();
+    strategies.any(|compared| compared.strategy.sends_all()).then(|| {
+        "Rows of services are in their tokens and at their prices: `written 5m` and `written 1h` are for the usual and \
+         the longer lifetime of each, and `above optimal` is held against its own `+optimal`."
+            .to_owned()
+    })
 }
 
 fn chains(comparison: &Comparison<'_>) -> Grid {

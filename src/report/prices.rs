@@ -107,8 +107,8 @@ pub(super) fn price_grid<'r>(
     grid
 }
 
-/// All models with the prices of a day: those of a table, and those of providers with automatic
-/// caches, by provider.
+/// All models with the prices of a day: those of a table, and those of other providers, by
+/// provider.
 #[must_use]
 pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();

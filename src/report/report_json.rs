@@ -195,9 +195,9 @@ pub(super) struct TotalsObject {
     pub(super) input_tokens: Tokens,
     /// Tokens read from cache.
     pub(super) cache_read_input_tokens: Tokens,
-    /// Tokens written for five minutes.
+    /// Tokens written for five minutes, or for the usual lifetime of another service.
     pub(super) ephemeral_5m_input_tokens: Tokens,
-    /// Tokens written for an hour.
+    /// Tokens written for an hour, or for the longer lifetime of another service.
     pub(super) ephemeral_1h_input_tokens: Tokens,
     /// Tokens of the answers, as far as they are known.
     pub(super) output_tokens: Tokens,

@@ -32,8 +32,9 @@ pub(in crate::cli) struct CompareArgs {
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Also put the requests under other providers' caches, in their tokens and prices, as sent, with the best
-    /// placement of markers, and at the least possible: openai, openai-24h, openai-5.6, deepseek, gemini, kimi,
+    /// Also put the requests under other providers' caches, in their tokens and prices: as sent, for the longer
+    /// lifetime, with the best placement of markers and as strategies place them, at the least possible, and within
+    /// what is not documented. There are openai, openai-24h, openai-5.6, deepseek, gemini, gemini-explicit, kimi,
     /// kimi-k3, minimax, glm, xai, qwen, qwen-explicit; `own` is the service that answered each request. Codex
     /// rollouts in the input are held against the rules
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

@@ -55,7 +55,7 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
     })
 }
 
-/// The models of providers with automatic caches, as far as a table leaves them their prices.
+/// The models of other providers, as far as a table leaves them their prices.
 fn of_providers(table: &PriceTable) -> Vec<&'static ModelPrices> {
     let is_left = |model: &&ModelPrices| table.find(&model.id).is_none();
     PriceTable::of_providers().models().filter(is_left).collect()

@@ -18,7 +18,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::simulate::provider::has_untold_writes;
+use crate::simulate::provider::{expectation, has_untold_writes};
 use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
 
 /// A strategy's figures, and how they compare.
@@ -153,11 +153,20 @@ impl<'l> Comparison<'l> {
 fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds {
     let history = ledger.history;
     let is_claude = |index| history.request(index).vendor == Vendor::Anthropic;
-    RequestKinds {
+    let mut kinds = RequestKinds {
         has_claude: selection.requests().any(is_claude),
         has_captures: selection.requests().any(|index| history.is_captured(index)),
         has_untold_writes: selection.requests().any(|index| has_untold_writes(history, index)),
+        ..RequestKinds::default()
+    };
+    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
+        match expectation(history, index) {
+            Ok(service) if kinds.providers.contains(&service.provider) => {}
+            Ok(service) => kinds.providers.push(service.provider),
+            Err(_) => kinds.not_simulated += 1,
+        }
     }
+    kinds
 }
 
 /// A strategy's totals, not compared yet, and the cost of each session.
@@ -177,7 +186,7 @@ fn sums<'l>(
         paired: None,
         managed: ledger.managed(column),
         unknowns: if column.applicability().is_applicable() {
-            column.strategy.unknowns(kinds_of_requests(ledger, selection))
+            column.strategy.unknowns(&kinds_of_requests(ledger, selection))
         } else {
             Vec::new()
         },

@@ -243,7 +243,7 @@ words! {
         every!(
             Obstacle: NoCapturedPrompt, NoPromptBytes, PromptsAsDesigned, NoTranscript,
             NothingToTakeOut, NoKnownParent, NoFork, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
-            NoTtlChange, NothingToKeepAlive
+            NoTtlChange, NothingToKeepAlive, NothingExpected
         )
         .map(Obstacle::name);
     Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);

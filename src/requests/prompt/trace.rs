@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+use super::counting::Counting;
 use super::paths::Paths;
 use super::split::{Landmarks, SplitTrace};
 use crate::base::id::Symbol;
@@ -311,6 +312,8 @@ pub struct PromptTrace {
     pub markers: Vec<Marker>,
     /// The prompts, in the order of the history's requests.
     pub prompts: Vec<Prompt>,
+    /// How the service counts prefixes, where that is not token by token.
+    counting: Option<Counting>,
     /// What is known of the bytes of blocks.
     landmarks: Landmarks,
     /// Shared by copies, most of which differ only in their markers.
@@ -324,6 +327,19 @@ impl PromptTrace {
     #[must_use]
     pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
         Self { nodes, markers, prompts, ..Self::default() }
+    }
+
+    /// The same, for a service that counts prefixes in its own way.
+    #[must_use]
+    pub fn counted_by(self, counting: Counting) -> Self {
+        Self { counting: Some(counting), ..self }
+    }
+
+    /// The most that can be cached of a prompt.
+    #[must_use]
+    #[inline]
+    pub fn most_of(&self, prompt: &Prompt) -> Tokens {
+        self.counting.map_or(prompt.total, |counting| counting.whole(prompt.total))
     }
 
     /// A trace of the first `count` prompts.
@@ -385,7 +401,7 @@ impl PromptTrace {
     /// The size that a prefix has in a prompt that does not mark it itself.
     #[must_use]
     pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
-        self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(prompt.total)
+        self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(self.most_of(prompt))
     }
 
     /// A node and all nodes before it, from its end to the root.

@@ -20,11 +20,10 @@ use std::collections::BinaryHeap;
 use rustc_hash::FxHashMap;
 
 use super::TokenRatio;
-use super::counting::Counting;
 use super::outcome::Outcome;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Tokens};
-use crate::requests::prompt::{NodeId, Paths, Prompt, PromptTrace};
+use crate::requests::prompt::{Counting, NodeId, Paths, Prompt, PromptTrace};
 
 /// The rules of an automatic prefix cache. Its writes are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,37 +6,9 @@
 
 use super::TokenRatio;
 use crate::base::units::{Basis, Tokens};
-use crate::requests::prompt::{BackgroundWrite, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
-
-/// How a service counts prefixes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counting {
-    /// The shortest prefix that is stored and read.
-    pub minimum: Tokens,
-    /// Prefixes are stored and read in whole multiples of this.
-    pub step: Tokens,
-    /// Where the multiples begin to count.
-    pub offset: Tokens,
-    /// The end of a prompt that no other one shares, although the trace takes all of it for shared: what the
-    /// service puts in front of an answer.
-    pub tail: Tokens,
-}
-
-impl Counting {
-    /// The part of a prefix in whole steps.
-    #[must_use]
-    pub fn whole(&self, tokens: Tokens) -> Tokens {
-        let counted = tokens.saturating_sub(self.offset);
-        Tokens(tokens.0 - counted.0.checked_rem(self.step.0).unwrap_or(0))
-    }
-
-    /// What is stored of a prefix: its whole steps, or nothing where they are too few.
-    #[must_use]
-    pub fn stored(&self, tokens: Tokens) -> Tokens {
-        let whole = self.whole(tokens);
-        if whole >= self.minimum { whole } else { Tokens::ZERO }
-    }
-}
+use crate::requests::prompt::{
+    BackgroundWrite, Counting, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
+};
 
 /// The trace as a service counts it: the ends of prefixes in its tokens and whole steps, the least that it
 /// caches, and every block fit for a marker. The recorded markers stay, as their requests know the sizes best; a
@@ -74,7 +46,7 @@ pub fn counted(
         Prompt { markers: first..markers.len(), ..tree.prompt(prompt) }
     });
     let prompts: Vec<Prompt> = prompts.collect();
-    PromptTrace::new(nodes, markers, prompts)
+    PromptTrace::new(nodes, markers, prompts).counted_by(*counting)
 }
 
 /// Marks every prompt at its end alone.
@@ -175,25 +147,5 @@ impl Tree<'_> {
             rare: rare.kept(),
             ..prompt.clone()
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_count_from_the_offset_on_and_short_prefixes_are_not_stored() {
-        let counting = Counting {
-            minimum: Tokens(1_024),
-            step: Tokens(1_024),
-            offset: Tokens(768),
-            tail: Tokens::ZERO,
-        };
-        // 768 + 2 × 1,024 = 2,816.
-        assert_eq!(counting.whole(Tokens(2_816)), Tokens(2_816));
-        assert_eq!(counting.whole(Tokens(3_839)), Tokens(2_816));
-        assert_eq!(counting.stored(Tokens(1_791)), Tokens::ZERO);
-        assert_eq!(counting.stored(Tokens(1_792)), Tokens(1_792));
     }
 }

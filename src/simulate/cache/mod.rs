@@ -21,13 +21,15 @@ mod entries;
 mod outcome;
 mod rules;
 mod simulate;
+mod stored;
 
-pub use crate::requests::prompt::LOOKBACK;
+pub use crate::requests::prompt::{Counting, LOOKBACK};
 pub use automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
-pub use counting::{Counting, counted};
+pub use counting::counted;
 pub use outcome::{Outcome, Refusal};
 pub use rules::{MarkedCache, Rules};
 pub use simulate::{RepeatRun, Repeats, simulate, simulate_repeated};
+pub use stored::{StoredCache, StoredContext, Storing, simulate_stored};
 
 use smallvec::SmallVec;
 

@@ -1,12 +1,13 @@
 //! The families of prompt caches, by what a service finds again.
 
 use super::automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
-use super::counting::{Counting, counted, mark_ends};
+use super::counting::{counted, mark_ends};
+use super::stored::{StoredCache, simulate_stored};
 use super::{
     BetaKey, Lookback, Markers, Outcome, Policy, Reading, TokenRatio, TtlChange, simulate,
 };
 use crate::base::ttl::{Lifetimes, TierTtl, Ttl, TtlPlan};
-use crate::requests::prompt::PromptTrace;
+use crate::requests::prompt::{Counting, PromptTrace};
 
 /// The rules of a service's cache, by family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub enum Rules {
     Automatic(AutomaticCache),
     /// It finds what markers (breakpoints) marked. Writes have a price.
     Marked(MarkedCache),
+    /// It finds what was stored and is named. Storing costs as much as input, and keeping costs by the hour.
+    Stored(StoredCache),
 }
 
 /// A cache with entries where markers stood, as at Anthropic's service.
@@ -35,6 +38,7 @@ impl Rules {
         match self {
             Self::Automatic(cache) => &cache.counting,
             Self::Marked(cache) => &cache.counting,
+            Self::Stored(cache) => &cache.counting,
         }
     }
 
@@ -43,6 +47,7 @@ impl Rules {
         match self {
             Self::Automatic(cache) => &mut cache.counting,
             Self::Marked(cache) => &mut cache.counting,
+            Self::Stored(cache) => &mut cache.counting,
         }
     }
 
@@ -52,6 +57,7 @@ impl Rules {
         match self {
             Self::Automatic(cache) => cache.lifetime,
             Self::Marked(cache) => cache.lifetimes.usual,
+            Self::Stored(cache) => cache.lifetime,
         }
     }
 
@@ -59,7 +65,8 @@ impl Rules {
     #[must_use]
     pub fn lifetimes(&self) -> Lifetimes {
         match self {
-            Self::Automatic(AutomaticCache { lifetime, .. }) => {
+            Self::Automatic(AutomaticCache { lifetime, .. })
+            | Self::Stored(StoredCache { lifetime, .. }) => {
                 Lifetimes { usual: *lifetime, long: *lifetime }
             }
             Self::Marked(cache) => cache.lifetimes,
@@ -71,10 +78,12 @@ impl Rules {
         match self {
             Self::Automatic(cache) => cache.lifetime = millis,
             Self::Marked(cache) => cache.lifetimes.usual = millis,
+            Self::Stored(cache) => cache.lifetime = millis,
         }
     }
 
-    /// The prompts of a trace in its own tokens, each marked at its end where the rules know markers.
+    /// The prompts of a trace in its own tokens, as a client sends them that does nothing else: each marked at its
+    /// end where the rules know markers, and the first of each conversation stored where contexts are.
     #[must_use]
     pub fn simulate(&self, trace: &PromptTrace, keeps_breaks: bool) -> Vec<Outcome> {
         match self {
@@ -86,6 +95,10 @@ impl Rules {
                 let mut counted = counted(trace, &cache.counting, |_| TokenRatio::ONE);
                 mark_ends(&mut counted);
                 simulate(&counted, &cache.policy(keeps_breaks))
+            }
+            Self::Stored(cache) => {
+                let counted = counted(trace, &cache.counting, |_| TokenRatio::ONE);
+                simulate_stored(&counted, cache.usual()).0
             }
         }
     }

@@ -152,7 +152,8 @@ impl<'a> Cache<'a> {
         let hit = self.find_repaired(prompt).into_iter().chain(hit).max_by_key(|hit| hit.end);
         self.use_entries(prompt, &effective, hit, prompt.start, prompt.readable_from);
         let (read, basis) = self.read(prompt, hit);
-        Outcome { found: hit.map(|hit| hit.node), ..split(prompt, &effective, read, basis) }
+        let most = self.trace.most_of(prompt);
+        Outcome { found: hit.map(|hit| hit.node), ..split(prompt, most, &effective, read, basis) }
     }
 
     fn sent(&self, prompt: &Prompt) -> SentMarkers<'a> {
@@ -185,7 +186,7 @@ impl<'a> Cache<'a> {
             (_, Some(_)) => (most, Basis::Estimated),
             (_, None) => (found, basis),
         };
-        (read.min(prompt.total), basis)
+        (read.min(self.trace.most_of(prompt)), basis)
     }
 
     /// Sends a background request, whose message marker stands at its own end.
@@ -239,7 +240,7 @@ impl<'a> Cache<'a> {
         let ttl = self.entries.readable(marker.node, partition, prompt.start);
         let ttl = ttl.or_else(|| (repair == Repair::KeptAlive).then_some(own))?;
         let deleted = prompt.deleted.saturating_sub(before.deleted);
-        let end = marker.end.saturating_sub(deleted).min(prompt.total);
+        let end = marker.end.saturating_sub(deleted).min(self.trace.most_of(prompt));
         Some(Hit { node: marker.node, end, basis: Basis::Estimated, ttl })
     }
 
@@ -336,9 +337,9 @@ impl<'a> Cache<'a> {
 }
 
 /// Bills a prompt: the read, then what is written up to the last marker, then input. What comes
-/// before the last one-hour marker is written for an hour.
-fn split(prompt: &Prompt, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
-    let limit = |marker: &Marker| marker.end.max(read).min(prompt.total);
+/// before the last one-hour marker is written for an hour. `most` is what can be cached of it.
+fn split(prompt: &Prompt, most: Tokens, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
+    let limit = |marker: &Marker| marker.end.max(read).min(most);
     let hour = sent.iter().rfind(|(_, ttl)| *ttl == Ttl::OneHour).map(|(marker, _)| *marker);
     let last = sent.last().map(|(marker, _)| *marker);
     let hour_end = hour.map_or(read, limit);

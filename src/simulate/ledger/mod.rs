@@ -90,19 +90,17 @@ impl StrategyColumn {
     /// What a search has chosen, in words, for each service.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
-        let chosen = self.simulated.as_ref()?.chosen.iter();
-        let words: Vec<String> =
-            chosen.map(|(design, lifetimes)| design.in_words(*lifetimes)).collect();
-        (!words.is_empty()).then(|| words.join("; "))
+        let choices = &self.simulated.as_ref()?.choices;
+        (!choices.is_empty()).then(|| choices.join("; "))
     }
 
     /// The TTLs of all markers, where it sets them.
     fn ttl_plan(&self) -> Option<TtlPlan> {
-        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.first());
+        let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
         match (&self.strategy.kind, chosen) {
             // The lifetimes are others.
             (StrategyKind::Elsewhere(..) | StrategyKind::Own(_), _) => None,
-            (StrategyKind::Counterfactual(design), _) | (_, Some((design, _))) => design.ttl,
+            (StrategyKind::Counterfactual(design), _) | (_, Some(design)) => design.ttl,
             _ => None,
         }
     }

@@ -130,7 +130,7 @@ impl<'a> Ledger<'a> {
                 iteration: None,
                 added: Some((added.purpose, added.at)),
                 charges,
-                cost: charges.map(|charges| charges.total()),
+                cost: charges.map(|charges| charges.total() + added.storage),
             }
         })
     }

@@ -15,7 +15,7 @@ use crate::read::input::ServiceTier;
 /// The built-in table.
 const BUILT_IN: &str = include_str!("../../../models/anthropic.toml");
 
-/// The built-in prices of providers with automatic caches.
+/// The built-in prices of other providers.
 const OF_PROVIDERS: &str = include_str!("../../../models/providers.toml");
 
 /// The prices of one model.
@@ -73,7 +73,7 @@ impl PriceTable {
             .expect("the compiled-in prices are well-formed")
     }
 
-    /// The prices of providers with automatic caches.
+    /// The prices of other providers.
     ///
     /// # Panics
     /// Never: a test reads the same text.

@@ -9,7 +9,7 @@
 //! Reads of Gemini, and of models behind a gateway that sends a request to whichever machine is free, follow no
 //! rule.
 
-use super::{HOUR, Writes, rules_of};
+use super::{HOUR, Provider, rules_of};
 use crate::base::client::Client;
 use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
@@ -113,7 +113,12 @@ const SPACINGS: [Spacing; 5] = [
         lifetime: Some(HOUR),
         clients: &[(Client::Codex, ends(384, 0)), (Client::Pi, ends(0, 60))],
     },
-    Spacing { families: &["kimi"], step: 256, lifetime: None, clients: &[] },
+    Spacing {
+        families: &["kimi-k2", "kimi-latest", "kimi-for"],
+        step: 256,
+        lifetime: None,
+        clients: &[],
+    },
     Spacing { families: &["deepseek"], step: 128, lifetime: None, clients: &[] },
 ];
 
@@ -124,13 +129,13 @@ const GATEWAYS: [(&str, &[&str]); 2] = [
     ("github-copilot", &["gpt-5.2", "gpt-5-mini"]),
 ];
 
-/// The service that answered a request.
+/// A service that answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// The rules that its requests are expected to follow.
+    /// Whose it is.
+    pub provider: &'static Provider,
+    /// The rules that its requests are expected to follow: the provider's, as far as records do not show otherwise.
     pub rules: Rules,
-    /// What writes cost there.
-    pub writes: Writes,
 }
 
 /// The rules that a request is expected to follow. `index` is one of those that were sent without
@@ -156,7 +161,7 @@ pub fn expectation(history: &History, index: RequestIndex) -> Result<Service, No
     }
     let provider = rules_of(name).ok_or(NotSimulated::UnknownModel)?;
     let rules = spaced(provider.rules, name, recorded.client);
-    Ok(Service { rules, writes: provider.writes })
+    Ok(Service { provider, rules })
 }
 
 fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) -> bool {

@@ -8,7 +8,8 @@
 //! (`requests/prompt/split.rs`). *Marked* caches have entries where markers stood, as Claude's have, with lifetimes,
 //! a lookback and prices of their own: the same simulator runs over the trace as the provider counts it
 //! (`simulate/cache/counting.rs`), so that layouts, searches and the bound of Claude's sessions hold there, too. A client
-//! that does nothing for the cache has one marker, at the end of each request.
+//! that does nothing for the cache has one marker, at the end of each request. *Stored* contexts are named by the requests
+//! that begin with them, and cost by the hour (`simulate/cache/stored.rs`).
 //!
 //! Token counts are converted by a stated ratio. What a provider does not document is an assumption with a text, which
 //! goes with every figure.
@@ -27,7 +28,9 @@ use crate::base::ttl::Lifetimes;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::PriceTier;
 use crate::requests::conversation::History;
-use crate::simulate::cache::{AutomaticCache, Counting, Lookback, MarkedCache, Rules, TokenRatio};
+use crate::simulate::cache::{
+    AutomaticCache, Counting, Lookback, MarkedCache, Rules, StoredCache, TokenRatio,
+};
 use crate::simulate::pricing::{PriceContext, PriceTable, Rates, RequestRates};
 
 const MINUTE: i64 = 60 * 1_000;
@@ -56,6 +59,11 @@ const fn marked(minimum: u64, step: u64, usual: i64, long: i64) -> MarkedCache {
     }
 }
 
+/// Contexts that are stored, for an hour if nobody asks otherwise.
+const fn stored(minimum: u64) -> Rules {
+    Rules::Stored(StoredCache { counting: counting(minimum, 1), lifetime: HOUR })
+}
+
 /// A cache made after Anthropic's: what a marker finds is at most 20 positions back.
 const fn like_anthropic(minimum: u64, long: i64) -> Rules {
     let cache = marked(minimum, 1, 5 * MINUTE, long);
@@ -73,17 +81,21 @@ const FIVE_MINUTES_ASSUMED: &str = "undocumented: how long a prefix is kept; ass
 const SIZES_ASSUMED: &str = "undocumented: the shortest prefix and the step; assumed: 1,024 and \
     128 tokens, as OpenAI documents";
 
-const ASKED: &str =
-    "assumed: the client marks the end of each request, unless a layout says otherwise";
+const SIZES_RANGE: &str =
+    "range: at worst steps of 1,024; at best single tokens from 256 on, for an hour";
+
+const ASKED: &str = "assumed: as sent, the client marks the end of each request";
 
 /// Every provider, in output order.
-pub static ALL: [Provider; 12] = [
+pub static ALL: [Provider; 13] = [
     Provider {
         name: "openai",
         summary: "OpenAI up to GPT-5.5, kept in memory",
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3", "codex-"],
         rules: automatic(1_024, 128, 10 * MINUTE),
+        worst: automatic(1_024, 512, 5 * MINUTE),
+        best: automatic(1_024, 128, HOUR),
         writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
@@ -92,6 +104,7 @@ pub static ALL: [Provider; 12] = [
             "measured: public rollouts of GPT-5.5 recorded reads 512 tokens apart, and reads \
              after 15 minutes without use; not after 77",
             ROUTING,
+            "range: at worst 5 minutes and steps of 512, as GPT-5.5 shows them; at best an hour",
         ],
     },
     Provider {
@@ -100,11 +113,14 @@ pub static ALL: [Provider; 12] = [
         model: "gpt-5.5",
         families: &["gpt-4", "gpt-5", "o3"],
         rules: automatic(1_024, 128, 24 * HOUR),
+        worst: automatic(1_024, 512, HOUR),
+        best: automatic(1_024, 128, 24 * HOUR),
         writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 1,024 tokens and more in steps of 128; writes are free",
             "documented: kept for at most 24 hours; assumed: for all of them",
             ROUTING,
+            "range: at worst an hour and steps of 512; at best as assumed",
         ],
     },
     Provider {
@@ -113,6 +129,8 @@ pub static ALL: [Provider; 12] = [
         model: "gpt-5.6-sol",
         families: &["gpt-5.6", "gpt-6"],
         rules: Rules::Marked(marked(1_024, 128, 30 * MINUTE, 12 * HOUR)),
+        worst: Rules::Marked(marked(1_024, 1_024, 30 * MINUTE, 12 * HOUR)),
+        best: Rules::Marked(marked(1_024, 1, HOUR, 24 * HOUR)),
         writes: Writes::TwelveHours,
         assumptions: &[
             "documented: an implicit breakpoint at the latest eligible message, of 1,024 tokens \
@@ -128,6 +146,7 @@ pub static ALL: [Provider; 12] = [
             "measured: public rollouts recorded reads 512 (Terra) and 1,024 tokens (Sol) apart, \
              and no written tokens",
             ROUTING,
+            "range: at worst steps of 1,024, as Sol shows them; at best single tokens, an hour and a day",
         ],
     },
     Provider {
@@ -136,6 +155,8 @@ pub static ALL: [Provider; 12] = [
         model: "deepseek-v4-pro",
         families: &["deepseek"],
         rules: automatic(64, 64, 3 * HOUR),
+        worst: automatic(128, 128, HOUR),
+        best: automatic(64, 64, 72 * HOUR),
         writes: Writes::Free,
         assumptions: &[
             "documented: whole units are found, which end with a user's input, a model's output \
@@ -143,6 +164,7 @@ pub static ALL: [Provider; 12] = [
              names",
             "documented: kept for hours to days, without promise; assumed: 3 hours without use",
             "not modelled: the output of a request, which its successor may read, too",
+            "range: at worst an hour and steps of 128, which records show; at best three days",
         ],
     },
     Provider {
@@ -151,12 +173,32 @@ pub static ALL: [Provider; 12] = [
         model: "gemini-3.1-pro-preview",
         families: &["gemini"],
         rules: automatic(4_096, 1, 5 * MINUTE),
+        worst: automatic(4_096, 1_024, 5 * MINUTE),
+        best: automatic(1_024, 1, HOUR),
         writes: Writes::Free,
         assumptions: &[
             "documented: prefixes of 4,096 tokens and more with Gemini 3.1 Pro and 3.5 Flash \
              (2,048 with Gemini 2.5; older copies say 1,024); writes and storage are free",
             "undocumented: the step; assumed: single tokens",
             FIVE_MINUTES_ASSUMED,
+            "range: at worst steps of 1,024; at best 1,024 tokens and more, for an hour",
+        ],
+    },
+    Provider {
+        name: "gemini-explicit",
+        summary: "Gemini's stored contexts, which clients name",
+        model: "gemini-3.1-pro-preview",
+        families: &[],
+        rules: stored(4_096),
+        worst: stored(4_096),
+        best: stored(4_096),
+        writes: Writes::AnHour(Picodollars(4_500_000)),
+        assumptions: &[
+            "documented: a context is stored at the price of input and read at that of the cache, by requests that \
+             name it and begin with it; it lives for an hour unless its client asks for another time",
+            "uncertain: storing costs $4.50 for a million tokens and hour, as published for Pro models (Flash: $1)",
+            "assumed: the client stores the first prompt of each conversation and sets the hour anew at each use; what \
+             is not stored is sent in full, and found by no implicit cache",
         ],
     },
     Provider {
@@ -165,11 +207,14 @@ pub static ALL: [Provider; 12] = [
         model: "kimi-k2.5",
         families: &["kimi", "moonshot"],
         rules: automatic(512, 512, 5 * MINUTE),
+        worst: automatic(1_024, 512, 5 * MINUTE),
+        best: automatic(256, 256, HOUR),
         writes: Writes::Free,
         assumptions: &[
             "undocumented: the shortest prefix and the step; assumed: 512 tokens, the blocks of \
              its published traces",
             FIVE_MINUTES_ASSUMED,
+            "range: at worst 1,024 tokens and more; at best steps of 256, which records show, for an hour",
         ],
     },
     Provider {
@@ -178,13 +223,16 @@ pub static ALL: [Provider; 12] = [
         model: "kimi-k3",
         families: &["kimi-k3"],
         rules: like_anthropic(1_024, HOUR),
+        worst: like_anthropic(4_096, HOUR),
+        best: Rules::Marked(marked(512, 1, 5 * MINUTE, HOUR)),
         writes: Writes::OneHour,
         assumptions: &[
             "documented: lifetimes of 5 minutes at the price of input and of an hour at twice that, \
-             since 2026-10-15; assumed: writes are free before it",
+             since 2026-10-15; assumed of days before it",
             "undocumented: the shortest prefix and how far back a marker looks; assumed: 1,024 \
              tokens and 20 positions, as Anthropic documents",
             ASKED,
+            "range: at worst 4,096 tokens and more; at best 512, found however far back",
         ],
     },
     Provider {
@@ -193,6 +241,8 @@ pub static ALL: [Provider; 12] = [
         model: "MiniMax-M2.5",
         families: &["MiniMax-M2"],
         rules: like_anthropic(512, 5 * MINUTE),
+        worst: like_anthropic(4_096, 5 * MINUTE),
+        best: Rules::Marked(marked(512, 1, 5 * MINUTE, 5 * MINUTE)),
         writes: Writes::OneLifetime,
         assumptions: &[
             "uncertain: markers as in Anthropic's API, 5 minutes, writes at 1.25 times the input, \
@@ -200,6 +250,7 @@ pub static ALL: [Provider; 12] = [
             "undocumented: the shortest prefix and how far back a marker looks; assumed: 512 \
              tokens and 20 positions",
             ASKED,
+            "range: at worst 4,096 tokens and more; at best found however far back",
         ],
     },
     Provider {
@@ -208,11 +259,14 @@ pub static ALL: [Provider; 12] = [
         model: "glm-5.1",
         families: &["glm"],
         rules: automatic(1_024, 128, 5 * MINUTE),
+        worst: automatic(1_024, 1_024, 5 * MINUTE),
+        best: automatic(256, 1, HOUR),
         writes: Writes::Free,
         assumptions: &[
             SIZES_ASSUMED,
             FIVE_MINUTES_ASSUMED,
             "assumed: storage stays free of charge, as it is offered now",
+            SIZES_RANGE,
         ],
     },
     Provider {
@@ -221,8 +275,10 @@ pub static ALL: [Provider; 12] = [
         model: "grok-4.3",
         families: &["grok"],
         rules: automatic(1_024, 128, 5 * MINUTE),
+        worst: automatic(1_024, 1_024, 5 * MINUTE),
+        best: automatic(256, 1, HOUR),
         writes: Writes::Free,
-        assumptions: &[SIZES_ASSUMED, FIVE_MINUTES_ASSUMED],
+        assumptions: &[SIZES_ASSUMED, FIVE_MINUTES_ASSUMED, SIZES_RANGE],
     },
     Provider {
         name: "qwen",
@@ -230,10 +286,13 @@ pub static ALL: [Provider; 12] = [
         model: "qwen3.7-max",
         families: &["qwen"],
         rules: automatic(1_024, 128, 5 * MINUTE),
+        worst: automatic(1_024, 1_024, 5 * MINUTE),
+        best: automatic(256, 1, HOUR),
         writes: Writes::Free,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes without use",
             "undocumented: the step; assumed: 128 tokens, as OpenAI documents",
+            SIZES_RANGE,
         ],
     },
     Provider {
@@ -242,12 +301,15 @@ pub static ALL: [Provider; 12] = [
         model: "qwen3.7-max",
         families: &["qwen"],
         rules: Rules::Marked(marked(1_024, 1, 5 * MINUTE, 5 * MINUTE)),
+        worst: like_anthropic(4_096, 5 * MINUTE),
+        best: Rules::Marked(marked(1_024, 1, 5 * MINUTE, 5 * MINUTE)),
         writes: Writes::OneLifetime,
         assumptions: &[
             "uncertain: prefixes of 1,024 tokens and more, kept for 5 minutes; writes cost 1.25 \
              and reads 0.1 times the input",
             "assumed: a read starts the 5 minutes anew, and a marker finds an entry however far \
              back",
+            "range: at worst 4,096 tokens and more, found 20 positions back; at best as assumed",
         ],
     },
 ];
@@ -271,10 +333,12 @@ pub enum Writes {
     Free,
     /// One price, as for its one lifetime.
     OneLifetime,
-    /// A price for the usual lifetime, and one for an hour.
+    /// A price for the usual lifetime, and one for an hour: twice the input where the table has none.
     OneHour,
     /// A price for the usual lifetime, and one for twelve hours: 2.5 times the input where the table has none.
     TwelveHours,
+    /// That of input, and this for each token and hour for which it is kept.
+    AnHour(Picodollars),
 }
 
 impl Writes {
@@ -282,9 +346,12 @@ impl Writes {
     #[must_use]
     pub fn of(self, rates: Rates) -> Rates {
         let (usual, long) = match self {
-            Self::Free => (rates.input, rates.input),
+            Self::Free | Self::AnHour(_) => (rates.input, rates.input),
             Self::OneLifetime => (rates.cache_write_5m, rates.cache_write_5m),
-            Self::OneHour => (rates.cache_write_5m, rates.cache_write_1h),
+            Self::OneHour => {
+                let assumed = Picodollars(rates.input.0 * 2);
+                (rates.cache_write_5m, rates.cache_write_1h.max(assumed))
+            }
             Self::TwelveHours => {
                 let assumed = Picodollars(rates.input.0 * 5 / 2);
                 (rates.cache_write_5m, rates.cache_write_12h.unwrap_or(assumed))
@@ -292,6 +359,17 @@ impl Writes {
         };
         Rates { cache_write_5m: usual, cache_write_1h: long, ..rates }
     }
+}
+
+/// Which of the rules that a provider may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// As documented, and as assumed otherwise.
+    Assumed,
+    /// The least favourable that what is not documented leaves room for.
+    Worst,
+    /// The most favourable.
+    Best,
 }
 
 /// A provider's cache, as documented and as assumed.
@@ -305,8 +383,12 @@ pub struct Provider {
     pub model: &'static str,
     /// The prefixes of its models' ids.
     pub families: &'static [&'static str],
-    /// The rules.
+    /// The rules, as documented and as assumed.
     pub rules: Rules,
+    /// The least favourable rules that what is not documented leaves room for.
+    pub worst: Rules,
+    /// The most favourable ones.
+    pub best: Rules,
     /// What writes cost.
     pub writes: Writes,
     /// What the rules are based on: what is documented, and what is assumed otherwise.
@@ -314,6 +396,16 @@ pub struct Provider {
 }
 
 impl Provider {
+    /// Its rules in a case.
+    #[must_use]
+    pub fn rules_in(&self, case: Case) -> &Rules {
+        match case {
+            Case::Assumed => &self.rules,
+            Case::Worst => &self.worst,
+            Case::Best => &self.best,
+        }
+    }
+
     /// Whether a model is served under this cache: no other provider names more of its id.
     #[must_use]
     pub fn serves(&self, model: &str) -> bool {

@@ -106,7 +106,7 @@ pub fn has_untold_writes(history: &History, index: RequestIndex) -> bool {
         return false;
     };
     let service = expectation(history, index);
-    service.is_ok_and(|service| service.writes != Writes::Free)
+    service.is_ok_and(|service| service.provider.writes != Writes::Free)
         && !history.of_agents[place].knows_writes
 }
 

@@ -37,6 +37,8 @@ pub enum Obstacle {
     NoTtlChange,
     /// Pings, but nothing waits with a cache.
     NothingToKeepAlive,
+    /// Requests at their own services, but no rules are expected of any.
+    NothingExpected,
 }
 
 impl Obstacle {
@@ -57,6 +59,7 @@ impl Obstacle {
             Self::NoMarker => "no_marker",
             Self::NoTtlChange => "no_ttl_change",
             Self::NothingToKeepAlive => "nothing_to_keep_alive",
+            Self::NothingExpected => "nothing_expected",
         }
     }
 
@@ -85,6 +88,7 @@ impl Obstacle {
             }
             Self::NoTtlChange => "no conversation changes the TTL of its markers",
             Self::NothingToKeepAlive => "no conversation waits with a cached prompt",
+            Self::NothingExpected => "no rules are known that a request would follow",
         }
     }
 }

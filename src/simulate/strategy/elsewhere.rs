@@ -9,26 +9,29 @@ use std::borrow::Cow;
 
 use enumset::enum_set;
 
-use super::bound::bound;
+use super::bound::{bound, bound_stored};
 use super::design::{Anchor, Design, Layout};
+use super::plan::Plan;
 use super::run::{Drawing, Material, Prepared, Simulated};
 use super::search::{self, Search};
+use super::stored::{self, Storage};
 use super::{Assumptions, Strategy, StrategyKind};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::requests::prompt::Prompt;
+use crate::base::units::Tokens;
+use crate::requests::prompt::{Edits, Prompt, PromptTrace};
 use crate::simulate::cache::{
     AutomaticPolicy, BetaKey, Lookback, Rules, TokenRatio, counted, simulate_automatic,
 };
 use crate::simulate::design::PromptDesign;
-use crate::simulate::provider::{Provider, token_ratio};
+use crate::simulate::provider::{Case, Provider, Service, token_ratio};
 
 /// What is sent to another provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
     /// The requests as a design makes them.
     Sent(Design),
-    /// The cheapest layout of markers for this history.
-    CheapestLayout,
+    /// The cheapest layout of markers for this history, or the cheapest way to store contexts.
+    Cheapest,
     /// The least that any choice of markers, lifetimes and pings could cost.
     Optimal,
 }
@@ -38,7 +41,7 @@ impl Way {
     pub(super) fn prompts(&self) -> PromptDesign {
         match self {
             Self::Sent(design) => design.prompt,
-            Self::CheapestLayout | Self::Optimal => PromptDesign::default(),
+            Self::Cheapest | Self::Optimal => PromptDesign::default(),
         }
     }
 }
@@ -64,21 +67,43 @@ impl Strategy {
         let usual = Self {
             name: Cow::Borrowed(provider.name),
             summary: Cow::Borrowed(provider.summary),
-            kind: StrategyKind::Elsewhere(provider, Box::new(Way::Sent(Design::default()))),
+            kind: StrategyKind::Elsewhere(
+                provider,
+                Case::Assumed,
+                Box::new(Way::Sent(Design::default())),
+            ),
         };
         let mut all = vec![usual];
         let lifetimes = provider.rules.lifetimes();
         if lifetimes.has_choice() {
             let name = lifetimes.name(Ttl::OneHour);
-            let summary = format!("{} written for {name}", provider.summary);
+            let summary = format!("{}; written for {name}", provider.summary);
             all.push(Self::at(provider, &name, summary, long_lived()));
         }
-        if matches!(provider.rules, Rules::Marked(_)) {
-            let summary = format!("{}, with the cheapest layout of up to four", provider.summary);
-            all.push(Self::at(provider, "cheapest-layout", summary, Way::CheapestLayout));
+        let (name, what) = match provider.rules {
+            Rules::Automatic(_) => ("", ""),
+            Rules::Marked(_) => ("cheapest-layout", "the cheapest layout of up to four markers"),
+            Rules::Stored(_) => ("cheapest-storage", "what is cheapest to store"),
+        };
+        if !name.is_empty() {
+            let summary = format!("{}; with {what}", provider.summary);
+            all.push(Self::at(provider, name, summary, Way::Cheapest));
         }
         let summary = format!("the least that the requests can cost under {}", provider.name);
         all.push(Self::at(provider, "optimal", summary, Way::Optimal));
+        let cases = [("at-worst", Case::Worst, "least"), ("at-best", Case::Best, "most")];
+        for (name, case, how) in cases {
+            if *provider.rules_in(case) == provider.rules {
+                continue;
+            }
+            let what = format!("the {how} favourable of what is not documented");
+            let way = Box::new(Way::Sent(Design::default()));
+            all.push(Self {
+                name: Cow::Owned(format!("{}+{name}", provider.name)),
+                summary: Cow::Owned(format!("{}; with {what}", provider.summary)),
+                kind: StrategyKind::Elsewhere(provider, case, way),
+            });
+        }
         all
     }
 
@@ -97,11 +122,15 @@ impl Strategy {
                 "each request at the service that answered it, by its rules",
                 Way::Sent(Design::default()),
             ),
-            own("own+long", "written for an hour (Claude) or twelve (OpenAI)", long_lived()),
+            own(
+                "own+long",
+                "written for the longer lifetime of each service: an hour (Claude, Kimi) or twelve (OpenAI)",
+                long_lived(),
+            ),
             own(
                 "own+cheapest-layout",
                 "with the cheapest layout of up to four markers",
-                Way::CheapestLayout,
+                Way::Cheapest,
             ),
             own("own+optimal", "the least that the requests can cost there", Way::Optimal),
         ]
@@ -138,7 +167,7 @@ impl Strategy {
         if !design.changes_prompts_alone() && !is_placed {
             return None;
         }
-        let summary = format!("{} as {} makes the requests", provider.summary, self.name);
+        let summary = format!("{}; as {} makes the requests", provider.summary, self.name);
         Some(Self::at(provider, &self.name, summary, Way::Sent(design.clone())))
     }
 
@@ -146,7 +175,7 @@ impl Strategy {
         Self {
             name: Cow::Owned(format!("{}+{name}", provider.name)),
             summary: Cow::Owned(summary),
-            kind: StrategyKind::Elsewhere(provider, Box::new(way)),
+            kind: StrategyKind::Elsewhere(provider, Case::Assumed, Box::new(way)),
         }
     }
 }
@@ -154,6 +183,7 @@ impl Strategy {
 /// Simulates prompts under another provider's rules, in its tokens and at its prices.
 pub(super) fn simulate(
     provider: &'static Provider,
+    case: Case,
     way: &Way,
     material: Material<'_>,
 ) -> Simulated {
@@ -162,11 +192,13 @@ pub(super) fn simulate(
     let applicability = drawing.applicability();
     let history = material.history;
     let ratio = |prompt: &Prompt| token_ratio(history.facts(prompt.model));
+    send_deleted(&mut drawing.plan);
     let prompts = drawing.plan.trace.prompts.iter();
     let sizes = prompts.map(|prompt| ratio(prompt).of(prompt.total));
     let rates = provider.request_rates(history, sizes);
     let material = Material { trace: &drawing.plan.trace, rates: &rates, ..material };
-    let simulated = under(&provider.rules, way, ratio, material);
+    let service = Service { provider, rules: *provider.rules_in(case) };
+    let simulated = under(&service, way, ratio, material);
     Simulated {
         applicability,
         totals: drawing.plan.totals(),
@@ -176,9 +208,9 @@ pub(super) fn simulate(
     }
 }
 
-/// Simulates prompts under rules, in the tokens of the service.
+/// Simulates prompts under the rules of a service, in its tokens.
 pub(super) fn under(
-    rules: &Rules,
+    Service { provider, rules }: &Service,
     way: &Way,
     ratio: impl Fn(&Prompt) -> TokenRatio,
     material: Material<'_>,
@@ -204,6 +236,36 @@ pub(super) fn under(
             let simulated = marked(way, there);
             if cache.lifetimes.has_choice() { simulated } else { with_one_lifetime(simulated) }
         }
+        (Rules::Stored(cache), _) => {
+            let mut counted = counted(trace, &cache.counting, ratio);
+            // The service knows no markers, and so no sizes at them.
+            unmark(&mut counted);
+            let there = Material { trace: &counted, assumptions: &assumptions, ..material };
+            let storage = Storage::of(provider.writes);
+            match way {
+                Way::Optimal => bound_stored(storage, there),
+                Way::Cheapest => stored::cheapest(storage, there),
+                Way::Sent(_) => stored::simulate(cache.usual(), storage, there),
+            }
+        }
+    }
+}
+
+/// No other service deletes what it has cached: a client would send it.
+fn send_deleted(plan: &mut Plan<'_>) {
+    if plan.trace.prompts.iter().all(|prompt| prompt.deleted == Tokens::ZERO) {
+        return;
+    }
+    for prompt in &mut plan.trace.to_mut().prompts {
+        prompt.total += std::mem::take(&mut prompt.deleted);
+        prompt.change_rare(|rare| rare.edits = Edits::default());
+    }
+}
+
+fn unmark(trace: &mut PromptTrace) {
+    trace.markers.clear();
+    for prompt in &mut trace.prompts {
+        prompt.markers = 0..0;
     }
 }
 
@@ -211,7 +273,7 @@ pub(super) fn under(
 fn marked(way: &Way, there: Material<'_>) -> Simulated {
     match way {
         Way::Optimal => bound(there),
-        Way::CheapestLayout => search::cheapest(Search::Layout, there),
+        Way::Cheapest => search::cheapest(Search::Layout, there),
         Way::Sent(design) => {
             let layout = if design.layout == Layout::AsRecorded { ENDS } else { design.layout };
             let ttl = design.ttl.or(Some(everywhere(Ttl::FiveMinutes)));
@@ -226,7 +288,7 @@ fn marked(way: &Way, there: Material<'_>) -> Simulated {
 /// keeps warm are choices about Claude's.
 fn assumed(rules: &Rules, assumptions: &Assumptions) -> Assumptions {
     let lookback = match rules {
-        Rules::Automatic(_) => Lookback::Unlimited,
+        Rules::Automatic(_) | Rules::Stored(_) => Lookback::Unlimited,
         Rules::Marked(cache) => cache.lookback,
     };
     Assumptions {

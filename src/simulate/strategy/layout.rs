@@ -43,7 +43,8 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
 fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
     let Some(first) = trace.markers_of(prompt).first() else { return false };
     let system = trace.last_on_the_way(first.node, |node| trace.node(node).level == Level::System);
-    system.is_some_and(|system| {
+    // Sessions of other agents do not tell where tools and system prompt end.
+    system.is_none_or(|system| {
         trace.node(first.node).positions - trace.node(system).positions < LOOKBACK
     })
 }

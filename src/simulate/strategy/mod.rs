@@ -9,18 +9,10 @@
 //! of the tree. Added requests are rows of the ledger without ids. Searches simulate each
 //! candidate, separately for main conversations and sub-agents.
 //!
-//! A strategy is a function on the trace. A `Design` says what is done differently; in this order
-//! captured prompts are made otherwise (`simulate/design/`), contexts kept small
-//! (`simulate/management/`), requests share more or less (`forks.rs`),
-//! markers placed and pings added (`layout.rs`); the result is a `Plan`, whose
-//! prompts are recorded requests or added ones, and the same simulator runs over it. Where a
-//! design does none of that the trace is borrowed; a copy shares the paths of the tree. Added
-//! requests are rows of the ledger without ids. Searches simulate each candidate, for main
-//! conversations and sub-agents apart. A part of a design that leaves every request as it was has
-//! an obstacle; a design of nothing else is not applicable, and has no rows, so that no view can
-//! show its figures. What a strategy looks at is read because the run is prepared with it
-//! (`study.rs`), for all commands alike. Another provider is a strategy, too, with another
-//! simulator (`simulate/cache/automatic.rs`), tokens in its vocabulary and prices of its own.
+//! A part of a design that leaves every request as it was has an obstacle. A design of nothing else is not
+//! applicable, and has no rows, so that no view can show its figures. What a strategy looks at is read because the run
+//! is prepared with it (`study.rs`), for all commands alike. Another provider is a strategy, too (`elsewhere.rs`), with
+//! its own rules, tokens and prices; so are the services that answered (`own.rs`).
 //!
 //! A strategy: its name, and what it does.
 //!
@@ -40,6 +32,7 @@ mod own;
 mod plan;
 mod run;
 mod search;
+mod stored;
 
 pub use applicability::{Applicability, Obstacle};
 pub use built_in::{ALL, DEFAULT};
@@ -59,11 +52,12 @@ use run::{run, simulate_design};
 use search::Search;
 
 use crate::base::ttl::{Lifetimes, TtlPlan};
+use crate::base::wording::counted;
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{BetaKey, Lookback, Markers, Policy, Reading, TtlChange};
 use crate::simulate::design::PromptDesign;
 use crate::simulate::management::Management;
-use crate::simulate::provider::{MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
+use crate::simulate::provider::{Case, MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
 
 /// A strategy, by name or from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,7 +82,7 @@ pub enum StrategyKind {
     /// The cheapest of several designs for this history.
     Cheapest(Search),
     /// The requests at another provider.
-    Elsewhere(&'static Provider, Box<Way>),
+    Elsewhere(&'static Provider, Case, Box<Way>),
     /// The requests at the services that answered them.
     Own(Box<Way>),
     /// The least that any choice of markers, TTLs and pings could have cost, under this reading or
@@ -101,7 +95,7 @@ impl StrategyKind {
     fn prompts(&self) -> PromptDesign {
         match self {
             Self::Counterfactual(design) => design.prompt,
-            Self::Elsewhere(_, way) => way.prompts(),
+            Self::Elsewhere(_, _, way) => way.prompts(),
             _ => PromptDesign::default(),
         }
     }
@@ -137,8 +131,8 @@ impl Strategy {
             }
             StrategyKind::Counterfactual(design) => Some(simulate_design(design, material)),
             StrategyKind::Cheapest(search) => Some(search::cheapest(*search, material)),
-            StrategyKind::Elsewhere(provider, way) => {
-                Some(elsewhere::simulate(provider, way, material))
+            StrategyKind::Elsewhere(provider, case, way) => {
+                Some(elsewhere::simulate(provider, *case, way, material))
             }
             StrategyKind::Own(way) => Some(own::simulate(way, material)),
             StrategyKind::Optimal(reading) => {
@@ -184,28 +178,36 @@ impl Strategy {
 
     /// What no simulation of it can know of such requests, and what is assumed instead.
     #[must_use]
-    pub fn unknowns(&self, requests: RequestKinds) -> Vec<Cow<'static, str>> {
+    pub fn unknowns(&self, requests: &RequestKinds) -> Vec<Cow<'static, str>> {
+        let of_way = |way: &Way| match way {
+            Way::Sent(design) => design.unknowns(),
+            Way::Cheapest | Way::Optimal => Vec::new(),
+        };
         match &self.kind {
-            StrategyKind::Elsewhere(provider, way) => {
+            StrategyKind::Elsewhere(provider, _, way) => {
                 let assumptions = provider.assumptions.iter().copied();
                 let of_captures = requests.has_captures.then_some(MATCHING_ASSUMPTION);
                 let of_claude = requests.has_claude.then_some(VOCABULARY_ASSUMPTION);
                 let of_provider = assumptions.chain(of_captures).chain(of_claude);
-                let of_provider = of_provider.map(Cow::Borrowed);
-                let of_design = match &**way {
-                    Way::Sent(design) => design.unknowns(),
-                    _ => Vec::new(),
-                };
-                of_provider.chain(of_design).collect()
+                of_provider.map(Cow::Borrowed).chain(of_way(way)).collect()
             }
             StrategyKind::Counterfactual(design) => design.unknowns(),
-            StrategyKind::Own(_) if requests.has_untold_writes => {
-                vec![Cow::Borrowed(UNTOLD_WRITES)]
+            StrategyKind::Own(way) => {
+                let providers = requests.providers.iter();
+                let assumptions = providers.flat_map(|provider| provider.assumptions);
+                let untold = requests.has_untold_writes.then_some(UNTOLD_WRITES);
+                let assumed = assumptions.copied().chain(untold).map(Cow::Borrowed);
+                let left = (requests.not_simulated > 0).then(|| {
+                    let left = counted(requests.not_simulated, "request stays", "requests stay");
+                    Cow::Owned(format!(
+                        "{left} as recorded, since no rules are expected of them (`cachesim verify` says why)"
+                    ))
+                });
+                assumed.chain(left).chain(of_way(way)).collect()
             }
             StrategyKind::Recorded
             | StrategyKind::Replay
             | StrategyKind::Cheapest(_)
-            | StrategyKind::Own(_)
             | StrategyKind::Optimal(_) => Vec::new(),
         }
     }
@@ -224,8 +226,8 @@ impl Strategy {
             return None;
         }
         match &self.kind {
-            StrategyKind::Elsewhere(provider, _) => {
-                Some(StrategyKind::Elsewhere(provider, Box::new(Way::Optimal)))
+            StrategyKind::Elsewhere(provider, Case::Assumed, _) => {
+                Some(StrategyKind::Elsewhere(provider, Case::Assumed, Box::new(Way::Optimal)))
             }
             StrategyKind::Own(_) => Some(StrategyKind::Own(Box::new(Way::Optimal))),
             _ => None,
@@ -250,7 +252,7 @@ const UNTOLD_WRITES: &str = "writes that a record does not tell, although its se
     them, are worked out by the rules and charged; `billed` has them as input";
 
 /// What is among some requests, as far as assumptions rest on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestKinds {
     /// Requests in the tokens of Claude's vocabularies.
     pub has_claude: bool,
@@ -258,6 +260,10 @@ pub struct RequestKinds {
     pub has_captures: bool,
     /// Requests whose record does not tell what was written, to services that charge for it.
     pub has_untold_writes: bool,
+    /// The providers whose rules are expected of requests without markers, in output order.
+    pub providers: Vec<&'static Provider>,
+    /// How many requests no rules are expected of.
+    pub not_simulated: u64,
 }
 
 /// Who can adopt a strategy.
@@ -365,9 +371,9 @@ impl Assumptions {
         };
         let grace = (self.ttl_grace > 0).then(|| format!("--ttl-grace {}", self.ttl_grace / 1_000));
         let lookback = match self.lookback {
-            Lookback::Positions => None,
+            // No option asks for the latter: it is another provider's.
+            Lookback::Positions | Lookback::Unlimited => None,
             Lookback::Blocks => Some("--lookback blocks".to_owned()),
-            Lookback::Unlimited => Some("--lookback unlimited".to_owned()),
         };
         let loses = self.ttl_change == TtlChange::Loses;
         let ttl_change = loses.then(|| "--ttl-change loses".to_owned());

@@ -22,29 +22,34 @@ pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
     let has_claude = !history.sent_with_markers().is_empty();
     let mut all = if has_claude { of_claude(way, material) } else { Simulated::default() };
     let Some(unmarked) = Unmarked::of(history, trace) else { return all };
+    for choice in &mut all.choices {
+        *choice = format!("Claude: {choice}");
+    }
     all.outcomes.extend(unmarked.recorded());
     let requests = (0..history.requests.len()).map(RequestIndex::new);
     let mut rates: Vec<Option<Rates>> =
         requests.map(|request| material.rates.of(request).copied()).collect();
     let mut acts = has_claude && all.applicability.is_applicable();
-    for (service, requests) in unmarked.by_service() {
+    let services = unmarked.by_service();
+    let idle = if services.is_empty() { Obstacle::NothingExpected } else { Obstacle::NoMarker };
+    for (service, requests) in services {
         for request in &requests {
             let rates = &mut rates[request.get()];
-            *rates = rates.map(|rates| service.writes.of(rates));
+            *rates = rates.map(|rates| service.provider.writes.of(rates));
         }
         let own: RequestRates = requests.iter().map(|request| rates[request.get()]).collect();
         let prompts = unmarked.only(&requests);
         let material = Material { trace: &prompts, rates: &own, ..material };
-        let simulated = under(&service.rules, way, |_| TokenRatio::ONE, material);
+        let simulated = under(&service, way, |_| TokenRatio::ONE, material);
         for (outcome, request) in simulated.outcomes.iter().zip(&requests) {
             all.outcomes[request.get()] = *outcome;
         }
         all.add(simulated.added, &requests);
-        all.chosen.extend(simulated.chosen);
+        let choices = simulated.choices.into_iter();
+        all.choices.extend(choices.map(|choice| format!("{}: {choice}", service.provider.name)));
         acts |= acts_at(way, &service.rules);
     }
-    all.applicability =
-        if acts { Applicability::Whole } else { Applicability::None(vec![Obstacle::NoMarker]) };
+    all.applicability = if acts { Applicability::Whole } else { Applicability::None(vec![idle]) };
     Simulated { rates: Some(rates.into_iter().collect()), ..all }
 }
 
@@ -54,7 +59,7 @@ fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
     let material = Material { trace: &trace, ..material };
     match way {
         Way::Sent(design) => simulate_design(design, material),
-        Way::CheapestLayout => search::cheapest(Search::Layout, material),
+        Way::Cheapest => search::cheapest(Search::Layout, material),
         Way::Optimal => bound(material),
     }
 }
@@ -62,9 +67,10 @@ fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
 /// Whether a way to send requests makes a difference under rules.
 fn acts_at(way: &Way, rules: &Rules) -> bool {
     match (rules, way) {
-        (_, Way::Optimal) | (Rules::Marked(_), Way::CheapestLayout) => true,
+        (_, Way::Optimal) | (Rules::Marked(_), Way::Cheapest) => true,
         (Rules::Automatic(_), Way::Sent(design)) => *design == Design::default(),
-        (Rules::Automatic(_), Way::CheapestLayout) => false,
+        (Rules::Automatic(_), Way::Cheapest) => false,
+        (Rules::Stored(_), Way::Sent(_) | Way::Cheapest) => true,
         (Rules::Marked(cache), Way::Sent(design)) => {
             design.ttl.is_none() || cache.lifetimes.has_choice()
         }

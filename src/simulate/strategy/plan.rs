@@ -24,6 +24,8 @@ pub enum Purpose {
     SessionMemory,
     /// To search for deferred tools.
     ToolSearch,
+    /// To store a context.
+    Store,
 }
 
 /// What a prompt of a plan stands for.

@@ -7,7 +7,7 @@ use super::applicability::{Applicability, Obstacle, differs, has_several_session
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
-use crate::base::ttl::{Lifetimes, TtlPlan};
+use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, RequestIndex};
@@ -52,6 +52,7 @@ impl Material<'_> {
             let Added { after, outcome, output, .. } = &run.first;
             (*after, outcome, *output, run.count)
         });
+        let storage = simulated.added.iter().map(|run| (run.first.after, run.first.storage));
         let mut costs = ChainCosts::default();
         for (index, outcome, output, count) in recorded.chain(added) {
             let Some(rates) = self.rates.of(RequestIndex::new(index)) else { continue };
@@ -59,6 +60,10 @@ impl Material<'_> {
             let sum = if is_agent { &mut costs.agents } else { &mut costs.main };
             let one = Billing::of(outcome, output).cost(rates);
             *sum += Picodollars(one.0.saturating_mul(i128::from(count)));
+        }
+        for (index, storage) in storage {
+            let is_agent = self.trace.prompts[index].is_agent;
+            *(if is_agent { &mut costs.agents } else { &mut costs.main }) += storage;
         }
         costs
     }
@@ -78,8 +83,10 @@ pub struct Simulated {
     pub totals: Option<Vec<Sent>>,
     /// What context management did, in a design that has it.
     pub managed: Option<(Management, Effects)>,
-    /// The designs that a search has chosen, each with the lifetimes of its service.
-    pub chosen: Vec<(Design, Lifetimes)>,
+    /// The design that a search has chosen for Claude's requests.
+    pub chosen: Option<Design>,
+    /// What searches have chosen, in words, for each service.
+    pub choices: Vec<String>,
     /// The other provider that serves the requests. The outcomes are in its tokens.
     pub provider: Option<&'static Provider>,
     /// The rates of each request, where a service asks for more than the record tells, or another one does.
@@ -155,6 +162,8 @@ pub struct Added {
     pub outcome: Outcome,
     /// The size of its answer.
     pub output: Tokens,
+    /// What keeping costs that which it stores.
+    pub storage: Picodollars,
 }
 
 /// Requests after a recorded one, at equal intervals, that are billed alike. There may be dozens of
@@ -168,7 +177,7 @@ pub(super) struct AddedRun {
 }
 
 impl AddedRun {
-    fn one(first: Added) -> Self {
+    pub(super) fn one(first: Added) -> Self {
         Self { first, count: 1, every: 0 }
     }
 
@@ -407,7 +416,8 @@ pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
             Role::Recorded(index) => recorded.push((index, outcome)),
             Role::Added { after, purpose, output } => {
                 let at = plan.trace.prompts[place].start;
-                added.push(AddedRun::one(Added { after, purpose, at, outcome, output }));
+                let storage = Picodollars::ZERO;
+                added.push(AddedRun::one(Added { after, purpose, at, outcome, output, storage }));
             }
         }
     }
@@ -423,6 +433,7 @@ fn pings_after(plan: &Plan<'_>, run: &RepeatRun, every: i64) -> Option<AddedRun>
     let Role::Recorded(after) = plan.role(run.place) else { return None };
     let RepeatRun { at, count, outcome, .. } = *run;
     let output = layout::PING_OUTPUT;
-    let first = Added { after, purpose: Purpose::KeepAlive, at, outcome, output };
+    let storage = Picodollars::ZERO;
+    let first = Added { after, purpose: Purpose::KeepAlive, at, outcome, output, storage };
     Some(AddedRun { first, count, every })
 }

@@ -85,7 +85,8 @@ pub(super) fn cheapest(search: Search, material: Material<'_>) -> Simulated {
         .collect();
     let design = cheapest_of(&tried);
     let simulated = Prepared::new(&design, material).simulate(design.ttl, material);
-    Simulated { chosen: vec![(design, material.assumptions.lifetimes)], ..simulated }
+    let choices = vec![design.in_words(material.assumptions.lifetimes)];
+    Simulated { chosen: Some(design), choices, ..simulated }
 }
 
 /// The cheapest design for main conversations, with the cheapest TTL for sub-agents under the same

@@ -12,7 +12,10 @@
 //! bound may be lower than what can be reached, but never higher.
 
 mod state;
+mod stored;
 mod thread;
+
+pub(super) use stored::bound_stored;
 
 use rayon::prelude::*;
 
@@ -59,6 +62,7 @@ fn add_pings(
                 at: Millis::new(start.get().saturating_add(pings.delay + pings.every)),
                 outcome,
                 output: Tokens(1),
+                storage: Picodollars::ZERO,
             };
             if pings.count > 0 {
                 added.push(AddedRun { first, count: pings.count, every: pings.every });

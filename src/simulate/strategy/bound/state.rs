@@ -300,7 +300,8 @@ impl Known<'_> {
     pub(super) fn size(&self, node: Option<NodeId>) -> Tokens {
         let Some(node) = node else { return Tokens::ZERO };
         let own = self.trace.markers_of(self.prompt).iter().find(|marker| marker.node == node);
-        own.map_or(self.trace.end_in(self.prompt, node), |marker| marker.end).min(self.prompt.total)
+        own.map_or(self.trace.end_in(self.prompt, node), |marker| marker.end)
+            .min(self.trace.most_of(self.prompt))
     }
 
     pub(super) fn depth(&self, node: Option<NodeId>) -> u32 {

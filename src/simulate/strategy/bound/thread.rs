@@ -221,12 +221,23 @@ impl<'a> Neighbours<'a> {
         let is_shared = trace.end_in(prompt, common) <= prompt.shared_prefix;
         let last =
             request.ends.iter().rfind(|end| trace.node(**end).blocks <= trace.node(common).blocks);
-        // The two requests may count it differently.
+        // The two requests may count it differently, and the next one no more of it than of a shorter prefix.
         let pays = |node: &NodeId| {
-            let size = |prompt| Known { trace, prompt }.size(Some(*node));
-            let (written, read) = (size(self.prompt(request)), size(prompt));
-            read >= prompt.minimum
-                && self.prices(request).write_pays(written, &self.prices(next), read)
+            let (own, prices) = (self.prompt(request), self.prices(request));
+            let sizes = |node: Option<NodeId>| {
+                let [written, read] =
+                    [own, prompt].map(|prompt| Known { trace, prompt }.size(node));
+                (written, if read >= prompt.minimum { read } else { Tokens::ZERO })
+            };
+            let (written, read) = sizes(Some(*node));
+            let shorter = request.ends.iter().take_while(|end| *end != node).map(|end| Some(*end));
+            shorter.chain([None]).all(|end| {
+                let (less_written, less_read) = sizes(end);
+                let more = (written.saturating_sub(less_written), read.saturating_sub(less_read));
+                let is_same = more == (Tokens::ZERO, Tokens::ZERO);
+                let earns = more.1 > Tokens::ZERO;
+                is_same || earns && prices.write_pays(more.0, &self.prices(next), more.1)
+            })
         };
         last.copied().filter(|node| is_certain && !is_shared && pays(node))
     }
@@ -263,13 +274,12 @@ impl<'a> Sending<'a> {
     ) -> Self {
         let known = Known { trace: material.trace, prompt };
         let common = |node| known.common(node, prompt.node);
-        // No entry is shorter than the model's minimum.
-        let is_cached = |node: &NodeId| known.size(Some(*node)) >= prompt.minimum;
-        let mut cached = Cached {
-            end: common(before.end).filter(is_cached),
-            hour: common(before.hour).filter(is_cached),
-            ..before
+        // No entry is shorter than the model's minimum, by the count of the request that wrote it.
+        let found = |entry: Option<NodeId>| {
+            let is_long = |node: &NodeId| known.size(Some(*node)) >= prompt.minimum;
+            common(entry).filter(|node| Some(*node) == entry || is_long(node))
         };
+        let mut cached = Cached { end: found(before.end), hour: found(before.hour), ..before };
         if known.depth(request.shared) > known.depth(cached.end) {
             cached = Cached::free(request.shared);
         }
@@ -289,7 +299,7 @@ impl<'a> Sending<'a> {
             !is_own || cached.is_all_for_an_hour() || known.size(cached.hour) >= read;
         let end_basis = cached.end.map(|end| material.trace.node(end).basis);
         let basis = end_basis.unwrap_or(prompt.shared_prefix_basis);
-        let read = read.min(prompt.total);
+        let read = read.min(material.trace.most_of(prompt));
         let cached = known.with_warm(cached, read);
         Self { known, cached, read, may_write_for_an_hour, basis }
     }

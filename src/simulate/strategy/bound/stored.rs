@@ -1,0 +1,188 @@
+//! The least that requests can cost where contexts are stored, with one at a time in each conversation.
+//!
+//! A dynamic program runs over each thread. Its states are what is stored, and what that cost. Each request names what
+//! is stored, what another thread has sent, or nothing, or stores a prefix first; each pause keeps what is stored, or
+//! deletes it. As with markers, what other threads have sent is taken as stored for free.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+
+use super::Prices;
+use super::thread::{Thread, ThreadRequest, threads};
+use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::requests::conversation::RequestIndex;
+use crate::requests::prompt::{NodeId, Prompt};
+use crate::simulate::cache::Outcome;
+use crate::simulate::strategy::run::{AddedRun, Material, Simulated};
+use crate::simulate::strategy::stored::{Storage, stored};
+
+/// The least that the requests can cost.
+pub(in crate::simulate::strategy) fn bound_stored(
+    storage: Storage,
+    material: Material<'_>,
+) -> Simulated {
+    let threads = threads(material.trace);
+    let solved = threads.par_iter().map(|thread| Search::solve(thread, storage, material));
+    let solved: Vec<Vec<Step>> = solved.collect();
+    let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
+    let mut added: Vec<AddedRun> = Vec::new();
+    for (thread, steps) in threads.iter().zip(&solved) {
+        for (request, step) in thread.requests.iter().zip(steps) {
+            let prompt = &material.trace.prompts[request.place];
+            let read = step.read.min(prompt.total);
+            let input = prompt.total.saturating_sub(read);
+            let basis = Basis::Estimated;
+            outcomes[request.place] = Outcome { read, input, basis, ..Outcome::default() };
+            if let Some(tokens) = step.stored {
+                added.push(stored(request.place, prompt.start, tokens, Picodollars::ZERO));
+            }
+            // Keeping is charged where it was stored.
+            if let Some(last) = added.last_mut().filter(|_| step.kept > Picodollars::ZERO) {
+                last.first.storage += step.kept;
+            }
+        }
+    }
+    added.sort_by_key(|run| (run.first.after, run.first.at));
+    Simulated { outcomes, added, ..Simulated::default() }
+}
+
+/// What is stored.
+type Stored = Option<(NodeId, Tokens)>;
+
+/// The most states that are followed. Real threads have fewer.
+const MOST_STATES: usize = 512;
+
+/// What was done with a request.
+#[derive(Clone, Copy, Debug, Default)]
+struct Step {
+    /// What keeping the context cost since the request before.
+    kept: Picodollars,
+    /// What was stored first.
+    stored: Option<Tokens>,
+    /// What the request read.
+    read: Tokens,
+}
+
+/// A state after a request, and how it was reached.
+#[derive(Clone, Copy, Debug)]
+struct Reached {
+    cost: Picodollars,
+    from: usize,
+    step: Step,
+}
+
+/// The states after a request, the cheapest way to each.
+type Layer = Vec<(Stored, Reached)>;
+
+struct Search<'a> {
+    storage: Storage,
+    material: Material<'a>,
+}
+
+impl<'a> Search<'a> {
+    /// The cheapest steps for the requests of a thread.
+    fn solve(thread: &Thread, storage: Storage, material: Material<'a>) -> Vec<Step> {
+        let search = Self { storage, material };
+        let nothing = Reached { cost: Picodollars::ZERO, from: 0, step: Step::default() };
+        let mut layers: Vec<Layer> = vec![vec![(None, nothing)]];
+        let mut before: Option<&Prompt> = None;
+        for request in &thread.requests {
+            let prompt = search.prompt(request);
+            let layer = search.after(layers.last().expect("a first layer"), before, request);
+            layers.push(layer);
+            before = Some(prompt);
+        }
+        let last = layers.last().expect("a first layer").iter().enumerate();
+        let mut place = last.min_by_key(|(_, (_, way))| way.cost).map_or(0, |(place, _)| place);
+        let mut steps: Vec<Step> = Vec::with_capacity(thread.requests.len());
+        for layer in layers[1..].iter().rev() {
+            let (_, way) = layer[place];
+            steps.push(way.step);
+            place = way.from;
+        }
+        steps.reverse();
+        steps
+    }
+
+    fn prompt(&self, request: &ThreadRequest) -> &'a Prompt {
+        &self.material.trace.prompts[request.place]
+    }
+
+    /// The states after a request.
+    fn after(&self, layer: &Layer, before: Option<&Prompt>, request: &ThreadRequest) -> Layer {
+        let prompt = self.prompt(request);
+        let prices = Prices::of(self.material.rates.of(RequestIndex::new(request.place)));
+        let mut next: BTreeMap<Stored, Reached> = BTreeMap::new();
+        let mut reach = |stored: Stored, way: Reached| {
+            let known = next.entry(stored).or_insert(way);
+            if way.cost < known.cost {
+                *known = way;
+            }
+        };
+        for (from, (stored, way)) in layer.iter().enumerate() {
+            let kept = self.kept(*stored, before, prompt);
+            for (stored, kept) in [(None, Picodollars::ZERO)].into_iter().chain(kept) {
+                for (left, step) in self.steps(stored, kept, request) {
+                    let cost =
+                        way.cost + kept + prices.stored(step.stored, step.read, prompt.total);
+                    reach(left, Reached { cost, from, step });
+                }
+            }
+        }
+        let mut layer: Layer = next.into_iter().collect();
+        if layer.len() > MOST_STATES {
+            layer.sort_by_key(|(_, way)| way.cost);
+            layer.truncate(MOST_STATES);
+        }
+        layer
+    }
+
+    /// What is stored after a pause in which it was kept, and what that costs. Another model or workspace has
+    /// no use for it.
+    fn kept(
+        &self,
+        stored: Stored,
+        before: Option<&Prompt>,
+        prompt: &Prompt,
+    ) -> Option<(Stored, Picodollars)> {
+        let (before, (_, tokens)) = (before?, stored?);
+        let is_same = before.model == prompt.model && before.scope == prompt.scope;
+        let pause = prompt.start.since(before.start);
+        is_same.then(|| (stored, self.storage.cost(tokens, pause)))
+    }
+
+    /// What a request may do, and what is stored after it.
+    fn steps(
+        &self,
+        stored: Stored,
+        kept: Picodollars,
+        request: &ThreadRequest,
+    ) -> Vec<(Stored, Step)> {
+        let (trace, prompt) = (self.material.trace, self.prompt(request));
+        let size = |node| trace.end_in(prompt, node);
+        let step = |stored, read| Step { kept, stored, read };
+        let shared = request.shared.map_or(Tokens::ZERO, size);
+        let shared = if shared >= prompt.minimum { shared } else { Tokens::ZERO };
+        let mut steps = vec![(stored, step(None, shared))];
+        if let Some((node, tokens)) = stored {
+            if trace.common(node, prompt.node) == Some(node) {
+                steps.push((stored, step(None, tokens.min(prompt.total))));
+            }
+        }
+        let ends = request.ends.iter().map(|node| (*node, size(*node)));
+        let ends = ends.filter(|(_, tokens)| *tokens >= prompt.minimum && *tokens > Tokens::ZERO);
+        steps.extend(ends.map(|(node, tokens)| {
+            (Some((node, tokens)), step(Some(tokens), tokens.min(prompt.total)))
+        }));
+        steps
+    }
+}
+
+impl Prices {
+    /// What a prompt costs that reads so much of what is stored, with what is stored first.
+    fn stored(&self, stored: Option<Tokens>, read: Tokens, total: Tokens) -> Picodollars {
+        let input = stored.unwrap_or_default() + total.saturating_sub(read);
+        self.0.cache_read.times(read) + self.0.input.times(input)
+    }
+}
