@@ -195,8 +195,12 @@ impl Strategy {
             StrategyKind::Own(way) => {
                 let providers = requests.providers.iter();
                 let assumptions = providers.flat_map(|provider| provider.assumptions);
+                // Where records show more, what is assumed without them does not hold.
+                let documented = assumptions.filter(|one| one.starts_with("documented"));
+                let recorded = (!requests.providers.is_empty()).then_some(AS_RECORDED);
                 let untold = requests.has_untold_writes.then_some(UNTOLD_WRITES);
-                let assumed = assumptions.copied().chain(untold).map(Cow::Borrowed);
+                let assumed = documented.copied().chain(recorded).chain(untold);
+                let assumed = assumed.map(Cow::Borrowed);
                 let left = (requests.not_simulated > 0).then(|| {
                     let left = counted(requests.not_simulated, "request stays", "requests stay");
                     Cow::Owned(format!(
@@ -247,6 +251,9 @@ impl Strategy {
         }
     }
 }
+
+const AS_RECORDED: &str = "measured: steps, where they begin, and lifetimes are those that recorded reads of the \
+    model and client show, where they show any";
 
 const UNTOLD_WRITES: &str = "writes that a record does not tell, although its service charges for \
     them, are worked out by the rules and charged; `billed` has them as input";
