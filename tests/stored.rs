@@ -32,7 +32,7 @@ struct Ask {
 
 fn ask() -> impl Strategy<Value = Ask> {
     let is_other = prop::bool::weighted(0.15);
-    (any::<prop::sample::Index>(), is_other.clone(), is_other, 0_u64..900, 0_i64..200).prop_map(
+    (any::<prop::sample::Index>(), is_other, is_other, 0_u64..900, 0_i64..200).prop_map(
         |(from, is_first, is_other_model, adds, gap)| Ask {
             from,
             is_first,
@@ -78,6 +78,9 @@ fn trace(asks: &[Ask]) -> PromptTrace {
     trace
 }
 
+/// The blocks of a prompt, whether it went to the other model, and the context that it named.
+type Sent = (Vec<(usize, u64)>, bool, Option<usize>);
+
 /// A context as the blocks that it holds.
 struct Context {
     blocks: Vec<(usize, u64)>,
@@ -94,7 +97,7 @@ impl Context {
 /// What each request reads, and for how long each context is kept.
 fn naive(asks: &[Ask], storing: Storing) -> (Vec<u64>, Vec<(u64, i64)>) {
     let mut contexts: Vec<Context> = Vec::new();
-    let mut sent: Vec<(Vec<(usize, u64)>, bool, Option<usize>)> = Vec::new();
+    let mut sent: Vec<Sent> = Vec::new();
     let mut reads = Vec::new();
     let mut now = 0;
     for (number, ask) in asks.iter().enumerate() {

@@ -67,10 +67,9 @@ fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
 /// Whether a way to send requests makes a difference under rules.
 fn acts_at(way: &Way, rules: &Rules) -> bool {
     match (rules, way) {
-        (_, Way::Optimal) | (Rules::Marked(_), Way::Cheapest) => true,
+        (_, Way::Optimal) | (Rules::Marked(_), Way::Cheapest) | (Rules::Stored(_), _) => true,
         (Rules::Automatic(_), Way::Sent(design)) => *design == Design::default(),
         (Rules::Automatic(_), Way::Cheapest) => false,
-        (Rules::Stored(_), Way::Sent(_) | Way::Cheapest) => true,
         (Rules::Marked(cache), Way::Sent(design)) => {
             design.ttl.is_none() || cache.lifetimes.has_choice()
         }

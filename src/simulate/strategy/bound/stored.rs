@@ -165,10 +165,10 @@ impl<'a> Search<'a> {
         let shared = request.shared.map_or(Tokens::ZERO, size);
         let shared = if shared >= prompt.minimum { shared } else { Tokens::ZERO };
         let mut steps = vec![(stored, step(None, shared))];
-        if let Some((node, tokens)) = stored {
-            if trace.common(node, prompt.node) == Some(node) {
-                steps.push((stored, step(None, tokens.min(prompt.total))));
-            }
+        let begins_with =
+            |(node, _): &(NodeId, Tokens)| trace.common(*node, prompt.node) == Some(*node);
+        if let Some((_, tokens)) = stored.filter(begins_with) {
+            steps.push((stored, step(None, tokens.min(prompt.total))));
         }
         let ends = request.ends.iter().map(|node| (*node, size(*node)));
         let ends = ends.filter(|(_, tokens)| *tokens >= prompt.minimum && *tokens > Tokens::ZERO);
