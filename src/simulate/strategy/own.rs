@@ -45,8 +45,13 @@ pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
             all.outcomes[request.get()] = *outcome;
         }
         all.add(simulated.added, &requests);
-        let choices = simulated.choices.into_iter();
-        all.choices.extend(choices.map(|choice| format!("{}: {choice}", service.provider.name)));
+        for choice in simulated.choices {
+            // Clients of a service differ in where the steps of their prompts begin, and mostly in nothing else.
+            let choice = format!("{}: {choice}", service.provider.name);
+            if !all.choices.contains(&choice) {
+                all.choices.push(choice);
+            }
+        }
         acts |= acts_at(way, &service.rules);
     }
     all.applicability = if acts { Applicability::Whole } else { Applicability::None(vec![idle]) };
