@@ -129,22 +129,33 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
 }
 
 /// Finds the ends of each request, from the last one back: its own, what it shares with the next
-/// one, with the first later one that shares less, and so on.
+/// one, with the first later one that shares less, and so on. Of what the next one counts as no more than its own
+/// prompt, the shortest part is enough for it.
 fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Thread) {
     let blocks = |node: NodeId| trace.node(node).blocks;
     // A stack of what the later requests share with the current one, deepest on top.
     let mut partings: Vec<NodeId> = Vec::new();
-    let mut next: Option<NodeId> = None;
+    let mut next: Option<&Prompt> = None;
     for request in thread.requests.iter_mut().rev() {
         let own = trace.prompts[request.place].node;
-        match next.map(|next| trace.common(own, next)) {
-            Some(Some(common)) => {
-                while partings.last().is_some_and(|last| blocks(*last) >= blocks(common)) {
+        match next.map(|next| (next, trace.common(own, next.node))) {
+            Some((next, Some(common))) => {
+                let enough = enough_of(trace, next, common);
+                while partings.last().is_some_and(|last| blocks(*last) >= blocks(enough)) {
                     partings.pop();
                 }
-                partings.push(common);
+                partings.push(enough);
+                if enough != common {
+                    // Its own markers may know of a shorter size.
+                    let markers = trace.markers_of(&trace.prompts[request.place]).iter();
+                    let inside = |node: &NodeId| {
+                        (blocks(enough) + 1..blocks(common)).contains(&blocks(*node))
+                    };
+                    partings.extend(markers.map(|marker| marker.node).filter(inside));
+                    partings.push(common);
+                }
             }
-            Some(None) => partings.clear(),
+            Some((_, None)) => partings.clear(),
             None => {}
         }
         // Beyond the limit only the deepest are kept, where the nearest requests diverge.
@@ -152,8 +163,18 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
         let ends = partings[nearest..].iter().chain([&own]);
         request.ends = ends.filter_map(|node| markable[node.index()]).collect();
         request.ends.dedup();
-        next = Some(own);
+        next = Some(&trace.prompts[request.place]);
     }
+}
+
+/// The shortest part of a prefix that is as long as all of it for a prompt, which knows of no more than its own size.
+fn enough_of(trace: &PromptTrace, prompt: &Prompt, prefix: NodeId) -> NodeId {
+    let most = trace.most_of(prompt);
+    let mut enough = prefix;
+    while let Some(before) = trace.node(enough).parent.filter(|one| trace.node(*one).end >= most) {
+        enough = before;
+    }
+    enough
 }
 
 /// How free the choice for a request is.
