@@ -77,8 +77,10 @@ impl<'l> Comparison<'l> {
     /// Compares the columns of a ledger with the first one whose cost is known, and with its bounds.
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
+        let kinds = kinds_of_requests(ledger, selection);
+        let columns = ledger.columns.par_iter();
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
-            ledger.columns.par_iter().map(|column| sums(ledger, column, selection)).unzip();
+            columns.map(|column| sums(ledger, column, selection, &kinds)).unzip();
         let has_cost = |strategy: &Compared<'_>| {
             strategy.applicability.is_applicable() && strategy.totals.cost().is_some()
         };
@@ -174,6 +176,7 @@ fn sums<'l>(
     ledger: &'l Ledger<'_>,
     column: &'l StrategyColumn,
     selection: &Selection,
+    kinds: &RequestKinds,
 ) -> (Compared<'l>, Vec<SessionCost>) {
     let mut compared = Compared {
         strategy: &column.strategy,
@@ -186,7 +189,7 @@ fn sums<'l>(
         paired: None,
         managed: ledger.managed(column),
         unknowns: if column.applicability().is_applicable() {
-            column.strategy.unknowns(&kinds_of_requests(ledger, selection))
+            column.strategy.unknowns(kinds)
         } else {
             Vec::new()
         },

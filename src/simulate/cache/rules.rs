@@ -54,11 +54,7 @@ impl Rules {
     /// How long a prefix lives that nobody asked to live longer, in milliseconds.
     #[must_use]
     pub fn lifetime(&self) -> i64 {
-        match self {
-            Self::Automatic(cache) => cache.lifetime,
-            Self::Marked(cache) => cache.lifetimes.usual,
-            Self::Stored(cache) => cache.lifetime,
-        }
+        self.lifetimes().usual
     }
 
     /// How long prefixes may live.

@@ -34,12 +34,12 @@ pub(in crate::simulate::strategy) fn bound_stored(
             let input = prompt.total.saturating_sub(read);
             let basis = Basis::Estimated;
             outcomes[request.place] = Outcome { read, input, basis, ..Outcome::default() };
-            if let Some(tokens) = step.stored {
-                added.push(stored(request.place, prompt.start, tokens, Picodollars::ZERO));
-            }
-            // Keeping is charged where it was stored.
+            // Keeping is charged where it was stored, which is before the request.
             if let Some(last) = added.last_mut().filter(|_| step.kept > Picodollars::ZERO) {
                 last.first.storage += step.kept;
+            }
+            if let Some(tokens) = step.stored {
+                added.push(stored(request.place, prompt.start, tokens, Picodollars::ZERO));
             }
         }
     }
