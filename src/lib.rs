@@ -29,6 +29,8 @@
 
 pub mod base;
 
+pub mod tokens;
+
 pub mod read;
 
 pub mod requests;

@@ -3,9 +3,11 @@
 pub mod client;
 pub mod id;
 pub mod model;
+mod model_table;
 pub mod project;
 pub mod toml_text;
 pub mod ttl;
 pub mod units;
+pub mod vocabulary;
 pub mod wording;
 pub mod zone;
