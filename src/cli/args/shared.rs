@@ -212,9 +212,9 @@ impl SimulationArgs {
 /// How captured prompts are read.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TokensArgs {
-    /// How captured prompts are measured: auto (estimated, and corrected by recorded usage), or
-    /// bytes:N (N bytes are a token; bytes:1 is exact)
-    #[arg(long, value_name = "COUNTING", default_value = "auto", value_parser = token_counting)]
+    /// How sizes are counted where no usage tells them: exact (in the model's vocabulary; estimated where
+    /// that is not known), estimated, or bytes:N (N bytes are a token; bytes:1 is exact); auto is exact
+    #[arg(long, value_name = "COUNTING", default_value = "exact", value_parser = token_counting)]
     tokens: TokenCounting,
     /// Whether the client's attribution line is part of the cache key of captured prompts
     #[arg(long, value_enum, default_value_t = AttributionArg::Auto)]
@@ -238,10 +238,11 @@ impl TokensArgs {
 }
 
 fn token_counting(text: &str) -> Result<TokenCounting, String> {
-    match text.strip_prefix("bytes:").map(str::parse) {
-        None if text == "auto" => Ok(TokenCounting::Estimated),
-        Some(Ok(bytes)) => Ok(TokenCounting::Bytes(bytes)),
-        _ => Err("expected auto, or bytes:N with N from 1 on".to_owned()),
+    match (text, text.strip_prefix("bytes:").map(str::parse)) {
+        ("exact" | "auto", _) => Ok(TokenCounting::Exact),
+        ("estimated", _) => Ok(TokenCounting::Estimated),
+        (_, Some(Ok(bytes))) => Ok(TokenCounting::Bytes(bytes)),
+        _ => Err("expected exact, estimated, or bytes:N with N from 1 on".to_owned()),
     }
 }
 

@@ -4,29 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::record::CacheControl;
-use super::size::{document_tokens, image_tokens, text_tokens};
-use crate::base::model::Tokenizer;
 use crate::read::input::{Flag, Listed, Shape, Text};
-
-/// What frames each block. The overheads were measured on real exchanges.
-const BLOCK_OVERHEAD: u64 = 3;
-
-/// What frames a call besides its name and input.
-const CALL_OVERHEAD: u64 = 30;
-
-/// What frames a result besides its content.
-const RESULT_OVERHEAD: u64 = 20;
-
-/// A reference to a deferred tool stands for its definition, whose size is unknown here.
-const REFERENCED_TOOL: u64 = 80;
-
-/// Tools that the service defines, by the beginning of their type: documented figures, and for the
-/// others one that was measured.
-const SERVICE_TOOLS: [(&str, u64); 4] =
-    [("bash_", 325), ("text_editor_", 700), ("computer_", 4_500), ("", 130)];
-
-/// Thinking is sent back encrypted: bytes of a signature for a token of the thinking after it.
-const SIGNATURE_BYTES_PER_TOKEN: u64 = 4;
 
 /// The kind of a block, as far as the rules tell kinds apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -61,27 +39,33 @@ impl BlockKind {
 #[serde(default)]
 pub(super) struct Block<'a> {
     #[serde(borrow)]
-    r#type: Text<'a>,
+    pub(super) r#type: Text<'a>,
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(borrow)]
     cache_control: Shape<CacheControl<'a>>,
     pub(super) defer_loading: Flag,
     #[serde(borrow)]
-    text: Option<&'a RawValue>,
+    pub(super) text: Option<&'a RawValue>,
     #[serde(borrow)]
-    thinking: Option<&'a RawValue>,
+    pub(super) thinking: Option<&'a RawValue>,
     #[serde(borrow)]
-    signature: Option<&'a RawValue>,
+    pub(super) signature: Option<&'a RawValue>,
     #[serde(borrow)]
-    input: Option<&'a RawValue>,
+    pub(super) input: Option<&'a RawValue>,
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    pub(super) description: Option<&'a RawValue>,
     #[serde(borrow)]
-    source: Shape<Source<'a>>,
+    pub(super) input_schema: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) tool_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) content: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) source: Shape<Source<'a>>,
     citations: Shape<Citations>,
     #[serde(borrow)]
-    tool_use_id: Text<'a>,
+    pub(super) tool_use_id: Text<'a>,
     #[serde(borrow)]
     cache_reference: Text<'a>,
     #[serde(borrow)]
@@ -119,13 +103,13 @@ pub(crate) fn text_block(text: &str) -> String {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Source<'a> {
+pub(super) struct Source<'a> {
     #[serde(borrow)]
-    r#type: Text<'a>,
+    pub(super) r#type: Text<'a>,
     #[serde(borrow)]
-    data: Text<'a>,
+    pub(super) data: Text<'a>,
     #[serde(borrow)]
-    content: Option<&'a RawValue>,
+    pub(super) content: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -136,7 +120,7 @@ struct Citations {
 
 impl<'a> Block<'a> {
     /// The blocks inside a tool result, with their JSON.
-    fn inner(&self) -> Vec<(&'a str, Block<'a>)> {
+    pub(super) fn inner(&self) -> Vec<(&'a str, Block<'a>)> {
         let list = self.content.filter(|content| content.get().starts_with('['));
         let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
         let block = |raw: &'a RawValue| {
@@ -203,60 +187,8 @@ impl<'a> Block<'a> {
                 && self.inner().iter().any(|(_, inner)| asks(inner)))
     }
 
-    /// The tokens of a tool that the service defines by its type; `None` for any other block.
-    pub(super) fn service_tool(&self) -> Option<u64> {
-        let name = self.r#type.as_str().filter(|name| *name != "custom")?;
-        let known = SERVICE_TOOLS.iter().find(|(beginning, _)| name.starts_with(beginning));
-        known.map(|(_, tokens)| *tokens)
-    }
-
-    /// Its tokens, estimated; `canonical` are its canonical bytes.
-    pub(super) fn estimated_tokens(&self, canonical: &str, tokenizer: &Tokenizer) -> u64 {
-        BLOCK_OVERHEAD + self.content_tokens(canonical, tokenizer)
-    }
-
-    fn content_tokens(&self, canonical: &str, tokenizer: &Tokenizer) -> u64 {
-        let text = |raw: Option<&RawValue>| raw.map_or(0, |raw| text_tokens(raw.get(), tokenizer));
-        match self.r#type.as_str() {
-            Some("text") => text(self.text),
-            Some("thinking") => text(self.thinking).max(self.hidden_thinking()),
-            Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
-                let name = self.name.as_str().unwrap_or_default();
-                CALL_OVERHEAD + text_tokens(name, tokenizer) + text(self.input)
-            }
-            Some("tool_result") => RESULT_OVERHEAD + self.result_tokens(tokenizer),
-            Some("tool_reference") => REFERENCED_TOOL,
-            Some("image") => image_tokens(self.source_data(), tokenizer),
-            Some("document") => self.document_tokens(tokenizer),
-            _ => text_tokens(canonical, tokenizer),
-        }
-    }
-
-    fn source_data(&self) -> &str {
+    /// What a media block holds.
+    pub(super) fn source_data(&self) -> &str {
         self.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default()
-    }
-
-    /// Of a PDF its pages; of a text, or of blocks, what is written there.
-    fn document_tokens(&self, tokenizer: &Tokenizer) -> u64 {
-        let Some(source) = &self.source.0 else { return 0 };
-        let data = source.data.as_str().unwrap_or_default();
-        match (source.r#type.as_str(), source.content) {
-            (Some("text"), _) => text_tokens(data, tokenizer),
-            (_, Some(content)) => text_tokens(content.get(), tokenizer),
-            _ => document_tokens(data),
-        }
-    }
-
-    fn hidden_thinking(&self) -> u64 {
-        let bytes = self.signature.map_or(0, |signature| signature.get().len() as u64);
-        bytes / SIGNATURE_BYTES_PER_TOKEN
-    }
-
-    fn result_tokens(&self, tokenizer: &Tokenizer) -> u64 {
-        let inner = self.inner();
-        if inner.is_empty() {
-            return self.content.map_or(0, |content| text_tokens(content.get(), tokenizer));
-        }
-        inner.iter().map(|(json, block)| block.content_tokens(json, tokenizer)).sum()
     }
 }

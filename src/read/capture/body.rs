@@ -11,7 +11,7 @@ use super::canonical::{TooDeep, write_canonical, write_text_block};
 use super::load::{BlockParts, CaptureOptions};
 use super::parse::AttributionPart;
 use super::record::{CacheControl, Message, OutputConfig, Request};
-use super::size::Sizes;
+use super::size::{Deferred, Place, Sizes};
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Facts;
 use crate::base::ttl::Ttl;
@@ -121,11 +121,11 @@ impl From<TooDeep> for BodyError {
 ///
 /// # Errors
 /// [`BodyError`]; nodes that were added by then stay, and do no harm.
-pub(super) fn add_prompt(
-    body: &Request<'_>,
+pub(super) fn add_prompt<'a>(
+    body: &'a Request<'a>,
     tree: &mut WireTree,
-    options: &CaptureOptions,
-    facts: &Facts,
+    options: &'a CaptureOptions,
+    facts: &'a Facts,
     is_attribution_neutral: bool,
 ) -> Result<WirePath, BodyError> {
     let model = body.model.as_str().ok_or(BodyError::NotMessages("it names no model"))?;
@@ -219,6 +219,8 @@ struct Walk<'t, 'a> {
     tree: &'t mut WireTree,
     options: &'a CaptureOptions,
     sizes: Sizes<'a>,
+    /// Tools that are no part of the prompt, to which results may refer.
+    deferred: Deferred<'a>,
     here: WireNodeId,
     hash: PrefixHash,
     has_tools: bool,
@@ -248,6 +250,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             tree,
             options,
             sizes,
+            deferred: Deferred::default(),
             here: WireNodeId(0),
             hash: PrefixHash::NOTHING,
             has_tools: false,
@@ -264,7 +267,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             role: Vec::new(),
         };
         walk.canonical.extend_from_slice(model.as_bytes());
-        walk.extend(None, Part::Model, BlockKind::Other, |sizes, _| sizes.frame());
+        walk.extend(None, Part::Model, BlockKind::Other, |walk| walk.sizes.frame());
         walk
     }
 
@@ -274,13 +277,13 @@ impl<'t, 'a> Walk<'t, 'a> {
         parent: Option<WireNodeId>,
         part: Part,
         kind: BlockKind,
-        tokens: impl FnOnce(&Sizes<'_>, &[u8]) -> u64,
+        tokens: impl FnOnce(&Self) -> u64,
     ) {
         let hash = self.hash.extend(&self.label, &self.canonical);
         self.here = if let Some(known) = self.tree.find(hash) {
             known
         } else {
-            let tokens = tokens(&self.sizes, &self.canonical);
+            let tokens = tokens(self);
             let &CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
             let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
             let own_role = (part == Part::MessageStart).then_some(&self.role);
@@ -304,8 +307,8 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// The same with a block whose tokens may be known.
     fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, tokens: Option<u64>) {
         self.likeness.add(part, &self.canonical);
-        self.extend(Some(self.here), part, kind, |sizes, bytes| {
-            tokens.unwrap_or_else(|| sizes.block(part, bytes))
+        self.extend(Some(self.here), part, kind, |walk| {
+            tokens.unwrap_or_else(|| walk.block_tokens(part))
         });
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
@@ -315,10 +318,19 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    fn tool(&mut self, raw: &RawValue) -> Result<(), BodyError> {
+    /// The tokens of a block whose canonical bytes are set, after what the walk has come to.
+    fn block_tokens(&self, part: Part) -> u64 {
+        let is_of_system = self.role == b"\"system\"";
+        let place = Place { part, before: self.tree.node(self.here).kind, is_of_system };
+        self.sizes.block(place, &self.canonical, &self.deferred)
+    }
+
+    fn tool(&mut self, raw: &'a RawValue) -> Result<(), BodyError> {
         let block = block(raw)?;
         // A deferred tool is no part of the prompt before it is asked for.
         if block.defer_loading.0 {
+            let name = block.name.as_str().unwrap_or_default();
+            self.deferred.insert(name.to_owned(), raw);
             return Ok(());
         }
         self.has_tools = true;
@@ -337,8 +349,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.canonical.extend_from_slice(settings.as_bytes());
         self.label.push_str("system-settings");
         let has_tools = self.has_tools;
-        self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |sizes, _| {
-            if has_tools { sizes.tool_overhead() } else { 0 }
+        self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |walk| {
+            if has_tools { walk.sizes.tool_overhead() } else { 0 }
         });
     }
 
@@ -370,7 +382,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             return self.add_block(Part::System, kind, block);
         }
         self.attribution = Some(AttributionPart::Neutral);
-        let tokens = self.sizes.block(Part::System, &self.canonical);
+        let tokens = self.block_tokens(Part::System);
         self.canonical = neutral;
         self.add_sized(Part::System, kind, block, Some(tokens));
     }
@@ -405,7 +417,11 @@ impl<'t, 'a> Walk<'t, 'a> {
         let images = messages.any(Block::has_image);
         self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
         self.label.push_str("message-settings");
-        self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |_, _| 0);
+        let has_budget =
+            body.thinking.is_some_and(|thinking| thinking.get().contains("\"budget_tokens\""));
+        self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
+            if has_budget { walk.sizes.thinking_budget() } else { 0 }
+        });
         Ok(())
     }
 

@@ -95,6 +95,12 @@ impl Part {
         }
     }
 
+    /// Whether it is a block of a message.
+    #[must_use]
+    pub fn is_message(self) -> bool {
+        matches!(self, Self::MessageStart | Self::Block)
+    }
+
     /// Whether it is content, which has a position, and no setting.
     #[must_use]
     pub fn is_block(self) -> bool {
@@ -259,7 +265,7 @@ impl std::fmt::Debug for PrefixHash {
     }
 }
 
-/// The distance where tokens are estimated: some ten tokens, a sixth of the smallest step of a provider that
+/// The distance where tokens are no bytes: some ten tokens, a sixth of the smallest step of a provider that
 /// has steps.
 const ESTIMATED_DISTANCE: usize = 32;
 
@@ -279,7 +285,7 @@ pub(crate) fn landmarks(
         return Vec::new();
     }
     let distance = match counting {
-        TokenCounting::Estimated => ESTIMATED_DISTANCE,
+        TokenCounting::Exact | TokenCounting::Estimated => ESTIMATED_DISTANCE,
         TokenCounting::Bytes(bytes) => usize::try_from(bytes.get()).unwrap_or(usize::MAX),
     };
     let mut state = digest(part as u64, role);

@@ -65,7 +65,7 @@ use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, Vendor};
-use crate::read::capture::{TokenCounting, WireRequest};
+use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, Usage};
 use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 
@@ -265,7 +265,7 @@ impl History {
     /// Whether there are captured prompts, and their sizes are bytes and no tokens.
     #[must_use]
     pub fn is_counted_in_bytes(&self) -> bool {
-        !self.captured.requests.is_empty() && self.captured.counting != TokenCounting::Estimated
+        !self.captured.requests.is_empty() && self.captured.counting.is_bytes()
     }
 
     /// A request as it was captured; `None` of one of a transcript.

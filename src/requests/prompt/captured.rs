@@ -54,7 +54,7 @@ pub(super) fn add_captured(
     };
     // Recorded reads are tokens, and cannot be compared with bytes.
     let is_recorded = sizes == Sizes::Recorded;
-    let counts_tokens = is_recorded && captured.counting == TokenCounting::Estimated;
+    let counts_tokens = is_recorded && !captured.counting.is_bytes();
     let mut warmth = Warmth { shared, by_head: FxHashMap::default() };
     let beta_sets = beta_sets(history);
     let first = history.of_transcripts().len();
@@ -202,7 +202,7 @@ fn landmarks(first: usize, captured: &CapturedPrompts) -> Landmarks {
     }
     let mut of_nodes = vec![None; first];
     of_nodes.extend(nodes.iter().map(|node| node.landmarks.clone()));
-    let is_exact = captured.counting != TokenCounting::Estimated;
+    let is_exact = captured.counting.is_bytes();
     Landmarks { of_nodes, basis: if is_exact { Basis::Derived } else { Basis::Estimated } }
 }
 
@@ -313,7 +313,7 @@ impl Sizing<'_> {
     ) -> Total {
         let deleted = self.deleted(wire, recorded);
         let all_deleted: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
-        let split = split.filter(|_| self.counting == TokenCounting::Estimated);
+        let split = split.filter(|_| !self.counting.is_bytes());
         let model = self.models.get(&wire.model).copied().unwrap_or_default();
         let added = self.last_nodes(wire.leaf, |state| state == SizeState::Unknown);
         // A recorded total also settles the nodes that requests without usage had to estimate.
@@ -335,11 +335,11 @@ impl Sizing<'_> {
             None => base + model.correct(estimated),
         };
         let basis = match (self.counting, total) {
-            (TokenCounting::Estimated, None) => Basis::Estimated,
+            (TokenCounting::Exact | TokenCounting::Estimated, None) => Basis::Estimated,
             _ => Basis::Derived,
         };
         self.share(&new, base, end, basis);
-        let is_settled = total.is_some() || self.counting != TokenCounting::Estimated;
+        let is_settled = total.is_some() || self.counting.is_bytes();
         let state = if is_settled { SizeState::Settled } else { SizeState::Estimated };
         for id in &new {
             self.states[id.0 as usize] = state;
@@ -360,7 +360,7 @@ impl Sizing<'_> {
         let mut deleted: Vec<(WireNodeId, Tokens)> =
             wire.deleted.iter().map(|id| (*id, self.own_size(wire.model, *id))).collect();
         let all: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
-        let recorded = recorded.filter(|_| self.counting == TokenCounting::Estimated);
+        let recorded = recorded.filter(|_| !self.counting.is_bytes());
         let Some(recorded) = recorded.filter(|_| all > Tokens::ZERO) else { return deleted };
         // Shares of running sums, so that the rounded parts add up to the total.
         let (mut before, mut given) = (0, Tokens::ZERO);
@@ -412,7 +412,7 @@ impl Sizing<'_> {
         let counted = |id: &WireNodeId| u128::from(self.tree.node(*id).tokens);
         let all: u128 = nodes.iter().map(counted).sum();
         let tokens = u128::from(end.saturating_sub(base).0);
-        let is_exact = all == tokens && self.counting != TokenCounting::Estimated;
+        let is_exact = all == tokens && self.counting.is_bytes();
         let mut before = 0;
         for (number, id) in nodes.iter().enumerate() {
             before += counted(id);
@@ -450,7 +450,7 @@ impl Sizing<'_> {
     /// follows its last block. Only nodes that this request added are resized: it may read the
     /// others itself.
     fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
-        let split = split.filter(|_| self.counting == TokenCounting::Estimated);
+        let split = split.filter(|_| !self.counting.is_bytes());
         let (Some(split), Some(last)) = (split, wire.markers.last()) else { return };
         if split.cached_end() == Tokens::ZERO {
             return;

@@ -51,7 +51,7 @@ impl<'a> BlockTree<'a> {
         contents: &Contents<'_>,
     ) -> Self {
         let wire = &captured.tree;
-        let is_exact = captured.counting != TokenCounting::Estimated;
+        let is_exact = captured.counting.is_bytes();
         let mut tree = Self {
             wire,
             nodes: as_sent.nodes.clone(),
@@ -88,7 +88,7 @@ impl<'a> BlockTree<'a> {
         match (block.bytes, self.counting) {
             (None, _) => whole,
             (Some(bytes), TokenCounting::Bytes(of_token)) => Tokens(bytes.div_ceil(of_token.get())),
-            (Some(bytes), TokenCounting::Estimated) => {
+            (Some(bytes), TokenCounting::Exact | TokenCounting::Estimated) => {
                 let all = self.wire.node(block.source).bytes.as_ref().map_or(0, |all| all.len());
                 whole.share(bytes, all as u64)
             }
