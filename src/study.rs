@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::base::ttl::Ttl;
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
-use crate::explain::analysis::{Answer, Verification, verify};
+use crate::explain::analysis::{Answer, CountedStep, Counts, Verification, counted_steps, verify};
 use crate::explain::breaks::{Analysis, Break, Breaks, Options, Reconciliation, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
@@ -45,7 +45,12 @@ impl Default for StudyOptions {
     fn default() -> Self {
         let parts = BlockParts::Landmarks;
         Self {
-            read: ReadOptions { keeps_bytes: true, parts, ..ReadOptions::default() },
+            read: ReadOptions {
+                keeps_bytes: true,
+                parts,
+                counts_contents: true,
+                ..ReadOptions::default()
+            },
             prices: PriceTable::built_in(),
             filter: Filter::default(),
             only_live: false,
@@ -320,6 +325,25 @@ impl Study {
     ) -> Result<Verification, StudyError> {
         let verification = verify(ledger, &self.steps, &self.selection, dollars);
         verification.ok_or(StudyError::NotSimulated("verifying the rules", BILLED_AND_EXPECTED))
+    }
+
+    /// The steps of transcripts of which all that was added stands in lines, each with what it added as recorded and
+    /// as counted; none unless contents were counted ([`StudyOptions::counts_contents`]).
+    #[must_use]
+    pub fn counted_steps(&self) -> Vec<CountedStep> {
+        counted_steps(&self.history, &self.steps)
+    }
+
+    /// How well counts hold for these steps.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let mut counts = Counts::new();
+        for step in self.counted_steps() {
+            let model = self.history.text(Some(self.history.request(step.request).model));
+            let key = (model.unwrap_or_default().to_owned(), step.added);
+            counts.entry(key).or_default().add(&step);
+        }
+        counts
     }
 
     /// Compares the strategies of a ledger with the first of them, and with the bounds if

@@ -70,7 +70,7 @@ fn estimated_sizes_are_near_the_recorded_ones() {
         });
         fs::write(&stripped, without_usage.collect::<Vec<_>>().join("\n")).expect("a file");
         let recorded = ledger(&file, &["--strategy", "billed"]);
-        let estimated = ledger(&stripped, &["--strategy", "replay"]);
+        let estimated = ledger(&stripped, &["--strategy", "replay", "--tokens", "estimated"]);
         for (recorded, estimated) in recorded.iter().zip(&estimated) {
             let (recorded, estimated) = (prompt_of(recorded), prompt_of(estimated));
             #[allow(clippy::cast_precision_loss)] // a share

@@ -183,7 +183,7 @@ fn trails(history: &History) -> Vec<String> {
         };
         let contents = trail.contents_back_from(last);
         let contents: Vec<_> =
-            contents.map(|(line, one)| (line, tool(one.source), one.bytes)).collect();
+            contents.map(|(line, one)| (line, tool(one.source), one.size.bytes())).collect();
         format!("{shown:?} {contents:?}")
     };
     history.requests.iter().map(of).collect()

@@ -250,7 +250,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 24] = [
+const COMMANDS: [&[&str]; 25] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -264,6 +264,7 @@ const COMMANDS: [&[&str]; 24] = [
     &["check"],
     &["place"],
     &["lint"],
+    &["tokens"],
     &["redact"],
     &["fork"],
     &["strategies"],

@@ -113,6 +113,7 @@ mod suggestions;
 mod terminal;
 mod thinking;
 mod titles;
+mod tokens;
 mod turns;
 mod untold;
 mod widths;

@@ -14,13 +14,14 @@ mod reading;
 mod redact;
 mod simulator;
 mod strategy;
+mod tokens;
 mod transcript;
 
 /// The name of a target, and what it checks.
 pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// Each target but that of `line`, which is made of files of the library.
-pub(crate) const ALL: [Target; 12] = [
+pub(crate) const ALL: [Target; 13] = [
     ("agent", agent::check),
     ("baseline", baseline::check),
     ("budget", budget::check),
@@ -32,5 +33,6 @@ pub(crate) const ALL: [Target; 12] = [
     ("redact", redact::check),
     ("simulator", simulator::check),
     ("strategy", strategy::check),
+    ("tokens", tokens::check),
     ("transcript", transcript::check),
 ];

@@ -242,7 +242,8 @@ pub enum Basis {
     /// The provider reported it.
     #[default]
     Measured,
-    /// It follows from reported figures and the rules alone.
+    /// It follows from reported figures and the rules alone, or from bytes that were counted in the model's
+    /// vocabulary.
     Derived,
     /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
     /// after the last marker, which repeat from request to request, do not count as one.)
@@ -258,6 +259,67 @@ impl Basis {
             Self::Derived => "derived",
             Self::Estimated => "estimated",
         }
+    }
+}
+
+/// The size of a text as it stands in a file, and what it is to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TextSize {
+    bytes: u32,
+    tokens: u32,
+}
+
+impl TextSize {
+    /// Nothing.
+    pub const ZERO: Self = Self { bytes: 0, tokens: 0 };
+
+    /// A text of so many bytes of JSON, whose tokens were not counted. No line has 2³² bytes.
+    #[must_use]
+    pub fn of_bytes(bytes: u64) -> Self {
+        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), tokens: 0 }
+    }
+
+    /// The same text with its tokens counted.
+    #[must_use]
+    pub fn counted(self, tokens: u64) -> Self {
+        Self { tokens: u32::try_from(tokens).unwrap_or(u32::MAX), ..self }
+    }
+
+    /// Bytes of JSON.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        self.bytes.into()
+    }
+
+    /// Its tokens, as counted; zero where they were not.
+    #[must_use]
+    pub fn tokens(self) -> u64 {
+        self.tokens.into()
+    }
+
+    /// Its size without a part of it, at least nothing.
+    #[must_use]
+    pub fn saturating_sub(self, part: Self) -> Self {
+        Self {
+            bytes: self.bytes.saturating_sub(part.bytes),
+            tokens: self.tokens.saturating_sub(part.tokens),
+        }
+    }
+}
+
+impl std::ops::AddAssign for TextSize {
+    fn add_assign(&mut self, other: Self) {
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.tokens = self.tokens.saturating_add(other.tokens);
+    }
+}
+
+impl std::iter::Sum for TextSize {
+    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
+        sizes.fold(Self::ZERO, |mut all, size| {
+            all += size;
+            all
+        })
     }
 }
 

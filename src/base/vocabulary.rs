@@ -30,6 +30,28 @@ impl Vocabulary {
         }
     }
 
+    /// The models that count in it, for people.
+    #[must_use]
+    pub fn models(self) -> &'static str {
+        match self {
+            Self::Claude3 => "Claude 3 to the 4.6 models, Haiku 4.5",
+            Self::Claude47 => "Opus 4.7",
+            Self::Claude48 => "Opus 4.8, the 5 models and later",
+            Self::O200k => "GPT-4o and later models of OpenAI's",
+        }
+    }
+
+    /// A model of which it was measured, with the frame of its prompts; `None` where no frame was.
+    #[must_use]
+    pub fn measured_of(self) -> Option<&'static str> {
+        match self {
+            Self::Claude3 => Some("claude-opus-4-5"),
+            Self::Claude47 => Some("claude-opus-4-7"),
+            Self::Claude48 => Some("claude-opus-4-8"),
+            Self::O200k => None,
+        }
+    }
+
     /// The vocabulary of a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {

@@ -137,6 +137,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
         Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
+        Command::Tokens(args) => commands::tokens(args),
         Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),
         Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),

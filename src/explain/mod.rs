@@ -22,3 +22,5 @@ pub mod check;
 pub mod analysis;
 
 pub mod story;
+
+pub mod weights;

@@ -102,7 +102,7 @@ fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
         let empty = || NewContent { kind, pieces: 0, bytes: 0, lines: Vec::new() };
         let known = by_kind.entry(kind).or_insert_with(empty);
         known.pieces += 1;
-        known.bytes += content.bytes;
+        known.bytes += content.size.bytes();
         known.lines.push(line);
     }
     let mut all: Vec<NewContent> = by_kind.into_values().collect();

@@ -26,6 +26,8 @@
 
 pub mod input;
 
+pub(crate) mod rendered;
+
 pub mod transcript;
 
 pub mod harness;

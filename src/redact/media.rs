@@ -2,7 +2,7 @@
 //! size.
 
 use super::mapping::Mapping;
-use crate::read::capture::{page_count, pixels};
+use crate::read::rendered::{page_count, pixels};
 
 /// The beginning of a PNG, up to its width.
 const PNG: [u8; 16] = *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";

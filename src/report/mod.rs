@@ -49,6 +49,7 @@ mod table;
 mod turns_view;
 mod verify;
 mod verify_json;
+mod weights;
 
 pub use advice::{advice_document, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
@@ -94,5 +95,8 @@ pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use turns_view::TurnDetail;
-pub use verify::verify_document;
+pub use verify::{Shown, verify_document};
 pub use verify_json::write_verification;
+pub use weights::{
+    WeighedPrompt, WeighedText, prompt_document, text_document, write_prompt, write_text,
+};

@@ -8,7 +8,7 @@ use super::number::{
     bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
 };
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Agreement, Answer, Verification};
+use crate::explain::analysis::{Agreement, Answer, Counts, Verification};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{MeasuredRule, StepKind};
@@ -24,13 +24,22 @@ pub(super) fn kind_name(kind: StepKind) -> &'static str {
     }
 }
 
+/// What is shown besides how well the rules reproduce the record.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown<'a> {
+    /// The rules that were measured.
+    pub rules: bool,
+    /// How well counted tokens hold.
+    pub counts: Option<&'a Counts>,
+}
+
 /// How well the rules reproduce the record.
 #[must_use]
 pub fn verify_document(
     history: &History,
     answer: &Answer,
     verification: &Verification,
-    shows_rules: bool,
+    shown: Shown<'_>,
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
@@ -40,8 +49,11 @@ pub fn verify_document(
     if let Some(note) = unpriced(verification) {
         document.text(note);
     }
-    if shows_rules {
+    if shown.rules {
         rules(&mut document, verification);
+    }
+    if let Some(shown) = shown.counts {
+        counts(&mut document, shown);
     }
     if verification.all.requests > 0 {
         document.heading("By client version");
@@ -77,6 +89,39 @@ fn rules(document: &mut Document, verification: &Verification) {
     }
     document.grid(grid);
 }
+
+/// How well counted tokens hold, by model and by what was added.
+fn counts(document: &mut Document, counts: &Counts) {
+    document.heading("How well counted tokens hold");
+    if counts.is_empty() {
+        document.text("No step of a transcript has all that it added in its lines and a model whose vocabulary is known.");
+        return;
+    }
+    document.text(COUNTS);
+    let mut grid = Grid::new(&[
+        ("model", Align::Left),
+        ("added", Align::Left),
+        ("steps", Align::Right),
+        ("exact", Align::Right),
+        ("within", Align::Right),
+        ("worst", Align::Right),
+    ]);
+    for ((model, added), tally) in counts {
+        grid.add(vec![
+            model.clone(),
+            added.name().to_owned(),
+            grouped(tally.steps),
+            percent(share(tally.exact, tally.steps)),
+            percent(share(tally.within, tally.steps)),
+            tokens(tally.worst),
+        ]);
+    }
+    document.grid(grid);
+}
+
+/// What the counts are held against.
+const COUNTS: &str = "Steps of which all that was added stands in lines: what the prompt grew by beyond the answer, \
+    against results and texts counted in the model's vocabulary with what frames them; `within` is 1 % or 3 tokens.";
 
 /// What their counts are.
 const RULES: &str = "No documentation has these. Each decides for the clients that it names, by lines and by other \

@@ -12,7 +12,9 @@ use super::number::share;
 use super::report_json::ReportInputs;
 use super::verify::kind_name;
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::analysis::{Agreement, Expiries, Verification, Worst};
+use crate::explain::analysis::{
+    Added, Agreement, CountTally, Counts, Expiries, Verification, Worst,
+};
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
 use crate::simulate::provider::NotSimulated;
@@ -44,6 +46,9 @@ pub(super) struct VerifyObject<'a> {
     untold_suggestions: AgreementObject,
     /// How often the record agrees with each rule that was measured and is documented nowhere.
     rules: Vec<RuleObject<'a>>,
+    /// How well counted tokens hold for what steps of transcripts added, under `--counts`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Vec<CountObject<'a>>>,
     /// Entries that expired, in the record and by the rules.
     expiries: ExpiriesObject,
     /// What the rules and the breaks explain of the bill.
@@ -61,6 +66,36 @@ pub(super) struct VerifyObject<'a> {
     not_simulated: Vec<UnsimulatedObject<'a>>,
     /// The requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+#[schemars(rename = "TokenCount")]
+struct CountObject<'a> {
+    /// The model.
+    model: &'a str,
+    /// What the steps added.
+    added: &'static str,
+    /// Steps of which all that was added stands in lines.
+    steps: u64,
+    /// Those that were counted to the token.
+    exact: u64,
+    /// Those that were counted within 1 % or 3 tokens.
+    within: u64,
+    /// The largest difference, in tokens.
+    worst: u64,
+}
+
+impl<'a> From<(&'a (String, Added), &CountTally)> for CountObject<'a> {
+    fn from(((model, added), tally): (&'a (String, Added), &CountTally)) -> Self {
+        Self {
+            model,
+            added: added.name(),
+            steps: tally.steps,
+            exact: tally.exact,
+            within: tally.within,
+            worst: tally.worst.0,
+        }
+    }
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -279,6 +314,7 @@ fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, Agreement
 pub fn write_verification(
     history: &History,
     verification: &Verification,
+    counts: Option<&Counts>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let coverage = &verification.coverage;
@@ -316,6 +352,7 @@ pub fn write_verification(
                 against: count.against,
             })
             .collect(),
+        counts: counts.map(|counts| counts.iter().map(CountObject::from).collect()),
         expiries: (&verification.expiries).into(),
         dollars: DollarsObject {
             billed_usd: known(dollars.billed),

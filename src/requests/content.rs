@@ -27,7 +27,8 @@ const TRUSTED_BYTES: u64 = 20_000;
 
 /// The weight of a piece of content, in bytes of text.
 pub(crate) fn weight(content: &TrailContent) -> u64 {
-    let bytes = if content.source == ContentSource::Media { MEDIA_BYTES } else { content.bytes };
+    let bytes =
+        if content.source == ContentSource::Media { MEDIA_BYTES } else { content.size.bytes() };
     bytes + FRAME_BYTES
 }
 

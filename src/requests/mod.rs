@@ -9,3 +9,5 @@ pub mod difference;
 pub mod prompt;
 
 pub mod content;
+
+pub(crate) mod counted;

@@ -9,6 +9,7 @@ mod fork;
 mod format;
 mod redact;
 mod shared;
+mod tokens;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -27,6 +28,7 @@ use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use redact::REDACT_EXAMPLES;
+use tokens::TOKENS_EXAMPLES;
 
 use crate::report::TurnDetail;
 
@@ -45,6 +47,7 @@ pub(super) use shared::{
     ColorArg, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs, PlatformArg,
     SimulationArgs, TokensArgs, here,
 };
+pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
@@ -112,6 +115,9 @@ pub(super) enum Command {
     /// What in captured prompts makes prefixes unstable, where to the byte, and its price
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
+    /// How many tokens a text or a request has, by part, without sending it
+    #[command(after_help = TOKENS_EXAMPLES)]
+    Tokens(TokensCommandArgs),
     /// The same sessions and requests without their text, for fixtures and bug reports
     #[command(after_help = REDACT_EXAMPLES)]
     Redact(RedactArgs),
@@ -333,6 +339,9 @@ pub(super) struct ContextArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
+    /// How sizes are counted.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
     /// The format.
     #[command(flatten)]
     pub(super) format: FormatArgs<DocumentFormats>,
@@ -350,6 +359,9 @@ pub(super) struct VerifyArgs {
     /// List the rules that were measured, and how often the record is for and against each
     #[arg(long)]
     pub(super) rules: bool,
+    /// List how well counted tokens hold for what each step of a conversation added, by model
+    #[arg(long)]
+    pub(super) counts: bool,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,

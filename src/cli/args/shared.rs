@@ -222,6 +222,11 @@ pub(in crate::cli) struct TokensArgs {
 }
 
 impl TokensArgs {
+    /// Whether the pieces of transcripts are counted, where they are looked at.
+    pub(in crate::cli) fn counts_contents(&self) -> bool {
+        self.tokens == TokenCounting::Exact
+    }
+
     /// The options for reading captures.
     pub(in crate::cli) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
         ReadOptions {

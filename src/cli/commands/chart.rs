@@ -16,6 +16,7 @@ use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
     dearest_session, gaps_chart, png, strategies_chart, svg, turns_chart, waterfall_chart,
 };
+use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Session, StrategyColumn};
 use crate::simulate::strategy::Strategy;
@@ -100,6 +101,8 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, 
         _ => (own, false),
     };
     let options = args.tokens.read_options(keeps_bytes);
+    let counts_contents = args.kind == ChartKindArg::Context && args.tokens.counts_contents();
+    let options = ReadOptions { counts_contents, ..options };
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }

@@ -16,7 +16,7 @@ use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::explain::story::{locate, story};
 use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
-    BreaksViewOptions, LintView, advice_document, breaks_document, context_document,
+    BreaksViewOptions, LintView, Shown, advice_document, breaks_document, context_document,
     explain_document, lint_document, parse_accepted, rule_document, verify_document, write_advice,
     write_break_csv, write_break_rows, write_breaks, write_context, write_explanation, write_lint,
     write_sarif, write_verification,
@@ -139,7 +139,10 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
 /// Shows where the context comes from.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let options = ReadOptions {
+        counts_contents: args.tokens.counts_contents(),
+        ..args.tokens.read_options(true)
+    };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     let run = PreparedRun::new(
         &args.input,
@@ -241,7 +244,8 @@ fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
 /// Shows how well the rules reproduce the recorded usage.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = ReadOptions { keeps_bytes: true, ..ReadOptions::default() };
+    let options =
+        ReadOptions { keeps_bytes: true, counts_contents: args.counts, ..ReadOptions::default() };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     // Simulated, too, so that their rows are checked for lost tokens.
     let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
@@ -261,8 +265,10 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let sums = findings.analysis.summary.reconciliation;
     let verification = run.study.verify(&ledger, sums)?;
     let history = &run.study.history;
-    let document = || Ok(verify_document(history, &findings.answer(), &verification, args.rules));
+    let counts = args.counts.then(|| run.study.counts());
+    let shown = Shown { rules: args.rules, counts: counts.as_ref() };
+    let document = || Ok(verify_document(history, &findings.answer(), &verification, shown));
     output.show(args.format.chosen, document, |Json, out| {
-        write_verification(history, &verification, out)
+        write_verification(history, &verification, counts.as_ref(), out)
     })
 }

@@ -10,6 +10,7 @@ mod convert;
 mod explain;
 mod prices;
 mod report;
+mod tokens;
 
 pub(super) use about::{completions, config, man, schema, sources, strategies};
 pub(super) use analyze::analyze;
@@ -20,3 +21,4 @@ pub(super) use convert::{place, redact};
 pub(super) use explain::{advise, breaks, context, explain, lint, verify};
 pub(super) use prices::prices;
 pub(super) use report::report;
+pub(super) use tokens::tokens;

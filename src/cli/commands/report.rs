@@ -31,7 +31,11 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let simulated = strategies(&args.strategy, args.output.quiet)?;
     let reading = args.reading.reading();
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
-    let options = ReadOptions { keeps_titles: args.show_text, ..args.tokens.read_options(true) };
+    let options = ReadOptions {
+        keeps_titles: args.show_text,
+        counts_contents: args.tokens.counts_contents(),
+        ..args.tokens.read_options(true)
+    };
     let run = PreparedRun::new(
         &args.input,
         &args.simulation,

@@ -1,18 +1,21 @@
 //! How a transcript's prompt grows out of its predecessor's.
 //!
 //! The answer has its recorded output, and the client added what the prompt grew by beyond that.
-//! Both are figures of the record. The rest is estimated: how several added pieces share their
-//! total, what a prompt that shrank has lost, and what comes before the first message. In any case
-//! the segments of a prompt add up to its recorded total.
+//! Both are figures of the record. How several added pieces share their total is counted where the model's
+//! vocabulary is known (`requests/counted.rs`), and estimated by their bytes elsewhere. What a prompt that shrank
+//! has lost and what comes before the first message are estimated. In any case the segments of a prompt add up to
+//! its recorded total.
 
 use rustc_hash::FxHashMap;
 
+use super::added::{NewSegment, fitted, scaled, shared, sum};
 use super::changes::Changes;
 use super::segment::{ContextKind, Item, ItemId, SegmentId, SegmentTree};
 use crate::base::client::Client;
 use crate::base::units::{Basis, Tokens};
-use crate::requests::content::{Ratio, Ratios, is_explained, share, weight};
+use crate::requests::content::{Ratio, Ratios, is_explained, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
+use crate::requests::counted::{Counted, PieceSize, is_close};
 use crate::requests::prompt::{PromptTrace, Step};
 
 /// The most segments of rewritten prompts in a session. Beyond it only sums by kind are kept, so
@@ -22,14 +25,6 @@ const MOST_REWRITTEN: usize = 1 << 17;
 /// How many of the newest pieces that a client added are kept apart. Older ones of one kind are
 /// joined. Real steps add a few dozen at most.
 const MOST_PIECES: usize = 32;
-
-/// Content that will become a segment.
-#[derive(Clone, Copy, Debug)]
-struct NewSegment {
-    item: ItemId,
-    tokens: u64,
-    basis: Basis,
-}
 
 /// What a rewrite took from the segments.
 enum Loss {
@@ -132,22 +127,38 @@ impl<'a> Growth<'a> {
         request: &Request,
         contents: impl Iterator<Item = (u64, &'c TrailContent)>,
     ) -> Vec<NewSegment> {
-        let ratio: Ratio = self.ratios.of(self.history, request);
+        let contents: Vec<(u64, &TrailContent)> = contents.collect();
+        let sizes = self.sizes(request, &contents);
         let mut pieces: Vec<NewSegment> = Vec::new();
         let mut grouped: FxHashMap<ContextKind, usize> = FxHashMap::default();
-        for (number, (line, content)) in contents.enumerate() {
+        for (number, ((line, content), size)) in contents.into_iter().zip(sizes).enumerate() {
             let kind = ContextKind::of(content.source, &self.history.symbols);
             let next = pieces.len();
             let is_single = number < MOST_PIECES;
             let place = if is_single { next } else { *grouped.entry(kind).or_insert(next) };
             if place == next {
                 let item = self.tree.add_item(Item { kind, file: request.file, line });
-                pieces.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
+                let basis = Basis::Estimated;
+                pieces.push(NewSegment { item, tokens: 0, basis, is_counted: true });
             }
-            pieces[place].tokens += ratio.tokens(weight(content));
+            pieces[place].tokens += size.tokens;
+            pieces[place].is_counted &= size.is_whole;
         }
         pieces.reverse();
         pieces
+    }
+
+    /// The sizes of pieces: counted, or by their bytes.
+    fn sizes(&self, request: &Request, contents: &[(u64, &TrailContent)]) -> Vec<PieceSize> {
+        if let Some(counted) = Counted::of(self.history, request) {
+            let contents: Vec<&TrailContent> =
+                contents.iter().map(|(_, content)| *content).collect();
+            return counted.sizes(&contents);
+        }
+        let ratio: Ratio = self.ratios.of(self.history, request);
+        let estimate =
+            |content| PieceSize { tokens: ratio.tokens(weight(content)), is_whole: false };
+        contents.iter().map(|(_, content)| estimate(content)).collect()
     }
 
     /// The first prompt of a chain. What no line shows comes before the messages.
@@ -229,7 +240,10 @@ impl<'a> Growth<'a> {
     fn answer(&mut self, request: &Request, previous: &Request) -> NewSegment {
         let item = Item { kind: ContextKind::Answers, file: previous.file, line: previous.line };
         let item = self.tree.add_item(item);
-        NewSegment { item, tokens: request.carried_output(previous).0, basis: Basis::Derived }
+        let counted = Counted::of(self.history, previous);
+        let carried = counted.map(|counted| counted.carried(request, previous));
+        let tokens = carried.unwrap_or_else(|| request.carried_output(previous)).0;
+        NewSegment { item, tokens, basis: Basis::Derived, is_counted: carried.is_some() }
     }
 
     /// Adds what the client added, with a known total, known on the given basis.
@@ -241,11 +255,19 @@ impl<'a> Growth<'a> {
         (tokens, basis): (u64, Basis),
     ) -> Option<SegmentId> {
         let estimate = sum(added);
-        if added.is_empty() || !is_explained(tokens, estimate) {
+        // What stands in no line is not put down to what does.
+        let has_hidden = || added.iter().all(|piece| piece.is_counted) && estimate < tokens;
+        let is_known = !is_close(estimate, tokens) && has_hidden();
+        if added.is_empty() || is_known || !is_explained(tokens, estimate) {
             let last = self.push(before, added);
             return self.push_new(last, request, ContextKind::Unattributed, tokens - estimate);
         }
-        let mut pieces = scaled(added, tokens);
+        let mut pieces = shared(added, tokens);
+        if is_close(estimate, tokens) {
+            for piece in pieces.iter_mut().filter(|piece| piece.is_counted) {
+                piece.basis = basis;
+            }
+        }
         // A single piece has all of the growth, so nothing was estimated.
         if let ([only], Basis::Derived) = (pieces.as_mut_slice(), basis) {
             only.basis = Basis::Derived;
@@ -416,7 +438,7 @@ impl<'a> Growth<'a> {
         let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
         let piece = |id: SegmentId| {
             let segment = self.tree.segment(id);
-            NewSegment { item: segment.item, tokens: segment.tokens(), basis: Basis::Estimated }
+            NewSegment::estimated(segment.item, segment.tokens())
         };
         let mut pieces: Vec<NewSegment> = behind.map(piece).collect();
         pieces.reverse();
@@ -432,7 +454,7 @@ impl<'a> Growth<'a> {
             let place = *place_of.entry(kind).or_insert_with(|| {
                 let item = Item { kind, file: request.file, line: request.line };
                 let item = self.tree.add_item(item);
-                merged.push(NewSegment { item, tokens: 0, basis: Basis::Estimated });
+                merged.push(NewSegment::estimated(item, 0));
                 merged.len() - 1
             });
             merged[place].tokens += piece.tokens;
@@ -460,24 +482,4 @@ impl<'a> Growth<'a> {
         let item = self.tree.add_item(Item { kind, file: request.file, line: request.line });
         self.tree.add(before, item, Tokens(tokens), Basis::Estimated)
     }
-}
-
-fn sum(pieces: &[NewSegment]) -> u64 {
-    pieces.iter().map(|piece| piece.tokens).sum()
-}
-
-/// Pieces scaled to `total` tokens together.
-fn scaled(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
-    let weights: Vec<u64> = pieces.iter().map(|piece| piece.tokens).collect();
-    let with = |(piece, tokens): (&NewSegment, u64)| NewSegment {
-        tokens,
-        basis: Basis::Estimated,
-        ..*piece
-    };
-    pieces.iter().zip(share(total, &weights)).map(with).collect()
-}
-
-/// Pieces scaled only where they exceed `total` tokens together.
-fn fitted(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
-    if sum(pieces) <= total { pieces.to_vec() } else { scaled(pieces, total) }
 }

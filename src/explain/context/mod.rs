@@ -18,6 +18,7 @@
 //! n) by jump pointers. So the figures of the kinds add up to the usage and its cost exactly, and
 //! no estimate can change that.
 
+mod added;
 mod captured;
 mod carry;
 mod changes;

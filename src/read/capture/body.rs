@@ -11,7 +11,7 @@ use super::canonical::{TooDeep, write_canonical, write_text_block};
 use super::load::{BlockParts, CaptureOptions};
 use super::parse::AttributionPart;
 use super::record::{CacheControl, Message, OutputConfig, Request};
-use super::size::{Deferred, Place, Sizes};
+use super::size::{Deferred, Place, Role, Size, Sizes};
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Facts;
 use crate::base::ttl::Ttl;
@@ -221,6 +221,8 @@ struct Walk<'t, 'a> {
     sizes: Sizes<'a>,
     /// Tools that are no part of the prompt, to which results may refer.
     deferred: Deferred<'a>,
+    /// How many results stand right before this place in its message.
+    results_before: u64,
     here: WireNodeId,
     hash: PrefixHash,
     has_tools: bool,
@@ -251,6 +253,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             options,
             sizes,
             deferred: Deferred::default(),
+            results_before: 0,
             here: WireNodeId(0),
             hash: PrefixHash::NOTHING,
             has_tools: false,
@@ -277,13 +280,14 @@ impl<'t, 'a> Walk<'t, 'a> {
         parent: Option<WireNodeId>,
         part: Part,
         kind: BlockKind,
-        tokens: impl FnOnce(&Self) -> u64,
+        size: impl FnOnce(&Self) -> Size,
     ) {
         let hash = self.hash.extend(&self.label, &self.canonical);
         self.here = if let Some(known) = self.tree.find(hash) {
             known
         } else {
-            let tokens = tokens(self);
+            let Size { tokens, is_counted } = size(self);
+            let is_counted = is_counted && parent.is_none_or(|id| self.tree.node(id).is_counted);
             let &CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
             let bytes = keeps_bytes.then(|| self.tree.keep(&self.canonical));
             let own_role = (part == Part::MessageStart).then_some(&self.role);
@@ -292,7 +296,17 @@ impl<'t, 'a> Walk<'t, 'a> {
                 let role = own_role.map_or(&[][..], Vec::as_slice);
                 self.tree.keep_landmarks(&landmarks(part, role, &self.canonical, counting))
             });
-            self.tree.add(WireNode { hash, parent, part, kind, tokens, bytes, role, landmarks })
+            self.tree.add(WireNode {
+                hash,
+                parent,
+                part,
+                kind,
+                tokens,
+                is_counted,
+                bytes,
+                role,
+                landmarks,
+            })
         };
         self.hash = hash;
         self.canonical.clear();
@@ -304,11 +318,11 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.add_sized(part, kind, block, None);
     }
 
-    /// The same with a block whose tokens may be known.
-    fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, tokens: Option<u64>) {
+    /// The same with a block whose size may be known.
+    fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, size: Option<Size>) {
         self.likeness.add(part, &self.canonical);
         self.extend(Some(self.here), part, kind, |walk| {
-            tokens.unwrap_or_else(|| walk.block_tokens(part))
+            size.unwrap_or_else(|| walk.block_size(part))
         });
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
@@ -318,10 +332,15 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// The tokens of a block whose canonical bytes are set, after what the walk has come to.
-    fn block_tokens(&self, part: Part) -> u64 {
-        let is_of_system = self.role == b"\"system\"";
-        let place = Place { part, before: self.tree.node(self.here).kind, is_of_system };
+    /// The size of a block whose canonical bytes are set, after what the walk has come to.
+    fn block_size(&self, part: Part) -> Size {
+        let role = match self.role.as_slice() {
+            b"\"assistant\"" => Role::Assistant,
+            b"\"system\"" => Role::System,
+            _ => Role::User,
+        };
+        let before = self.tree.node(self.here).kind;
+        let place = Place { part, before, results_before: self.results_before, role };
         self.sizes.block(place, &self.canonical, &self.deferred)
     }
 
@@ -350,7 +369,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.label.push_str("system-settings");
         let has_tools = self.has_tools;
         self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |walk| {
-            if has_tools { walk.sizes.tool_overhead() } else { 0 }
+            if has_tools { walk.sizes.tool_overhead() } else { walk.sizes.nothing() }
         });
     }
 
@@ -382,9 +401,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             return self.add_block(Part::System, kind, block);
         }
         self.attribution = Some(AttributionPart::Neutral);
-        let tokens = self.block_tokens(Part::System);
+        let size = self.block_size(Part::System);
         self.canonical = neutral;
-        self.add_sized(Part::System, kind, block, Some(tokens));
+        self.add_sized(Part::System, kind, block, Some(size));
     }
 
     fn text_block(&mut self, part: Part, kind: BlockKind, label: &str, raw: &RawValue) {
@@ -420,7 +439,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let has_budget =
             body.thinking.is_some_and(|thinking| thinking.get().contains("\"budget_tokens\""));
         self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
-            if has_budget { walk.sizes.thinking_budget() } else { 0 }
+            if has_budget { walk.sizes.thinking_budget() } else { walk.sizes.nothing() }
         });
         Ok(())
     }
@@ -430,6 +449,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         write_canonical(message.role.map_or("null", RawValue::get), &mut self.role)?;
         let first = format!("message {}", String::from_utf8_lossy(&self.role));
         let is_answer = self.role == b"\"assistant\"";
+        self.results_before = 0;
         let text = if is_answer { BlockKind::Answer } else { BlockKind::Other };
         match &message.content {
             Content::Text(raw) => self.text_block(Part::MessageStart, text, &first, raw),
@@ -446,6 +466,8 @@ impl<'t, 'a> Walk<'t, 'a> {
                     let kind = if kind == BlockKind::Other { text } else { kind };
                     self.add_block(part, kind, block);
                     part = Part::Block;
+                    let is_result = kind == BlockKind::ToolResult;
+                    self.results_before = if is_result { self.results_before + 1 } else { 0 };
                     if let Some(reference) = block.reference() {
                         self.results.insert(reference.to_owned(), self.here);
                     }

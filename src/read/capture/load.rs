@@ -39,6 +39,8 @@ pub struct CaptureOptions {
     pub attribution: AttributionKey,
     /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
+    /// Whether the tokens of what stands in a transcript are counted, and not only its bytes.
+    pub counts_contents: bool,
     /// Whether the titles of sessions are kept, which only transcripts have.
     pub keeps_titles: bool,
     /// How projects are named, in the labels of files, too.

@@ -40,6 +40,5 @@ pub(crate) use parse::{FORK_TAG, MESSAGES_ENDPOINTS};
 pub(super) use parse::{is_messages_endpoint, session_of_user};
 pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
-pub(crate) use size::{page_count, pixels};
 pub use tree::{Landmark, Part, PrefixHash, WireNode, WireNodeId, WireTree};
 pub(crate) use tree::{landmarks, shared};

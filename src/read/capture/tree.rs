@@ -121,6 +121,9 @@ pub struct WireNode {
     pub kind: BlockKind,
     /// Its own tokens, as counted.
     pub tokens: u64,
+    /// Whether these and the tokens of all before it were counted in the model's vocabulary, with frames that are
+    /// known, and none of them was estimated.
+    pub is_counted: bool,
     /// Its canonical bytes, where they are kept.
     pub bytes: Option<Arc<[u8]>>,
     /// The role of the message that begins here as canonical JSON, where bytes are kept.

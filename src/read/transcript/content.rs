@@ -9,6 +9,7 @@ use super::sign::{Signs, attachment_signs};
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
 use super::{EntryKind, UserMessage};
 use crate::base::id::{EntryId, HasSymbols, Moved, Symbol};
+use crate::base::units::TextSize;
 use crate::read::input::{Content, List, Shape, only_value};
 
 /// What a piece of user-side content is.
@@ -123,7 +124,7 @@ pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<U
     match &message.content {
         Content::Absent => return None,
         Content::Text(text) => {
-            user.bytes = text.bytes;
+            user.size = TextSize::of_bytes(text.bytes);
             user.text_kind = text.kind;
         }
         Content::Blocks(blocks) => {
@@ -145,13 +146,16 @@ pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<U
 fn add_block(user: &mut UserMessage, block: &Block<'_>) {
     match block.r#type.as_str() {
         Some("tool_result") => {
-            let bytes = block.content.map_or(0, result_length);
-            user.bytes += bytes;
+            let size = TextSize::of_bytes(block.content.map_or(0, result_length));
+            user.size += size;
             let id = block.tool_use_id.as_str().map(EntryId::of);
-            user.tool_results.extend(id.map(|id| (id, bytes)));
+            user.tool_results.extend(id.map(|id| (id, size)));
         }
         Some("image" | "document") => user.media += 1,
-        _ => user.bytes += json_length(block.text) + json_length(block.content),
+        _ => {
+            let bytes = json_length(block.text) + json_length(block.content);
+            user.size += TextSize::of_bytes(bytes);
+        }
     }
 }
 
@@ -176,13 +180,14 @@ pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
     let text = raw.map_or("null", RawValue::get);
     let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
         let kind = ContentKind::Reminder;
-        return (EntryKind::Attachment { kind, bytes: json_length(raw) }, Signs::new());
+        let size = TextSize::of_bytes(json_length(raw));
+        return (EntryKind::Attachment { kind, size }, Signs::new());
     };
     let name = attachment.r#type.as_str().unwrap_or_default();
     let hook_event = attachment.hook_event.as_str().unwrap_or_default();
     let bytes = if is_sent(name, hook_event) { sent_length(name, &attachment, raw) } else { 0 };
     let kind = kind_of_attachment(name, attachment.command_mode.as_str().unwrap_or_default());
-    (EntryKind::Attachment { kind, bytes }, attachment_signs(&attachment))
+    (EntryKind::Attachment { kind, size: TextSize::of_bytes(bytes) }, attachment_signs(&attachment))
 }
 
 /// The size of what is sent of an attachment: the fields that hold its text, where they are known.
@@ -232,7 +237,7 @@ mod tests {
 
     fn size_of(json: &str) -> u64 {
         match attachment(Some(&raw(json))).0 {
-            EntryKind::Attachment { bytes, .. } => bytes,
+            EntryKind::Attachment { size, .. } => size.bytes(),
             other => panic!("{other:?}"),
         }
     }

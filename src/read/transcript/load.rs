@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use super::parse::{LineParser, ParsedLines};
+use super::parse::{Keeping, LineParser, ParsedLines};
 use super::title::Title;
 use super::{AgentNote, Entry, ResponseLine};
 use crate::base::id::{HasSymbols, Moved, Symbols};
@@ -48,7 +48,7 @@ pub fn load(source: &Source) -> Transcript {
     let transcript = match OpenSource::open(source) {
         Ok(mut open) => {
             let keep = |_: &[Entry], lines: &mut Vec<ResponseLine>| response_lines.append(lines);
-            load_open(&mut open, 1, false, &mut Spare::default(), keep)
+            load_open(&mut open, 1, &Keeping::default(), &mut Spare::default(), keep)
         }
         Err(error) => unreadable(source, &error),
     };
@@ -62,14 +62,14 @@ pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
     finish(joined, Arc::clone(&source.label), source.stem().to_owned(), Extent::default())
 }
 
-/// Reads an open source as a transcript with so many threads, with the titles in it where they are
+/// Reads an open source as a transcript with so many threads, with what of it is kept where it is
 /// wanted. The lines of responses are not kept: whenever one of the threads has just read some
 /// entries, `on_entries` is called with all so far and with the lines of responses among those that it
 /// was not called with before, in file order. They are read into the memory of `spare`.
 pub(crate) fn load_open(
     open: &mut OpenSource,
     threads: usize,
-    keeps_titles: bool,
+    keeping: &Keeping,
     spare: &mut Spare,
     mut on_entries: impl FnMut(&[Entry], &mut Vec<ResponseLine>) + Send,
 ) -> Transcript {
@@ -79,7 +79,7 @@ pub(crate) fn load_open(
     let mut diagnostics = Diagnostics::default();
     let spare = &*spare;
     let parse = |chunk: &Chunk| {
-        let mut parser = LineParser::new(&label, keeps_titles, spare.part());
+        let mut parser = LineParser::new(&label, keeping, spare.part());
         for (number, line) in chunk.lines() {
             parser.line(line, number);
         }
@@ -94,7 +94,7 @@ pub(crate) fn load_open(
     });
     joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
-    let titles = keeps_titles.then(|| std::mem::take(&mut joined.titles));
+    let titles = keeping.titles.then(|| std::mem::take(&mut joined.titles));
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
 

@@ -9,6 +9,7 @@
 //! was.
 
 mod content;
+mod counted;
 mod load;
 mod parse;
 mod sign;
@@ -17,9 +18,10 @@ mod wire;
 
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use content::{ContentKind, ContentSource};
+pub(crate) use counted::Measure;
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};
-pub(crate) use parse::SYNTHETIC_MODEL;
+pub(crate) use parse::{Keeping, SYNTHETIC_MODEL};
 pub(crate) use sign::{NAME_TAG, command_name, known_commands};
 pub use sign::{Sign, Signs};
 pub use title::{Title, TitleKind, Titled};
@@ -28,7 +30,7 @@ use smallvec::SmallVec;
 use wire::{Block, Line};
 
 use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, Symbols, has_symbols};
-use crate::base::units::Millis;
+use crate::base::units::{Millis, TextSize};
 use crate::read::input::{Content, Text, Usage, UsageProblem};
 
 /// One line of a transcript, without its text.
@@ -84,7 +86,7 @@ pub enum EntryKind {
         /// What it holds.
         kind: ContentKind,
         /// The size of its JSON; of one that the model does not see, nothing.
-        bytes: u64,
+        size: TextSize,
     },
     /// `compact_boundary`: the conversation was summarised here, and this was kept of it.
     CompactBoundary(Option<Box<Preserved>>),
@@ -97,7 +99,7 @@ pub enum EntryKind {
     /// `local_command`: its text is sent to the model.
     LocalCommand {
         /// The size of its JSON.
-        bytes: u64,
+        size: TextSize,
     },
     /// A system line that names entries taken out of the conversation.
     Snip(Vec<EntryId>),
@@ -129,7 +131,7 @@ pub enum EntryKind {
         up_to: EntryId,
     },
     /// `content-replacement`: tool results that were sent as a preview.
-    ContentReplacement(Vec<(EntryId, u64)>),
+    ContentReplacement(Vec<(EntryId, TextSize)>),
 }
 
 /// What a microcompaction cleared.
@@ -157,21 +159,23 @@ pub struct Collapse {
     pub first: Option<EntryId>,
     /// `lastArchivedUuid`.
     pub last: Option<EntryId>,
-    /// The size of the summary in bytes of JSON.
-    pub bytes: u64,
+    /// The size of the summary.
+    pub size: TextSize,
 }
 
 /// A user line.
 #[derive(Clone, Debug, Default)]
 pub struct UserMessage {
-    /// The size of the text and results, in bytes of JSON; images apart.
-    pub bytes: u64,
+    /// The size of the text and results; images apart.
+    pub size: TextSize,
     /// What its text is, by its beginning.
     pub text_kind: ContentKind,
     /// How many images and documents it carries.
     pub media: u32,
+    /// The tokens of those, as counted; zero where they were not.
+    pub media_tokens: u32,
     /// The tool calls it answers, each with the size of its result.
-    pub tool_results: SmallVec<[(EntryId, u64); 1]>,
+    pub tool_results: SmallVec<[(EntryId, TextSize); 1]>,
     /// `isMeta`: hidden from the user, sent to the model.
     pub is_meta: bool,
 }
@@ -214,6 +218,9 @@ pub struct ResponseLine {
     pub stop: Option<StopReason>,
     /// The tools it calls.
     pub tool_uses: SmallVec<[ToolUse; 1]>,
+    /// The tokens of its texts and calls, as counted: zero where they were not. Each call has a line feed before
+    /// it, and not what is around the calls of a message.
+    pub counted: u32,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// Whether it holds more than thinking, white space and calls, as far as its blocks are there.
@@ -263,12 +270,12 @@ impl HasSymbols for EntryKind {
             Self::Progress(None)
             | Self::User(_)
             | Self::Response
-            | Self::Attachment { kind: _, bytes: _ }
+            | Self::Attachment { kind: _, size: _ }
             | Self::CompactBoundary(_)
             | Self::MicrocompactBoundary(_)
             | Self::AwaySummary
             | Self::TurnEnd
-            | Self::LocalCommand { bytes: _ }
+            | Self::LocalCommand { size: _ }
             | Self::Snip(_)
             | Self::Collapse(_)
             | Self::UnusableAnswer
@@ -292,7 +299,7 @@ impl HasSymbols for NestedContent {
 }
 
 has_symbols!(ResponseLine { message, request, model, tool_uses, effort, verdict } beside {
-    stop, has_thinking, has_text, came_at_once, usage
+    stop, counted, has_thinking, has_text, came_at_once, usage
 });
 has_symbols!(ToolUse { tool } beside { id });
 has_symbols!(ServerVerdict { reason } beside {});

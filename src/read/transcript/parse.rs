@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::content::{attachment, json_length, user_message};
+use super::counted::Measure;
 use super::sign::{
     Signs, collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, signs,
     snip,
@@ -14,6 +15,7 @@ use super::{
     StopReason, ToolUse, agent_notes,
 };
 use crate::base::id::{EntryId, Symbol, Symbols};
+use crate::base::units::TextSize;
 use crate::read::input::{Content, Diagnostics, Kind, ObjectReader, Text, moment, read_usage};
 
 /// The model name of messages that the client made itself.
@@ -53,10 +55,19 @@ pub(super) struct ParsedLines {
     pub(super) objects: u64,
 }
 
+/// What is kept of a transcript besides what every reader needs.
+#[derive(Clone, Default)]
+pub(crate) struct Keeping {
+    /// Whether the titles of sessions are kept.
+    pub(crate) titles: bool,
+    /// What counts the tokens of its contents, where they are counted.
+    pub(crate) measure: Option<Measure>,
+}
+
 /// Parses lines into [`ParsedLines`].
 pub(super) struct LineParser<'a> {
     file: &'a Arc<str>,
-    keeps_titles: bool,
+    keeping: &'a Keeping,
     latest: Latest,
     parsed: ParsedLines,
 }
@@ -76,8 +87,8 @@ struct Latest {
 
 impl<'a> LineParser<'a> {
     /// Parses into `parsed`, which is empty and may have room.
-    pub(super) fn new(file: &'a Arc<str>, keeps_titles: bool, parsed: ParsedLines) -> Self {
-        Self { file, keeps_titles, latest: Latest::default(), parsed }
+    pub(super) fn new(file: &'a Arc<str>, keeping: &'a Keeping, parsed: ParsedLines) -> Self {
+        Self { file, keeping, latest: Latest::default(), parsed }
     }
 
     pub(super) fn finish(self) -> ParsedLines {
@@ -215,6 +226,7 @@ impl<'a> LineParser<'a> {
                 if reason == "tool_use" { StopReason::ToolUse } else { StopReason::Other }
             }),
             tool_uses,
+            counted: 0,
             has_thinking: blocks.iter().any(is_thinking),
             has_text: blocks.is_empty() || blocks.iter().any(is_text),
             came_at_once: message.context_management.0.is_some(),
@@ -237,7 +249,9 @@ impl<'a> LineParser<'a> {
             }
             Some("away_summary") => EntryKind::AwaySummary,
             Some("stop_hook_summary" | "turn_duration") => EntryKind::TurnEnd,
-            Some("local_command") => EntryKind::LocalCommand { bytes: json_length(object.content) },
+            Some("local_command") => {
+                EntryKind::LocalCommand { size: TextSize::of_bytes(json_length(object.content)) }
+            }
             Some("model_refusal_fallback") => EntryKind::RefusalFallback {
                 request: self.symbol(&object.request_id),
                 original_model: self.symbol(&object.original_model),
@@ -274,8 +288,15 @@ impl ObjectReader for LineParser<'_> {
     const FILE: &'static str = "a transcript";
 
     fn object(&mut self, object: &Line<'_>, text: &str, line: u64) {
+        let ParsedLines { entries, response_lines, .. } = &self.parsed;
+        let before = (entries.len(), response_lines.len());
         self.add(object, line);
-        if self.keeps_titles {
+        if let Some(measure) = &self.keeping.measure {
+            let ParsedLines { entries, response_lines, .. } = &mut self.parsed;
+            entries[before.0..].iter_mut().for_each(|entry| measure.entry(text, &mut entry.kind));
+            response_lines[before.1..].iter_mut().for_each(|one| measure.response(text, one));
+        }
+        if self.keeping.titles {
             self.parsed.titles.extend(title(object, text));
         }
     }
@@ -306,7 +327,8 @@ mod tests {
 
     fn parse(lines: &[&[u8]]) -> ParsedLines {
         let file: Arc<str> = "test.jsonl".into();
-        let mut parser = LineParser::new(&file, false, ParsedLines::default());
+        let keeping = Keeping::default();
+        let mut parser = LineParser::new(&file, &keeping, ParsedLines::default());
         for (line, number) in lines.iter().zip(1..) {
             parser.line(line, number);
         }

@@ -16,9 +16,11 @@ use super::content::CONTINUATION;
 use super::parse::SYNTHETIC_MODEL;
 use super::wire::{
     Attachment, Block, CompactMetadata, InnerBlock, Line, Message, MicrocompactMetadata,
+    Replacement,
 };
 use super::{Cleared, Collapse, EntryKind, Preserved};
 use crate::base::id::EntryId;
+use crate::base::units::TextSize;
 use crate::read::input::{Content, List, Shape, Text, only_value};
 
 /// Something that a line shows.
@@ -382,14 +384,15 @@ pub(super) fn collapse(object: &Line<'_>) -> EntryKind {
     EntryKind::Collapse(Box::new(Collapse {
         first: id(&object.first_archived_uuid),
         last: id(&object.last_archived_uuid),
-        bytes: object.summary.0,
+        size: TextSize::of_bytes(object.summary.0),
     }))
 }
 
 /// Results that were sent as previews, each with the size of its preview.
 pub(super) fn content_replacement(object: &Line<'_>) -> EntryKind {
     let replacements = object.replacements.0.iter().filter_map(|shape| shape.0.as_ref());
-    let one = replacements.filter_map(|one| Some((id(&one.tool_use_id)?, one.replacement.0)));
+    let size = |one: &Replacement<'_>| TextSize::of_bytes(one.replacement.0);
+    let one = replacements.filter_map(|one| Some((id(&one.tool_use_id)?, size(one))));
     EntryKind::ContentReplacement(one.collect())
 }
 

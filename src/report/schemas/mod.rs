@@ -31,8 +31,9 @@ use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
+use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 23 } else { 22 };
+const FORMATS: usize = if cfg!(feature = "redact") { 24 } else { 23 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -50,6 +51,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
     MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
+    MachineFormat::output::<TokensObject<'_>>("tokens", weights::SCHEMA, "tokens --format json", "what a text or a prompt weighs, by part"),
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<UpdateObject<'_>>("prices-update", price_changes::SCHEMA, "prices update --format json", "what another table of prices changes"),

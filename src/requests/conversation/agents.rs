@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::between::{Between, Trail, TrailIndex};
 use super::copilot::each_once;
 use super::logged::{Served, is_logged, without_repeated};
-use super::{Charge, History, InputFile, Request, RequestIndex};
+use super::{Answer, Charge, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -286,6 +286,7 @@ impl History {
             usage: Some(usage_of(recorded)),
             output_is_lower_bound: false,
             ends_turn: placed.ends_turn,
+            answer: Answer::default(),
             has_thinking: recorded.reasoning.0 > 0,
             came_at_once: false,
             has_text: false,

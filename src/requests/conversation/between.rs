@@ -12,7 +12,8 @@ use rustc_hash::FxHashMap;
 
 use super::rewrite::{Lines, Rewrite};
 use crate::base::id::{EntryId, Ordinal, Symbol, has_symbols};
-use crate::base::units::Millis;
+use crate::base::units::{Millis, TextSize};
+use crate::base::vocabulary::Vocabulary;
 use crate::read::agent::Piece;
 use crate::read::transcript::{
     ContentKind, ContentSource, Entry, EntryKind, Sign, Signs, UserMessage,
@@ -128,7 +129,7 @@ impl Between {
         match &entry.kind {
             EntryKind::User(user) => {
                 self.user_messages += 1;
-                self.user_bytes += user.bytes;
+                self.user_bytes += user.size.bytes();
                 self.media += user.media;
                 self.positions = self.positions.saturating_add(positions_of(user));
                 if user.tool_results.is_empty() {
@@ -138,16 +139,16 @@ impl Between {
                 }
                 self.note_time(entry.timestamp);
             }
-            EntryKind::Attachment { bytes, .. } => {
+            EntryKind::Attachment { size, .. } => {
                 self.attachments += 1;
-                let is_counted = *bytes > 0 && !entry.signs.contains(Sign::ToolHookContext);
+                let is_counted = size.bytes() > 0 && !entry.signs.contains(Sign::ToolHookContext);
                 self.positions = self.positions.saturating_add(is_counted.into());
                 self.note_time(entry.timestamp);
             }
-            EntryKind::LocalCommand { bytes } => {
+            EntryKind::LocalCommand { size } => {
                 self.user_messages += 1;
                 self.positions = self.positions.saturating_add(1);
-                self.user_bytes += bytes;
+                self.user_bytes += size.bytes();
             }
             EntryKind::TurnEnd => self.turn_end = self.turn_end.max(entry.timestamp),
             EntryKind::AwaySummary => self.away_summary = self.away_summary.max(entry.timestamp),
@@ -182,8 +183,8 @@ impl Between {
             });
         }
         let bytes = match &entry.kind {
-            EntryKind::User(user) => user.bytes,
-            EntryKind::Attachment { bytes, .. } | EntryKind::LocalCommand { bytes } => *bytes,
+            EntryKind::User(user) => user.size.bytes(),
+            EntryKind::Attachment { size, .. } | EntryKind::LocalCommand { size } => size.bytes(),
             _ => return,
         };
         if let Some(unanswered) = &mut self.unanswered {
@@ -251,9 +252,9 @@ impl Interruptions {
 
 /// Its blocks: each result, each image, and its text.
 fn positions_of(user: &UserMessage) -> u32 {
-    let results: u64 = user.tool_results.iter().map(|(_, bytes)| bytes).sum();
+    let results: TextSize = user.tool_results.iter().map(|(_, size)| *size).sum();
     let count = u32::try_from(user.tool_results.len()).unwrap_or(u32::MAX);
-    count.saturating_add(user.media).saturating_add(u32::from(user.bytes > results))
+    count.saturating_add(user.media).saturating_add(u32::from(user.size.bytes() > results.bytes()))
 }
 
 /// How far back an entry is looked for that was recovered and may be there already.
@@ -302,8 +303,8 @@ pub struct TrailEntry {
 pub struct TrailContent {
     /// What it is.
     pub source: ContentSource,
-    /// Its size in bytes of JSON; of media it is not known, and zero.
-    pub bytes: u64,
+    /// Its size; the bytes of media are not known, and zero.
+    pub size: TextSize,
 }
 
 /// What lies between the requests of one file.
@@ -312,12 +313,14 @@ pub struct Trail {
     entries: Vec<TrailEntry>,
     contents: Vec<TrailContent>,
     lines: Vec<Lines>,
+    /// The vocabulary in which the contents were counted, where they were.
+    pub vocabulary: Option<Vocabulary>,
     /// Whether nothing is kept, since nobody will look at it.
     is_left_out: bool,
 }
 
-has_symbols!(Trail { contents } beside { entries, lines, is_left_out });
-has_symbols!(TrailContent { source } beside { bytes });
+has_symbols!(Trail { contents } beside { entries, lines, vocabulary, is_left_out });
+has_symbols!(TrailContent { source } beside { size });
 
 impl Trail {
     /// An empty trail, which stays empty unless it is kept.
@@ -339,14 +342,14 @@ impl Trail {
         let first = self.contents.len();
         match &entry.kind {
             EntryKind::User(user) => self.add_user(user, calls),
-            EntryKind::Attachment { kind, bytes } => {
-                self.add_content(ContentSource::Text(*kind), *bytes);
+            EntryKind::Attachment { kind, size } => {
+                self.add_content(ContentSource::Text(*kind), *size);
             }
-            EntryKind::LocalCommand { bytes } => {
-                self.add_content(ContentSource::Text(ContentKind::Command), *bytes);
+            EntryKind::LocalCommand { size } => {
+                self.add_content(ContentSource::Text(ContentKind::Command), *size);
             }
             EntryKind::Collapse(collapse) => {
-                self.add_content(ContentSource::Text(ContentKind::Summary), collapse.bytes);
+                self.add_content(ContentSource::Text(ContentKind::Summary), collapse.size);
             }
             _ => {}
         }
@@ -377,7 +380,9 @@ impl Trail {
         let mut trail = Self::default();
         for piece in pieces {
             let first = trail.contents.len();
-            trail.contents.push(TrailContent { source: piece.source, bytes: piece.bytes });
+            trail
+                .contents
+                .push(TrailContent { source: piece.source, size: TextSize::of_bytes(piece.bytes) });
             trail.add_entry(piece.before.map(TrailIndex), piece.line, Signs::new(), first);
         }
         trail
@@ -418,21 +423,23 @@ impl Trail {
     }
 
     fn add_user(&mut self, user: &UserMessage, calls: &Calls) {
-        let mut results = 0;
-        for (call, bytes) in &user.tool_results {
-            results += bytes;
+        let mut results = TextSize::ZERO;
+        for (call, size) in &user.tool_results {
+            results += *size;
             let tool = calls.get(call).and_then(|call| call.tool);
-            self.contents.push(TrailContent { source: ContentSource::Tool(tool), bytes: *bytes });
+            self.contents.push(TrailContent { source: ContentSource::Tool(tool), size: *size });
         }
-        let text = user.bytes.saturating_sub(results);
+        let text = user.size.saturating_sub(results);
         self.add_content(ContentSource::Text(user.text_kind), text);
-        let media = TrailContent { source: ContentSource::Media, bytes: 0 };
+        let tokens = u64::from(user.media_tokens).checked_div(user.media.into()).unwrap_or(0);
+        let media =
+            TrailContent { source: ContentSource::Media, size: TextSize::ZERO.counted(tokens) };
         self.contents.extend(std::iter::repeat_n(media, user.media as usize));
     }
 
-    fn add_content(&mut self, source: ContentSource, bytes: u64) {
-        if bytes > 0 {
-            self.contents.push(TrailContent { source, bytes });
+    fn add_content(&mut self, source: ContentSource, size: TextSize) {
+        if size.bytes() > 0 {
+            self.contents.push(TrailContent { source, size });
         }
     }
 

@@ -16,7 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Trail};
 use super::logged::Served;
-use super::{History, InputFile, Request, RequestIndex};
+use super::{Answer, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
@@ -360,6 +360,7 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         usage: captured.usage.clone(),
         output_is_lower_bound: false,
         ends_turn: false,
+        answer: Answer::default(),
         has_thinking: false,
         came_at_once: false,
         has_text: false,

@@ -12,6 +12,7 @@ use super::graph::{Graph, nested_responses};
 use super::live_responses;
 use super::results::Results;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
+use crate::base::units::TextSize;
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
 
@@ -297,7 +298,7 @@ fn replaced_results(entries: &[Entry], gathered: &Gathered) -> Vec<(EntryId, u64
 fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
     let sent = first_sent(entries, gathered);
     let mut known: FxHashSet<EntryId> = FxHashSet::default();
-    let mut replacements: FxHashMap<EntryId, u64> = FxHashMap::default();
+    let mut replacements: FxHashMap<EntryId, TextSize> = FxHashMap::default();
     for (position, entry) in entries.iter_mut().enumerate() {
         let EntryKind::ContentReplacement(replaced) = &mut entry.kind else { continue };
         // A resumed session names them once more.
@@ -313,10 +314,11 @@ fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
         let EntryKind::User(user) = &mut entry.kind else {
             continue;
         };
-        for (tool, bytes) in &mut user.tool_results {
+        for (tool, size) in &mut user.tool_results {
             if let Some(preview) = replacements.get(tool) {
-                user.bytes = user.bytes.saturating_sub(*bytes) + preview;
-                *bytes = *preview;
+                user.size = user.size.saturating_sub(*size);
+                user.size += *preview;
+                *size = *preview;
             }
         }
     }

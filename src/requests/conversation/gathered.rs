@@ -365,6 +365,8 @@ pub struct ResponseLines {
     pub stop: Option<StopReason>,
     /// Whether it calls tools.
     pub calls_tools: bool,
+    /// The tokens of its texts and calls, as counted; zero where they were not.
+    pub counted: u32,
     /// Whether it holds thinking.
     pub has_thinking: bool,
     /// Whether it holds more than thinking, white space and calls.
@@ -382,7 +384,7 @@ pub struct ResponseLines {
 }
 
 has_symbols!(ResponseLines { message, request, model, effort, verdict } beside {
-    first_line, first_timestamp, last_timestamp, stop, calls_tools, has_thinking, has_text, came_at_once,
+    first_line, first_timestamp, last_timestamp, stop, calls_tools, counted, has_thinking, has_text, came_at_once,
     positions, usage
 });
 
@@ -397,6 +399,7 @@ impl ResponseLines {
             last_timestamp: timestamp,
             stop: line.stop,
             calls_tools: !line.tool_uses.is_empty(),
+            counted: line.counted,
             has_thinking: line.has_thinking,
             has_text: line.has_text,
             came_at_once: line.came_at_once,
@@ -411,6 +414,7 @@ impl ResponseLines {
         self.first_timestamp = self.first_timestamp.or(timestamp);
         self.last_timestamp = self.last_timestamp.max(timestamp);
         self.stop = line.stop.or(self.stop);
+        self.counted = self.counted.saturating_add(line.counted);
         self.has_thinking |= line.has_thinking;
         self.has_text |= line.has_text;
         self.came_at_once |= line.came_at_once;

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::between::Interruptions;
 use super::file::{FileConversation, FileResponse};
 use super::origin::{Copies, Places, agent_types, find_copies};
-use super::{History, InputFile, Request, RequestIndex, session_titles, settle_agents};
+use super::{Answer, History, InputFile, Request, RequestIndex, session_titles, settle_agents};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol, Symbols};
 use crate::base::model::Models;
@@ -248,6 +248,7 @@ impl Placer<'_> {
             usage: lines.usage.clone().ok(),
             output_is_lower_bound: lines.output_is_lower_bound() || response.is_cut,
             ends_turn: lines.ends_turn(),
+            answer: Answer { counted: lines.counted, calls_tools: lines.calls_tools },
             has_thinking: lines.has_thinking,
             has_text: lines.has_text,
             came_at_once: lines.came_at_once,

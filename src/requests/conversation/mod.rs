@@ -138,6 +138,8 @@ pub struct Request {
     pub output_is_lower_bound: bool,
     /// Whether the answer ends a turn.
     pub ends_turn: bool,
+    /// What the answer is made of, where it was counted.
+    pub answer: Answer,
     /// Whether the answer holds thinking.
     pub has_thinking: bool,
     /// Whether the answer holds text; not known of a captured one.
@@ -191,6 +193,16 @@ pub struct InputFile {
     pub what: Option<&'static str>,
     /// What lies between its requests.
     pub trail: Trail,
+}
+
+/// What an answer is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The tokens of its texts and calls, as counted; zero where they were not. Each call has a line feed before
+    /// it, and not what is around the calls of a message.
+    pub counted: u32,
+    /// Whether it calls tools.
+    pub calls_tools: bool,
 }
 
 /// Every request of the input, once: those of transcripts in the order in which they were sent, then

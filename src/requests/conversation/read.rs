@@ -10,7 +10,7 @@ use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
 use crate::read::input::{Chunk, Discovered, InOrder, Location, OpenSource, Source};
-use crate::read::transcript::{Spare, load_open, unreadable};
+use crate::read::transcript::{Keeping, Measure, Spare, load_open, unreadable};
 use crate::read::{Format, Log, other_table};
 
 /// Files up to this size are read by one thread each.
@@ -174,12 +174,16 @@ impl Workspace {
         let Self { spare, builder, .. } = self;
         let expected = open.expected();
         let label = Arc::clone(&open.label);
-        let mut transcript =
-            load_open(open, threads, options.keeps_titles, spare, |entries, lines| {
-                builder.make_room(expected, entries.len());
-                builder.add(entries, lines, &label);
-            });
-        let conversation = builder.finish(&mut transcript);
+        let measure = || Measure::of_file(open.first_lines()?, &options.models);
+        let measure = options.counts_contents.then(measure).flatten();
+        let vocabulary = measure.as_ref().map(|measure| measure.vocabulary);
+        let keeping = Keeping { titles: options.keeps_titles, measure };
+        let mut transcript = load_open(open, threads, &keeping, spare, |entries, lines| {
+            builder.make_room(expected, entries.len());
+            builder.add(entries, lines, &label);
+        });
+        let mut conversation = builder.finish(&mut transcript);
+        conversation.trail.vocabulary = vocabulary;
         spare.give_back_entries(transcript.entries);
         conversation
     }

@@ -35,7 +35,7 @@ impl Results {
             if gathered.is_duplicate[position] {
                 continue;
             }
-            let caller_of = |(call, _): &(EntryId, u64)| gathered.calls.get(call)?.caller;
+            let caller_of = |(call, _): &(EntryId, _)| gathered.calls.get(call)?.caller;
             let caller = user.tool_results.iter().find_map(caller_of);
             results.extend(caller.map(|caller| (caller.index(), position)));
         }

@@ -273,7 +273,7 @@ fn is_silent(entry: &Entry) -> bool {
         | EntryKind::LocalCommand { .. }
         | EntryKind::Synthetic { .. }
         | EntryKind::CompactBoundary(_) => false,
-        EntryKind::Attachment { bytes, .. } => *bytes == 0,
+        EntryKind::Attachment { size, .. } => size.bytes() == 0,
         _ => true,
     }
 }

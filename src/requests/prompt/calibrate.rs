@@ -185,7 +185,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
 
 /// `major.minor.patch`. Missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ClientVersion(u32, u32, u32);
+pub(crate) struct ClientVersion(u32, u32, u32);
 
 impl fmt::Display for ClientVersion {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -194,14 +194,14 @@ impl fmt::Display for ClientVersion {
 }
 
 impl ClientVersion {
-    pub(super) const fn new(major: u32, minor: u32, patch: u32) -> Self {
+    pub(crate) const fn new(major: u32, minor: u32, patch: u32) -> Self {
         Self(major, minor, patch)
     }
 
     /// Later than every version.
     pub(super) const LAST: Self = Self(u32::MAX, u32::MAX, u32::MAX);
 
-    pub(super) fn parse(text: &str) -> Self {
+    pub(crate) fn parse(text: &str) -> Self {
         let mut parts = text.split('.').map(|part| part.parse().unwrap_or(0));
         let mut next = || parts.next().unwrap_or(0);
         Self(next(), next(), next())

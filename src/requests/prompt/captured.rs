@@ -1,7 +1,7 @@
 //! Captured requests → prompts: the tree of known bytes, with sizes.
 //!
-//! Sizes are exact where tokens are counted as bytes (`--tokens bytes:N`), else estimates by kind
-//! of text and tokenizer family. Recorded usage corrects the estimates in the order of the
+//! Sizes are exact where tokens are counted as bytes (`--tokens bytes:N`), counts in the model's vocabulary where that is
+//! known, else estimates by kind of text and tokenizer family. Recorded usage corrects the estimates in the order of the
 //! requests. The total of a request is exact, and its new nodes (and those that requests without
 //! usage added before) share in it by their estimates. The end of its cached prefix (read +
 //! written) is known to later requests only: a request's split moves only the nodes that it added
@@ -334,10 +334,8 @@ impl Sizing<'_> {
             None if new.is_empty() => base,
             None => base + model.correct(estimated),
         };
-        let basis = match (self.counting, total) {
-            (TokenCounting::Exact | TokenCounting::Estimated, None) => Basis::Estimated,
-            _ => Basis::Derived,
-        };
+        let is_known = self.counting.is_bytes() || self.tree.node(wire.leaf).is_counted;
+        let basis = if is_known || total.is_some() { Basis::Derived } else { Basis::Estimated };
         self.share(&new, base, end, basis);
         let is_settled = total.is_some() || self.counting.is_bytes();
         let state = if is_settled { SizeState::Settled } else { SizeState::Estimated };
@@ -412,7 +410,9 @@ impl Sizing<'_> {
         let counted = |id: &WireNodeId| u128::from(self.tree.node(*id).tokens);
         let all: u128 = nodes.iter().map(counted).sum();
         let tokens = u128::from(end.saturating_sub(base).0);
-        let is_exact = all == tokens && self.counting.is_bytes();
+        let is_known = |id: &WireNodeId| self.tree.node(*id).is_counted;
+        let is_known = self.counting.is_bytes() || nodes.iter().all(is_known);
+        let is_exact = all == tokens && is_known;
         let mut before = 0;
         for (number, id) in nodes.iter().enumerate() {
             before += counted(id);

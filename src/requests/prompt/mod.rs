@@ -54,7 +54,8 @@ pub use trace::{
 
 use agents::agent_step;
 use build::kept_of_rewrite;
-use calibrate::{ClientVersion, ClientVersions};
+pub(crate) use calibrate::ClientVersion;
+use calibrate::ClientVersions;
 use measured::{LaterKept, grace, of_attempt, of_long_step, of_step};
 
 use crate::base::ttl::{TierTtl, Ttl};

@@ -155,7 +155,7 @@ impl<'a> Contents<'a> {
         let content = |(_, content): (u64, &TrailContent)| Content {
             source: content.source,
             tokens: Tokens(ratio.tokens(weight(content))),
-            bytes: content.bytes,
+            bytes: content.size.bytes(),
             placeholder,
             rough: rough(content),
         };
@@ -205,7 +205,11 @@ impl<'a> Contents<'a> {
 
 /// The client's own estimate of what no answer has counted yet (I.1).
 fn rough(content: &TrailContent) -> Tokens {
-    if content.source == ContentSource::Media { Tokens(2_000) } else { Tokens(content.bytes / 4) }
+    if content.source == ContentSource::Media {
+        Tokens(2_000)
+    } else {
+        Tokens(content.size.bytes() / 4)
+    }
 }
 
 /// Whether a piece is the result of a tool.

@@ -5,8 +5,8 @@ use serde_json::value::RawValue;
 
 use super::super::block::Block;
 use super::super::tree::Part;
-use super::media::{document_tokens, image_tokens};
 use crate::base::model::Tokenizer;
+use crate::read::rendered::{document_tokens, image_tokens};
 
 /// What frames each block. The overheads were measured on real exchanges.
 const BLOCK_OVERHEAD: u64 = 3;
@@ -75,7 +75,7 @@ fn text_of_document(block: &Block<'_>, tokenizer: &Tokenizer) -> u64 {
 }
 
 /// The tokens of thinking that is sent back encrypted.
-pub(super) fn hidden_thinking(block: &Block<'_>) -> u64 {
+fn hidden_thinking(block: &Block<'_>) -> u64 {
     let bytes = block.signature.map_or(0, |signature| signature.get().len() as u64);
     bytes / SIGNATURE_BYTES_PER_TOKEN
 }

@@ -1,16 +1,14 @@
 //! How large the parts of a prompt are, in tokens: counted in the model's vocabulary (`counted.rs`), or estimated by kind of
-//! text (`estimate.rs`); of images and documents by their sides and pages (`media.rs`).
+//! text (`estimate.rs`); of images and documents by their sides and pages.
 
 mod counted;
 mod estimate;
-mod media;
 
 use std::fmt;
 use std::num::NonZeroU64;
 
 use counted::Counted;
-pub(super) use counted::{Deferred, Place};
-pub(crate) use media::{page_count, pixels};
+pub(super) use counted::{Deferred, Place, Role};
 
 use super::block::Block;
 use crate::base::model::Facts;
@@ -47,6 +45,14 @@ impl fmt::Display for TokenCounting {
     }
 }
 
+/// The size of a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Size {
+    pub(super) tokens: u64,
+    /// Whether it was counted in the model's vocabulary, and its frame is known.
+    pub(super) is_counted: bool,
+}
+
 /// Sizes for the prompts of one model.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes<'a> {
@@ -62,41 +68,56 @@ impl<'a> Sizes<'a> {
         Self { counting, facts, counted }
     }
 
-    /// The tokens of a block in its place, given by its canonical bytes: how it was escaped on its way does
+    /// The size of a block in its place, given by its canonical bytes: how it was escaped on its way does
     /// not matter.
-    pub(super) fn block(&self, place: Place, canonical: &[u8], deferred: &Deferred<'_>) -> u64 {
+    pub(super) fn block(&self, place: Place, canonical: &[u8], deferred: &Deferred<'_>) -> Size {
         if let TokenCounting::Bytes(bytes) = self.counting {
-            return (canonical.len() as u64).div_ceil(bytes.get());
+            return self.size((canonical.len() as u64).div_ceil(bytes.get()));
         }
         let text = std::str::from_utf8(canonical).unwrap_or_default();
         let block: Shape<Block<'_>> = serde_json::from_str(text).unwrap_or_default();
         let block = block.0.unwrap_or_default();
         match &self.counted {
-            Some(counted) => counted.block(&block, place, text, deferred),
-            None => estimate::block_tokens(&block, place.part, text, &self.facts.tokenizer),
+            Some(counted) => {
+                let is_counted = counted.is_known(&block, place);
+                Size { tokens: counted.block(&block, place, text, deferred), is_counted }
+            }
+            None => {
+                self.size(estimate::block_tokens(&block, place.part, text, &self.facts.tokenizer))
+            }
         }
     }
 
     /// What frames every prompt of the model.
-    pub(super) fn frame(&self) -> u64 {
+    pub(super) fn frame(&self) -> Size {
         match &self.counted {
-            Some(counted) => counted.frame(),
-            None => self.if_tokens(self.facts.frame.0),
+            Some(counted) => self.size(counted.frame()),
+            None => self.of_tokens(self.facts.frame.0),
         }
     }
 
     /// What the service adds to the system prompt where there are tools.
-    pub(super) fn tool_overhead(&self) -> u64 {
-        self.if_tokens(self.facts.tools_prompt.0)
+    pub(super) fn tool_overhead(&self) -> Size {
+        self.of_tokens(self.facts.tools_prompt.0)
     }
 
     /// What asking for extended thinking with a budget adds.
-    pub(super) fn thinking_budget(&self) -> u64 {
-        self.counted.map_or(0, |counted| counted.thinking_budget())
+    pub(super) fn thinking_budget(&self) -> Size {
+        self.size(self.counted.map_or(0, |counted| counted.thinking_budget()))
+    }
+
+    /// What has no size.
+    pub(super) fn nothing(&self) -> Size {
+        self.size(0)
     }
 
     /// What the service adds has no bytes.
-    fn if_tokens(&self, tokens: u64) -> u64 {
-        if self.counting.is_bytes() { 0 } else { tokens }
+    fn of_tokens(&self, tokens: u64) -> Size {
+        self.size(if self.counting.is_bytes() { 0 } else { tokens })
+    }
+
+    /// A size that is as good as this way to count is.
+    fn size(&self, tokens: u64) -> Size {
+        Size { tokens, is_counted: self.counted.is_some() }
     }
 }

@@ -21,7 +21,7 @@ const TOKENS_A_PAGE: u64 = 2_250;
 const READ_BYTES: usize = 256 * 1024;
 
 /// The tokens of an image given as base64.
-pub(super) fn image_tokens(data: &str, tokenizer: &Tokenizer) -> u64 {
+pub(crate) fn image_tokens(data: &str, tokenizer: &Tokenizer) -> u64 {
     pixels(data).map_or(USUAL_IMAGE, |(width, height)| pixel_tokens(width, height, tokenizer))
 }
 
@@ -49,7 +49,7 @@ fn pixel_tokens(width: u64, height: u64, tokenizer: &Tokenizer) -> u64 {
 }
 
 /// The tokens of a document given as base64.
-pub(super) fn document_tokens(data: &str) -> u64 {
+pub(crate) fn document_tokens(data: &str) -> u64 {
     (page_count(data).max(1) as u64) * TOKENS_A_PAGE
 }
 

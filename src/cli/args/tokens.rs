@@ -1,0 +1,59 @@
+//! `tokens`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::format::{DocumentFormats, FormatArgs};
+use super::shared::OutputArgs;
+
+pub(super) const TOKENS_EXAMPLES: &str = "\
+Examples:
+  cachesim tokens CLAUDE.md --model claude-opus-5
+  cachesim tokens request.json
+  cachesim tokens request.json --by tool
+  cachesim tokens capture.jsonl --request 3 --by block
+  git diff | cachesim tokens -
+
+Claude's vocabularies are reconstructed, and how well they hold is in docs/accuracy.md. Nothing is sent \
+anywhere.";
+
+/// `tokens`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TokensCommandArgs {
+    /// A text, the body of a request to the Messages API, captured requests or bundles; - is standard input
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(in crate::cli) file: PathBuf,
+    /// The model to count for: of a request in place of its own; without it a text is counted for all
+    #[arg(long, value_name = "MODEL")]
+    pub(in crate::cli) model: Option<String>,
+    /// By what a prompt is divided
+    #[arg(long, value_enum, default_value_t)]
+    pub(in crate::cli) by: DivisionArg,
+    /// Which request of a file, from 1 on [default: the last one]
+    #[arg(long, value_name = "N")]
+    pub(in crate::cli) request: Option<usize>,
+    /// Prices, and facts of models, from this file; later files lie on top
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) prices: Vec<PathBuf>,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+/// `--by`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum DivisionArg {
+    /// Kinds of parts: tools, system prompt, texts, calls, results
+    #[default]
+    Part,
+    /// The tools that it defines
+    Tool,
+    /// The MCP servers of these tools
+    Server,
+    /// Blocks, in the order of the prompt
+    Block,
+}

@@ -1,0 +1,210 @@
+//! `tokens`: what a text or a request weighs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::Path;
+
+use jiff::civil::{Date, Time};
+
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::base::model::Models;
+use crate::base::units::Tokens;
+use crate::base::vocabulary::Vocabulary;
+use crate::cli::args::{DivisionArg, Json, PlatformArg, TokensCommandArgs};
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::cli::prepared::tables;
+use crate::explain::weights::{Division, weigh};
+use crate::read::input::{Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source, read_text};
+use crate::report::{
+    WeighedPrompt, WeighedText, prompt_document, text_document, write_prompt, write_text,
+};
+use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
+use crate::simulate::pricing::PriceTable;
+use crate::tokens::counter;
+
+impl From<DivisionArg> for Division {
+    fn from(by: DivisionArg) -> Self {
+        match by {
+            DivisionArg::Part => Self::Part,
+            DivisionArg::Tool => Self::Tool,
+            DivisionArg::Server => Self::Server,
+            DivisionArg::Block => Self::Block,
+        }
+    }
+}
+
+/// Counts the tokens of a text or a request.
+pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
+    let (prices, models) = tables(&args.prices, PlatformArg::Auto)?;
+    let file = if args.file == Path::new("-") {
+        "standard input".into()
+    } else {
+        args.file.display().to_string()
+    };
+    let text = input(&args.file)
+        .map_err(|error| CliError::NoInput(format!("cannot read {file}: {error}")))?;
+    match requests(&text, args.model.as_deref()) {
+        Some(requests) => count_request(args, &file, &requests, &prices, models),
+        None if args.by != DivisionArg::Part || args.request.is_some() => {
+            Err(CliError::Usage(format!(
+                "{file}: a text has no tools, blocks or requests; leave out --by and --request, or give the body of a \
+             request"
+            )))
+        }
+        None => count_text(args, &file, &text, &models),
+    }
+}
+
+/// The text of a file or of standard input, of which no more is read than of a line of captured requests.
+fn input(file: &Path) -> io::Result<String> {
+    let most = LONGEST_LINE as u64;
+    if file != Path::new("-") {
+        return read_text(file, most);
+    }
+    let mut text = String::new();
+    io::stdin().take(most + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > most {
+        let most = most >> 20;
+        return Err(io::Error::other(format!(
+            "it has more than {most} MiB, the most that is read"
+        )));
+    }
+    Ok(text)
+}
+
+/// The lines of captured requests that an input has; `None` of a text.
+fn requests(text: &str, model: Option<&str>) -> Option<String> {
+    if let Ok(object) = serde_json::from_str::<Object>(text) {
+        return record(object, model);
+    }
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let records = lines.into_iter().map(|line| record(serde_json::from_str(line).ok()?, model));
+    let records: Option<Vec<String>> = records.collect();
+    records.filter(|records| !records.is_empty()).map(|records| records.join("\n"))
+}
+
+/// The members of an object, of which the order does not matter.
+type Object = BTreeMap<String, Box<RawValue>>;
+
+/// A line of captured requests: the object itself, or what wraps it where it is a body.
+fn record(object: Object, model: Option<&str>) -> Option<String> {
+    const MOMENT: &str = "1970-01-01T00:00:00Z";
+    let mut record = if object.contains_key("messages") {
+        Object::from([("request".to_owned(), to_raw_value(&object).ok()?)])
+    } else {
+        object
+    };
+    let key = ["request", "prompt"].into_iter().find(|key| record.contains_key(*key))?;
+    if let Some(model) = model {
+        let mut body: Object = serde_json::from_str(record[key].get()).ok()?;
+        body.insert("model".to_owned(), to_raw_value(model).ok()?);
+        record.insert(key.to_owned(), to_raw_value(&body).ok()?);
+    }
+    if !record.contains_key("timestamp") {
+        record.insert("timestamp".to_owned(), to_raw_value(MOMENT).ok()?);
+    }
+    one_line(&record)
+}
+
+/// JSON without line ends: strings have none.
+fn one_line(object: &Object) -> Option<String> {
+    Some(serde_json::to_string(object).ok()?.replace(['\n', '\r'], " "))
+}
+
+fn count_text(
+    args: &TokensCommandArgs,
+    file: &str,
+    text: &str,
+    models: &Models,
+) -> Result<(), CliError> {
+    let vocabularies = match &args.model {
+        None => Vocabulary::ALL.to_vec(),
+        Some(model) => vec![models.facts(model).vocabulary.ok_or_else(|| unknown(model))?],
+    };
+    let weighed = |vocabulary: Vocabulary| {
+        let tokens = Tokens(counter(vocabulary)?.tokens(text));
+        let model = vocabulary.measured_of().map(|model| args.model.as_deref().unwrap_or(model));
+        let message = model.map(|model| tokens + models.facts(model).frame);
+        Some(WeighedText { vocabulary, tokens, message })
+    };
+    let texts: Option<Vec<WeighedText>> = vocabularies.into_iter().map(weighed).collect();
+    let texts = texts.ok_or_else(|| {
+        CliError::Usage("this program was built without vocabularies (feature `tokens`)".to_owned())
+    })?;
+    let output = Output::open(&args.output)?;
+    output.show(
+        args.format.chosen,
+        || Ok(text_document(file, &texts)),
+        |Json, out| write_text(file, &texts, out),
+    )
+}
+
+fn unknown(model: &str) -> CliError {
+    CliError::Usage(format!(
+        "--model: the vocabulary of `{model}` is not known; a price file can name it (`vocabulary` in [model.facts]): {}",
+        Vocabulary::ALL.map(Vocabulary::name).join(", ")
+    ))
+}
+
+fn count_request(
+    args: &TokensCommandArgs,
+    file: &str,
+    requests: &str,
+    prices: &PriceTable,
+    models: Models,
+) -> Result<(), CliError> {
+    let history = captured(file, requests, models)?;
+    let all = history.captured.requests.len();
+    let place = args.request.unwrap_or(all);
+    let wire = place.checked_sub(1).and_then(|place| history.captured.requests.get(place));
+    let wire = wire.ok_or_else(|| {
+        CliError::Usage(format!("--request {place}: {file} has {all}, counted from 1"))
+    })?;
+    let request = history.request(RequestIndex::new(place - 1));
+    let model = history.text(Some(request.model)).unwrap_or_default();
+    let weights = weigh(&history, wire, args.by.into());
+    let facts = history.facts(request.model);
+    let day: Option<Date> = prices.as_of.parse().ok();
+    let rate = day.and_then(|day| {
+        prices.find(model)?.rate_at(
+            day.to_datetime(Time::MIN),
+            weights.total,
+            ServiceTier::Standard,
+        )
+    });
+    let prompt = WeighedPrompt {
+        file,
+        place: (place, all),
+        model,
+        vocabulary: facts.vocabulary.filter(|vocabulary| counter(*vocabulary).is_some()),
+        is_counted: history.captured.tree.node(wire.leaf).is_counted,
+        weights: &weights,
+        division: args.by.into(),
+        recorded: request.usage.as_ref().map(|usage| usage.prompt.total()),
+        rates: rate.map(|rate| &rate.rates),
+    };
+    let output = Output::open(&args.output)?;
+    output.show(
+        args.format.chosen,
+        || Ok(prompt_document(&prompt)),
+        |Json, out| write_prompt(&prompt, out),
+    )
+}
+
+/// The requests of an input, or why there are none.
+fn captured(file: &str, requests: &str, models: Models) -> Result<History, CliError> {
+    let sources = vec![Source::in_memory(file, requests.as_bytes())];
+    let discovered = Discovered { sources, diagnostics: Diagnostics::default() };
+    let options = ReadOptions { keeps_bytes: true, models, ..ReadOptions::default() };
+    let history = read(discovered, options, |_| ());
+    if history.captured.requests.is_empty() {
+        let why = history.diagnostics.examples().first().map_or_else(
+            || "no request to the Messages API".to_owned(),
+            |example| format!("{}: {}", example.kind.label(), example.detail),
+        );
+        return Err(CliError::NoInput(format!("{file}: {why}")));
+    }
+    Ok(history)
+}

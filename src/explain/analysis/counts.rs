@@ -1,0 +1,152 @@
+//! How well counted tokens hold for what recorded steps added.
+//!
+//! What a prompt grew by beyond the answer is known to the token. Where all that the client added stands in lines (results,
+//! texts), it can be held against the count of these. The answer counts as it is sent back where that is known, else
+//! as recorded.
+
+use std::collections::BTreeMap;
+
+use crate::base::units::Tokens;
+use crate::read::transcript::ContentSource;
+use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
+use crate::requests::counted::{Counted, is_close};
+use crate::requests::prompt::{ClientVersion, Step, StepKind};
+
+/// What the client added in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Added {
+    /// One result.
+    Result,
+    /// Several results of one message.
+    Results,
+    /// Texts.
+    Texts,
+    /// Results and texts.
+    ResultsAndTexts,
+}
+
+impl Added {
+    /// The label, for people and machines.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Result => "one result",
+            Self::Results => "several results",
+            Self::Texts => "texts",
+            Self::ResultsAndTexts => "results and texts",
+        }
+    }
+
+    fn of(contents: &[&TrailContent]) -> Option<Self> {
+        let is_result = |content: &&&TrailContent| matches!(content.source, ContentSource::Tool(_));
+        let results = contents.iter().filter(is_result).count();
+        match (results, contents.len() - results) {
+            (0, 0) => None,
+            (0, _) => Some(Self::Texts),
+            (1, 0) => Some(Self::Result),
+            (_, 0) => Some(Self::Results),
+            _ => Some(Self::ResultsAndTexts),
+        }
+    }
+}
+
+/// A step of which all that was added stands in lines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CountedStep {
+    /// The request after it.
+    pub request: RequestIndex,
+    /// What was added.
+    pub added: Added,
+    /// What the prompt grew by beyond the answer.
+    pub grown: Tokens,
+    /// What was added, as counted.
+    pub counted: Tokens,
+    /// The lines of what was added, the newest first.
+    pub lines: Vec<u64>,
+}
+
+/// How often a count held.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CountTally {
+    /// The steps.
+    pub steps: u64,
+    /// Those that were counted to the token.
+    pub exact: u64,
+    /// Those that were counted within 1 % or 3 tokens.
+    pub within: u64,
+    /// The largest difference.
+    pub worst: Tokens,
+}
+
+impl CountTally {
+    /// Takes in a step.
+    pub fn add(&mut self, step: &CountedStep) {
+        let difference = step.grown.0.abs_diff(step.counted.0);
+        self.steps += 1;
+        self.exact += u64::from(difference == 0);
+        self.within += u64::from(is_close(step.counted.0, step.grown.0));
+        self.worst = self.worst.max(Tokens(difference));
+    }
+}
+
+/// How well counts hold, by model and by what was added.
+pub type Counts = BTreeMap<(String, Added), CountTally>;
+
+/// The steps of a history whose contents were counted.
+pub(crate) fn counted_steps(history: &History, steps: &[Step]) -> Vec<CountedStep> {
+    let numbered = history.of_transcripts().iter().zip(steps).enumerate();
+    let counted = numbered.filter_map(|(number, (request, step))| {
+        counted_step(history, RequestIndex::new(number), request, step)
+    });
+    counted.collect()
+}
+
+fn counted_step(
+    history: &History,
+    index: RequestIndex,
+    request: &Request,
+    step: &Step,
+) -> Option<CountedStep> {
+    let previous = history.predecessor(request)?;
+    let counted = Counted::of(history, request)?;
+    let client = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
+    if client < FIRST_TELLING || is_disturbed(request, previous, step) {
+        return None;
+    }
+    let trail = &history.files[request.file].trail;
+    let (lines, contents): (Vec<u64>, Vec<&TrailContent>) =
+        trail.contents_back_from(request.between.trail).unzip();
+    let added = Added::of(&contents)?;
+    let sizes = counted.sizes(&contents);
+    if !sizes.iter().all(|size| size.is_whole) {
+        return None;
+    }
+    let answer = counted.carried(request, previous);
+    let before = previous.prompt_total() + answer;
+    Some(CountedStep {
+        request: index,
+        added,
+        grown: Tokens(request.prompt_total().0.checked_sub(before.0)?),
+        counted: Tokens(sizes.iter().map(|size| size.tokens).sum()),
+        lines,
+    })
+}
+
+/// Clients before this one kept some of what they added to themselves, and wrote outputs down before they were
+/// complete.
+const FIRST_TELLING: ClientVersion = ClientVersion::new(2, 1, 97);
+
+/// Whether something else than what was added changed a prompt's size, or may have.
+fn is_disturbed(request: &Request, previous: &Request, step: &Step) -> bool {
+    step.kind != StepKind::Continued
+        || step.dropped_thinking.is_some()
+        || previous.output_is_lower_bound
+        || previous.model != request.model
+        || request.between.rewrites_history()
+        || request.between.drops_answer
+        || step.deleted > Tokens::ZERO
+        || request.between.has_hole
+        // What the client writes around these is not told.
+        || request.between.attachments > 0
+        || request.between.has_tool_hook
+}

@@ -1,0 +1,137 @@
+//! What a prompt weighs, by its parts: counted from its bytes alone, whether it was sent or not.
+
+use std::collections::BTreeMap;
+
+use crate::base::units::Tokens;
+use crate::read::capture::{BlockKind, Part, WireRequest};
+use crate::requests::conversation::History;
+use crate::requests::difference::{PromptView, tool_name};
+
+/// By what a prompt is divided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Division {
+    /// By kind of part: tools, system prompt, texts, calls, results.
+    #[default]
+    Part,
+    /// By the tools it defines.
+    Tool,
+    /// By the servers of these tools.
+    Server,
+    /// By block, in the order of the prompt.
+    Block,
+}
+
+impl Division {
+    /// Its name in outputs.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Part => "part",
+            Self::Tool => "tool",
+            Self::Server => "server",
+            Self::Block => "block",
+        }
+    }
+}
+
+/// A part of a prompt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weight {
+    /// Its name.
+    pub name: String,
+    /// Of how many pieces it is made.
+    pub pieces: u64,
+    /// Its tokens.
+    pub tokens: Tokens,
+}
+
+/// What a prompt weighs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// The whole prompt.
+    pub total: Tokens,
+    /// The parts asked for: all of the prompt, or its tools alone, the heaviest first; blocks in their order.
+    pub parts: Vec<Weight>,
+}
+
+/// What the service writes around tools.
+const TOOLS_PROMPT: &str = "the service's prompt for tools";
+
+/// Where tools of no server stand.
+const OWN_TOOLS: &str = "no MCP server";
+
+/// Weighs the prompt of a captured request.
+#[must_use]
+pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weights {
+    let tree = &history.captured.tree;
+    let view = PromptView::new(tree, wire.leaf);
+    let mut path: Vec<_> = tree.path(wire.leaf).collect();
+    path.reverse();
+    let total = path.iter().map(|id| Tokens(tree.node(*id).tokens)).sum();
+    let mut parts: Vec<Weight> = Vec::new();
+    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    for id in path {
+        let node = tree.node(id);
+        let name = match division {
+            Division::Part => Some(part_name(node.part, node.kind).to_owned()),
+            Division::Tool => of_tools(node.part, || tool_name(view.text(id))),
+            Division::Server => of_tools(node.part, || server_of(&tool_name(view.text(id)))),
+            Division::Block if node.part.is_block() => Some(view.place(id)),
+            Division::Block => Some(part_name(node.part, node.kind).to_owned()),
+        };
+        let Some(name) = name.filter(|_| node.tokens > 0) else { continue };
+        let place = *places.entry(name.clone()).or_insert(parts.len());
+        if place == parts.len() {
+            parts.push(Weight { name, pieces: 0, tokens: Tokens::ZERO });
+        }
+        parts[place].pieces += 1;
+        parts[place].tokens += Tokens(node.tokens);
+    }
+    if division != Division::Block {
+        parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
+    }
+    Weights { total, parts }
+}
+
+fn of_tools(part: Part, name: impl FnOnce() -> String) -> Option<String> {
+    match part {
+        Part::Tool => Some(name()),
+        Part::SystemSettings => Some(TOOLS_PROMPT.to_owned()),
+        _ => None,
+    }
+}
+
+/// The MCP server of a tool, by the tool's name: `mcp__SERVER__TOOL`.
+fn server_of(tool: &str) -> String {
+    let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    server.map_or(OWN_TOOLS, |(server, _)| server).to_owned()
+}
+
+fn part_name(part: Part, kind: BlockKind) -> &'static str {
+    match (part, kind) {
+        (Part::Model, _) => "the frame of the prompt",
+        (Part::Tool, _) => "tools",
+        (Part::SystemSettings, _) => TOOLS_PROMPT,
+        (Part::System, _) => "system prompt",
+        (Part::MessageSettings, _) => "settings",
+        (_, BlockKind::Tool | BlockKind::Other) => "texts",
+        (_, BlockKind::Answer) => "answers",
+        (_, BlockKind::ToolUse) => "calls",
+        (_, BlockKind::ToolResult) => "results",
+        (_, BlockKind::Thinking) => "thinking",
+        (_, BlockKind::Media) => "images and documents",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_named_by_their_tools() {
+        assert_eq!(server_of("mcp__github__search_issues"), "github");
+        assert_eq!(server_of("mcp__plugin_a_b__do__it"), "plugin_a_b");
+        assert_eq!(server_of("Read"), OWN_TOOLS);
+        assert_eq!(server_of("mcp__odd"), OWN_TOOLS);
+    }
+}
