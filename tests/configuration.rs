@@ -261,7 +261,7 @@ fn errors_say_where_and_what() {
     );
     insta::assert_snapshot!(
         error_of("[defaults]\ntokens = 'bytes:0'\n"),
-        @"cachesim: cachesim.toml:2:10: `tokens`: `bytes:0` cannot be used: expected auto, or bytes:N with N from 1 on"
+        @"cachesim: cachesim.toml:2:10: `tokens`: `bytes:0` cannot be used: expected exact, estimated, or bytes:N with N from 1 on"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\nstrict = 1\n"),
@@ -357,7 +357,7 @@ fn the_configuration_is_shown() {
     paths                              ../a ../b           ../cachesim.toml:4
     strategy (analyze, explain)        billed              ../cachesim.toml:2
     strategy (compare, chart, report)  billed,../own.toml  ../cachesim.toml:2
-    tokens                             auto                default
+    tokens                             exact               default
     shared_prefix                      auto                default
     lookback                           positions           default
     attribution                        auto                default

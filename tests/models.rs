@@ -54,7 +54,7 @@ const KNOWN: &[(&str, u64, &str, u64, u64, u64, &str)] = &[
     ("claude-opus-5-5", 512, "claude-4.7", 286, 6, 770, "e"),
     ("claude-opus-5-20260724", 512, "claude-4.7", 286, 6, 770, ""),
     ("us.anthropic.claude-opus-5-v1:0", 512, "claude-4.7", 286, 6, 770, ""),
-    ("claude-opus-4-8", 1_024, "claude-4.7", 290, 11, 770, ""),
+    ("claude-opus-4-8", 1_024, "claude-4.7", 290, 6, 770, ""),
     ("claude-opus-4-7", 2_048, "claude-4.7", 675, 11, 770, ""),
     ("us.anthropic.claude-opus-4-7-v1:0", 2_048, "claude-4.7", 675, 11, 770, ""),
     ("claude-opus-4-6", 4_096, "claude-3", 497, 7, 1_000, ""),

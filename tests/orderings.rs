@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use cachesim::base::id::Symbol;
 use cachesim::base::units::{Picodollars, Tokens};
+use cachesim::read::capture::TokenCounting;
 use cachesim::read::input::discover;
 use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::requests::prompt::{PromptTrace, Step, build, steps};
@@ -32,7 +33,12 @@ fn corpus() -> Option<Corpus> {
 }
 
 fn read_all(folder: PathBuf) -> Corpus {
-    let history = read(discover(&[folder]), ReadOptions::default(), |_| {});
+    read_counted(folder, TokenCounting::Exact)
+}
+
+fn read_counted(folder: PathBuf, counting: TokenCounting) -> Corpus {
+    let options = ReadOptions { counting, ..ReadOptions::default() };
+    let history = read(discover(&[folder]), options, |_| {});
     let steps = steps(&history);
     let trace = build(&history, &steps, Assumptions::default().shared_prefix);
     let totals = trace.prompts.iter().map(|prompt| prompt.total);
@@ -101,9 +107,11 @@ fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
     let captures = shared("captures").and_then(|folder| std::fs::read_dir(folder).ok());
     let captures =
         captures.into_iter().flatten().map(|entry| Some(entry.expect("an entry").path()));
-    let folders = [transcripts("corpus"), shared("agents"), Some(project("fixtures"))];
-    for folder in folders.into_iter().chain(captures) {
-        let Some(corpus) = folder.map(read_all) else { continue };
+    // Fixtures share prompts, so that what one session pays for another depends on their sizes.
+    let fixtures = read_counted(project("fixtures"), TokenCounting::Estimated);
+    let folders = [transcripts("corpus"), shared("agents")].into_iter().chain(captures);
+    let inputs = folders.flatten().map(read_all).chain([fixtures]);
+    for corpus in inputs {
         for keeps_breaks in [true, false] {
             let reading = Reading::Conservative;
             let assumptions = Assumptions { keeps_breaks, reading, ..Assumptions::default() };

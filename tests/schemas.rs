@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 19] = [
+const OUTPUTS: [&str; 20] = [
     "report",
     "advice",
     "groups",
@@ -30,6 +30,7 @@ const OUTPUTS: [&str; 19] = [
     "context",
     "verify",
     "lint",
+    "tokens",
     "fork",
     "prices",
     "prices-update",
@@ -40,10 +41,11 @@ const OUTPUTS: [&str; 19] = [
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];
 
 /// Fields that may be left out.
-const OPTIONAL: [&str; 11] = [
+const OPTIONAL: [&str; 12] = [
     "added_requests",
     "chosen",
     "context_management",
+    "counts",
     "invalid_requests",
     "requests_without_output",
     "requests_without_usage",

@@ -258,6 +258,61 @@ fn steps_of_the_corpora_are_counted_within_a_hundredth() {
     assert!(all.exact * 100 >= all.steps * 85, "{all:?}");
 }
 
+/// What a session's second request added is shared by what its results are written as.
+#[test]
+fn pieces_of_a_step_have_counted_sizes() {
+    let (first, second) = ("src/main.rs\nsrc/lib.rs", "running 3 tests: all of them passed");
+    let own = |text: &str, tool: &str| {
+        // A result and what it has more as one of several (read/rendered/frames.rs), and the tool's name.
+        count(Vocabulary::Claude48, text) + 5 + 17 + count(Vocabulary::Claude48, tool)
+    };
+    // What frames all of a message's results goes with the one that stands last in its line.
+    let (first_size, second_size) = (own(first, "Glob"), own(second, "Bash") + 6);
+    let usage = |read: u64, output: u64| json!({"input_tokens": 2, "cache_read_input_tokens": read, "cache_creation_input_tokens": 0, "output_tokens": output});
+    let call =
+        |id: &str, name: &str| json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+    let result =
+        |id: &str, text: &str| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let line = |number: u32, kind: &str, message: Value| {
+        json!({"type": kind, "uuid": format!("u{number}"), "parentUuid": format!("u{}", number - 1), "sessionId": "s",
+               "timestamp": format!("2026-08-01T10:00:{number:02}Z"), "version": "2.1.199", "requestId": format!("r{number}"),
+               "message": message})
+    };
+    let answer = |id: &str, content: Value, usage: Value| json!({"id": id, "model": "claude-opus-4-8", "stop_reason": "tool_use", "content": content, "usage": usage});
+    let thinking = json!({"type": "thinking", "thinking": "", "signature": "x"});
+    let lines = [
+        line(1, "user", json!({"role": "user", "content": "go on"})),
+        line(
+            2,
+            "assistant",
+            answer("m1", json!([thinking, call("a", "Glob"), call("b", "Bash")]), usage(9_998, 60)),
+        ),
+        line(
+            3,
+            "user",
+            json!({"role": "user", "content": [result("a", first), result("b", second)]}),
+        ),
+        line(
+            4,
+            "assistant",
+            answer("m2", json!([]), usage(9_998 + 60 + first_size + second_size, 5)),
+        ),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, lines.map(|line| line.to_string()).join("\n")).expect("a file");
+    let path = path.to_str().expect("a plain path");
+    let context: Value =
+        serde_json::from_str(&stdout(&["context", path, "-q", "--format", "json"])).expect("JSON");
+    let tokens = |tool: &str| {
+        let items = context["items"].as_array().expect("items");
+        let item = items.iter().find(|item| item["tool"] == tool).expect("the tool's result");
+        assert_eq!(item["basis"], "derived", "{item}");
+        item["tokens"].as_u64().expect("tokens")
+    };
+    assert_eq!((tokens("Glob"), tokens("Bash")), (first_size, second_size), "{context}");
+}
+
 /// A request with tools of a server and of none, that was never sent.
 fn body() -> Value {
     json!({
@@ -369,6 +424,6 @@ fn what_cannot_be_counted_says_why() {
     let capture = project("fixtures/captured-clock/session.jsonl");
     assert!(
         error(&["tokens", capture.to_str().expect("plain"), "--request", "99"])
-            .contains("counted from 1")
+            .contains("give a number from 1 to")
     );
 }

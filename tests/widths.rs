@@ -25,9 +25,12 @@ const OVER_SESSIONS: [&[&str]; 8] = [
 ];
 
 /// What prints tables of something else.
-const OTHERS: [&[&str]; 8] = [
+const OTHERS: [&[&str]; 11] = [
     &["lint", "fixtures/conditional-sections"],
     &["lint", "fixtures/unsorted-tools"],
+    &["tokens", "README.md"],
+    &["tokens", "fixtures/captured-clock/session.jsonl"],
+    &["tokens", "fixtures/captured-clock/session.jsonl", "--by", "block"],
     &["fork"],
     &["prices", "list"],
     &["fork", "--parent", "150000", "--children", "8", "--model", "claude-opus-5"],

@@ -266,23 +266,26 @@ impl Basis {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextSize {
     bytes: u32,
-    tokens: u32,
+    /// Twice the tokens, and one more where a part of it was not counted.
+    counted: u32,
 }
 
 impl TextSize {
     /// Nothing.
-    pub const ZERO: Self = Self { bytes: 0, tokens: 0 };
+    pub const ZERO: Self = Self { bytes: 0, counted: 0 };
 
     /// A text of so many bytes of JSON, whose tokens were not counted. No line has 2³² bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
-        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), tokens: 0 }
+        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), counted: 0 }
     }
 
-    /// The same text with its tokens counted.
+    /// The same text with its tokens counted, or estimated where a part of it is no text.
     #[must_use]
-    pub fn counted(self, tokens: u64) -> Self {
-        Self { tokens: u32::try_from(tokens).unwrap_or(u32::MAX), ..self }
+    pub fn counted(self, tokens: u64, is_whole: bool) -> Self {
+        let most = u64::from(u32::MAX / 2);
+        let tokens = u32::try_from(tokens.min(most)).unwrap_or_default();
+        Self { counted: tokens * 2 + u32::from(!is_whole), ..self }
     }
 
     /// Bytes of JSON.
@@ -291,35 +294,22 @@ impl TextSize {
         self.bytes.into()
     }
 
-    /// Its tokens, as counted; zero where they were not.
+    /// Its tokens; zero where they were not counted.
     #[must_use]
     pub fn tokens(self) -> u64 {
-        self.tokens.into()
+        (self.counted / 2).into()
     }
 
-    /// Its size without a part of it, at least nothing.
+    /// Whether all of it was counted.
     #[must_use]
-    pub fn saturating_sub(self, part: Self) -> Self {
-        Self {
-            bytes: self.bytes.saturating_sub(part.bytes),
-            tokens: self.tokens.saturating_sub(part.tokens),
-        }
+    pub fn is_whole(self) -> bool {
+        self.counted > 0 && self.counted.is_multiple_of(2)
     }
-}
 
-impl std::ops::AddAssign for TextSize {
-    fn add_assign(&mut self, other: Self) {
-        self.bytes = self.bytes.saturating_add(other.bytes);
-        self.tokens = self.tokens.saturating_add(other.tokens);
-    }
-}
-
-impl std::iter::Sum for TextSize {
-    fn sum<I: Iterator<Item = Self>>(sizes: I) -> Self {
-        sizes.fold(Self::ZERO, |mut all, size| {
-            all += size;
-            all
-        })
+    /// The same tokens of other bytes.
+    #[must_use]
+    pub fn with_bytes(self, bytes: u64) -> Self {
+        Self { counted: self.counted, ..Self::of_bytes(bytes) }
     }
 }
 

@@ -93,8 +93,8 @@ fn unattributed(history: &History, context: &Context) -> Option<String> {
         ),
     };
     Some(format!(
-        "“unattributed”: what prompts grew by beyond twice the estimated size of what came in \
-         between{of_sums}."
+        "“unattributed”: what prompts grew by beyond the counted size of what came in between, or beyond twice \
+         its size where that is estimated{of_sums}."
     ))
 }
 

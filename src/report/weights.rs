@@ -124,12 +124,13 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
         ),
     };
     if prompt.vocabulary.is_some() && !prompt.is_counted {
-        text.push_str(
-            "; thinking, images, documents and what the service does for itself are estimated",
-        );
+        text.push_str("; a part is estimated, as its size is not known (images, thinking, tools of the service)");
     }
     if let Some(recorded) = prompt.recorded {
         text.push_str(&format!("; its usage says {}", counted(recorded.0, "token", "tokens")));
+        if recorded.0 > prompt.weights.total.0 * 3 / 2 {
+            text.push_str(", which adds up several prompts where the service ran tools");
+        }
     }
     text.push('.');
     let (place, all) = prompt.place;
@@ -180,7 +181,7 @@ struct PromptObject<'a> {
     basis: Basis,
     /// The whole prompt.
     tokens: u64,
-    /// The prompt by its recorded usage.
+    /// The prompt by its recorded usage, which adds up several prompts where the service ran tools; null under `--model`.
     recorded_tokens: Option<u64>,
     /// By what it is divided.
     by: &'static str,

@@ -52,7 +52,7 @@ pub(crate) struct Ratio {
 
 impl Ratio {
     /// What texts usually have.
-    fn usual(tokenizer: &Tokenizer) -> Self {
+    pub(crate) fn usual(tokenizer: &Tokenizer) -> Self {
         Self { tokens: 1_000, bytes: tokenizer.bytes_per_1000.get() }
     }
 

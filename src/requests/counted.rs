@@ -5,9 +5,9 @@
 //! the words that the client puts around it.
 
 use crate::base::units::Tokens;
-use crate::base::vocabulary::Vocabulary;
 use crate::read::rendered::{Frames, Scale};
-use crate::read::transcript::{ContentKind, ContentSource};
+use crate::read::transcript::{ContentKind, ContentSource, NOT_COUNTED};
+use crate::requests::content::{Ratio, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
 
 /// The tokens of an image or a document whose size is not known.
@@ -30,6 +30,8 @@ pub(crate) struct PieceSize {
 pub(crate) struct Counted<'a> {
     history: &'a History,
     scale: Scale,
+    /// For what was not counted.
+    by_bytes: Ratio,
 }
 
 impl<'a> Counted<'a> {
@@ -37,10 +39,11 @@ impl<'a> Counted<'a> {
     pub(crate) fn of(history: &'a History, request: &Request) -> Option<Self> {
         let of_file = history.files[request.file].trail.vocabulary?;
         let of_model = history.facts(request.model).vocabulary?;
-        if pieces_of(of_file) != pieces_of(of_model) {
+        if of_file != of_model {
             return None;
         }
-        Some(Self { history, scale: Scale::of(of_file)? })
+        let tokenizer = &history.facts(request.model).tokenizer;
+        Some(Self { history, scale: Scale::of(of_file)?, by_bytes: Ratio::usual(tokenizer) })
     }
 
     fn frames(&self) -> &'static Frames {
@@ -69,23 +72,33 @@ impl<'a> Counted<'a> {
     ) -> PieceSize {
         let frames = self.frames();
         let own = content.size.tokens();
-        let (tokens, is_whole) = match content.source {
-            ContentSource::Media => (if own == 0 { USUAL_MEDIA } else { own }, false),
+        let is_whole = content.size.is_whole();
+        if own == 0 && !is_whole && content.source != ContentSource::Media {
+            return PieceSize { tokens: self.by_bytes.tokens(weight(content)), is_whole };
+        }
+        let tokens = match content.source {
+            ContentSource::Media => {
+                if own == 0 {
+                    USUAL_MEDIA
+                } else {
+                    own
+                }
+            }
             ContentSource::Tool(tool) if is_among_several => {
                 let name = tool
                     .map_or(USUAL_NAME, |tool| self.scale.text(self.history.symbols.text(tool)));
                 let all = if before.has_results { 0 } else { frames.several_results };
                 before.has_results = true;
-                (own + all + frames.one_of_several + name, own > 0)
+                own + all + frames.one_of_several + name
             }
             ContentSource::Tool(_) => {
                 before.has_results = true;
-                (own, own > 0)
+                own
             }
             ContentSource::Text(ContentKind::Reminder | ContentKind::File) => {
                 let turn = if before.has_reminders { 0 } else { frames.reminders };
                 before.has_reminders = true;
-                (own + turn + frames.reminder, false)
+                own + turn + frames.reminder
             }
             ContentSource::Text(_) => {
                 let turn = match (before.has_texts, before.has_results) {
@@ -94,19 +107,23 @@ impl<'a> Counted<'a> {
                     (false, false) => frames.user_turn,
                 };
                 before.has_texts = true;
-                // The client writes words around what a task reports.
-                let is_whole = content.source != ContentSource::Text(ContentKind::AgentReport);
-                (own + turn, is_whole && own > 0)
+                own + turn
             }
         };
-        PieceSize { tokens, is_whole }
+        // The client writes words around what a task reports, and around what it adds itself.
+        let has_words = |kind| {
+            matches!(kind, ContentKind::AgentReport | ContentKind::Reminder | ContentKind::File)
+        };
+        let has_words = matches!(content.source, ContentSource::Text(kind) if has_words(kind));
+        PieceSize { tokens, is_whole: is_whole && !has_words }
     }
 
     /// The tokens of the answer before a request, as this one sends it again: as counted, where all of it is there and
     /// nearly what was recorded, else as recorded.
     pub(crate) fn carried(&self, request: &Request, previous: &Request) -> Tokens {
         let recorded = request.carried_output(previous);
-        let is_near = |counted: &u64| counted.abs_diff(recorded.0) <= MOST_REWRITTEN_IN_CALLS;
+        let most = MOST_REWRITTEN_IN_CALLS.min(recorded.0 / 4);
+        let is_near = |counted: &u64| counted.abs_diff(recorded.0) <= most;
         let counted =
             self.answer(previous).filter(is_near).filter(|_| !request.between.drops_answer);
         counted.map_or(recorded, Tokens)
@@ -115,10 +132,10 @@ impl<'a> Counted<'a> {
     /// The tokens that an answer takes of the next prompt; `None` where it holds thinking, of which the size is not
     /// known, or was not counted.
     fn answer(&self, request: &Request) -> Option<u64> {
-        let counted = u64::from(request.answer.counted);
-        if counted == 0 || request.has_thinking {
+        if [0, NOT_COUNTED].contains(&request.answer.counted) || request.has_thinking {
             return None;
         }
+        let counted = u64::from(request.answer.counted);
         let frames = self.frames();
         if !request.answer.calls_tools {
             return Some(counted + frames.assistant_turn);
@@ -129,11 +146,11 @@ impl<'a> Counted<'a> {
 }
 
 /// An answer is sent back as it is, save for words that the client adds to some calls or takes out of them: these are
-/// fewer than so many tokens. A count that is further off is of something else.
+/// fewer than so many tokens, and than a quarter of it. A count that is further off is of something else.
 const MOST_REWRITTEN_IN_CALLS: u64 = 150;
 
 /// A count holds if it is off by no more than so many tokens, or by a hundredth.
-const CLOSE_TOKENS: u64 = 3;
+pub(crate) const CLOSE_TOKENS: u64 = 3;
 const CLOSE_SHARE: u64 = 100;
 
 /// Whether a count holds for what was recorded.
@@ -147,12 +164,4 @@ struct Before {
     has_results: bool,
     has_texts: bool,
     has_reminders: bool,
-}
-
-/// The pieces that a vocabulary counts with.
-fn pieces_of(vocabulary: Vocabulary) -> Vocabulary {
-    match vocabulary {
-        Vocabulary::Claude48 => Vocabulary::Claude47,
-        other => other,
-    }
 }

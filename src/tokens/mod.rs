@@ -1,11 +1,12 @@
 //! How many tokens a text has, counted in the vocabulary of a model.
 //!
 //! A vocabulary is loaded once, when it is first needed. A text is looked at and not kept, save for short words that
-//! came up last. Without the feature `tokens` no vocabulary is there, and sizes are estimated.
+//! came up last. Without the features `tokens` and `tokens-openai` vocabularies are not there, and sizes are
+//! estimated.
 
 #[cfg(feature = "tokens")]
 mod claude;
-#[cfg(feature = "tokens")]
+#[cfg(feature = "tokens-openai")]
 mod openai;
 
 use crate::base::vocabulary::Vocabulary;
@@ -16,23 +17,20 @@ pub trait Count: Sync {
     fn tokens(&self, text: &str) -> u64;
 }
 
-/// What counts in a vocabulary; `None` where the program was built without them.
+/// What counts in a vocabulary; `None` where the program was built without it.
 #[must_use]
 pub fn counter(vocabulary: Vocabulary) -> Option<&'static dyn Count> {
-    #[cfg(feature = "tokens")]
-    {
-        use claude::Family;
-        Some(match vocabulary {
-            Vocabulary::Claude3 => &Family::Claude3,
-            Vocabulary::Claude47 => &Family::Claude47,
-            Vocabulary::Claude48 => &Family::Claude48,
-            Vocabulary::O200k => &openai::O200k,
-        })
-    }
-    #[cfg(not(feature = "tokens"))]
-    {
-        let _ = vocabulary;
-        None
+    match vocabulary {
+        #[cfg(feature = "tokens")]
+        Vocabulary::Claude3 => Some(&claude::Family::Claude3),
+        #[cfg(feature = "tokens")]
+        Vocabulary::Claude47 => Some(&claude::Family::Claude47),
+        #[cfg(feature = "tokens")]
+        Vocabulary::Claude48 => Some(&claude::Family::Claude48),
+        #[cfg(feature = "tokens-openai")]
+        Vocabulary::O200k => Some(&openai::O200k),
+        #[cfg(not(feature = "tokens-openai"))]
+        _ => None,
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("compare-line", vec!["compare", "--format", "jsonl", "--strategy", COMPARED]),
         ("context", vec!["context", "--format", "json"]),
         ("verify", vec!["verify", "--format", "json"]),
+        ("verify", vec!["verify", "--format", "json", "--counts"]),
         ("check", vec!["check", "--format", "json"]),
         ("report", vec!["check", "--format", "report"]),
         ("lint", vec!["lint", "--format", "json"]),
@@ -52,11 +53,16 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
     ]
 }
 
+const README: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
+const CAPTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/captured-clock/session.jsonl");
+
 /// Another program's prices.
 const PRICES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/prices/litellm.json");
 
 /// Commands without an input.
-pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 13] = [
+pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 15] = [
+    ("tokens", &["tokens", README, "--json"]),
+    ("tokens", &["tokens", CAPTURE, "--by", "block", "--json"]),
     ("prices", &["prices", "show", "deepseek-v4-pro", "--format", "json"]),
     ("prices", &["prices", "show", "gemini-2.5-pro", "--format", "json"]),
     (

@@ -1,7 +1,7 @@
 """Random texts with their tokens as the package `ctok` counts them, one a line: [text, 3.0, 4.7, 4.8].
 
     python3 package.py SEED COUNT      (with `ctok` on Python's path)
-    python3 package.py --long          texts of a megabyte
+    python3 package.py --long          texts of a megabyte, and long runs
 
 Frames are taken off. Half of a surrogate pair is counted as it is and written as U+FFFD, for which readers take it.
 Characters that Python's tables do not have are left out: they came with a later Unicode.
@@ -82,8 +82,8 @@ class Texts:
 
 
 def long_texts():
-    size = 1 << 20
-    return ["a" * size, "文" * (size // 3), "é\u0301" * (size // 4), "\n" * size + "x", "- " * (size // 2)]
+    size, runs = 1 << 20, 1 << 15
+    return ["a" * size, "文" * (size // 3), "é\u0301" * (size // 4), "\n" * runs + "x", "-" * runs]
 
 
 def write(text):

@@ -365,6 +365,9 @@ pub(super) struct VerifyArgs {
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
+    /// How sizes are counted.
+    #[command(flatten)]
+    pub(super) tokens: TokensArgs,
     /// The format.
     #[command(flatten)]
     pub(super) format: FormatArgs<DocumentFormats>,

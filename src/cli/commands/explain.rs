@@ -244,8 +244,10 @@ fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
 /// Shows how well the rules reproduce the recorded usage.
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options =
-        ReadOptions { keeps_bytes: true, counts_contents: args.counts, ..ReadOptions::default() };
+    let options = ReadOptions {
+        counts_contents: args.counts && args.tokens.counts_contents(),
+        ..args.tokens.read_options(true)
+    };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     // Simulated, too, so that their rows are checked for lost tokens.
     let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);

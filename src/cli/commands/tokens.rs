@@ -1,24 +1,23 @@
 //! `tokens`: what a text or a request weighs.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 
 use jiff::civil::{Date, Time};
-
-use serde_json::value::{RawValue, to_raw_value};
+use serde::de::IgnoredAny;
 
 use crate::base::model::Models;
 use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
 use crate::cli::args::{DivisionArg, Json, PlatformArg, TokensCommandArgs};
 use crate::cli::error::CliError;
-use crate::cli::output::Output;
+use crate::cli::output::{Output, say};
 use crate::cli::prepared::tables;
 use crate::explain::weights::{Division, weigh};
+use crate::read::capture::as_records;
 use crate::read::input::{Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source, read_text};
 use crate::report::{
-    WeighedPrompt, WeighedText, prompt_document, text_document, write_prompt, write_text,
+    WeighedPrompt, WeighedText, counted, prompt_document, text_document, write_prompt, write_text,
 };
 use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use crate::simulate::pricing::PriceTable;
@@ -45,7 +44,7 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
     };
     let text = input(&args.file)
         .map_err(|error| CliError::NoInput(format!("cannot read {file}: {error}")))?;
-    match requests(&text, args.model.as_deref()) {
+    match as_records(&text, args.model.as_deref()) {
         Some(requests) => count_request(args, &file, &requests, &prices, models),
         None if args.by != DivisionArg::Part || args.request.is_some() => {
             Err(CliError::Usage(format!(
@@ -53,64 +52,47 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
              request"
             )))
         }
-        None => count_text(args, &file, &text, &models),
+        None => {
+            note_text(args, &file, &text);
+            count_text(args, &file, &text, &models)
+        }
     }
 }
 
 /// The text of a file or of standard input, of which no more is read than of a line of captured requests.
 fn input(file: &Path) -> io::Result<String> {
     let most = LONGEST_LINE as u64;
-    if file != Path::new("-") {
-        return read_text(file, most);
-    }
-    let mut text = String::new();
-    io::stdin().take(most + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > most {
+    let text =
+        if file == Path::new("-") { read_standard_input(most)? } else { read_text(file, most)? };
+    // Some editors put a mark in front of a text.
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+fn read_standard_input(most: u64) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    io::stdin().take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
         let most = most >> 20;
         return Err(io::Error::other(format!(
             "it has more than {most} MiB, the most that is read"
         )));
     }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        io::Error::other(format!("it is not UTF-8 from byte {} on; give it as UTF-8", at + 1))
+    })
 }
 
-/// The lines of captured requests that an input has; `None` of a text.
-fn requests(text: &str, model: Option<&str>) -> Option<String> {
-    if let Ok(object) = serde_json::from_str::<Object>(text) {
-        return record(object, model);
+/// Says where something that may have been meant as a request is counted as a text.
+fn note_text(args: &TokensCommandArgs, file: &str, text: &str) {
+    let is_json =
+        serde_json::from_str::<IgnoredAny>(text.lines().next().unwrap_or_default()).is_ok();
+    if text.trim_start().starts_with(['{', '[']) && is_json && !args.output.quiet {
+        say(&format!(
+            "{file}: counted as a text: it is no body with a list of messages, no captured request and no bundle; of \
+             a session `cachesim context` says what its pieces take"
+        ));
     }
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let records = lines.into_iter().map(|line| record(serde_json::from_str(line).ok()?, model));
-    let records: Option<Vec<String>> = records.collect();
-    records.filter(|records| !records.is_empty()).map(|records| records.join("\n"))
-}
-
-/// The members of an object, of which the order does not matter.
-type Object = BTreeMap<String, Box<RawValue>>;
-
-/// A line of captured requests: the object itself, or what wraps it where it is a body.
-fn record(object: Object, model: Option<&str>) -> Option<String> {
-    const MOMENT: &str = "1970-01-01T00:00:00Z";
-    let mut record = if object.contains_key("messages") {
-        Object::from([("request".to_owned(), to_raw_value(&object).ok()?)])
-    } else {
-        object
-    };
-    let key = ["request", "prompt"].into_iter().find(|key| record.contains_key(*key))?;
-    if let Some(model) = model {
-        let mut body: Object = serde_json::from_str(record[key].get()).ok()?;
-        body.insert("model".to_owned(), to_raw_value(model).ok()?);
-        record.insert(key.to_owned(), to_raw_value(&body).ok()?);
-    }
-    if !record.contains_key("timestamp") {
-        record.insert("timestamp".to_owned(), to_raw_value(MOMENT).ok()?);
-    }
-    one_line(&record)
-}
-
-/// JSON without line ends: strings have none.
-fn one_line(object: &Object) -> Option<String> {
-    Some(serde_json::to_string(object).ok()?.replace(['\n', '\r'], " "))
 }
 
 fn count_text(
@@ -124,7 +106,9 @@ fn count_text(
         Some(model) => vec![models.facts(model).vocabulary.ok_or_else(|| unknown(model))?],
     };
     let weighed = |vocabulary: Vocabulary| {
-        let tokens = Tokens(counter(vocabulary)?.tokens(text));
+        // Of nothing the package counts what the frame leaves of a word's beginning.
+        let counter = counter(vocabulary)?;
+        let tokens = Tokens(if text.is_empty() { 0 } else { counter.tokens(text) });
         let model = vocabulary.measured_of().map(|model| args.model.as_deref().unwrap_or(model));
         let message = model.map(|model| tokens + models.facts(model).frame);
         Some(WeighedText { vocabulary, tokens, message })
@@ -160,7 +144,10 @@ fn count_request(
     let place = args.request.unwrap_or(all);
     let wire = place.checked_sub(1).and_then(|place| history.captured.requests.get(place));
     let wire = wire.ok_or_else(|| {
-        CliError::Usage(format!("--request {place}: {file} has {all}, counted from 1"))
+        let requests = counted(all as u64, "request", "requests");
+        CliError::Usage(format!(
+            "--request {place}: {file} has {requests}; give a number from 1 to {all}"
+        ))
     })?;
     let request = history.request(RequestIndex::new(place - 1));
     let model = history.text(Some(request.model)).unwrap_or_default();
@@ -182,7 +169,11 @@ fn count_request(
         is_counted: history.captured.tree.node(wire.leaf).is_counted,
         weights: &weights,
         division: args.by.into(),
-        recorded: request.usage.as_ref().map(|usage| usage.prompt.total()),
+        recorded: request
+            .usage
+            .as_ref()
+            .filter(|_| args.model.is_none())
+            .map(|usage| usage.prompt.total()),
         rates: rate.map(|rate| &rate.rates),
     };
     let output = Output::open(&args.output)?;
@@ -202,7 +193,9 @@ fn captured(file: &str, requests: &str, models: Models) -> Result<History, CliEr
     if history.captured.requests.is_empty() {
         let why = history.diagnostics.examples().first().map_or_else(
             || "no request to the Messages API".to_owned(),
-            |example| format!("{}: {}", example.kind.label(), example.detail),
+            |example| {
+                format!("{}: {}; --model names a model", example.kind.label(), example.detail)
+            },
         );
         return Err(CliError::NoInput(format!("{file}: {why}")));
     }

@@ -15,7 +15,7 @@ use crate::base::client::Client;
 use crate::base::units::{Basis, Tokens};
 use crate::requests::content::{Ratio, Ratios, is_explained, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
-use crate::requests::counted::{Counted, PieceSize, is_close};
+use crate::requests::counted::{CLOSE_TOKENS, Counted, PieceSize, is_close};
 use crate::requests::prompt::{PromptTrace, Step};
 
 /// The most segments of rewritten prompts in a session. Beyond it only sums by kind are kept, so
@@ -242,8 +242,10 @@ impl<'a> Growth<'a> {
         let item = self.tree.add_item(item);
         let counted = Counted::of(self.history, previous);
         let carried = counted.map(|counted| counted.carried(request, previous));
-        let tokens = carried.unwrap_or_else(|| request.carried_output(previous)).0;
-        NewSegment { item, tokens, basis: Basis::Derived, is_counted: carried.is_some() }
+        let recorded = request.carried_output(previous);
+        let tokens = carried.unwrap_or(recorded);
+        let basis = if tokens == recorded { Basis::Derived } else { Basis::Estimated };
+        NewSegment { item, tokens: tokens.0, basis, is_counted: carried.is_some() }
     }
 
     /// Adds what the client added, with a known total, known on the given basis.
@@ -263,7 +265,7 @@ impl<'a> Growth<'a> {
             return self.push_new(last, request, ContextKind::Unattributed, tokens - estimate);
         }
         let mut pieces = shared(added, tokens);
-        if is_close(estimate, tokens) {
+        if estimate.abs_diff(tokens) <= CLOSE_TOKENS {
             for piece in pieces.iter_mut().filter(|piece| piece.is_counted) {
                 piece.basis = basis;
             }

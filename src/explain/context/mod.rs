@@ -5,8 +5,8 @@
 //! recorded total. Each segment is what one item (a result, a text, an answer) takes of the prompt,
 //! and requests of a conversation and its branches share what they have in common. A prompt grows
 //! out of its predecessor's (`growth.rs`) by the answer's recorded output and by what the client
-//! added. Pieces share the latter by their bytes, and what exceeds twice their estimate is
-//! unattributed.
+//! added. Pieces share the latter by their counted sizes, or by their bytes; what exceeds a count of all, or twice an
+//! estimate, is unattributed.
 //!
 //! A prompt that shrank keeps what it read. Its other segments lose tokens (cleared results first
 //! where results were cleared, answers where thinking was dropped), as new segments of the same

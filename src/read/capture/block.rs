@@ -59,6 +59,8 @@ pub(super) struct Block<'a> {
     pub(super) input_schema: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) tool_name: Text<'a>,
+    #[serde(borrow)]
+    pub(super) id: Text<'a>,
     pub(super) is_error: Flag,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,

@@ -11,11 +11,11 @@ use super::canonical::{TooDeep, write_canonical, write_text_block};
 use super::load::{BlockParts, CaptureOptions};
 use super::parse::AttributionPart;
 use super::record::{CacheControl, Message, OutputConfig, Request};
-use super::size::{Deferred, Place, Role, Size, Sizes};
+use super::size::{Deferred, DeferredTool, Place, Role, Size, Sizes};
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Facts;
 use crate::base::ttl::Ttl;
-use crate::read::input::Shape;
+use crate::read::input::{Shape, Text};
 
 /// The effort of a request that names none; naming it changes nothing.
 const DEFAULT_EFFORT: &str = "\"high\"";
@@ -214,6 +214,17 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
     }
 }
 
+/// The tokens of a tool's name that no call tells.
+const USUAL_NAME: u64 = 2;
+
+/// A setting of several kinds.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(default)]
+struct Kind<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+}
+
 /// The way through the tree.
 struct Walk<'t, 'a> {
     tree: &'t mut WireTree,
@@ -223,6 +234,10 @@ struct Walk<'t, 'a> {
     deferred: Deferred<'a>,
     /// How many results stand right before this place in its message.
     results_before: u64,
+    /// The tokens of the names of the tools that were called, by hashes of the calls' ids.
+    names: FxHashMap<u64, u64>,
+    /// Those of the result before, and of the one that is added.
+    result_names: [u64; 2],
     here: WireNodeId,
     hash: PrefixHash,
     has_tools: bool,
@@ -254,6 +269,8 @@ impl<'t, 'a> Walk<'t, 'a> {
             sizes,
             deferred: Deferred::default(),
             results_before: 0,
+            names: FxHashMap::default(),
+            result_names: [0; 2],
             here: WireNodeId(0),
             hash: PrefixHash::NOTHING,
             has_tools: false,
@@ -340,7 +357,9 @@ impl<'t, 'a> Walk<'t, 'a> {
             _ => Role::User,
         };
         let before = self.tree.node(self.here).kind;
-        let place = Place { part, before, results_before: self.results_before, role };
+        let [first, own] = self.result_names;
+        let names = if self.results_before == 1 { first + own } else { own };
+        let place = Place { part, before, results_before: self.results_before, names, role };
         self.sizes.block(place, &self.canonical, &self.deferred)
     }
 
@@ -349,7 +368,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         // A deferred tool is no part of the prompt before it is asked for.
         if block.defer_loading.0 {
             let name = block.name.as_str().unwrap_or_default();
-            self.deferred.insert(name.to_owned(), raw);
+            self.deferred.insert(name.to_owned(), DeferredTool::new(raw));
             return Ok(());
         }
         self.has_tools = true;
@@ -436,10 +455,20 @@ impl<'t, 'a> Walk<'t, 'a> {
         let images = messages.any(Block::has_image);
         self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
         self.label.push_str("message-settings");
-        let has_budget =
-            body.thinking.is_some_and(|thinking| thinking.get().contains("\"budget_tokens\""));
+        let is = |value: Option<&RawValue>, kinds: &[&str]| {
+            let value: Option<Kind<'_>> =
+                value.and_then(|value| serde_json::from_str(value.get()).ok());
+            value.is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
+        };
+        let has_budget = is(body.thinking, &["enabled"]);
+        // What these write into the prompt is not known.
+        let is_unknown = output.format.is_some() || is(body.tool_choice, &["any", "tool"]);
         self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
-            if has_budget { walk.sizes.thinking_budget() } else { walk.sizes.nothing() }
+            match (is_unknown, has_budget) {
+                (true, _) => walk.sizes.unknown(),
+                (false, true) => walk.sizes.thinking_budget(),
+                (false, false) => walk.sizes.nothing(),
+            }
         });
         Ok(())
     }
@@ -464,6 +493,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                     self.label.push_str(label);
                     let kind = block.kind();
                     let kind = if kind == BlockKind::Other { text } else { kind };
+                    self.note_name(block);
                     self.add_block(part, kind, block);
                     part = Part::Block;
                     let is_result = kind == BlockKind::ToolResult;
@@ -475,6 +505,27 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Notes the name of the tool that a block calls, or whose result it is: results that stand together are written
+    /// with them.
+    fn note_name(&mut self, block: &Block<'_>) {
+        let hash = |id: &Text<'_>| {
+            let mut hasher = FxHasher::default();
+            id.as_str().unwrap_or_default().hash(&mut hasher);
+            hasher.finish()
+        };
+        match block.kind() {
+            BlockKind::ToolUse => {
+                let tokens = self.sizes.name(block.name.as_str().unwrap_or_default());
+                self.names.insert(hash(&block.id), tokens);
+            }
+            BlockKind::ToolResult => {
+                let own = self.names.get(&hash(&block.tool_use_id)).copied().unwrap_or(USUAL_NAME);
+                self.result_names = [self.result_names[1], own];
+            }
+            _ => {}
+        }
     }
 
     /// Notes what a block deletes of the prefix in front of it, and says whether it is one that does. Such

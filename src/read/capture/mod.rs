@@ -26,6 +26,7 @@ mod parse;
 mod record;
 mod size;
 mod tree;
+mod unsent;
 
 pub(crate) use attribution::ATTRIBUTION;
 pub use attribution::AttributionKey;
@@ -42,3 +43,4 @@ pub(crate) use record::BETA_HEADER;
 pub use size::TokenCounting;
 pub use tree::{Landmark, Part, PrefixHash, WireNode, WireNodeId, WireTree};
 pub(crate) use tree::{landmarks, shared};
+pub(crate) use unsent::as_records;

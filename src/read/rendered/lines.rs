@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
+use crate::read::input::replace_lone_surrogates;
+
 /// What the tags of calls begin with.
 const TAG: &str = concat!("ant", "ml:");
 
@@ -17,7 +19,7 @@ pub(crate) fn tool_line(
     let mut line = String::from("<function>{");
     if let Some(description) = description.filter(|text| text.get().len() > 2) {
         line.push_str("\"description\": ");
-        line.push_str(description.get());
+        line.push_str(&serde_json::Value::from(&*written(description)).to_string());
         line.push_str(", ");
     }
     let name = serde_json::Value::from(name);
@@ -32,18 +34,18 @@ pub(crate) fn call_lines(name: &str, input: Option<&RawValue>) -> String {
     let mut lines = format!("<{TAG}invoke name=\"{name}\">\n");
     for (argument, value) in arguments(input) {
         lines.push_str(&format!("<{TAG}parameter name=\"{argument}\">"));
-        lines.push_str(&written(value));
+        lines.push_str(&value);
         lines.push_str(&format!("</{TAG}parameter>\n"));
     }
     lines.push_str(&format!("</{TAG}invoke>\n"));
     lines
 }
 
-/// The members of an object, in their order.
-fn arguments(input: Option<&RawValue>) -> Vec<(String, &RawValue)> {
+/// The members of an object as they are written, in their order.
+fn arguments(input: Option<&RawValue>) -> Vec<(String, String)> {
     struct Members;
     impl<'de> serde::de::Visitor<'de> for Members {
-        type Value = Vec<(String, &'de RawValue)>;
+        type Value = Vec<(String, String)>;
 
         fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
             formatter.write_str("an object")
@@ -54,19 +56,19 @@ fn arguments(input: Option<&RawValue>) -> Vec<(String, &RawValue)> {
             mut map: A,
         ) -> Result<Self::Value, A::Error> {
             let mut members = Vec::new();
-            while let Some(member) = map.next_entry()? {
-                members.push(member);
+            while let Some((name, value)) = map.next_entry::<String, &RawValue>()? {
+                members.push((name, written(value).into_owned()));
             }
             Ok(members)
         }
     }
-    let members = input.and_then(|input| {
-        serde::Deserializer::deserialize_map(
-            &mut serde_json::Deserializer::from_str(input.get()),
-            Members,
-        )
-        .ok()
-    });
+    let Some(input) = input else { return Vec::new() };
+    let read = |json: &str| {
+        let mut reader = serde_json::Deserializer::from_str(json);
+        serde::Deserializer::deserialize_map(&mut reader, Members).ok()
+    };
+    // Half of a surrogate pair, which no string can have, is read as the sign for a missing one.
+    let members = read(input.get()).or_else(|| read(&replace_lone_surrogates(input.get())?));
     members.unwrap_or_default()
 }
 
@@ -76,9 +78,15 @@ pub(crate) fn written(raw: &RawValue) -> Cow<'_, str> {
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     match inside {
         Some(text) if !text.contains('\\') => Cow::Borrowed(text),
-        Some(_) => serde_json::from_str::<String>(json).unwrap_or_default().into(),
+        Some(_) => decoded(json).into(),
         None => spaced(json).into(),
     }
+}
+
+/// The text of a JSON string.
+fn decoded(json: &str) -> String {
+    let text = serde_json::from_str(json).ok();
+    text.or_else(|| serde_json::from_str(&replace_lone_surrogates(json)?).ok()).unwrap_or_default()
 }
 
 /// JSON with a space after each comma and colon outside of strings, and no other there.
@@ -110,5 +118,14 @@ mod tests {
     fn json_is_spaced_outside_of_strings() {
         let json = r#"{"a" :[1,2],"b":"x,y:\"z\"","c":{}}"#;
         assert_eq!(spaced(json), r#"{"a": [1, 2], "b": "x,y:\"z\"", "c": {}}"#);
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_loses_nothing_else() {
+        let raw = |json: &str| RawValue::from_string(json.to_owned()).expect("JSON");
+        assert_eq!(written(&raw(r#""ab\ud83d""#)), "ab\u{fffd}");
+        let call = raw(r#"{"x\ud83d":"y","z":1}"#);
+        let lines = call_lines("N", Some(&call));
+        assert!(lines.contains("\"x\u{fffd}\">y<") && lines.contains("\"z\">1<"), "{lines}");
     }
 }

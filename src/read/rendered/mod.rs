@@ -74,13 +74,12 @@ impl Scale {
     }
 
     /// What a result has more where it is one of several of its message, of which so many stand before it. The
-    /// second brings what the first has more, too.
-    pub(crate) fn beside(self, before: u64, name: u64) -> u64 {
-        let each = self.frames.one_of_several + name;
+    /// second brings what the first has more, too; `names` are the tokens of the tools' names that come with it.
+    pub(crate) fn beside(self, before: u64, names: u64) -> u64 {
         match before {
             0 => 0,
-            1 => self.frames.several_results + 2 * each,
-            _ => each,
+            1 => self.frames.several_results + 2 * self.frames.one_of_several + names,
+            _ => self.frames.one_of_several + names,
         }
     }
 }

@@ -147,14 +147,14 @@ fn add_block(user: &mut UserMessage, block: &Block<'_>) {
     match block.r#type.as_str() {
         Some("tool_result") => {
             let size = TextSize::of_bytes(block.content.map_or(0, result_length));
-            user.size += size;
+            user.size = user.size.with_bytes(user.size.bytes() + size.bytes());
             let id = block.tool_use_id.as_str().map(EntryId::of);
             user.tool_results.extend(id.map(|id| (id, size)));
         }
         Some("image" | "document") => user.media += 1,
         _ => {
             let bytes = json_length(block.text) + json_length(block.content);
-            user.size += TextSize::of_bytes(bytes);
+            user.size = user.size.with_bytes(user.size.bytes() + bytes);
         }
     }
 }

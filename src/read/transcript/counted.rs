@@ -14,7 +14,10 @@ use super::{EntryKind, NestedContent, ResponseLine, UserMessage};
 use crate::base::model::{Models, Tokenizer};
 use crate::base::vocabulary::Vocabulary;
 use crate::read::input::{Chunk, Flag, List, Shape, Text, only_value};
-use crate::read::rendered::{Scale, image_tokens, written};
+use crate::read::rendered::{Scale, document_tokens, image_tokens, written};
+
+/// The count of an answer of which not all was counted: more than any is.
+pub(crate) const NOT_COUNTED: u32 = u32::MAX;
 
 /// What counts the lines of a file.
 #[derive(Clone)]
@@ -34,12 +37,15 @@ impl Measure {
     }
 }
 
-/// The first model that a file names.
+/// The first of Claude's models that a file names.
 fn first_model(bytes: &[u8]) -> Option<&str> {
-    const FIELD: &[u8] = b"\"model\":\"claude-";
-    let place = memchr::memmem::find(bytes, FIELD)? + b"\"model\":\"".len();
-    let name = bytes.get(place..)?;
-    std::str::from_utf8(&name[..memchr::memchr(b'"', name)?]).ok()
+    const FIELD: &[u8] = b"\"model\"";
+    memchr::memmem::find_iter(bytes, FIELD).find_map(|place| {
+        let after = bytes[place + FIELD.len()..].trim_ascii_start().strip_prefix(b":")?;
+        let name = after.trim_ascii_start().strip_prefix(b"\"")?;
+        let name = std::str::from_utf8(&name[..memchr::memchr(b'"', name)?]).ok()?;
+        name.contains("claude-").then_some(name)
+    })
 }
 
 /// The fields of a line that hold text.
@@ -143,14 +149,14 @@ impl Measure {
         match kind {
             EntryKind::User(user) => self.user(user, content(&line.message)),
             EntryKind::Attachment { size, .. } => {
-                let tokens = line.attachment.0.as_ref().map_or(0, |one| self.attachment(one));
-                *size = size.counted(tokens);
+                let tokens = line.attachment.0.as_ref().and_then(|one| self.attachment(one));
+                *size = size.counted(tokens.unwrap_or(0), false);
             }
             EntryKind::LocalCommand { size } => {
-                *size = size.counted(self.scale.value(line.content));
+                *size = size.counted(self.scale.value(line.content), true);
             }
             EntryKind::Collapse(collapse) => {
-                collapse.size = collapse.size.counted(self.scale.value(line.summary));
+                collapse.size = collapse.size.counted(self.scale.value(line.summary), true);
             }
             EntryKind::Progress(Some(nested)) => {
                 let nested_line = line.data.0.as_ref().and_then(|data| data.message.0.as_ref());
@@ -171,72 +177,88 @@ impl Measure {
     }
 
     fn user(&self, user: &mut UserMessage, content: Option<&RawValue>) {
-        let mut texts = 0;
-        let mut results = user.tool_results.iter_mut();
-        let mut of_results = 0;
+        let mut texts = (0, true);
         let mut media = 0;
+        let mut results = user.tool_results.iter_mut();
         if content.is_some_and(|content| content.get().starts_with('"')) {
-            texts = self.scale.value(content);
+            texts.0 = self.scale.value(content);
         }
         for block in blocks(content) {
             match block.r#type.as_str() {
                 Some("tool_result") => {
-                    let tokens = self.result(&block);
-                    of_results += tokens;
                     let known = block.tool_use_id.as_str().and_then(|_| results.next());
                     if let Some((_, size)) = known {
-                        *size = size.counted(tokens);
+                        let (tokens, is_whole) = self.result(&block);
+                        *size = size.counted(tokens, is_whole);
                     }
                 }
-                Some("image") => media += self.image(&block),
-                Some("document") => {}
-                _ => texts += self.scale.value(block.text),
+                Some("image" | "document") => media += self.media(&block),
+                Some("text") => texts.0 += self.scale.value(block.text),
+                _ => texts.1 = false,
             }
         }
-        user.size = user.size.counted(texts + of_results);
+        // Of what is not known there are bytes alone.
+        let (tokens, is_whole) = texts;
+        user.size = user.size.counted(if is_whole { tokens } else { 0 }, is_whole);
         user.media_tokens = u32::try_from(media).unwrap_or(u32::MAX);
     }
 
-    /// A result as the only one of its message, with the images in it.
-    fn result(&self, block: &Block<'_>) -> u64 {
-        let Some(content) = block.content else { return self.scale.result("", block.is_error.0) };
+    /// A result as the only one of its message, with the images in it, and whether it is text alone; nothing where it
+    /// holds what is not known.
+    fn result(&self, block: &Block<'_>) -> (u64, bool) {
+        let Some(content) = block.content else {
+            return (self.scale.result("", block.is_error.0), true);
+        };
         if !content.get().starts_with('[') {
-            return self.scale.result(&written(content), block.is_error.0);
+            return (self.scale.result(&written(content), block.is_error.0), true);
         }
         let blocks = blocks(Some(content));
-        let texts: String = blocks.iter().filter_map(|block| block.text.map(written)).collect();
-        let images = blocks.iter().filter(|block| block.r#type.is("image"));
-        let images: u64 = images.map(|block| self.image(block)).sum();
-        if texts.is_empty() && images > 0 {
-            return self.scale.frames.result + images;
+        let is = |block: &Block<'_>, kinds: &[&str]| kinds.iter().any(|kind| block.r#type.is(kind));
+        if !blocks.iter().all(|block| is(block, &["text", "image", "document"])) {
+            return (0, false);
         }
-        self.scale.result(&texts, block.is_error.0) + images
+        let texts: String = blocks.iter().filter_map(|block| block.text.map(written)).collect();
+        let media = blocks.iter().filter(|block| !is(block, &["text"]));
+        let media: u64 = media.map(|block| self.media(block)).sum();
+        if texts.is_empty() && media > 0 {
+            return (self.scale.frames.result + media, false);
+        }
+        (self.scale.result(&texts, block.is_error.0) + media, media == 0)
     }
 
-    fn image(&self, block: &Block<'_>) -> u64 {
-        let data = block.source.0.as_ref().and_then(|source| source.data.as_str());
-        image_tokens(data.unwrap_or_default(), &self.tokenizer)
+    /// An image by its sides, a document by its pages.
+    fn media(&self, block: &Block<'_>) -> u64 {
+        let data =
+            block.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default();
+        if block.r#type.is("document") {
+            document_tokens(data)
+        } else {
+            image_tokens(data, &self.tokenizer)
+        }
     }
 
-    /// Texts and calls, each call with what parts it from what stands before it. Thinking is sent back
-    /// hidden, so its size is not known.
+    /// Texts and calls, each call with what parts it from what stands before it; nothing where there is something else.
+    /// Thinking is sent back hidden, so its size is not known.
     fn answer(&self, response: &mut ResponseLine, content: Option<&RawValue>) {
         let tokens = |block: Block<'_>| match block.r#type.as_str() {
-            Some("text") => self.scale.value(block.text),
+            Some("text") => Some(self.scale.value(block.text)),
             Some("tool_use") => {
-                self.scale.further_call(block.name.as_str().unwrap_or_default(), block.input)
+                let name = block.name.as_str().unwrap_or_default();
+                Some(self.scale.further_call(name, block.input))
             }
-            _ => 0,
+            _ => None,
         };
-        let tokens: u64 = blocks(content).into_iter().map(tokens).sum();
-        response.counted = u32::try_from(tokens).unwrap_or(u32::MAX);
+        let tokens: Option<u64> = blocks(content).into_iter().map(tokens).sum();
+        response.counted =
+            tokens.map_or(NOT_COUNTED, |tokens| u32::try_from(tokens).unwrap_or(NOT_COUNTED));
     }
 
-    /// The fields of an attachment that hold its text, as the client writes them.
-    fn attachment(&self, attachment: &Attachment<'_>) -> u64 {
+    /// The fields of an attachment that hold its text, as the client writes them; `None` where there are none, or
+    /// where they hold something else.
+    fn attachment(&self, attachment: &Attachment<'_>) -> Option<u64> {
         let name = attachment.r#type.as_str().unwrap_or_default();
         if !is_sent(name, attachment.hook_event.as_str().unwrap_or_default()) {
-            return 0;
+            return None;
         }
         let fields = [
             attachment.content,
@@ -245,7 +267,13 @@ impl Measure {
             attachment.added_lines,
             attachment.added_blocks,
         ];
-        fields.into_iter().flatten().map(|field| self.scale.text(&lines_of(field))).sum()
+        let is_text = |field: &&RawValue| !field.get().starts_with('{') && field.get().len() > 2;
+        let texts: Vec<&RawValue> =
+            fields.into_iter().flatten().filter(|field| field.get() != "null").collect();
+        if texts.is_empty() || !texts.iter().all(is_text) {
+            return None;
+        }
+        Some(texts.into_iter().map(|field| self.scale.text(&lines_of(field))).sum())
     }
 }
 

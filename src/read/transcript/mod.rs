@@ -18,7 +18,7 @@ mod wire;
 
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use content::{ContentKind, ContentSource};
-pub(crate) use counted::Measure;
+pub(crate) use counted::{Measure, NOT_COUNTED};
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};
 pub(crate) use parse::{Keeping, SYNTHETIC_MODEL};
@@ -166,7 +166,7 @@ pub struct Collapse {
 /// A user line.
 #[derive(Clone, Debug, Default)]
 pub struct UserMessage {
-    /// The size of the text and results; images apart.
+    /// The bytes of the text and results, images apart; counted is the text alone.
     pub size: TextSize,
     /// What its text is, by its beginning.
     pub text_kind: ContentKind,
@@ -174,6 +174,7 @@ pub struct UserMessage {
     pub media: u32,
     /// The tokens of those, as counted; zero where they were not.
     pub media_tokens: u32,
+
     /// The tool calls it answers, each with the size of its result.
     pub tool_results: SmallVec<[(EntryId, TextSize); 1]>,
     /// `isMeta`: hidden from the user, sent to the model.
@@ -218,8 +219,8 @@ pub struct ResponseLine {
     pub stop: Option<StopReason>,
     /// The tools it calls.
     pub tool_uses: SmallVec<[ToolUse; 1]>,
-    /// The tokens of its texts and calls, as counted: zero where they were not. Each call has a line feed before
-    /// it, and not what is around the calls of a message.
+    /// The tokens of its texts and calls, as counted: zero where they were not, and all ones where it holds something
+    /// else. Each call has a line feed before it, and not what is around the calls of a message.
     pub counted: u32,
     /// Whether it holds thinking.
     pub has_thinking: bool,

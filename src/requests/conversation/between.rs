@@ -252,9 +252,9 @@ impl Interruptions {
 
 /// Its blocks: each result, each image, and its text.
 fn positions_of(user: &UserMessage) -> u32 {
-    let results: TextSize = user.tool_results.iter().map(|(_, size)| *size).sum();
+    let results: u64 = user.tool_results.iter().map(|(_, size)| size.bytes()).sum();
     let count = u32::try_from(user.tool_results.len()).unwrap_or(u32::MAX);
-    count.saturating_add(user.media).saturating_add(u32::from(user.size.bytes() > results.bytes()))
+    count.saturating_add(user.media).saturating_add(u32::from(user.size.bytes() > results))
 }
 
 /// How far back an entry is looked for that was recovered and may be there already.
@@ -423,17 +423,19 @@ impl Trail {
     }
 
     fn add_user(&mut self, user: &UserMessage, calls: &Calls) {
-        let mut results = TextSize::ZERO;
+        let mut results = 0;
         for (call, size) in &user.tool_results {
-            results += *size;
+            results += size.bytes();
             let tool = calls.get(call).and_then(|call| call.tool);
             self.contents.push(TrailContent { source: ContentSource::Tool(tool), size: *size });
         }
-        let text = user.size.saturating_sub(results);
+        let text = user.size.with_bytes(user.size.bytes().saturating_sub(results));
         self.add_content(ContentSource::Text(user.text_kind), text);
         let tokens = u64::from(user.media_tokens).checked_div(user.media.into()).unwrap_or(0);
-        let media =
-            TrailContent { source: ContentSource::Media, size: TextSize::ZERO.counted(tokens) };
+        let media = TrailContent {
+            source: ContentSource::Media,
+            size: TextSize::ZERO.counted(tokens, false),
+        };
         self.contents.extend(std::iter::repeat_n(media, user.media as usize));
     }
 

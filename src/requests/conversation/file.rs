@@ -316,8 +316,8 @@ fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
         };
         for (tool, size) in &mut user.tool_results {
             if let Some(preview) = replacements.get(tool) {
-                user.size = user.size.saturating_sub(*size);
-                user.size += *preview;
+                let bytes = user.size.bytes().saturating_sub(size.bytes()) + preview.bytes();
+                user.size = user.size.with_bytes(bytes);
                 *size = *preview;
             }
         }

@@ -198,7 +198,8 @@ pub struct InputFile {
 /// What an answer is made of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The tokens of its texts and calls, as counted; zero where they were not. Each call has a line feed before
+    /// The tokens of its texts and calls, as counted; zero where they were not, and all ones where it holds something
+    /// else. Each call has a line feed before
     /// it, and not what is around the calls of a message.
     pub counted: u32,
     /// Whether it calls tools.

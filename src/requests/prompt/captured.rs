@@ -332,6 +332,8 @@ impl Sizing<'_> {
                 if new.is_empty() { end } else { end.max(base) }
             }
             None if new.is_empty() => base,
+            // What was counted needs no correction.
+            None if new.iter().all(|id| self.tree.node(*id).is_counted) => base + Tokens(estimated),
             None => base + model.correct(estimated),
         };
         let is_known = self.counting.is_bytes() || self.tree.node(wire.leaf).is_counted;
@@ -375,7 +377,8 @@ impl Sizing<'_> {
     fn own_size(&self, model: Symbol, id: WireNodeId) -> Tokens {
         let node = self.tree.node(id);
         if self.states[id.0 as usize] == SizeState::Unknown {
-            return self.models.get(&model).copied().unwrap_or_default().correct(node.tokens);
+            let model = self.models.get(&model).copied().unwrap_or_default();
+            return if node.is_counted { Tokens(node.tokens) } else { model.correct(node.tokens) };
         }
         let before = node.parent.map_or(Tokens::ZERO, |parent| self.end(parent));
         self.end(id).saturating_sub(before)

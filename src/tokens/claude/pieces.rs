@@ -5,6 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
+use super::tile::WINDOW;
+
 /// Where a word begins.
 pub(super) const WORD_BEGINS: u8 = 1;
 /// Where a word ends.
@@ -21,8 +23,6 @@ pub(super) const CAPITALS: u8 = 4;
 #[derive(Debug)]
 pub(super) struct Pieces {
     places: Vec<Place>,
-    /// The bytes of the longest piece.
-    pub(super) longest: usize,
 }
 
 /// A place of the array, which a node may have taken.
@@ -66,6 +66,7 @@ impl Pieces {
     /// Builds the tree of sorted pieces, level by level.
     fn of(pieces: &[&[u8]]) -> Self {
         let longest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(0);
+        assert!(longest < WINDOW, "a piece of {longest} bytes");
         let mut array =
             Array { places: vec![Place { parent: 0, base: 0 }], first_free: 1, begin: 1 };
         // The nodes of a level, with the pieces below each, which are neighbours.
@@ -89,7 +90,7 @@ impl Pieces {
         }
         // No byte leads beyond the end.
         array.places.resize(array.places.len() + 256, Place { parent: FREE, base: 0 });
-        Self { places: array.places, longest }
+        Self { places: array.places }
     }
 
     /// Calls `found` with the length of every piece of two bytes or more with which a text begins.

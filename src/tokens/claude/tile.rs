@@ -3,7 +3,7 @@
 use super::pieces::Pieces;
 
 /// More than the longest piece has bytes.
-const WINDOW: usize = 256;
+pub(super) const WINDOW: usize = 256;
 
 /// The fewest pieces to each position of a text, of which only those within a piece's length are kept.
 pub(super) struct Tiling {
@@ -20,7 +20,6 @@ impl Tiling {
     /// A piece ends where a character ends, and the first bytes of some characters are pieces; what they leave of
     /// the character is counted byte by byte. So it is the same whether characters or bytes are looked at.
     pub(super) fn fewest(&mut self, pieces: &Pieces, text: &[u8]) -> u64 {
-        debug_assert!(pieces.longest < WINDOW);
         let fewest = &mut self.fewest;
         fewest[0] = 0;
         for at in 0..text.len() {

@@ -1,10 +1,15 @@
 //! Blocks in the vocabulary of a model: as they are written into the prompt (`read/rendered`), with what frames them where they
 //! stand.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use rustc_hash::FxHashMap;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::super::block::{Block, BlockKind};
+use super::super::canonical::write_canonical;
 use super::super::tree::Part;
 use crate::base::model::{Facts, Tokenizer};
 use crate::base::vocabulary::Vocabulary;
@@ -19,6 +24,9 @@ pub(in crate::read::capture) struct Place {
     pub(in crate::read::capture) before: BlockKind,
     /// How many results stand right before it in its message.
     pub(in crate::read::capture) results_before: u64,
+    /// The tokens of the names of the tools whose results it is written with: its own, and for the second of several
+    /// the first one's.
+    pub(in crate::read::capture) names: u64,
     /// Whose its message is.
     pub(in crate::read::capture) role: Role,
 }
@@ -35,7 +43,31 @@ pub(in crate::read::capture) enum Role {
 }
 
 /// The definitions of tools that are no part of the prompt before a result refers to them, by name.
-pub(in crate::read::capture) type Deferred<'a> = FxHashMap<String, &'a RawValue>;
+pub(in crate::read::capture) type Deferred<'a> = FxHashMap<String, DeferredTool<'a>>;
+
+/// A deferred tool, which is counted when it is first asked for.
+#[derive(Debug)]
+pub(in crate::read::capture) struct DeferredTool<'a> {
+    definition: &'a RawValue,
+    tokens: OnceCell<u64>,
+}
+
+impl<'a> DeferredTool<'a> {
+    pub(in crate::read::capture) fn new(definition: &'a RawValue) -> Self {
+        Self { definition, tokens: OnceCell::new() }
+    }
+
+    /// The tokens of its line, however its definition was escaped on its way.
+    fn tokens(&self, scale: Scale) -> u64 {
+        *self.tokens.get_or_init(|| {
+            let mut canonical = Vec::new();
+            let is_valid = write_canonical(self.definition.get(), &mut canonical).is_ok();
+            let block = std::str::from_utf8(&canonical).ok().filter(|_| is_valid);
+            let block = block.and_then(|text| serde_json::from_str::<Block<'_>>(text).ok());
+            block.map_or(0, |block| scale.text(&line_of(&block)))
+        })
+    }
+}
 
 /// What counts the prompts of one model.
 #[derive(Clone, Copy)]
@@ -70,15 +102,20 @@ impl<'a> Counted<'a> {
 
     /// Whether the size of a block is counted and no part of it estimated: texts, tools of the client's, calls and
     /// results with texts are.
-    pub(super) fn is_known(&self, block: &Block<'_>, place: Place) -> bool {
+    pub(super) fn is_known(&self, block: &Block<'_>, place: Place, canonical: &str) -> bool {
         let is_text = |block: &Block<'_>| block.r#type.is("text");
         match block.r#type.as_str() {
             _ if self.facts.vocabulary == Some(Vocabulary::O200k) => false,
-            None | Some("custom") => place.part == Part::Tool,
+            None | Some("custom") => place.part == Part::Tool && has_known_fields(canonical),
             Some("text" | "tool_use") => true,
             Some("tool_result") => block.inner().iter().all(|(_, inner)| is_text(inner)),
             Some(_) => false,
         }
+    }
+
+    /// The tokens of a tool's name.
+    pub(super) fn name(&self, name: &str) -> u64 {
+        self.scale.text(name)
     }
 
     /// The tokens of a block in its place.
@@ -199,7 +236,7 @@ impl<'a> Counted<'a> {
         } else {
             self.scale.result(&content, block.is_error.0)
         };
-        result + others.iter().sum::<u64>() + self.scale.beside(place.results_before, USUAL_NAME)
+        result + others.iter().sum::<u64>() + self.scale.beside(place.results_before, place.names)
     }
 
     fn part_of_result(&self, block: &Block<'_>, json: &str, deferred: &Deferred<'_>) -> u64 {
@@ -207,9 +244,7 @@ impl<'a> Counted<'a> {
             return self.content(block, json);
         }
         let name = block.tool_name.as_str().unwrap_or_default();
-        let tool =
-            deferred.get(name).and_then(|raw| serde_json::from_str::<Block<'_>>(raw.get()).ok());
-        let line = tool.map_or(0, |tool| self.scale.text(&line_of(&tool)));
+        let line = deferred.get(name).map_or(0, |tool| tool.tokens(self.scale));
         // The frame of the result around it is taken off.
         line + self.frames().reference.saturating_sub(self.frames().result)
     }
@@ -225,8 +260,22 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The tokens of a tool's name, which a result does not tell.
-const USUAL_NAME: u64 = 2;
+/// The fields of a tool that are written into its line, or nowhere.
+const TOOL_FIELDS: [&str; 7] = [
+    "name",
+    "description",
+    "input_schema",
+    "type",
+    "strict",
+    "defer_loading",
+    "eager_input_streaming",
+];
+
+/// Whether a tool has no field of which it is not known how it is written.
+fn has_known_fields(canonical: &str) -> bool {
+    let fields: Option<BTreeMap<&str, IgnoredAny>> = serde_json::from_str(canonical).ok();
+    fields.is_some_and(|fields| fields.keys().all(|field| TOOL_FIELDS.contains(field)))
+}
 
 /// A tool's line.
 fn line_of(block: &Block<'_>) -> String {

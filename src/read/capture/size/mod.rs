@@ -8,7 +8,7 @@ use std::fmt;
 use std::num::NonZeroU64;
 
 use counted::Counted;
-pub(super) use counted::{Deferred, Place, Role};
+pub(super) use counted::{Deferred, DeferredTool, Place, Role};
 
 use super::block::Block;
 use crate::base::model::Facts;
@@ -79,7 +79,7 @@ impl<'a> Sizes<'a> {
         let block = block.0.unwrap_or_default();
         match &self.counted {
             Some(counted) => {
-                let is_counted = counted.is_known(&block, place);
+                let is_counted = counted.is_known(&block, place, text);
                 Size { tokens: counted.block(&block, place, text, deferred), is_counted }
             }
             None => {
@@ -104,6 +104,16 @@ impl<'a> Sizes<'a> {
     /// What asking for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> Size {
         self.size(self.counted.map_or(0, |counted| counted.thinking_budget()))
+    }
+
+    /// The tokens of a tool's name; zero where tokens are not counted.
+    pub(super) fn name(&self, name: &str) -> u64 {
+        self.counted.map_or(0, |counted| counted.name(name))
+    }
+
+    /// What has no size that is known.
+    pub(super) fn unknown(&self) -> Size {
+        Size { tokens: 0, is_counted: false }
     }
 
     /// What has no size.
