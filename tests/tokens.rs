@@ -255,7 +255,7 @@ fn steps_of_the_corpora_are_counted_within_a_hundredth() {
     }
     assert!(all.steps > 4_000, "{all:?}");
     assert!(all.within * 100 >= all.steps * 95, "{all:?}");
-    assert!(all.exact * 100 >= all.steps * 85, "{all:?}");
+    assert!(all.exact * 100 >= all.steps * 90, "{all:?}");
 }
 
 /// What a session's second request added is shared by what its results are written as.
