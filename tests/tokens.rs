@@ -211,8 +211,8 @@ fn is_replaced(
     let previous = study.history.predecessor(request).expect("a step has one before it");
     let lines = files.entry(request.file).or_insert_with(|| {
         let label = &study.history.files[request.file].label;
-        let folders = ["corpus", "corpus-b"].into_iter().filter_map(transcripts);
-        let bytes = folders.filter_map(|folder| fs::read(folder.join(&**label)).ok()).next();
+        let mut folders = ["corpus", "corpus-b"].into_iter().filter_map(transcripts);
+        let bytes = folders.find_map(|folder| fs::read(folder.join(&**label)).ok());
         String::from_utf8_lossy(&bytes.unwrap_or_default()).lines().map(str::to_owned).collect()
     });
     let first = step.lines.iter().copied().chain([request.line]);

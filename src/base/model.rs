@@ -228,6 +228,25 @@ impl Entry {
     }
 }
 
+/// What a table says of a vocabulary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GivenVocabulary {
+    /// It is this one.
+    Known(Vocabulary),
+    /// None is known.
+    None,
+}
+
+impl GivenVocabulary {
+    /// The vocabulary, if one is known.
+    pub(super) fn known(self) -> Option<Vocabulary> {
+        match self {
+            Self::Known(vocabulary) => Some(vocabulary),
+            Self::None => None,
+        }
+    }
+}
+
 /// The facts that an entry has.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Given {
@@ -239,8 +258,7 @@ pub(super) struct Given {
     pub(super) effort_keeps_cache: Option<bool>,
     pub(super) client_reports_breaks: Option<bool>,
     pub(super) tokenizer: Option<Arc<Tokenizer>>,
-    /// That it has none is a fact, too.
-    pub(super) vocabulary: Option<Option<Vocabulary>>,
+    pub(super) vocabulary: Option<GivenVocabulary>,
 }
 
 impl Given {
@@ -259,7 +277,9 @@ impl Given {
             facts.vocabulary = tokenizer.vocabulary;
             facts.tokenizer = Arc::clone(tokenizer);
         }
-        facts.vocabulary = self.vocabulary.unwrap_or(facts.vocabulary);
+        if let Some(vocabulary) = self.vocabulary {
+            facts.vocabulary = vocabulary.known();
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::model::{
-    Entry, Facts, Given, Known, Minimum, PrefixCheck, Scope, Tokenizer, Tokenizers,
+    Entry, Facts, Given, GivenVocabulary, Known, Minimum, PrefixCheck, Scope, Tokenizer, Tokenizers,
 };
 use super::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use super::units::Tokens;
@@ -54,7 +54,7 @@ fn usual_facts(given: Given) -> Result<Facts, Fault> {
         effort_keeps_cache: given.effort_keeps_cache.ok_or_else(missing)?,
         client_reports_breaks: given.client_reports_breaks.ok_or_else(missing)?,
         tokenizer: given.tokenizer.ok_or_else(missing)?,
-        vocabulary: given.vocabulary.ok_or_else(missing)?,
+        vocabulary: given.vocabulary.ok_or_else(missing)?.known(),
         elsewhere_per_1000: 1_000,
     })
 }
@@ -128,17 +128,17 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
     })
 }
 
-/// The name of a vocabulary, or that there is none.
-fn vocabulary(value: &Spanned<DeValue<'_>>) -> Result<Option<Vocabulary>, Fault> {
+/// The name of a vocabulary, or that none is known.
+fn vocabulary(value: &Spanned<DeValue<'_>>) -> Result<GivenVocabulary, Fault> {
     const NONE: &str = "none";
-    let name = value.get_ref().as_str();
-    let known = name.and_then(Vocabulary::by_name);
-    if known.is_none() && name != Some(NONE) {
-        let names: Vec<&str> =
-            Vocabulary::ALL.map(Vocabulary::name).into_iter().chain([NONE]).collect();
-        return Err(Fault::mistyped("vocabulary", &alternatives(&names), value));
+    match value.get_ref().as_str() {
+        Some(NONE) => Ok(GivenVocabulary::None),
+        name => name.and_then(Vocabulary::by_name).map(GivenVocabulary::Known).ok_or_else(|| {
+            let names = Vocabulary::ALL.map(Vocabulary::name).into_iter().chain([NONE]);
+            let names: Vec<&str> = names.collect();
+            Fault::mistyped("vocabulary", &alternatives(&names), value)
+        }),
     }
-    Ok(known)
 }
 
 fn prefix_check(value: &Spanned<DeValue<'_>>) -> Result<PrefixCheck, Fault> {
@@ -198,7 +198,11 @@ fn tokenizer(table: &DeTable<'_>, at: usize, id: &str) -> Result<Tokenizer, Faul
     }
     Ok(Tokenizer {
         id: id.to_owned(),
-        vocabulary: table.get("vocabulary").map(vocabulary).transpose()?.flatten(),
+        vocabulary: table
+            .get("vocabulary")
+            .map(vocabulary)
+            .transpose()?
+            .and_then(GivenVocabulary::known),
         characters_per_100,
         bytes_per_1000: positive(table, OWN[0])?,
         image_edge: positive(table, OWN[1])?,

@@ -73,11 +73,10 @@ pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weigh
     for id in path {
         let node = tree.node(id);
         let name = match division {
-            Division::Part => Some(part_name(node.part, node.kind).to_owned()),
             Division::Tool => of_tools(node.part, || tool_name(view.text(id))),
             Division::Server => of_tools(node.part, || server_of(&tool_name(view.text(id)))),
             Division::Block if node.part.is_block() => Some(view.place(id)),
-            Division::Block => Some(part_name(node.part, node.kind).to_owned()),
+            Division::Block | Division::Part => Some(part_name(node.part, node.kind).to_owned()),
         };
         let Some(name) = name.filter(|_| node.tokens > 0) else { continue };
         let place = *places.entry(name.clone()).or_insert(parts.len());

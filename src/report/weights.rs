@@ -127,7 +127,8 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
         text.push_str("; a part is estimated, as its size is not known (images, thinking, tools of the service)");
     }
     if let Some(recorded) = prompt.recorded {
-        text.push_str(&format!("; its usage says {}", counted(recorded.0, "token", "tokens")));
+        text.push_str("; its usage says ");
+        text.push_str(&counted(recorded.0, "token", "tokens"));
         if recorded.0 > prompt.weights.total.0 * 3 / 2 {
             text.push_str(", which adds up several prompts where the service ran tools");
         }
@@ -135,7 +136,8 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
     text.push('.');
     let (place, all) = prompt.place;
     if all > 1 {
-        text.push_str(&format!(" It is request {place} of {all}; --request N shows another."));
+        let which = format!(" It is request {place} of {all}; --request N shows another.");
+        text.push_str(&which);
     }
     text
 }

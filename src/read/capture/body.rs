@@ -465,7 +465,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         let is_unknown = output.format.is_some() || is(body.tool_choice, &["any", "tool"]);
         self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
             match (is_unknown, has_budget) {
-                (true, _) => walk.sizes.unknown(),
+                (true, _) => Size::UNKNOWN,
                 (false, true) => walk.sizes.thinking_budget(),
                 (false, false) => walk.sizes.nothing(),
             }

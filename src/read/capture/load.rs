@@ -26,6 +26,7 @@ pub enum BlockParts {
 
 /// How captures are read.
 #[derive(Clone, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // independent wishes, not states of one machine
 pub struct CaptureOptions {
     /// What is known of models.
     pub models: Models,

@@ -7,6 +7,9 @@ use serde_json::value::{RawValue, to_raw_value};
 /// The records that an input has, one a line: a body, or records as they are, all for `model` where one is given. `None` of
 /// a text that is neither.
 pub(crate) fn as_records(text: &str, model: Option<&str>) -> Option<String> {
+    if !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
     if let Ok(object) = serde_json::from_str::<Object>(text) {
         return record(object, model);
     }

@@ -22,8 +22,9 @@ pub(crate) fn tool_line(
         line.push_str(&serde_json::Value::from(&*written(description)).to_string());
         line.push_str(", ");
     }
-    let name = serde_json::Value::from(name);
-    line.push_str(&format!("\"name\": {name}, \"parameters\": "));
+    line.push_str("\"name\": ");
+    line.push_str(&serde_json::Value::from(name).to_string());
+    line.push_str(", \"parameters\": ");
     line.push_str(&spaced(schema.map_or("{}", RawValue::get)));
     line.push_str("}</function>\n");
     line
@@ -33,11 +34,11 @@ pub(crate) fn tool_line(
 pub(crate) fn call_lines(name: &str, input: Option<&RawValue>) -> String {
     let mut lines = format!("<{TAG}invoke name=\"{name}\">\n");
     for (argument, value) in arguments(input) {
-        lines.push_str(&format!("<{TAG}parameter name=\"{argument}\">"));
-        lines.push_str(&value);
-        lines.push_str(&format!("</{TAG}parameter>\n"));
+        let pieces =
+            ["<", TAG, "parameter name=\"", &argument, "\">", &value, "</", TAG, "parameter>\n"];
+        lines.extend(pieces);
     }
-    lines.push_str(&format!("</{TAG}invoke>\n"));
+    lines.extend(["</", TAG, "invoke>\n"]);
     lines
 }
 

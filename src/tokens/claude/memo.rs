@@ -34,8 +34,8 @@ impl Key {
     }
 
     fn slot(self) -> usize {
-        let halves = (self.0 ^ (self.0 >> 64).rotate_left(29)) as u64;
-        let mixed = halves.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let [low, high] = bytemuck::cast::<u128, [u64; 2]>(self.0);
+        let mixed = (low ^ high.rotate_left(29)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (mixed >> (u64::BITS - SLOT_BITS)) as usize
     }
 }

@@ -150,13 +150,17 @@ impl Array {
             self.first_free += 1;
         }
         let from = self.first_free.max(byte);
-        (from..).find(|place| self.is_free(*place)).map_or(0, |place| place - byte)
+        // What is beyond the end is free.
+        let end = from.max(self.places.len());
+        (from..=end).find(|place| self.is_free(*place)).unwrap_or(end) - byte
     }
 
     fn place_for_several(&mut self, first: usize, bytes: &[u8]) -> usize {
         let from = self.begin.max(first);
         let fits = |base: &usize| bytes.iter().all(|byte| self.is_free(base + usize::from(*byte)));
-        let base = (from - first..).find(fits).unwrap_or_default();
+        // What is beyond the end is free.
+        let end = from.max(self.places.len());
+        let base = (from - first..=end).find(fits).unwrap_or(end);
         if base + first > from + MOST_TRIES {
             self.begin = base + first;
         }

@@ -44,17 +44,16 @@ impl Run<'_> {
 /// The class of each character of ASCII.
 const ASCII: [Class; 128] = {
     let mut classes = [Class::Hard; 128];
-    let mut at = 0;
-    while at < 128 {
-        let byte = at as u8;
-        classes[at] = match byte {
+    let mut byte = 0_u8;
+    while byte < 128 {
+        classes[byte as usize] = match byte {
             b'a'..=b'z' | b'A'..=b'Z' => Class::Word,
             b'0'..=b'9' => Class::Digit,
             b'\t' | b'\n' | b' ' => Class::Space,
             b'!'..=b'~' => Class::Punct,
             _ => Class::Hard,
         };
-        at += 1;
+        byte += 1;
     }
     classes
 };

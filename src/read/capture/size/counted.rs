@@ -5,7 +5,6 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
-use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::super::block::{Block, BlockKind};
@@ -273,7 +272,7 @@ const TOOL_FIELDS: [&str; 7] = [
 
 /// Whether a tool has no field of which it is not known how it is written.
 fn has_known_fields(canonical: &str) -> bool {
-    let fields: Option<BTreeMap<&str, IgnoredAny>> = serde_json::from_str(canonical).ok();
+    let fields: Option<BTreeMap<&str, &RawValue>> = serde_json::from_str(canonical).ok();
     fields.is_some_and(|fields| fields.keys().all(|field| TOOL_FIELDS.contains(field)))
 }
 

@@ -53,6 +53,11 @@ pub(super) struct Size {
     pub(super) is_counted: bool,
 }
 
+impl Size {
+    /// What has no size that is known.
+    pub(super) const UNKNOWN: Self = Self { tokens: 0, is_counted: false };
+}
+
 /// Sizes for the prompts of one model.
 #[derive(Clone, Copy)]
 pub(super) struct Sizes<'a> {
@@ -109,11 +114,6 @@ impl<'a> Sizes<'a> {
     /// The tokens of a tool's name; zero where tokens are not counted.
     pub(super) fn name(&self, name: &str) -> u64 {
         self.counted.map_or(0, |counted| counted.name(name))
-    }
-
-    /// What has no size that is known.
-    pub(super) fn unknown(&self) -> Size {
-        Size { tokens: 0, is_counted: false }
     }
 
     /// What has no size.
