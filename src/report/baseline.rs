@@ -264,7 +264,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     let lint = report.lint.map(|lint| lint.iter().map(lint_count).collect());
     Ok(Snapshot {
         prices: report.prices.map(|prices| prices.id.into_owned()),
-        counting: report.tokens.map(Cow::into_owned),
+        counting: report.tokens.map(counting),
         options: report.options.map(Cow::into_owned).unwrap_or_default(),
         damage: report.damage.unwrap_or_default(),
         inapplicable: inapplicable(report.applicability),
@@ -484,4 +484,8 @@ fn turn_break(object: &BreakObject<'_>) -> Result<TurnBreak, BaselineError> {
         excess: object.excess_usd,
         evidence: None,
     })
+}
+/// How prompts were measured. Before there were counts, `auto` stood for estimates.
+fn counting(written: Cow<'_, str>) -> String {
+    if written == "auto" { "estimated".to_owned() } else { written.into_owned() }
 }
