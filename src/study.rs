@@ -328,7 +328,7 @@ impl Study {
     }
 
     /// The steps of transcripts of which all that was added stands in lines, each with what it added as recorded and
-    /// as counted; none unless contents were counted ([`StudyOptions::counts_contents`]).
+    /// as counted; none unless contents were counted (`ReadOptions::counts_contents`).
     #[must_use]
     pub fn counted_steps(&self) -> Vec<CountedStep> {
         counted_steps(&self.history, &self.steps)
