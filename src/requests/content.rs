@@ -106,17 +106,21 @@ impl Ratios {
     }
 }
 
+/// Whether something else than what was added changed a prompt's size in a step, or may have.
+pub(crate) fn is_disturbed(request: &Request, previous: &Request, step: &Step) -> bool {
+    step.kind != StepKind::Continued
+        || step.dropped_thinking.is_some()
+        || previous.output_is_lower_bound
+        || request.between.rewrites_history()
+        || step.deleted > Tokens::ZERO
+        || request.between.has_hole
+}
+
 /// What an undisturbed step shows.
 fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> {
     let previous = history.predecessor(request)?;
     let between = &request.between;
-    let is_disturbed = step.kind != StepKind::Continued
-        || step.dropped_thinking.is_some()
-        || previous.output_is_lower_bound
-        || between.rewrites_history()
-        || step.deleted > Tokens::ZERO
-        || between.has_hole;
-    if is_disturbed {
+    if is_disturbed(request, previous, step) {
         return None;
     }
     let grown_from = previous.prompt_total() + request.carried_output(previous);

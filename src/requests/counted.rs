@@ -5,16 +5,13 @@
 //! the words that the client puts around it.
 
 use crate::base::units::Tokens;
-use crate::read::rendered::{Frames, Scale};
+use crate::read::rendered::{Frames, Scale, USUAL_NAME};
 use crate::read::transcript::{ContentKind, ContentSource, NOT_COUNTED};
 use crate::requests::content::{Ratio, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
 
 /// The tokens of an image or a document whose size is not known.
 const USUAL_MEDIA: u64 = 1_500;
-
-/// The tokens of a tool's name that no line tells.
-const USUAL_NAME: u64 = 2;
 
 /// How large a piece is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! `tokens`: what a text or a request weighs.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use jiff::civil::{Date, Time};
@@ -15,7 +15,9 @@ use crate::cli::output::{Output, say};
 use crate::cli::prepared::tables;
 use crate::explain::weights::{Division, weigh};
 use crate::read::capture::as_records;
-use crate::read::input::{Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source, read_text};
+use crate::read::input::{
+    Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source, read_standard_input, read_text,
+};
 use crate::report::{
     WeighedPrompt, WeighedText, counted, prompt_document, text_document, write_prompt, write_text,
 };
@@ -66,21 +68,6 @@ fn input(file: &Path) -> io::Result<String> {
         if file == Path::new("-") { read_standard_input(most)? } else { read_text(file, most)? };
     // Some editors put a mark in front of a text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
-}
-
-fn read_standard_input(most: u64) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    io::stdin().take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        let most = most >> 20;
-        return Err(io::Error::other(format!(
-            "it has more than {most} MiB, the most that is read"
-        )));
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        io::Error::other(format!("it is not UTF-8 from byte {} on; give it as UTF-8", at + 1))
-    })
 }
 
 /// Says where something that may have been meant as a request is counted as a text.

@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 
 use crate::base::units::Tokens;
 use crate::read::transcript::ContentSource;
+use crate::requests::content::is_disturbed;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::counted::{Counted, is_close};
-use crate::requests::prompt::{ClientVersion, Step, StepKind};
+use crate::requests::prompt::{ClientVersion, Step};
 
 /// What the client added in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -110,7 +111,8 @@ fn counted_step(
     let previous = history.predecessor(request)?;
     let counted = Counted::of(history, request)?;
     let client = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
-    if client < FIRST_TELLING || is_disturbed(request, previous, step) {
+    let is_left_out = client < FIRST_TELLING || has_more(request, previous);
+    if is_left_out || is_disturbed(request, previous, step) {
         return None;
     }
     let trail = &history.files[request.file].trail;
@@ -136,16 +138,10 @@ fn counted_step(
 /// complete.
 const FIRST_TELLING: ClientVersion = ClientVersion::new(2, 1, 97);
 
-/// Whether something else than what was added changed a prompt's size, or may have.
-fn is_disturbed(request: &Request, previous: &Request, step: &Step) -> bool {
-    step.kind != StepKind::Continued
-        || step.dropped_thinking.is_some()
-        || previous.output_is_lower_bound
-        || previous.model != request.model
-        || request.between.rewrites_history()
+/// Whether what was added and the answer before it are not all that a step shows.
+fn has_more(request: &Request, previous: &Request) -> bool {
+    previous.model != request.model
         || request.between.drops_answer
-        || step.deleted > Tokens::ZERO
-        || request.between.has_hole
         // What the client writes around these is not told.
         || request.between.attachments > 0
         || request.between.has_tool_hook

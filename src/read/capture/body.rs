@@ -16,6 +16,7 @@ use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
 use crate::base::model::Facts;
 use crate::base::ttl::Ttl;
 use crate::read::input::{Shape, Text};
+use crate::read::rendered::USUAL_NAME;
 
 /// The effort of a request that names none; naming it changes nothing.
 const DEFAULT_EFFORT: &str = "\"high\"";
@@ -213,9 +214,6 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
         Err(_) => Ok(Block::default()),
     }
 }
-
-/// The tokens of a tool's name that no call tells.
-const USUAL_NAME: u64 = 2;
 
 /// A setting of several kinds.
 #[derive(Debug, Default, serde::Deserialize)]

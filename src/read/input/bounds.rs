@@ -115,9 +115,14 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     if let Some(what) = special(path, &fs::metadata(path)?) {
         return Err(io::Error::other(format!("it is {what}; give a file or a pipe")));
     }
+    bounded(File::open(path)?, most)
+}
+
+/// Reads a source whole.
+fn bounded(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // Bounded by what is read, not by the size that the system reports: pipes have none.
-    File::open(path)?.take(most + 1).read_to_end(&mut bytes)?;
+    source.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let most = most >> 20;
         return Err(io::Error::other(format!(
@@ -133,8 +138,21 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 /// As for [`read_whole`], or it is not UTF-8.
 #[cfg(feature = "cli")]
 pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
-    let text = String::from_utf8(read_whole(path, most)?);
-    text.map_err(|error| {
+    text_of(read_whole(path, most)?)
+}
+
+/// Reads standard input whole, as text.
+///
+/// # Errors
+/// What the system says, or that it is larger than `most` bytes or no UTF-8.
+#[cfg(feature = "cli")]
+pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
+    text_of(bounded(io::stdin(), most)?)
+}
+
+#[cfg(feature = "cli")]
+fn text_of(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         io::Error::other(format!("it is not UTF-8 from byte {} on; save it as UTF-8", at + 1))
     })

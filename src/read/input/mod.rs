@@ -15,7 +15,7 @@ mod usage;
 pub(crate) use bounds::read_whole;
 pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
 #[cfg(feature = "cli")]
-pub(crate) use bounds::{is_of_system, read_text};
+pub(crate) use bounds::{is_of_system, read_standard_input, read_text};
 pub use discover::{Discovered, Location, Source, discover};
 pub(crate) use lenient::{
     Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, moment,

@@ -12,11 +12,15 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 pub(crate) use frames::Frames;
-pub(crate) use lines::{call_lines, tool_line, written};
+use lines::call_lines;
+pub(crate) use lines::{tool_line, written};
 pub(crate) use media::{document_tokens, image_tokens, page_count, pixels};
 
 use crate::base::vocabulary::Vocabulary;
 use crate::tokens::{Count, counter};
+
+/// The tokens of a tool's name that no call tells.
+pub(crate) const USUAL_NAME: u64 = 2;
 
 /// Counts parts of prompts in one vocabulary.
 #[derive(Clone, Copy)]

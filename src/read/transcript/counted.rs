@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::content::is_sent;
-use super::{EntryKind, NestedContent, ResponseLine, UserMessage};
+use super::{Entry, EntryKind, NestedContent, ResponseLine, UserMessage};
 use crate::base::model::{Models, Tokenizer};
 use crate::base::vocabulary::Vocabulary;
 use crate::read::input::{Chunk, Flag, List, Shape, Text, only_value};
@@ -143,9 +143,21 @@ fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
 }
 
 impl Measure {
-    /// Counts what a line brings.
-    pub(super) fn entry(&self, line: &str, kind: &mut EntryKind) {
+    /// Counts what a line brings: of its entries and of the lines of responses among them.
+    pub(super) fn line(&self, line: &str, entries: &mut [Entry], responses: &mut [ResponseLine]) {
+        if responses.is_empty() && !entries.iter().any(|entry| has_content(&entry.kind)) {
+            return;
+        }
         let Ok(Shape(Some(line))) = only_value::<Shape<Line<'_>>>(line) else { return };
+        for entry in entries {
+            self.entry(&line, &mut entry.kind);
+        }
+        for response in responses {
+            self.answer(response, content(&line.message));
+        }
+    }
+
+    fn entry(&self, line: &Line<'_>, kind: &mut EntryKind) {
         match kind {
             EntryKind::User(user) => self.user(user, content(&line.message)),
             EntryKind::Attachment { size, .. } => {
@@ -168,12 +180,6 @@ impl Measure {
             }
             _ => {}
         }
-    }
-
-    /// Counts what a line of a response holds.
-    pub(super) fn response(&self, line: &str, response: &mut ResponseLine) {
-        let Ok(Shape(Some(line))) = only_value::<Shape<Line<'_>>>(line) else { return };
-        self.answer(response, content(&line.message));
     }
 
     fn user(&self, user: &mut UserMessage, content: Option<&RawValue>) {
@@ -275,6 +281,18 @@ impl Measure {
         }
         Some(texts.into_iter().map(|field| self.scale.text(&lines_of(field))).sum())
     }
+}
+
+/// Whether an entry brings something that is counted.
+fn has_content(kind: &EntryKind) -> bool {
+    matches!(
+        kind,
+        EntryKind::User(_)
+            | EntryKind::Attachment { .. }
+            | EntryKind::LocalCommand { .. }
+            | EntryKind::Collapse(_)
+            | EntryKind::Progress(Some(_))
+    )
 }
 
 /// The text of a field: of a list of texts, each is a line.

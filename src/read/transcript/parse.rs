@@ -293,8 +293,7 @@ impl ObjectReader for LineParser<'_> {
         self.add(object, line);
         if let Some(measure) = &self.keeping.measure {
             let ParsedLines { entries, response_lines, .. } = &mut self.parsed;
-            entries[before.0..].iter_mut().for_each(|entry| measure.entry(text, &mut entry.kind));
-            response_lines[before.1..].iter_mut().for_each(|one| measure.response(text, one));
+            measure.line(text, &mut entries[before.0..], &mut response_lines[before.1..]);
         }
         if self.keeping.titles {
             self.parsed.titles.extend(title(object, text));

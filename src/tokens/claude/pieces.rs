@@ -3,8 +3,6 @@
 //! A file of pieces is sorted and front-coded: a line has how many bytes the piece shares with the one before
 //! it, a space, and the rest, with escapes for markers and white space. `models/tokens/from_ctok.py` writes it.
 
-use rustc_hash::FxHashMap;
-
 use super::tile::WINDOW;
 
 /// Where a word begins.
@@ -170,18 +168,6 @@ impl Array {
 
 /// Adds the bytes of an escaped text.
 fn unescape(escaped: &[u8], text: &mut Vec<u8>) {
-    let names: FxHashMap<u8, u8> = [
-        (b'b', WORD_BEGINS),
-        (b'e', WORD_ENDS),
-        (b'u', CAPITAL),
-        (b'c', CAPITALS),
-        (b'n', b'\n'),
-        (b't', b'\t'),
-        (b's', b' '),
-        (b'\\', b'\\'),
-    ]
-    .into_iter()
-    .collect();
     let mut rest = escaped;
     while let [byte, after @ ..] = rest {
         rest = after;
@@ -192,10 +178,24 @@ fn unescape(escaped: &[u8], text: &mut Vec<u8>) {
                 rest = after;
             }
             (b'\\', [name, after @ ..]) => {
-                text.push(names[name]);
+                text.push(named(*name));
                 rest = after;
             }
             _ => text.push(*byte),
         }
+    }
+}
+
+/// The byte that a name stands for in an escape.
+fn named(name: u8) -> u8 {
+    match name {
+        b'b' => WORD_BEGINS,
+        b'e' => WORD_ENDS,
+        b'u' => CAPITAL,
+        b'c' => CAPITALS,
+        b'n' => b'\n',
+        b't' => b'\t',
+        b's' => b' ',
+        other => other,
     }
 }
