@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
-use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
 use super::report_json::{Prices, ReportInputs, TotalsObject};
+use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};
 use crate::requests::conversation::History;

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::break_rows::BreakRow;
 use super::explain_view::reasons;
 use super::json::write_document;
 use super::report_json::TotalsObject;
+use super::rows::breaks::BreakRow;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::context::ContextKind;

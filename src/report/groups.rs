@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::analyze_view::cost_cell;
 use super::applicability::acts_without_markers;
-use super::csv_rows::{Cell as _, CsvCell, CsvFile};
 use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::notes::notes;
 use super::number::{counted, grouped, known_dollars, percent, share};
 use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
+use super::rows::csv::{Cell as _, CsvCell, CsvFile};
 use super::session_names::SessionNames;
 use crate::base::client::Client;
 use crate::base::units::Picodollars;

@@ -7,7 +7,6 @@ mod analyze_view;
 mod answer_view;
 mod applicability;
 mod baseline;
-mod break_rows;
 mod breaks_json;
 mod breaks_view;
 mod chart;
@@ -19,7 +18,6 @@ mod compare_view;
 mod config_view;
 mod context_json;
 mod context_view;
-mod csv_rows;
 mod document;
 mod escape;
 mod explain_json;
@@ -32,7 +30,6 @@ mod junit;
 #[cfg(feature = "redact")]
 mod kept;
 mod key_notes;
-mod ledger_rows;
 mod lint;
 mod money_notes;
 mod notes;
@@ -41,6 +38,7 @@ mod price_changes;
 mod price_file;
 mod prices;
 mod report_json;
+mod rows;
 mod sarif;
 mod schemas;
 mod session_names;
@@ -54,7 +52,6 @@ mod weights;
 pub use advice::{advice_document, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
 pub use baseline::{BaselineError, parse_baseline};
-pub use break_rows::{write_break_csv, write_break_rows};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use chart::{
@@ -82,7 +79,6 @@ pub use json::write_record;
 pub use junit::write_junit;
 #[cfg(feature = "redact")]
 pub use kept::{kept_document, write_kept};
-pub use ledger_rows::{write_csv, write_jsonl};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
 pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
@@ -91,6 +87,8 @@ pub use prices::{
     formats_document, model_document, models_document, models_json, strategies_document,
 };
 pub use report_json::write_report;
+pub use rows::breaks::{write_break_csv, write_break_rows};
+pub use rows::ledger::{write_csv, write_jsonl};
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use sources::{SourceRow, sources_document, write_sources};

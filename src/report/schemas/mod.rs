@@ -13,7 +13,6 @@ pub use format::MachineFormat;
 pub(super) use format::Keyed;
 
 use super::advice::{self, AdviceDocument};
-use super::break_rows::{self, BreakRow};
 use super::breaks_json::{self, BreaksObject};
 use super::check_json::{self, CheckObject};
 use super::compare_json::{self, CompareObject, StrategyLine};
@@ -24,11 +23,12 @@ use super::fork::{self, ForkObject};
 use super::groups::{self, GroupsObject};
 #[cfg(feature = "redact")]
 use super::kept::{self, KeptDocument};
-use super::ledger_rows::{self, LedgerRow};
 use super::lint::{self, Lint};
 use super::price_changes::{self, UpdateObject};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
+use super::rows::breaks::{self, BreakRow};
+use super::rows::ledger::{self, LedgerRow};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 use super::weights::{self, TokensObject};
@@ -40,10 +40,10 @@ const FORMATS: usize = if cfg!(feature = "redact") { 24 } else { 23 };
 pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
     MachineFormat::output::<GroupsObject<'_>>("groups", groups::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
-    MachineFormat::output::<LedgerRow<'_>>("ledger", ledger_rows::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
+    MachineFormat::output::<LedgerRow<'_>>("ledger", ledger::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
     MachineFormat::output::<AdviceDocument<'_>>("advice", advice::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
-    MachineFormat::output::<BreakRow<'_>>("break", break_rows::SCHEMA, "breaks --format jsonl", "a line for each break"),
+    MachineFormat::output::<BreakRow<'_>>("break", breaks::SCHEMA, "breaks --format jsonl", "a line for each break"),
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),
     MachineFormat::output::<CompareObject<'_>>("compare", compare_json::SCHEMA, "compare --format json", "strategies side by side"),
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use super::escape::csv_text;
 use crate::base::units::{Picodollars, Tokens};
+use crate::report::escape::csv_text;
 
 /// A row whose columns are known.
-pub(super) trait CsvRow {
+pub(in crate::report) trait CsvRow {
     /// What the columns are called.
     const COLUMNS: &'static [&'static str];
 
@@ -18,16 +18,16 @@ pub(super) trait CsvRow {
 /// follows its name.
 macro_rules! csv_row {
     ($row:ident { $($field:ident $(: |$it:ident| $cell:expr)?),+ $(,)? }) => {
-        impl $crate::report::csv_rows::CsvRow for $row<'_> {
+        impl $crate::report::rows::csv::CsvRow for $row<'_> {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),+];
 
-            fn cells(&self) -> Vec<$crate::report::csv_rows::CsvCell> {
+            fn cells(&self) -> Vec<$crate::report::rows::csv::CsvCell> {
                 vec![$(csv_row!(@cell self $field $(|$it| $cell)?)),+]
             }
         }
     };
     (@cell $row:ident $field:ident) => {
-        $crate::report::csv_rows::Cell::cell(&$row.$field)
+        $crate::report::rows::csv::Cell::cell(&$row.$field)
     };
     (@cell $row:ident $field:ident |$it:ident| $cell:expr) => {{
         let $it = $row;
@@ -35,26 +35,32 @@ macro_rules! csv_row {
     }};
 }
 
-pub(super) use csv_row;
+pub(in crate::report) use csv_row;
 
 /// A CSV file that is being written.
-pub(super) struct CsvFile<'o>(csv::Writer<&'o mut dyn Write>);
+pub(in crate::report) struct CsvFile<'o>(csv::Writer<&'o mut dyn Write>);
 
 impl<'o> CsvFile<'o> {
     /// A file with the columns of a type of rows.
-    pub(super) fn of<R: CsvRow>(out: &'o mut dyn Write) -> io::Result<Self> {
+    pub(in crate::report) fn of<R: CsvRow>(out: &'o mut dyn Write) -> io::Result<Self> {
         Self::new(R::COLUMNS, out)
     }
 
     /// A file whose first line names the columns.
-    pub(super) fn new(names: &[impl AsRef<str>], out: &'o mut dyn Write) -> io::Result<Self> {
+    pub(in crate::report) fn new(
+        names: &[impl AsRef<str>],
+        out: &'o mut dyn Write,
+    ) -> io::Result<Self> {
         let mut file = Self(csv::Writer::from_writer(out));
         file.write(names.iter().map(|name| name.as_ref().cell()))?;
         Ok(file)
     }
 
     /// Writes a line.
-    pub(super) fn write(&mut self, cells: impl IntoIterator<Item = CsvCell>) -> io::Result<()> {
+    pub(in crate::report) fn write(
+        &mut self,
+        cells: impl IntoIterator<Item = CsvCell>,
+    ) -> io::Result<()> {
         self.0.write_record(cells).map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => error,
             other => io::Error::other(format!("{other:?}")),
@@ -62,14 +68,14 @@ impl<'o> CsvFile<'o> {
     }
 
     /// Writes what is buffered.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    pub(in crate::report) fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
 /// The text of a cell, which only [`Cell::cell`] makes.
 #[derive(Default)]
-pub(super) struct CsvCell(String);
+pub(in crate::report) struct CsvCell(String);
 
 impl AsRef<[u8]> for CsvCell {
     fn as_ref(&self) -> &[u8] {
@@ -78,7 +84,7 @@ impl AsRef<[u8]> for CsvCell {
 }
 
 /// A value as a cell shows it.
-pub(super) trait Cell {
+pub(in crate::report) trait Cell {
     /// Its text.
     fn cell(&self) -> CsvCell;
 }

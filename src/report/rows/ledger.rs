@@ -5,18 +5,18 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv_rows::{Cell as _, CsvFile, CsvRow as _, csv_row};
-use super::json::write_line;
+use super::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::report::json::write_line;
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 
-pub(super) const SCHEMA: &str = "cachesim.ledger/v1";
+pub(in crate::report) const SCHEMA: &str = "cachesim.ledger/v1";
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct LedgerRow<'a> {
+pub(in crate::report) struct LedgerRow<'a> {
     /// The format and its version.
     schema: &'static str,
     /// The strategy.

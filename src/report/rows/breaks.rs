@@ -5,17 +5,17 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv_rows::{Cell as _, CsvCell, CsvFile, CsvRow as _, csv_row};
-use super::json::write_line;
+use super::csv::{Cell as _, CsvCell, CsvFile, CsvRow as _, csv_row};
 use crate::base::client::Client;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
+use crate::report::json::write_line;
 use crate::requests::conversation::History;
 
-pub(super) const SCHEMA: &str = "cachesim.break/v1";
+pub(in crate::report) const SCHEMA: &str = "cachesim.break/v1";
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct BreakRow<'a> {
+pub(in crate::report) struct BreakRow<'a> {
     /// The format and its version.
     schema: &'static str,
     /// The session.
@@ -76,7 +76,7 @@ struct EvidenceRow<'a> {
 }
 
 impl<'a> BreakRow<'a> {
-    pub(super) fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
+    pub(in crate::report) fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
         let request = history.request(found.request);
         let sent = (request.client != Client::ClaudeCode).then_some(request.start);
         Self {
