@@ -250,7 +250,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 25] = [
+const COMMANDS: [&[&str]; 28] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -262,6 +262,9 @@ const COMMANDS: [&[&str]; 25] = [
     &["report"],
     &["verify"],
     &["check"],
+    &["domains"],
+    &["part"],
+    &["gather"],
     &["place"],
     &["lint"],
     &["tokens"],

@@ -355,7 +355,7 @@ fn the_configuration_is_shown() {
     option                             value               from
     ─────────────────────────────────────────────────────────────────────────────────────────────────
     paths                              ../a ../b           ../cachesim.toml:4
-    strategy (analyze, explain)        billed              ../cachesim.toml:2
+    strategy (analyze, explain, part)  billed              ../cachesim.toml:2
     strategy (compare, chart, report)  billed,../own.toml  ../cachesim.toml:2
     tokens                             exact               default
     shared_prefix                      auto                default

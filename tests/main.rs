@@ -66,6 +66,7 @@ mod drill;
 mod faults;
 mod first_lines;
 mod fixtures;
+mod fleet;
 mod fork;
 /// What the fuzz targets check.
 #[path = "../fuzz/targets/mod.rs"]

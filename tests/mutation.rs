@@ -15,9 +15,8 @@ use cachesim::explain::lint::lint;
 use cachesim::read::input::{Discovered, Source};
 use cachesim::read::transcript::load;
 use cachesim::report::{
-    BreaksViewOptions, Theme, breaks_chart, breaks_document, context_chart, cost_chart,
-    daily_chart, gaps_chart, strategies_chart, svg, turns_chart, write_break_csv, write_break_rows,
-    write_breaks,
+    BreakFile, BreaksViewOptions, RowEncoding, Theme, breaks_chart, breaks_document, context_chart,
+    cost_chart, daily_chart, gaps_chart, strategies_chart, svg, turns_chart, write_breaks,
 };
 use cachesim::requests::conversation::{History, ReadOptions, read};
 use cachesim::requests::prompt::{self, SharedPrefix};
@@ -193,8 +192,11 @@ fn check_breaks(history: &History) {
         assert_eq!(explained, sums.billed.minus(sums.apart).minus(sums.replay));
         let mut printed = Vec::new();
         write_breaks(history, &analysis, &mut printed).expect("memory takes all");
-        write_break_rows(history, &analysis.breaks, true, &mut printed).expect("memory takes all");
-        write_break_csv(history, &analysis.breaks, &mut printed).expect("memory takes all");
+        for encoding in [RowEncoding::Jsonl, RowEncoding::Csv] {
+            let mut file = BreakFile::new(encoding, false, true, &mut printed).expect("a file");
+            file.write(history, &analysis.breaks, None).expect("memory takes all");
+            file.finish().expect("memory takes all");
+        }
         let answer = Answer::new(&ledger, &analysis, &selection);
         if let Some(steps) = &answer.waterfall {
             let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
@@ -331,7 +333,7 @@ fn shapes_that_invite_slowness_stay_linear() {
             r#"{{"type":"{kind}","uuid":"{kind}{number}","parentUuid":{parent},"timestamp":"2026-08-03T10:00:00Z",{message}}}"#
         )
     };
-    let count = 20_000_usize;
+    let count = 5_000_usize;
     // One chain of user lines with an answer hanging off each; a star; one circle.
     let comb: Vec<String> = (0..count)
         .flat_map(|number| {

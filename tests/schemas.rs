@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 20] = [
+const OUTPUTS: [&str; 23] = [
     "report",
     "advice",
     "groups",
@@ -25,6 +25,9 @@ const OUTPUTS: [&str; 20] = [
     "ledger",
     "breaks",
     "break",
+    "domain",
+    "part",
+    "run",
     "compare",
     "compare-line",
     "context",
@@ -41,15 +44,17 @@ const OUTPUTS: [&str; 20] = [
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];
 
 /// Fields that may be left out.
-const OPTIONAL: [&str; 12] = [
+const OPTIONAL: [&str; 14] = [
     "added_requests",
     "chosen",
     "context_management",
     "counts",
+    "domain",
     "invalid_requests",
     "requests_without_output",
     "requests_without_usage",
     "rollouts",
+    "row",
     "text",
     "unknowns",
     "unpriced_requests",

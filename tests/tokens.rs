@@ -78,7 +78,7 @@ fn random_texts_of_all_planes_count_as_the_package_counts_them() {
 }
 
 #[test]
-fn texts_of_a_megabyte_count_as_the_package_counts_them() {
+fn long_texts_count_as_the_package_counts_them() {
     let Some(lines) = of_the_package(&["--long"]) else { return };
     assert_eq!(agree_with(&lines), 5);
 }

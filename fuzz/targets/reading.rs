@@ -5,7 +5,7 @@ use std::num::NonZeroU64;
 use cachesim::base::units::Tokens;
 use cachesim::read::capture::TokenCounting;
 use cachesim::read::input::{Discovered, Source};
-use cachesim::report::write_jsonl;
+use cachesim::report::{LedgerFile, RowEncoding};
 use cachesim::requests::conversation::{History, read};
 use cachesim::simulate::strategy::Strategy;
 use cachesim::study::{Study, StudyOptions};
@@ -62,7 +62,10 @@ pub(crate) fn rows(study: &Study, strategies: &[Strategy]) -> Vec<u8> {
         }
     }
     let mut written = Vec::new();
-    write_jsonl(&ledger, &study.selection, &mut written).expect("memory takes all");
+    let mut file =
+        LedgerFile::new(RowEncoding::Jsonl, false, &mut written).expect("memory takes all");
+    file.write(&ledger, &study.selection, None).expect("memory takes all");
+    file.finish().expect("memory takes all");
     assert!(!written.contains(&0x1b), "an escape sequence");
     written
 }

@@ -70,6 +70,22 @@ impl ProjectNaming {
         folders.map(|folder| self.folder(folder)).chain([last]).collect::<Vec<_>>().join("/")
     }
 
+    /// The name of a domain that is called after folders: without the way to a home.
+    #[must_use]
+    pub fn domain_of_folders(&self, path: &str) -> String {
+        let folders = path.split('/').map(|folder| self.without_home(folder));
+        self.domain(&folders.collect::<Vec<_>>().join("/"))
+    }
+
+    /// The name of a domain as somebody called it, or its digest: whatever it is, it may be a person's.
+    #[must_use]
+    pub fn domain(&self, name: &str) -> String {
+        match self.names {
+            ProjectNames::Relative => name.to_owned(),
+            ProjectNames::Hash => digest(name),
+        }
+    }
+
     /// A path with `~` for the user's home.
     #[must_use]
     pub fn path(&self, path: &str) -> String {

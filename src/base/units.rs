@@ -121,6 +121,12 @@ impl fmt::Display for Millis {
     }
 }
 
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// An exact amount of money: 10⁻¹² dollars.
 ///
 /// A price in micro-dollars per million tokens, times a number of tokens, is a whole number of

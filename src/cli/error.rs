@@ -9,8 +9,9 @@ use crate::explain::check::CheckError;
 use crate::explain::compare::ExpressionError;
 use crate::explain::config::ConfigError;
 use crate::explain::story::LocateError;
-use crate::read::input::MemoryBound;
+use crate::read::input::{DomainError, MemoryBound};
 use crate::report::{BaselineError, PngError};
+use crate::requests::seams::Seam;
 use crate::simulate::ledger::FilterError;
 use crate::simulate::pricing::PriceError;
 use crate::simulate::strategy::StrategyFileError;
@@ -25,6 +26,12 @@ pub(super) enum CliError {
     /// The input cannot be studied.
     #[error(transparent)]
     Study(#[from] StudyError),
+    /// The input cannot be divided into domains.
+    #[error("--domains: {0}")]
+    Domains(#[from] DomainError),
+    /// The domains cut through a history.
+    #[error(transparent)]
+    Seam(#[from] Seam),
     /// No request, or several, match what was asked for.
     #[error(transparent)]
     Locate(#[from] LocateError),
@@ -179,6 +186,8 @@ impl CliError {
                 DONE
             }
             Self::Usage(_)
+            | Self::Domains(_)
+            | Self::Seam(_)
             | Self::PriceFile { .. }
             | Self::Prices(_)
             | Self::Models(_)

@@ -1,8 +1,9 @@
 //! Reads the input of a run with a progress bar, and reports what was wrong with it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -14,7 +15,10 @@ use super::limits::Limits;
 use super::output::say;
 use super::places::{has_places, places};
 use crate::base::client::Client;
-use crate::read::input::{Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover};
+use crate::read::input::{
+    Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover, discover_below,
+    read_standard_input_bytes, read_whole,
+};
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
@@ -29,14 +33,13 @@ pub(super) const READ_NAMES: &str =
 /// How many rejected lines are named without `--verbose`.
 const NAMED_LINES: usize = 5;
 
-/// Reads everything that the arguments name.
+/// Reads files, and says what was wrong with them.
 pub(super) fn read_history(
+    discovered: Discovered,
     input: &InputArgs,
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
-    let options = ReadOptions { naming: input.naming.naming(), ..options };
-    let discovered = discovered(input, output)?;
     let history = read_with_progress(discovered, options, output.quiet);
     enough_memory(&history.diagnostics)?;
     if history.requests.is_empty()
@@ -60,6 +63,23 @@ pub(super) fn read_history(
     }
     only_of(&input.filter.source, &history)?;
     Ok(history)
+}
+
+/// Says what was wrong with files, and fails where that is asked for.
+pub(super) fn tell_damage(
+    diagnostics: &Diagnostics,
+    files: usize,
+    input: &InputArgs,
+    output: &OutputArgs,
+) -> Result<(), CliError> {
+    if !output.quiet {
+        name_foreign_files(diagnostics, files);
+        name_damage(diagnostics, output.verbose);
+    }
+    if input.strict && diagnostics.has_damage() {
+        return Err(CliError::DamagedInput);
+    }
+    Ok(())
 }
 
 /// Fails where none of the programs that are asked for has a request, and says which have.
@@ -142,22 +162,169 @@ fn other_file(history: &History) -> Option<(&str, &str)> {
 
 /// The files that the arguments name.
 pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Discovered, CliError> {
-    let paths = if input.paths.is_empty() {
-        default_paths(&input.filter.source)?
-    } else {
-        input.paths.clone()
+    if let Some(list) = &input.paths_from {
+        refuse_lost(list, "--paths-from", &output.output)?;
+    }
+    let Some(root) = &input.root else {
+        let paths = match &input.paths_from {
+            Some(list) => listed(input, list)?.paths.clone(),
+            None if input.paths.is_empty() => default_paths(&input.filter.source)?,
+            None => input.paths.clone(),
+        };
+        return sources(&paths, output);
     };
-    sources(&paths, output)
+    // What is typed leads on from where it is typed, and what is listed from the root.
+    let paths = match &input.paths_from {
+        Some(list) => listed(input, list)?.paths.clone(),
+        None if input.paths.is_empty() => vec![whole_path(root)?],
+        None => input.paths.iter().map(|path| whole_path(path)).collect::<Result<_, _>>()?,
+    };
+    discovered_below(input, &paths, output)
+}
+
+/// The files after paths below the root.
+pub(super) fn discovered_below(
+    input: &InputArgs,
+    paths: &[PathBuf],
+    output: &OutputArgs,
+) -> Result<Discovered, CliError> {
+    let root = whole_path(input.root.as_deref().unwrap_or(Path::new(".")))?;
+    let discovered = discover_below(&root, paths);
+    let discovered = discovered.map_err(|error| CliError::Usage(format!("--root: {error}")))?;
+    usable(discovered, paths, output)
+}
+
+/// A path from the root of the file system.
+pub(super) fn whole_path(path: &Path) -> Result<PathBuf, CliError> {
+    absolute(path).map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))
+}
+
+/// Refuses an output in the place of a file that says what to read.
+pub(super) fn refuse_lost(file: &Path, option: &str, output: &Path) -> Result<(), CliError> {
+    let is_same = fs::canonicalize(file).is_ok_and(|file| {
+        output.as_os_str() != "-" && fs::canonicalize(output).is_ok_and(|output| output == file)
+    });
+    if !is_same {
+        return Ok(());
+    }
+    let path = output.display();
+    Err(CliError::Usage(format!("--output: {path} is the file of {option}; give another file")))
+}
+
+/// The most bytes of a list of paths.
+const MOST_LISTED: u64 = 1 << 30;
+
+/// A list, which is read once: standard input has it once.
+fn listed<'a>(input: &'a InputArgs, list: &Path) -> Result<&'a Listed, CliError> {
+    if let Some(listed) = input.listed.get() {
+        return Ok(listed);
+    }
+    let read = if list.as_os_str() == "-" {
+        read_standard_input_bytes(MOST_LISTED)
+    } else {
+        read_whole(list, MOST_LISTED)
+    };
+    let bytes = read.map_err(|source| {
+        let list = list.display();
+        CliError::Usage(format!("--paths-from {list}: cannot read it: {source}"))
+    })?;
+    let name = list.display();
+    let listed = Listed::parse(&bytes)
+        .map_err(|problem| CliError::Usage(format!("--paths-from {name}: {problem}")))?;
+    if listed.paths.is_empty() {
+        return Err(CliError::NoInput(format!("no path in {name}")));
+    }
+    Ok(input.listed.get_or_init(|| listed))
+}
+
+/// Paths that a list has, and the versions that it says of some.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    paths: Vec<PathBuf>,
+    versions: BTreeMap<PathBuf, String>,
+}
+
+impl Listed {
+    /// Paths stand one a line, each perhaps with a tab and a version after it, such as an `ETag`. With NUL between
+    /// them they are nothing but paths.
+    fn parse(bytes: &[u8]) -> Result<Self, String> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let are_lines = !bytes.contains(&0);
+        let separator = if are_lines { b'\n' } else { 0 };
+        let mut listed = Self::default();
+        for (number, entry) in bytes.split(|byte| *byte == separator).enumerate() {
+            if entry.is_empty() {
+                continue;
+            }
+            if are_lines && entry.ends_with(b"\r") {
+                return Err(format!(
+                    "line {} ends in CR and LF; write LF alone, or NUL between paths",
+                    number + 1
+                ));
+            }
+            let tab = entry.iter().position(|byte| are_lines && *byte == b'\t');
+            let path = path_of(&entry[..tab.unwrap_or(entry.len())]);
+            if let Some(tab) = tab {
+                let version = String::from_utf8_lossy(&entry[tab + 1..]).into_owned();
+                let other = listed.versions.insert(plain(&path), version.clone());
+                if other.is_some_and(|other| other != version) {
+                    return Err(format!(
+                        "line {}: {} has another version before",
+                        number + 1,
+                        path.display()
+                    ));
+                }
+            }
+            listed.paths.push(path);
+        }
+        Ok(listed)
+    }
+}
+
+impl InputArgs {
+    /// What the list says of the version of a file, by its path or by its label.
+    pub(super) fn version_of(&self, path: &Path, label: &str) -> Option<&str> {
+        let versions = &self.listed.get()?.versions;
+        versions.get(Path::new(label)).or_else(|| versions.get(path)).map(String::as_str)
+    }
+
+    /// How many versions the list has.
+    pub(super) fn versions(&self) -> usize {
+        self.listed.get().map_or(0, |listed| listed.versions.len())
+    }
+}
+
+/// A path without `.` in it.
+fn plain(path: &Path) -> PathBuf {
+    path.components().filter(|part| *part != Component::CurDir).collect()
+}
+
+/// A path as a list has it, never standard input.
+fn path_of(bytes: &[u8]) -> PathBuf {
+    #[cfg(unix)]
+    let path = <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes);
+    #[cfg(not(unix))]
+    let text = String::from_utf8_lossy(bytes.strip_suffix(b"\r").unwrap_or(bytes));
+    #[cfg(not(unix))]
+    let path = OsStr::new(&*text);
+    if path == "-" { Path::new(".").join(path) } else { PathBuf::from(path) }
 }
 
 /// The files under paths. None may be the output.
 pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
-    let discovered = discover(paths);
+    usable(discover(paths), paths, output)
+}
+
+fn usable(
+    discovered: Discovered,
+    paths: &[PathBuf],
+    output: &OutputArgs,
+) -> Result<Discovered, CliError> {
     if discovered.sources.is_empty() && discovered.diagnostics.counts().next().is_none() {
         return Err(CliError::NoInput(format!(
             "no file in {} that may be a session or a log by its name: {READ_NAMES}; give the files of \
              sessions, or a folder with such",
-            listed(paths)
+            named(paths)
         )));
     }
     refuse_to_overwrite(&discovered, &output.output, "--output")?;
@@ -177,7 +344,7 @@ pub(super) fn shown_path(path: &Path) -> String {
 const NAMED_PATHS: usize = 3;
 
 /// Paths as people write them, the first few of many.
-fn listed(paths: &[PathBuf]) -> String {
+fn named(paths: &[PathBuf]) -> String {
     let named: Vec<String> = paths.iter().take(NAMED_PATHS).map(|path| shown_path(path)).collect();
     let more = paths.len() - named.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
@@ -203,6 +370,9 @@ fn refuse_to_overwrite(
     output: &Path,
     option: &str,
 ) -> Result<(), CliError> {
+    if output.as_os_str() == "-" {
+        return Ok(());
+    }
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target = |source: &Source| match &source.location {
         Location::File(path) => fs::canonicalize(path).is_ok_and(|path| path == target),
@@ -258,15 +428,20 @@ fn absent(only: &[Client], missing: &[PathBuf]) -> String {
             format!("{} {has} where logs are kept", placeless.join(" and "))
         }
         [] => "there is no home folder".to_owned(),
-        [only] => format!("{} is not there", listed(std::slice::from_ref(only))),
+        [only] => format!("{} is not there", named(std::slice::from_ref(only))),
         [first, rest @ ..] => {
             let others = counted(rest.len() as u64, "other place is", "other places are");
-            let first = listed(std::slice::from_ref(first));
+            let first = named(std::slice::from_ref(first));
             format!(
                 "{first} is not there, and {others} not either (`cachesim sources --all` lists them)"
             )
         }
     }
+}
+
+/// Reads the files of a domain. What was wrong with them is said of all domains together.
+pub(super) fn read_quietly(discovered: Discovered, options: ReadOptions) -> History {
+    read(discovered, options, |_| {})
 }
 
 fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {

@@ -3,13 +3,17 @@
 mod args;
 mod commands;
 mod configuration;
+mod domains;
 mod error;
 mod input;
 mod limits;
 mod output;
 mod output_file;
+mod part_key;
+mod parts;
 mod places;
 mod prepared;
+mod rows;
 mod strategies;
 
 use std::borrow::Cow;
@@ -135,6 +139,11 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         }
         Command::Verify(args) => with_threads(&args.input, &args.output, || commands::verify(args)),
         Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
+        Command::Domains(args) => {
+            with_threads(&args.input, &args.output, || commands::domains(args))
+        }
+        Command::Part(args) => with_threads(&args.input, &args.output, || commands::part(args)),
+        Command::Gather(args) => commands::gather(args),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
         Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
         Command::Tokens(args) => commands::tokens(args),

@@ -1,30 +1,96 @@
 //! The start of every command over requests: a study of the input, the strategies to simulate, the
 //! price table and the facts about models.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::args::{InputArgs, OutputArgs, PlatformArg, SimulationArgs};
 use super::error::CliError;
-use super::input::{enough_memory, filter, read_history};
+use super::input::{discovered, enough_memory, filter, read_history};
 use super::limits::Limits;
 use super::output::say;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
-use crate::read::input::{MOST_REPORT, read_text};
+use crate::read::input::{Discovered, MOST_REPORT, read_text};
 use crate::report::counted;
-use crate::requests::conversation::ReadOptions;
+use crate::requests::conversation::{History, ReadOptions};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Study, StudyOptions, options_for};
 
+/// How runs are made, before anything is read.
+pub(super) struct Setup<'a> {
+    pub(super) input: &'a InputArgs,
+    pub(super) output: &'a OutputArgs,
+    pub(super) options: StudyOptions,
+    pub(super) strategies: Vec<Strategy>,
+    strict_prices: bool,
+}
+
+impl<'a> Setup<'a> {
+    /// What is to be read, with all that these strategies need, and how it is simulated.
+    pub(super) fn new(
+        input: &'a InputArgs,
+        simulation: &SimulationArgs,
+        output: &'a OutputArgs,
+        options: ReadOptions,
+        strategies: Vec<Strategy>,
+        assumptions: Assumptions,
+    ) -> Result<Self, CliError> {
+        let (prices, models) = tables(&simulation.prices, simulation.platform)?;
+        let naming = input.naming.naming();
+        let read = ReadOptions { models, naming, ..options_for(&strategies, options) };
+        let limits = Limits::of(&input.filter)?;
+        let (filter, only_live) = (filter(input, &limits), input.live);
+        let zone = limits.zone;
+        let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
+        Ok(Self { input, output, options, strategies, strict_prices: simulation.strict_prices })
+    }
+
+    /// Reads the whole input.
+    pub(super) fn whole(&self) -> Result<PreparedRun, CliError> {
+        self.whole_of(discovered(self.input, self.output)?)
+    }
+
+    /// Reads files as one history.
+    pub(super) fn whole_of(&self, discovered: Discovered) -> Result<PreparedRun, CliError> {
+        let history = read_history(discovered, self.input, self.output, self.options.read.clone())?;
+        self.run(history, Telling::Now)
+    }
+
+    /// A run over what was read.
+    pub(super) fn run(&self, history: History, telling: Telling) -> Result<PreparedRun, CliError> {
+        let study = Study::of(history, self.options.clone())?;
+        enough_memory(&study.history.diagnostics)?;
+        let (strategies, strict_prices) = (self.strategies.clone(), self.strict_prices);
+        let telling = if self.output.quiet { Telling::Never } else { telling };
+        Ok(PreparedRun { study, strategies, strict_prices, telling, unpriced: RefCell::default() })
+    }
+}
+
+/// When it is said which models have no price.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Telling {
+    Now,
+    /// After all domains, of all of them together.
+    Later,
+    Never,
+}
+
+/// Models without a price, each with how many requests it has.
+pub(super) type Unpriced = BTreeMap<String, usize>;
+
 /// A run that is ready to simulate.
 pub(super) struct PreparedRun {
     pub(super) study: Study,
     strategies: Vec<Strategy>,
     strict_prices: bool,
-    is_quiet: bool,
+    telling: Telling,
+    /// What is to be told later.
+    pub(super) unpriced: RefCell<Unpriced>,
 }
 
 impl PreparedRun {
@@ -37,21 +103,7 @@ impl PreparedRun {
         strategies: Vec<Strategy>,
         assumptions: Assumptions,
     ) -> Result<Self, CliError> {
-        let (prices, models) = tables(&simulation.prices, simulation.platform)?;
-        let read = ReadOptions { models, ..options_for(&strategies, options) };
-        let limits = Limits::of(&input.filter)?;
-        let history = read_history(input, output, read.clone())?;
-        let (filter, only_live) = (filter(input, &limits), input.live);
-        let zone = limits.zone;
-        let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
-        let study = Study::of(history, options)?;
-        enough_memory(&study.history.diagnostics)?;
-        Ok(Self {
-            study,
-            strategies,
-            strict_prices: simulation.strict_prices,
-            is_quiet: output.quiet,
-        })
+        Setup::new(input, simulation, output, options, strategies, assumptions)?.whole()
     }
 
     /// Simulates the strategies.
@@ -82,7 +134,12 @@ impl PreparedRun {
     /// Warns of models whose cost is unknown.
     fn priced<'s>(&self, ledger: Ledger<'s>) -> Result<Ledger<'s>, CliError> {
         enough_memory(&self.study.history.diagnostics)?;
-        check_prices(&ledger, &self.study.selection, self.strict_prices, self.is_quiet)?;
+        let unpriced = unpriced(&ledger, &self.study.selection);
+        if self.telling == Telling::Later && !self.strict_prices {
+            *self.unpriced.borrow_mut() = unpriced;
+        } else {
+            tell_unpriced(&unpriced, self.strict_prices, self.telling == Telling::Never)?;
+        }
         Ok(ledger)
     }
 }
@@ -122,14 +179,17 @@ pub(super) fn unknown_model(tables: &[&PriceTable], name: &str) -> CliError {
     ))
 }
 
+fn unpriced(ledger: &Ledger<'_>, selection: &Selection) -> Unpriced {
+    let models = ledger.unpriced_models(selection.requests()).into_iter();
+    models.map(|(model, requests)| (model.to_owned(), requests)).collect()
+}
+
 /// Warns of models whose cost is unknown, and fails over them under `--strict-prices`.
-pub(super) fn check_prices(
-    ledger: &Ledger<'_>,
-    selection: &Selection,
+pub(super) fn tell_unpriced(
+    unpriced: &Unpriced,
     strict: bool,
     quiet: bool,
 ) -> Result<(), CliError> {
-    let unpriced = ledger.unpriced_models(selection.requests());
     if unpriced.is_empty() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::context::ContextKind;
 use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::Ledger;
 
 pub(super) const SCHEMA: &str = "cachesim.explain/v1";
@@ -180,6 +180,7 @@ pub fn write_explanation(
 ) -> io::Result<()> {
     let history = ledger.history;
     let index = story.located.index;
+    let projects = project_names(history);
     #[allow(clippy::cast_precision_loss)] // milliseconds are exact far beyond any gap
     let seconds = |gap: i64| gap as f64 / 1e3;
     let document = ExplainObject {
@@ -202,7 +203,7 @@ pub fn write_explanation(
             .iter()
             .map(|one| ExplainedStrategyObject::new(history, index, one))
             .collect(),
-        lost: story.lost.map(|found| BreakRow::new(history, found, shows_text)),
+        lost: story.lost.map(|found| BreakRow::new(history, found, shows_text, &projects)),
     };
     write_document(&document, out)
 }

@@ -34,6 +34,7 @@ mod lint;
 mod money_notes;
 mod notes;
 mod number;
+mod part_json;
 mod price_changes;
 mod price_file;
 mod prices;
@@ -81,14 +82,20 @@ pub use junit::write_junit;
 pub use kept::{kept_document, write_kept};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
+pub use part_json::{
+    DomainListing, Manifest, Part, PartFile, PartInputs, PartSettings, write_domain,
+};
 pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
 pub use price_file::{WRITTEN_BY, write_price_file};
 pub use prices::{
     formats_document, model_document, models_document, models_json, strategies_document,
 };
 pub use report_json::write_report;
-pub use rows::breaks::{write_break_csv, write_break_rows};
-pub use rows::ledger::{write_csv, write_jsonl};
+pub use rows::breaks::{BREAK_SCHEMA, BreakFile};
+pub use rows::ledger::{LEDGER_SCHEMA, LedgerFile};
+pub use rows::stored::{each_request, stored_rows};
+pub use rows::{Metadata, Place, RowEncoding};
+
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use sources::{SourceRow, sources_document, write_sources};

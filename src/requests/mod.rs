@@ -11,3 +11,5 @@ pub mod prompt;
 pub mod content;
 
 pub(crate) mod counted;
+
+pub mod seams;

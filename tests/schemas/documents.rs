@@ -35,11 +35,13 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("report", vec!["analyze", "--format", "json", "--strategy", STRATEGIES]),
         ("groups", vec!["analyze", "--by", "model", "--json", "--strategy", STRATEGIES]),
         ("ledger", vec!["analyze", "--format", "jsonl", "--strategy", STRATEGIES]),
+        ("ledger", vec!["analyze", "--format", "jsonl", "--domains", "depth:1"]),
         ("advice", vec!["advise", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json", "--rule", "client"]),
         ("break", vec!["breaks", "--format", "jsonl"]),
         ("break", vec!["breaks", "--format", "jsonl", "--show-text"]),
+        ("break", vec!["breaks", "--format", "jsonl", "--domains", "depth:1"]),
         ("compare", vec!["compare", "--format", "json", "--strategy", COMPARED]),
         ("compare", vec!["compare", "--format", "json", "--provider", "openai,openai-5.6,gemini"]),
         ("compare-line", vec!["compare", "--format", "jsonl", "--strategy", COMPARED]),
@@ -245,6 +247,29 @@ pub(super) fn fixtures() -> Vec<PathBuf> {
     folders
 }
 
+/// The line of a domain, that of its part, of input that is damaged, and the manifest of its run.
+fn parts(folder: &Path) -> [(&'static str, String, Value); 3] {
+    let (root, out) = (folder.join("sessions"), folder.join("parts"));
+    fs::create_dir_all(&root).expect("a folder");
+    let session =
+        fs::read_to_string(project("fixtures/first-look/session.jsonl")).expect("a session");
+    fs::write(root.join("a.jsonl"), session + "torn {").expect("a file");
+    let [root, out] = [root, out].map(|path| path.to_str().expect("a plain path").to_owned());
+    let line = run(&["part", "--domain", "ann", "--root", &root, &root, "--out", &out]).stdout;
+    let lines = format!("{out}/lines");
+    fs::write(&lines, &line).expect("a file");
+    let gathered = run(&["gather", &lines, "--out", &out]);
+    assert!(gathered.status.success(), "{}", text(&gathered.stderr));
+    let manifest = fs::read(format!("{out}/manifest.json")).expect("a manifest");
+    let document = |bytes: &[u8]| serde_json::from_slice(bytes).expect("JSON");
+    let listed = run(&["domains", "--root", &root]).stdout;
+    [
+        ("domain", "domains".to_owned(), document(&listed)),
+        ("part", "part".to_owned(), document(&line)),
+        ("run", "gather".to_owned(), document(&manifest)),
+    ]
+}
+
 /// Documents of every format, each with the command that printed it.
 pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -265,6 +290,9 @@ pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     }
     for (name, arguments) in reviews(folder.path()) {
         add(name, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    for (name, command, document) in parts(folder.path()) {
+        all.entry(name).or_default().push((command, document));
     }
     all
 }

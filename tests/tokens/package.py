@@ -1,7 +1,7 @@
 """Random texts with their tokens as the package `ctok` counts them, one a line: [text, 3.0, 4.7, 4.8].
 
     python3 package.py SEED COUNT      (with `ctok` on Python's path)
-    python3 package.py --long          texts of a megabyte, and long runs
+    python3 package.py --long          texts of a quarter of a megabyte, and long runs
 
 Frames are taken off. Half of a surrogate pair is counted as it is and written as U+FFFD, for which readers take it.
 Characters that Python's tables do not have are left out: they came with a later Unicode.
@@ -82,7 +82,7 @@ class Texts:
 
 
 def long_texts():
-    size, runs = 1 << 20, 1 << 15
+    size, runs = 1 << 18, 1 << 13
     return ["a" * size, "文" * (size // 3), "é\u0301" * (size // 4), "\n" * runs + "x", "-" * runs]
 
 

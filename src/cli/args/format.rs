@@ -125,11 +125,24 @@ pub(in crate::cli) struct Json;
 /// The formats of what has rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum RowFormat {
-    /// All as one document.
+    /// Sums, as one document.
     Json,
     /// A document for each row.
     Jsonl,
     /// A line for each row.
+    Csv,
+    /// Rows by their columns.
+    Parquet,
+}
+
+/// The formats of strategies side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum StrategyFormat {
+    /// All as one document.
+    Json,
+    /// A document for each strategy.
+    Jsonl,
+    /// A line for each strategy.
     Csv,
 }
 
@@ -187,6 +200,7 @@ impl Formats for AnalyzeFormats {
             RowFormat::Jsonl,
         ),
         FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
+        FormatChoice::own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
         FormatChoice::MARKDOWN,
     ];
 }
@@ -202,6 +216,7 @@ impl Formats for BreaksFormats {
         FormatChoice::own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
         FormatChoice::own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
         FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
+        FormatChoice::own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
         FormatChoice::MARKDOWN,
     ];
 }
@@ -211,12 +226,16 @@ impl Formats for BreaksFormats {
 pub(in crate::cli) struct CompareFormats;
 
 impl Formats for CompareFormats {
-    type Own = RowFormat;
-    const ALL: &'static [FormatChoice<RowFormat>] = &[
+    type Own = StrategyFormat;
+    const ALL: &'static [FormatChoice<StrategyFormat>] = &[
         FormatChoice::TABLE,
-        FormatChoice::own("json", "For programs, as cachesim.compare/v1", RowFormat::Json),
-        FormatChoice::own("jsonl", "The same strategy by strategy, one a line", RowFormat::Jsonl),
-        FormatChoice::own("csv", "A line of figures for each strategy", RowFormat::Csv),
+        FormatChoice::own("json", "For programs, as cachesim.compare/v1", StrategyFormat::Json),
+        FormatChoice::own(
+            "jsonl",
+            "The same strategy by strategy, one a line",
+            StrategyFormat::Jsonl,
+        ),
+        FormatChoice::own("csv", "A line of figures for each strategy", StrategyFormat::Csv),
         FormatChoice::MARKDOWN,
     ];
 }

@@ -7,6 +7,7 @@ mod compare;
 mod explain;
 mod fork;
 mod format;
+mod part;
 mod redact;
 mod shared;
 mod tokens;
@@ -27,6 +28,7 @@ use compare::COMPARE_EXAMPLES;
 use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
+use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
 use tokens::TOKENS_EXAMPLES;
 
@@ -41,11 +43,14 @@ pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
 pub(super) use explain::{ExplainArgs, LintArgs};
 pub(super) use fork::ForkArgs;
-pub(super) use format::{CheckFormat, FindingFormat, Json, OutputFormat, RowFormat};
+pub(super) use format::{
+    CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
+};
+pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
 pub(super) use shared::{
-    ColorArg, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs, PlatformArg,
-    SimulationArgs, TokensArgs, here,
+    ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
+    PlatformArg, SimulationArgs, TokensArgs, here,
 };
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 
@@ -109,6 +114,15 @@ pub(super) enum Command {
     /// Budgets and what changed since a baseline, for CI
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// The domains of an organisation's sessions, a line of JSON each
+    #[command(after_help = DOMAINS_EXAMPLES)]
+    Domains(DomainsArgs),
+    /// The rows of one domain of an organisation, as files that are made once
+    #[command(after_help = PART_EXAMPLES)]
+    Part(PartArgs),
+    /// The parts of all domains → one run: a manifest, once every part is whole and no request is in two
+    #[command(after_help = GATHER_EXAMPLES)]
+    Gather(GatherArgs),
     /// A harness's prompt parts → wire requests with the cache markers placed
     #[command(after_help = PLACE_EXAMPLES)]
     Place(PlaceArgs),
@@ -200,6 +214,9 @@ pub(super) struct AnalyzeArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// Its histories.
+    #[command(flatten)]
+    pub(super) domains: DomainArgs,
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
@@ -301,6 +318,9 @@ pub(super) struct BreaksArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// Its histories.
+    #[command(flatten)]
+    pub(super) domains: DomainArgs,
     /// What counts as a break
     #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
     pub(super) rule: RuleArg,

@@ -3,6 +3,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -11,6 +12,7 @@ use super::whole;
 use crate::base::client::Client;
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Lifetimes;
+use crate::cli::input::Listed;
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
@@ -30,6 +32,16 @@ pub(in crate::cli) struct InputArgs {
     /// The files and folders.
     #[arg(value_name = "PATH", help = PATHS_HELP)]
     pub(in crate::cli) paths: Vec<PathBuf>,
+    /// Read the files and folders that this file lists, a path a line, or with NUL between paths; - is standard input.
+    /// After a path and a tab may stand the file's version, for part
+    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    pub(in crate::cli) paths_from: Option<PathBuf>,
+    /// The folder from which relative paths lead on. Files are called by their paths below it, and ordered by these
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) root: Option<PathBuf>,
+    /// The list, once it was read.
+    #[arg(skip)]
+    pub(in crate::cli) listed: OnceLock<Listed>,
     /// Which of them are reported.
     #[command(flatten)]
     pub(in crate::cli) filter: FilterArgs,
@@ -48,6 +60,16 @@ pub(in crate::cli) struct InputArgs {
     /// How much memory the run may have.
     #[command(flatten)]
     pub(in crate::cli) memory: MemoryArgs,
+}
+
+/// Into which histories the input is divided.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DomainArgs {
+    /// Read, simulate and report each domain by itself, one after another, as if there were no others: depth:N (the
+    /// first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path. Rows alone
+    /// (jsonl, csv, parquet) are divided [default: all of the input is one domain]
+    #[arg(long, value_name = "DOMAINS", help_heading = "What is reported")]
+    pub(in crate::cli) domains: Option<String>,
 }
 
 /// How much memory a run may have.
@@ -114,6 +136,19 @@ pub(in crate::cli) struct FilterArgs {
     /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
+}
+
+impl FilterArgs {
+    /// Whether all requests are reported.
+    pub(in crate::cli) fn is_empty(&self) -> bool {
+        let Self { source, session, project, model, branch, agent, since, until, timezone: _ } =
+            self;
+        let names = [session, project, model, branch, agent];
+        source.is_empty()
+            && names.iter().all(|names| names.is_empty())
+            && since.is_none()
+            && until.is_none()
+    }
 }
 
 /// Parses the name of a program whose sessions are read.

@@ -3,15 +3,17 @@
 use crate::cli::args::{
     AnalyzeArgs, GroupingArg, OutputFormat, RecordedBreaksArg, RowFormat, TurnsArg,
 };
+use crate::cli::domains::Parts;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::{PreparedRun, Setup};
+use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, groups};
 use crate::explain::breaks::Options;
 use crate::report::{
-    AnalyzeViewOptions, analyze_document, applied, groups_document, write_csv, write_groups,
-    write_groups_csv, write_jsonl, write_report,
+    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, analyze_document, applied, groups_document,
+    write_groups, write_groups_csv, write_report,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -21,6 +23,10 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let grouping = args.by.map(GroupingArg::grouping);
     if grouping.is_some() && args.format.chosen == OutputFormat::Own(RowFormat::Jsonl) {
         let message = "--by: groups have no JSON Lines; use --format json or csv";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    if grouping.is_some() && args.format.chosen == OutputFormat::Own(RowFormat::Parquet) {
+        let message = "--by: groups have no Parquet; use --format json or csv";
         return Err(CliError::Usage(message.to_owned()));
     }
     let strategies = strategies(&args.strategies(), args.output.quiet)?;
@@ -34,18 +40,37 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        strategies,
-        assumptions,
-    )?;
+    let setup =
+        Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)?;
+    let rows = Rows::of(args.format.chosen).filter(|_| grouping.is_none());
+    if let Some(rows) = rows {
+        return ledger_rows(args, &setup, rows, output);
+    }
+    args.domains.refuse()?;
+    let run = setup.whole()?;
     match grouping {
         Some(grouping) => by_group(args, &run, grouping, output),
         None => by_session(args, &run, output),
     }
+}
+
+/// Writes a row for each request and strategy, domain by domain where there are several.
+fn ledger_rows(
+    args: &AnalyzeArgs,
+    setup: &Setup<'_>,
+    rows: Rows,
+    output: Output,
+) -> Result<(), CliError> {
+    let parts = Parts::of(setup, &args.domains)?;
+    let encoding = rows.encoding(&output, setup, &parts, LEDGER_SCHEMA)?;
+    output.write(|out| -> Result<(), CliError> {
+        let mut file = LedgerFile::new(encoding, parts.are_domains(), out)?;
+        parts.each(setup, |domain, run| {
+            file.write(&run.ledger()?, &run.study.selection, domain)?;
+            Ok(())
+        })?;
+        Ok(file.finish()?)
+    })
 }
 
 fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(), CliError> {
@@ -61,14 +86,8 @@ fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(
         let ledger = run.ledger()?;
         Ok(analyze_document(&answer, &ledger, &run.study.steps, &run.study.trace, selection, view))
     };
-    output.show(args.format.chosen, document, |format, out| -> Result<(), CliError> {
-        let ledger = run.ledger()?;
-        match format {
-            RowFormat::Json => write_report(&ledger, selection, None, out)?,
-            RowFormat::Jsonl => write_jsonl(&ledger, selection, out)?,
-            RowFormat::Csv => write_csv(&ledger, selection, out)?,
-        }
-        Ok(())
+    output.show(args.format.chosen, document, |_, out| -> Result<(), CliError> {
+        Ok(write_report(&run.ledger()?, selection, None, out)?)
     })
 }
 
@@ -84,7 +103,7 @@ fn by_group(
     let groups = applied(&ledger, groups(&ledger, selection, &found.list, grouping));
     let document = || Ok(groups_document(&ledger, selection, &groups, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
-        RowFormat::Json | RowFormat::Jsonl => write_groups(&ledger, &groups, out),
         RowFormat::Csv => write_groups_csv(&ledger, &groups, out),
+        _ => write_groups(&ledger, &groups, out),
     })
 }

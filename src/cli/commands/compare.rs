@@ -1,6 +1,8 @@
 //! `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
-use crate::cli::args::{CompareArgs, ForkArgs, Json, PlatformArg, RecordedBreaksArg, RowFormat};
+use crate::cli::args::{
+    CompareArgs, ForkArgs, Json, PlatformArg, RecordedBreaksArg, StrategyFormat,
+};
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::{Output, say};
@@ -46,11 +48,11 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         Ok(compare_document(history, steps, &answer, &comparison, reading, &agents))
     };
     output.show(args.format.chosen, document, |format, out| match format {
-        RowFormat::Json => {
+        StrategyFormat::Json => {
             write_comparison(history, steps, &run.study.prices, &comparison, reading, &agents, out)
         }
-        RowFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
-        RowFormat::Csv => write_comparison_csv(history, &comparison, out),
+        StrategyFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
+        StrategyFormat::Csv => write_comparison_csv(history, &comparison, out),
     })?;
     fail_where(&gates, &comparison)
 }

@@ -5,20 +5,22 @@ use std::path::Path;
 use crate::base::ttl::Ttl;
 use crate::cli::args::{
     AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, FindingFormat, Json, LintArgs,
-    RecordedBreaksArg, RowFormat, RuleArg, VerifyArgs,
+    RecordedBreaksArg, RuleArg, VerifyArgs,
 };
+use crate::cli::domains::Parts;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::{PreparedRun, Setup};
+use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::explain::story::{locate, story};
 use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
-    BreaksViewOptions, LintView, Shown, advice_document, breaks_document, context_document,
-    explain_document, lint_document, parse_accepted, rule_document, verify_document, write_advice,
-    write_break_csv, write_break_rows, write_breaks, write_context, write_explanation, write_lint,
+    BREAK_SCHEMA, BreakFile, BreaksViewOptions, LintView, Shown, advice_document, breaks_document,
+    context_document, explain_document, lint_document, parse_accepted, rule_document,
+    verify_document, write_advice, write_breaks, write_context, write_explanation, write_lint,
     write_sarif, write_verification,
 };
 use crate::requests::conversation::ReadOptions;
@@ -99,7 +101,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = PreparedRun::new(
+    let setup = Setup::new(
         &args.input,
         &args.simulation,
         &args.output,
@@ -107,13 +109,17 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         evidence_strategies(),
         assumptions,
     )?;
-    let ledger = run.evidence()?;
     let rule = match args.rule {
         RuleArg::Complete => DetectionRule::Complete,
         RuleArg::Client => DetectionRule::Client,
     };
     let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
-    let findings = run.study.breaks_in(ledger, options)?;
+    if let Some(rows) = Rows::of(args.format.chosen) {
+        return break_rows(args, &setup, rows, options, output);
+    }
+    args.domains.refuse()?;
+    let run = setup.whole()?;
+    let findings = run.study.breaks_in(run.evidence()?, options)?;
     let (history, analysis) = (&run.study.history, &findings.analysis);
     let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
     let document = || {
@@ -129,10 +135,27 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
             view,
         ))
     };
-    output.show(args.format.chosen, document, |format, out| match format {
-        RowFormat::Json => write_breaks(history, analysis, out),
-        RowFormat::Jsonl => write_break_rows(history, &analysis.breaks, args.show_text, out),
-        RowFormat::Csv => write_break_csv(history, &analysis.breaks, out),
+    output.show(args.format.chosen, document, |_, out| write_breaks(history, analysis, out))
+}
+
+/// Writes a row for each break, domain by domain where there are several.
+fn break_rows(
+    args: &BreaksArgs,
+    setup: &Setup<'_>,
+    rows: Rows,
+    options: Options,
+    output: Output,
+) -> Result<(), CliError> {
+    let parts = Parts::of(setup, &args.domains)?;
+    let encoding = rows.encoding(&output, setup, &parts, BREAK_SCHEMA)?;
+    output.write(|out| -> Result<(), CliError> {
+        let mut file = BreakFile::new(encoding, parts.are_domains(), args.show_text, out)?;
+        parts.each(setup, |domain, run| {
+            let findings = run.study.breaks_in(run.evidence()?, options)?;
+            file.write(&run.study.history, &findings.analysis.breaks, domain)?;
+            Ok(())
+        })?;
+        Ok(file.finish()?)
     })
 }
 

@@ -147,7 +147,16 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// What the system says, or that it is larger than `most` bytes or no UTF-8.
 #[cfg(feature = "cli")]
 pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
-    text_of(bounded(io::stdin(), most)?)
+    text_of(read_standard_input_bytes(most)?)
+}
+
+/// Reads standard input whole.
+///
+/// # Errors
+/// What the system says, or that it is larger than `most` bytes.
+#[cfg(feature = "cli")]
+pub(crate) fn read_standard_input_bytes(most: u64) -> io::Result<Vec<u8>> {
+    bounded(io::stdin(), most)
 }
 
 #[cfg(feature = "cli")]

@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
@@ -73,7 +73,7 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
                 });
             }
         } else if path.is_dir() {
-            discovered.walk(path, &mut seen);
+            discovered.walk(path, path, &mut seen);
         } else {
             // Of a file that is not there the whole path says which was meant.
             let name = path.file_name().filter(|_| path.exists());
@@ -84,9 +84,53 @@ pub fn discover(paths: &[PathBuf]) -> Discovered {
     discovered
 }
 
+/// A path that does not lead below the root.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{} does not lead below {}", path.display(), root.display())]
+pub struct OutsideRoot {
+    /// The path.
+    pub path: PathBuf,
+    /// The root.
+    pub root: PathBuf,
+}
+
+/// Finds the files after paths below a root, from which relative paths lead on. Every file is called by its path
+/// below the root, and they are read in the order of these labels, byte by byte, so that some of the files are
+/// called and ordered as they are among all. A path is a name and nothing else: `-` is a file. Listed files are taken
+/// as those of a folder are.
+///
+/// # Errors
+/// The first path that leads elsewhere.
+pub fn discover_below(root: &Path, paths: &[PathBuf]) -> Result<Discovered, OutsideRoot> {
+    let mut discovered = Discovered::default();
+    let mut seen = HashSet::new();
+    let mut paths: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
+    paths.sort();
+    for path in paths {
+        let below = path.strip_prefix(root).ok();
+        let is_below = below.is_some_and(|below| {
+            below.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        });
+        if !is_below {
+            return Err(OutsideRoot { path, root: root.to_owned() });
+        }
+        if path.is_dir() {
+            discovered.walk(root, &path, &mut seen);
+        } else {
+            let label = relative_label(root, &path);
+            // One with an ending that only sessions have, or with any that none has, was meant.
+            let may_be_other = is_session_name(&label) && !is_transcript_name(&label);
+            discovered.file(path, label, may_be_other, &mut seen);
+        }
+    }
+    discovered.sources.sort_by(|one, other| one.label.cmp(&other.label));
+    Ok(discovered)
+}
+
 impl Discovered {
-    fn walk(&mut self, root: &Path, seen: &mut HashSet<Identity>) {
-        let walk = WalkDir::new(root).follow_links(true).sort_by_file_name();
+    /// Walks a folder; `root` is what labels are relative to.
+    fn walk(&mut self, root: &Path, folder: &Path, seen: &mut HashSet<Identity>) {
+        let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         let mut entries = walk.into_iter();
         while let Some(entry) = entries.next() {
             match entry {
@@ -370,6 +414,24 @@ mod tests {
     fn a_missing_file_is_left_to_the_reader_to_name() {
         let discovered = discover(&[PathBuf::from("no/such/file.jsonl")]);
         assert_eq!(labels(&discovered), ["no/such/file.jsonl"]);
+    }
+
+    #[test]
+    fn files_below_a_root_are_called_and_ordered_by_their_paths_below_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path();
+        fs::create_dir(root.join("a")).expect("a folder");
+        for name in ["a/1.jsonl", "a.jsonl", "-"] {
+            fs::write(root.join(name), "").expect("a file");
+        }
+        let listed = ["a", "-", "./a.jsonl"].map(PathBuf::from);
+        let discovered = discover_below(root, &listed).expect("below");
+        assert_eq!(labels(&discovered), ["-", "a.jsonl", "a/1.jsonl"]);
+        let absolute = discover_below(root, &[root.join("a")]).expect("below");
+        assert_eq!(labels(&absolute), ["a/1.jsonl"]);
+        for path in ["../b.jsonl", "a/../../b.jsonl", "/b.jsonl"] {
+            assert!(discover_below(root, &[path.into()]).is_err(), "{path}");
+        }
     }
 
     #[test]

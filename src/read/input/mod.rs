@@ -5,6 +5,7 @@
 
 mod bounds;
 mod discover;
+mod domains;
 mod lenient;
 mod lines;
 mod objects;
@@ -15,8 +16,9 @@ mod usage;
 pub(crate) use bounds::read_whole;
 pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
 #[cfg(feature = "cli")]
-pub(crate) use bounds::{is_of_system, read_standard_input, read_text};
-pub use discover::{Discovered, Location, Source, discover};
+pub(crate) use bounds::{is_of_system, read_standard_input, read_standard_input_bytes, read_text};
+pub use discover::{Discovered, Location, OutsideRoot, Source, discover, discover_below};
+pub use domains::{Domain, DomainError, DomainRule};
 pub(crate) use lenient::{
     Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, moment,
     moment_in_utc, replace_lone_surrogates,

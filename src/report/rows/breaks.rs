@@ -1,18 +1,22 @@
-//! `cachesim.break/v1`: one row for each break, as JSON or CSV.
+//! `cachesim.break/v1`: one row for each break.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv::{Cell as _, CsvCell, CsvFile, CsvRow as _, csv_row};
+use super::csv::{Cell, CsvCell};
+use super::parquet::{Beyond, Column, Columns, Stored, table_row};
+use super::{Place, RowEncoding, RowFile, TableRow};
 use crate::base::client::Client;
+use crate::base::id::Symbol;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
-use crate::report::json::write_line;
-use crate::requests::conversation::History;
+use crate::requests::conversation::{History, project_names};
 
-pub(in crate::report) const SCHEMA: &str = "cachesim.break/v1";
+/// The schema of these rows.
+pub const BREAK_SCHEMA: &str = "cachesim.break/v1";
 
 #[derive(JsonSchema, Serialize)]
 pub(in crate::report) struct BreakRow<'a> {
@@ -27,8 +31,7 @@ pub(in crate::report) struct BreakRow<'a> {
     /// The service's id of the answer, if it is known.
     message_id: Option<&'a str>,
     /// When the first line of the response was written.
-    #[schemars(with = "Option<Millis>")]
-    timestamp: Option<String>,
+    timestamp: Option<Millis>,
     /// The model.
     model: &'a str,
     /// What happened to the cache.
@@ -40,7 +43,7 @@ pub(in crate::report) struct BreakRow<'a> {
     /// Whether it follows from what was done: a compaction, an expiry.
     expected: bool,
     /// What speaks for each cause that fits; the row's own cause comes first.
-    evidence: Vec<EvidenceRow<'a>>,
+    evidence: Evidence<'a>,
     /// Seconds from the start of the request before to its own, if both are known.
     gap_s: Option<f64>,
     /// Tokens that the request could have read.
@@ -53,6 +56,18 @@ pub(in crate::report) struct BreakRow<'a> {
     excess_usd: Option<Picodollars>,
     /// The service's own verdict, if there is one.
     server_reason: Option<&'a str>,
+    /// The name of the project, as far as it is recorded.
+    project: Option<&'a str>,
+}
+
+/// What speaks for the causes of a break.
+#[derive(JsonSchema, Serialize)]
+#[serde(transparent)]
+struct Evidence<'a> {
+    list: Vec<EvidenceRow<'a>>,
+    /// How many of the first ones speak for the cause of the row.
+    #[serde(skip)]
+    of_cause: usize,
 }
 
 /// What speaks for a cause; those of the row's cause come first.
@@ -76,56 +91,138 @@ struct EvidenceRow<'a> {
 }
 
 impl<'a> BreakRow<'a> {
-    pub(in crate::report) fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
+    /// The row of a break.
+    pub(in crate::report) fn new(
+        history: &'a History,
+        found: &'a Break,
+        shows_text: bool,
+        projects: &'a BTreeMap<Symbol, String>,
+    ) -> Self {
         let request = history.request(found.request);
         let sent = (request.client != Client::ClaudeCode).then_some(request.start);
         Self {
-            schema: SCHEMA,
+            schema: BREAK_SCHEMA,
             session_id: history.symbols.text(request.session),
             agent_id: history.text(request.agent),
             request_id: history.text(request.request),
             message_id: history.text(request.message),
-            timestamp: request.answered.or(sent).map(|at| at.to_string()),
+            timestamp: request.answered.or(sent),
             model: history.symbols.text(request.model),
             class: found.class,
             fork: found.is_fork,
             cause: found.cause,
             expected: found.cause.is_expected(),
-            evidence: evidence(history, &found.candidates, shows_text),
+            evidence: Evidence::new(history, found, shows_text),
             gap_s: found.gap.map(seconds),
             expected_read_tokens: found.expected,
             cache_read_input_tokens: found.read,
             rewritten_tokens: found.rewritten,
             excess_usd: found.excess,
             server_reason: history.text(request.verdict.map(|verdict| verdict.reason)),
+            project: request.project.and_then(|one| projects.get(&one)).map(String::as_str),
         }
     }
+}
 
-    /// What speaks for the row's cause, as one cell.
-    fn evidence_of_cause(&self) -> CsvCell {
-        let evidence = self.evidence.iter().filter(|one| one.cause == self.cause);
-        let meanings: Vec<&str> = evidence.map(|one| one.meaning).collect();
+impl TableRow for BreakRow<'_> {
+    fn origin(&self) -> String {
+        let request = self.request_id.or(self.message_id).unwrap_or_default();
+        format!("session {}, request {request}", self.session_id)
+    }
+}
+
+impl<'a> Evidence<'a> {
+    fn new(history: &'a History, found: &'a Break, shows_text: bool) -> Self {
+        let of = |candidate: &'a Candidate| {
+            candidate.evidence.iter().map(move |one| EvidenceRow {
+                cause: candidate.cause,
+                confidence: candidate.confidence,
+                meaning: &one.meaning,
+                file: &history.files[one.file].label,
+                line: one.line,
+                field: one.field,
+                text: one.text.as_deref().filter(|_| shows_text),
+            })
+        };
+        let list: Vec<_> = found.candidates.iter().flat_map(of).collect();
+        let of_cause = list.iter().take_while(|one| one.cause == found.cause).count();
+        Self { list, of_cause }
+    }
+}
+
+/// What speaks for the row's cause, as one cell.
+impl Cell for Evidence<'_> {
+    fn cell(&self) -> CsvCell {
+        let meanings: Vec<&str> =
+            self.list[..self.of_cause].iter().map(|one| one.meaning).collect();
         meanings.join("; ").as_str().cell()
     }
 }
 
-fn evidence<'a>(
-    history: &'a History,
-    candidates: &'a [Candidate],
-    shows_text: bool,
-) -> Vec<EvidenceRow<'a>> {
-    let of = |candidate: &'a Candidate| {
-        candidate.evidence.iter().map(move |one| EvidenceRow {
-            cause: candidate.cause,
-            confidence: candidate.confidence,
-            meaning: &one.meaning,
-            file: &history.files[one.file].label,
-            line: one.line,
-            field: one.field,
-            text: one.text.as_deref().filter(|_| shows_text),
+/// A list of groups. Each of its fields is a column, and a row without any has an empty list.
+impl Stored for Evidence<'_> {
+    fn schema(name: &str) -> String {
+        format!(
+            "REQUIRED GROUP {name} (LIST) {{ REPEATED GROUP list {{ REQUIRED GROUP element {{
+                REQUIRED BYTE_ARRAY cause (STRING);
+                REQUIRED BYTE_ARRAY confidence (STRING);
+                REQUIRED BYTE_ARRAY meaning (STRING);
+                REQUIRED BYTE_ARRAY file (STRING);
+                REQUIRED INT64 line;
+                REQUIRED BYTE_ARRAY field (STRING);
+                OPTIONAL BYTE_ARRAY text (STRING);
+            }} }} }}"
+        )
+    }
+
+    fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond> {
+        self.store_texts(columns.next(), |one| one.cause.name())?;
+        self.store_texts(columns.next(), |one| one.confidence.name())?;
+        self.store_texts(columns.next(), |one| one.meaning)?;
+        self.store_texts(columns.next(), |one| one.file)?;
+        self.store_each(columns.next(), |one, column| {
+            column.integer(one.line)?;
+            Ok(IN_LIST)
+        })?;
+        self.store_texts(columns.next(), |one| one.field)?;
+        self.store_each(columns.next(), |one, column| {
+            let Some(text) = one.text else { return Ok(IN_LIST) };
+            column.text(text);
+            Ok(IN_LIST + 1)
         })
-    };
-    candidates.iter().flat_map(of).collect()
+    }
+}
+
+/// How deep a value of a list stands among optional and repeated fields.
+const IN_LIST: i16 = 1;
+
+impl Evidence<'_> {
+    fn store_texts(
+        &self,
+        column: &mut Column,
+        text: impl for<'r> Fn(&'r EvidenceRow<'_>) -> &'r str,
+    ) -> Result<(), Beyond> {
+        self.store_each(column, |one, column| {
+            column.text(text(one));
+            Ok(IN_LIST)
+        })
+    }
+
+    /// Adds a value of each, and how deep it stands, as `add` says.
+    fn store_each(
+        &self,
+        column: &mut Column,
+        add: impl Fn(&EvidenceRow<'_>, &mut Column) -> Result<i16, Beyond>,
+    ) -> Result<(), Beyond> {
+        if self.list.is_empty() {
+            column.level(0, 0);
+        }
+        for (number, one) in self.list.iter().enumerate() {
+            let depth = add(one, column)?;
+            column.level(depth, i16::from(number > 0));
+        }
+        Ok(())
+    }
 }
 
 #[allow(clippy::cast_precision_loss)] // milliseconds of years are exact in a float
@@ -133,48 +230,69 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1_000.0
 }
 
-/// Writes the breaks as JSON Lines.
-///
-/// # Errors
-/// Writing to `out` fails.
-pub fn write_break_rows(
-    history: &History,
-    breaks: &Breaks,
+/// A file of such rows that is being written.
+pub struct BreakFile<'o> {
+    file: RowFile<'o>,
     shows_text: bool,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for found in &breaks.list {
-        let row = BreakRow::new(history, found, shows_text);
-        write_line(&row, out)?;
-    }
-    Ok(())
 }
 
-/// Writes the breaks as CSV with the same columns. The evidence for a row's cause is one cell.
-///
-/// # Errors
-/// Writing to `out` fails.
-pub fn write_break_csv(history: &History, breaks: &Breaks, out: &mut dyn Write) -> io::Result<()> {
-    let mut csv = CsvFile::of::<BreakRow<'_>>(out)?;
-    for found in &breaks.list {
-        let row = BreakRow::new(history, found, false);
-        csv.write(row.cells())?;
+impl<'o> BreakFile<'o> {
+    /// A file whose rows stand in domains or do not, with words of prompts or without them.
+    ///
+    /// # Errors
+    /// Writing to `out` fails.
+    pub fn new(
+        encoding: RowEncoding,
+        is_placed: bool,
+        shows_text: bool,
+        out: &'o mut dyn Write,
+    ) -> io::Result<Self> {
+        let file = RowFile::of::<BreakRow<'_>>(encoding, is_placed, out)?;
+        Ok(Self { file, shows_text })
     }
-    csv.finish()
+
+    /// Adds rows, in a domain where they stand in one. Returns how many there are.
+    ///
+    /// # Errors
+    /// Writing fails, or a figure is beyond what the format holds.
+    pub fn write(
+        &mut self,
+        history: &History,
+        breaks: &Breaks,
+        domain: Option<&str>,
+    ) -> io::Result<u64> {
+        let projects = project_names(history);
+        let mut rows = 0;
+        for found in &breaks.list {
+            let place = domain.map(|domain| Place { domain, row: rows });
+            let row = BreakRow::new(history, found, self.shows_text, &projects);
+            self.file.write(&row, place)?;
+            rows += 1;
+        }
+        Ok(rows)
+    }
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn finish(self) -> io::Result<()> {
+        self.file.finish()
+    }
 }
 
-csv_row!(BreakRow {
+table_row!(BreakRow {
     schema,
     session_id,
     agent_id,
     request_id,
     message_id,
-    timestamp: |row| row.timestamp.as_deref().cell(),
+    timestamp,
     model,
-    class: |row| row.class.name().cell(),
-    cause: |row| row.cause.name().cell(),
+    class,
+    cause,
     expected,
-    evidence: |row| row.evidence_of_cause(),
+    evidence,
     gap_s,
     expected_read_tokens,
     cache_read_input_tokens,
@@ -182,4 +300,5 @@ csv_row!(BreakRow {
     excess_usd,
     server_reason,
     fork,
+    project,
 });

@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::explain::breaks::{Cause, Class};
 use crate::report::escape::csv_text;
 
 /// A row whose columns are known.
@@ -22,7 +23,7 @@ macro_rules! csv_row {
             const COLUMNS: &'static [&'static str] = &[$(stringify!($field)),+];
 
             fn cells(&self) -> Vec<$crate::report::rows::csv::CsvCell> {
-                vec![$(csv_row!(@cell self $field $(|$it| $cell)?)),+]
+                vec![$($crate::report::rows::csv::csv_row!(@cell self $field $(|$it| $cell)?)),+]
             }
         }
     };
@@ -115,6 +116,19 @@ impl Cell for Tokens {
     }
 }
 
+/// Words that the program itself has.
+macro_rules! names {
+    ($($type:ty),+) => {
+        $(impl Cell for $type {
+            fn cell(&self) -> CsvCell {
+                self.name().cell()
+            }
+        })+
+    };
+}
+
+names!(Basis, Cause, Class);
+
 /// What the program itself has written cannot steer anything.
 macro_rules! plain {
     ($($type:ty),+) => {
@@ -126,4 +140,4 @@ macro_rules! plain {
     };
 }
 
-plain!(bool, u32, u64, usize, f64, Picodollars);
+plain!(bool, u32, u64, usize, f64, Millis, Picodollars);

@@ -1,19 +1,23 @@
-//! `cachesim.ledger/v1`: one row for each request and strategy, as JSON or CSV.
+//! `cachesim.ledger/v1`: one row for each request and strategy.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
+use super::parquet::table_row;
+use super::{Place, RowEncoding, RowFile, TableRow};
 use crate::base::client::Client;
+use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
-use crate::report::json::write_line;
+use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 
-pub(in crate::report) const SCHEMA: &str = "cachesim.ledger/v1";
+/// The schema of these rows.
+pub const LEDGER_SCHEMA: &str = "cachesim.ledger/v1";
 
 #[derive(JsonSchema, Serialize)]
 pub(in crate::report) struct LedgerRow<'a> {
@@ -31,8 +35,7 @@ pub(in crate::report) struct LedgerRow<'a> {
     message_id: Option<&'a str>,
     /// When the first line of the response was written; of a request that the strategy added, and of one
     /// of another agent's, when it was sent.
-    #[schemars(with = "Option<Millis>")]
-    timestamp: Option<String>,
+    timestamp: Option<Millis>,
     /// The model that is billed.
     model: &'a str,
     /// The file, relative to the given path.
@@ -75,28 +78,73 @@ pub(in crate::report) struct LedgerRow<'a> {
     /// What a plan that counts credits charged, in billionths of an AI unit (0.01 USD); null where the
     /// program does not tell.
     nano_aiu: Option<u64>,
+    /// The name of the project, as far as it is recorded.
+    project: Option<&'a str>,
+}
+
+impl TableRow for LedgerRow<'_> {
+    fn origin(&self) -> String {
+        format!("{}:{}", self.file, self.line)
+    }
+}
+
+/// What all rows of a request have in common.
+struct Common<'a> {
+    request: &'a Request,
+    session_id: &'a str,
+    agent_id: Option<&'a str>,
+    request_id: Option<&'a str>,
+    message_id: Option<&'a str>,
+    file: &'a str,
+    source: &'static str,
+    project: Option<&'a str>,
+    nano_aiu: Option<u64>,
+}
+
+impl<'a> Common<'a> {
+    fn of(
+        history: &'a History,
+        index: RequestIndex,
+        projects: &'a BTreeMap<Symbol, String>,
+    ) -> Self {
+        let request = history.request(index);
+        Self {
+            request,
+            session_id: history.symbols.text(request.session),
+            agent_id: history.text(request.agent),
+            request_id: history.text(request.request),
+            message_id: history.text(request.message),
+            file: &history.files[request.file].label,
+            source: request.client.name(),
+            project: request.project.and_then(|one| projects.get(&one)).map(String::as_str),
+            nano_aiu: history.charged.get(&index).and_then(|charge| charge.nano_aiu),
+        }
+    }
 }
 
 impl<'a> LedgerRow<'a> {
     /// A row of an added request has the place of the request that it follows, and no ids.
-    fn new(ledger: &'a Ledger<'_>, column: &StrategyColumn, row: &Row<'a>) -> Self {
-        let history = ledger.history;
-        let request = history.request(row.request);
+    fn new(
+        ledger: &Ledger<'_>,
+        column: &StrategyColumn,
+        row: &Row<'a>,
+        common: &Common<'a>,
+    ) -> Self {
+        let request = common.request;
         let is_own = row.iteration.is_none() && row.added.is_none();
         let timestamp = row.added.map(|(_, at)| at).or(request.answered).or(Some(request.start));
-        let charge = history.charged.get(&row.request).filter(|_| is_own);
         let expiry = ledger.expiry(column, row.request).filter(|_| is_own);
         Self {
-            schema: SCHEMA,
+            schema: LEDGER_SCHEMA,
             strategy: row.strategy,
-            session_id: history.symbols.text(request.session),
-            agent_id: history.text(request.agent),
-            request_id: history.text(request.request.filter(|_| row.added.is_none())),
-            message_id: history.text(request.message.filter(|_| row.added.is_none())),
-            timestamp: timestamp.map(|at| at.to_string()),
+            session_id: common.session_id,
+            agent_id: common.agent_id,
+            request_id: common.request_id.filter(|_| row.added.is_none()),
+            message_id: common.message_id.filter(|_| row.added.is_none()),
+            timestamp,
             live: request.is_live,
             model: row.model,
-            file: &history.files[request.file].label,
+            file: common.file,
             line: request.line,
             input_tokens: row.billing.input,
             cache_read_input_tokens: row.billing.read,
@@ -108,63 +156,70 @@ impl<'a> LedgerRow<'a> {
             iteration: row.iteration,
             cost_usd: row.cost,
             expired_ttl: expiry.map(|expiry| expiry.ttl.name()),
-            source: request.client.name(),
+            source: common.source,
             requests: if row.added.is_some() { 1 } else { request.sum_of },
-            nano_aiu: charge.and_then(|charge| charge.nano_aiu),
+            nano_aiu: common.nano_aiu.filter(|_| is_own),
             invalid: row.refusal.map(Refusal::name),
+            project: common.project,
         }
     }
 }
 
-fn for_each_row(
-    ledger: &Ledger<'_>,
-    selection: &Selection,
-    mut write: impl FnMut(&LedgerRow<'_>) -> io::Result<()>,
-) -> io::Result<()> {
-    for index in selection.requests() {
-        for column in &ledger.columns {
-            for row in ledger.rows(column, index) {
-                write(&LedgerRow::new(ledger, column, &row))?;
+/// A file of such rows that is being written.
+pub struct LedgerFile<'o>(RowFile<'o>);
+
+impl<'o> LedgerFile<'o> {
+    /// A file whose rows stand in domains or do not.
+    ///
+    /// # Errors
+    /// Writing to `out` fails.
+    pub fn new(encoding: RowEncoding, is_placed: bool, out: &'o mut dyn Write) -> io::Result<Self> {
+        RowFile::of::<LedgerRow<'_>>(encoding, is_placed, out).map(Self)
+    }
+
+    /// Adds the rows of a selection, in a domain where they stand in one. Returns how many there are.
+    ///
+    /// # Errors
+    /// Writing fails, or a figure is beyond what the format holds.
+    pub fn write(
+        &mut self,
+        ledger: &Ledger<'_>,
+        selection: &Selection,
+        domain: Option<&str>,
+    ) -> io::Result<u64> {
+        let projects = project_names(ledger.history);
+        let mut rows = 0;
+        for index in selection.requests() {
+            let common = Common::of(ledger.history, index, &projects);
+            for column in &ledger.columns {
+                for row in ledger.rows(column, index) {
+                    let place = domain.map(|domain| Place { domain, row: rows });
+                    let row = LedgerRow::new(ledger, column, &row, &common);
+                    self.0.write(&row, place)?;
+                    rows += 1;
+                }
             }
         }
+        Ok(rows)
     }
-    Ok(())
+
+    /// Writes what is left.
+    ///
+    /// # Errors
+    /// Writing fails.
+    pub fn finish(self) -> io::Result<()> {
+        self.0.finish()
+    }
 }
 
-/// Writes the rows as JSON Lines.
-///
-/// # Errors
-/// Writing to `out` fails.
-pub fn write_jsonl(
-    ledger: &Ledger<'_>,
-    selection: &Selection,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for_each_row(ledger, selection, |row| write_line(row, out))
-}
-
-/// Writes the rows as CSV with the same columns.
-///
-/// # Errors
-/// Writing to `out` fails.
-pub fn write_csv(
-    ledger: &Ledger<'_>,
-    selection: &Selection,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let mut csv = CsvFile::of::<LedgerRow<'_>>(out)?;
-    for_each_row(ledger, selection, |row| csv.write(row.cells()))?;
-    csv.finish()
-}
-
-csv_row!(LedgerRow {
+table_row!(LedgerRow {
     schema,
     strategy,
     session_id,
     agent_id,
     request_id,
     message_id,
-    timestamp: |row| row.timestamp.as_deref().cell(),
+    timestamp,
     model,
     file,
     line,
@@ -174,7 +229,7 @@ csv_row!(LedgerRow {
     ephemeral_1h_input_tokens,
     output_tokens,
     output_is_lower_bound,
-    basis: |row| row.basis.name().cell(),
+    basis,
     iteration,
     cost_usd,
     invalid,
@@ -183,4 +238,5 @@ csv_row!(LedgerRow {
     source,
     requests,
     nano_aiu,
+    project,
 });

@@ -24,26 +24,31 @@ use super::groups::{self, GroupsObject};
 #[cfg(feature = "redact")]
 use super::kept::{self, KeptDocument};
 use super::lint::{self, Lint};
+use super::part_json::{DOMAIN_SCHEMA, DomainListing, Manifest, PART_SCHEMA, Part, RUN_SCHEMA};
 use super::price_changes::{self, UpdateObject};
 use super::prices::{self, PricesObject};
 use super::report_json::{self, Report};
-use super::rows::breaks::{self, BreakRow};
-use super::rows::ledger::{self, LedgerRow};
+use super::rows::Placed;
+use super::rows::breaks::{BREAK_SCHEMA, BreakRow};
+use super::rows::ledger::{LEDGER_SCHEMA, LedgerRow};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 24 } else { 23 };
+const FORMATS: usize = if cfg!(feature = "redact") { 27 } else { 26 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
 pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<Report<'_>>("report", report_json::SCHEMA, "analyze --format json", "totals by strategy, by model and by session"),
     MachineFormat::output::<GroupsObject<'_>>("groups", groups::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
-    MachineFormat::output::<LedgerRow<'_>>("ledger", ledger::SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
+    MachineFormat::output::<Placed<'_, LedgerRow<'_>>>("ledger", LEDGER_SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
     MachineFormat::output::<AdviceDocument<'_>>("advice", advice::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
-    MachineFormat::output::<BreakRow<'_>>("break", breaks::SCHEMA, "breaks --format jsonl", "a line for each break"),
+    MachineFormat::output::<Placed<'_, BreakRow<'_>>>("break", BREAK_SCHEMA, "breaks --format jsonl", "a line for each break"),
+    MachineFormat::output::<DomainListing>("domain", DOMAIN_SCHEMA, "domains", "the files of a domain"),
+    MachineFormat::output::<Part>("part", PART_SCHEMA, "part", "the rows of one domain: which files, of what"),
+    MachineFormat::output::<Manifest>("run", RUN_SCHEMA, "gather (manifest.json)", "the parts that together are a run"),
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),
     MachineFormat::output::<CompareObject<'_>>("compare", compare_json::SCHEMA, "compare --format json", "strategies side by side"),
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),

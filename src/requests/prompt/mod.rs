@@ -13,7 +13,7 @@
 //!   turn;
 //! - `shared_prefix.rs`: how large tools and system prompt are (what is still read when the
 //!   messages were rewritten), and what of them outlives an expiry because other traffic keeps it
-//!   warm.
+//!   warm, by a sample of what sessions show (`observations.rs`).
 //!
 //! Later requests know where a request's cached prefix ends (read + written): that is the node it
 //! adds to the tree. Where the service deletes tokens of prefixes that stay valid
@@ -34,6 +34,7 @@ mod calibrate;
 mod captured;
 mod counting;
 mod measured;
+mod observations;
 mod paths;
 mod shared_prefix;
 mod split;

@@ -11,11 +11,8 @@
 //! what the chain's first request read, and sessions do not keep one another's entries alive. Each
 //! chain is on its own, as in the generator that the tests compare with.
 
-use std::cmp::Reverse;
-
-use rustc_hash::FxHashMap;
-
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
+use super::observations::{Observation, Observations, Sample, kind};
 use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
@@ -25,26 +22,8 @@ use crate::requests::conversation::{History, Request};
 /// warm.
 const SHARED_BY_ALL_SINCE: ClientVersion = ClientVersion::new(2, 1, 84);
 
-/// How many observations of a kind are kept. More add nothing, and slow a large history down.
-const MOST_OBSERVATIONS: usize = 128;
-
 /// A read above this share of the prompt was no rewrite: something unrecorded had cached it.
 const TELLING_BELOW_PERCENT: u64 = 90;
-
-/// What a session revealed of its prefix.
-#[derive(Clone, Copy)]
-struct Observation {
-    session: Symbol,
-    project: Option<Symbol>,
-    client_version: Option<Symbol>,
-    version: ClientVersion,
-    /// What the first request of its chain read.
-    opening: Tokens,
-    read: Tokens,
-}
-
-/// Observations are comparable on one model, and within main chains or within agents.
-type Kind = (Symbol, bool);
 
 /// Expiries are comparable only for one client version, too.
 type ExpiryKind = (Symbol, bool, Option<Symbol>);
@@ -52,8 +31,8 @@ type ExpiryKind = (Symbol, bool, Option<Symbol>);
 /// What all sessions reveal of their prefixes.
 #[derive(Default)]
 pub(super) struct SharedPrefixes {
-    rewrites: FxHashMap<Kind, Vec<Observation>>,
-    openings: FxHashMap<Kind, Vec<Observation>>,
+    rewrites: Observations,
+    openings: Observations,
     /// How often something was still readable after an expiry.
     survival: Tallies<ExpiryKind>,
 }
@@ -65,10 +44,6 @@ pub(super) struct PrefixMemory {
     expiry: Option<Tokens>,
     /// What was read the last time that the rest was lost inside the TTL.
     loss: Option<Tokens>,
-}
-
-fn kind(request: &Request) -> Kind {
-    (request.model, request.agent.is_some())
 }
 
 fn expiry_kind(request: &Request) -> ExpiryKind {
@@ -89,32 +64,26 @@ fn is_telling(request: &Request, step: &Step) -> bool {
 impl SharedPrefixes {
     /// Collects what every session reveals.
     pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
-        let mut prefixes = Self::default();
-        for (request, step) in history.of_transcripts().iter().zip(steps) {
+        let (mut rewrites, mut openings) = (Sample::default(), Sample::default());
+        let mut survival = Tallies::default();
+        for (place, (request, step)) in history.of_transcripts().iter().zip(steps).enumerate() {
             let read = request.recorded().prompt.read;
-            let observed = || Observation {
-                session: request.session,
-                project: request.project,
-                client_version: request.client_version,
-                version: versions.of(request),
-                opening: history.request(step.opening).recorded().prompt.read,
-                read,
+            let observed = || {
+                let opening = history.request(step.opening).recorded().prompt.read;
+                Observation::new((history, place), versions.of(request), opening, read)
             };
             match step.kind {
-                StepKind::Opening if read > Tokens::ZERO => {
-                    keep(prefixes.openings.entry(kind(request)).or_default(), observed());
-                }
+                StepKind::Opening if read > Tokens::ZERO => openings.add(kind(request), observed()),
                 StepKind::Rewritten if is_telling(request, step) => {
-                    keep(prefixes.rewrites.entry(kind(request)).or_default(), observed());
+                    rewrites.add(kind(request), observed());
                 }
                 StepKind::Expired => {
-                    let has_survived = read > Tokens::ZERO;
-                    prefixes.survival.add(expiry_kind(request), request.session, has_survived);
+                    survival.add(expiry_kind(request), request.session, read > Tokens::ZERO);
                 }
                 _ => {}
             }
         }
-        prefixes
+        Self { rewrites: rewrites.finish(), openings: openings.finish(), survival }
     }
 
     /// The size of a request's tools and system prompt.
@@ -139,22 +108,47 @@ impl SharedPrefixes {
         request: &Request,
         step: &Step,
     ) -> Option<Tokens> {
-        let rewrites = others(&self.rewrites, request);
-        let openings = others(&self.openings, request);
-        let same_client = |one: &&Observation| one.client_version == request.client_version;
+        let rewrites = self.rewrites.of_client(request);
+        let openings = self.openings.of_client(request);
         let same_project = |one: &&Observation| one.project == request.project;
         let opening = history.request(step.opening).recorded().prompt.read;
         // Chains that found the same prefix warm at their start have the same tools.
         let same_opening = |one: &&Observation| one.opening == opening && opening > Tokens::ZERO;
         // From the most to the least specific evidence.
-        median(rewrites.clone().filter(same_client).filter(same_project))
-            .or_else(|| median(rewrites.clone().filter(same_client).filter(same_opening)))
-            .or_else(|| grown(rewrites.clone().filter(same_project), versions, request, opening))
+        median(rewrites.clone().filter(same_project))
+            .or_else(|| median(rewrites.clone().filter(same_opening)))
+            .or_else(|| self.grown(versions, request, opening))
             .or((opening > Tokens::ZERO).then_some(opening))
-            .or_else(|| median(rewrites.clone().filter(same_client)))
-            .or_else(|| median(openings.clone().filter(same_client).filter(same_project)))
-            .or_else(|| median(openings.clone().filter(same_client)))
-            .or_else(|| nearest_client(rewrites, versions, request).map(|one| one.read))
+            .or_else(|| median(rewrites))
+            .or_else(|| median(openings.clone().filter(same_project)))
+            .or_else(|| median(openings))
+            .or_else(|| self.nearest_rewrite(versions, request))
+    }
+
+    /// What was warm when the chain began, and as much more as in the session of the nearest client that is no
+    /// newer: the part of the system prompt that is the project's own.
+    fn grown(
+        &self,
+        versions: &ClientVersions,
+        request: &Request,
+        opening: Tokens,
+    ) -> Option<Tokens> {
+        if opening == Tokens::ZERO {
+            return None;
+        }
+        let version = versions.of(request);
+        let is_telling = |one: &Observation| {
+            one.version <= version && one.opening > Tokens::ZERO && one.read >= one.opening
+        };
+        let nearest = self.rewrites.nearest_in_project(request, version, is_telling)?;
+        Some(opening + nearest.read.saturating_sub(nearest.opening))
+    }
+
+    /// What the nearest client revealed, if possible in the same project.
+    fn nearest_rewrite(&self, versions: &ClientVersions, request: &Request) -> Option<Tokens> {
+        let version = versions.of(request);
+        let in_project = self.rewrites.nearest_in_project(request, version, |_| true);
+        in_project.or_else(|| self.rewrites.nearest(request, version)).map(|one| one.read)
     }
 
     /// What other traffic keeps warm of a request's prefix after its own cache has expired.
@@ -217,53 +211,8 @@ impl SharedPrefixes {
     }
 }
 
-fn keep(observations: &mut Vec<Observation>, observation: Observation) {
-    if observations.len() < MOST_OBSERVATIONS {
-        observations.push(observation);
-    }
-}
-
-fn others<'a>(
-    observations: &'a FxHashMap<Kind, Vec<Observation>>,
-    request: &Request,
-) -> impl Iterator<Item = &'a Observation> + Clone {
-    let session = request.session;
-    observations
-        .get(&kind(request))
-        .map(Vec::as_slice)
-        .unwrap_or_default()
-        .iter()
-        .filter(move |one| one.session != session)
-}
-
 fn median<'a>(observations: impl Iterator<Item = &'a Observation>) -> Option<Tokens> {
     let mut reads: Vec<Tokens> = observations.map(|one| one.read).collect();
     reads.sort_unstable();
     reads.get(reads.len() / 2).copied()
-}
-
-/// What was warm when the chain began, and as much more as in the session of the nearest client that is no
-/// newer: the part of the system prompt that is the project's own.
-fn grown<'a>(
-    observations: impl Iterator<Item = &'a Observation>,
-    versions: &ClientVersions,
-    request: &Request,
-    opening: Tokens,
-) -> Option<Tokens> {
-    let version = versions.of(request);
-    let telling = observations.filter(|one| {
-        one.version <= version && one.opening > Tokens::ZERO && one.read >= one.opening
-    });
-    let nearest = nearest_client(telling, versions, request).filter(|_| opening > Tokens::ZERO)?;
-    Some(opening + nearest.read.saturating_sub(nearest.opening))
-}
-
-fn nearest_client<'a>(
-    observations: impl Iterator<Item = &'a Observation>,
-    versions: &ClientVersions,
-    request: &Request,
-) -> Option<&'a Observation> {
-    let version = versions.of(request);
-    observations
-        .max_by_key(|one| (one.project == request.project, Reverse(version.distance(one.version))))
 }

@@ -1,0 +1,104 @@
+//! The options of `part`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{
+    DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs,
+};
+
+pub(super) const PART_EXAMPLES: &str = "\
+Examples:
+  cachesim part --domain ann --root sessions sessions/ann --out parts
+  find sessions/ann -name '*.jsonl' -printf 'ann/%P\\n' |
+    cachesim part --domain ann --root sessions --paths-from - --out parts
+  cachesim domains --root sessions | head -n 1 |
+    cachesim part --listing - --root sessions --out parts
+
+A part is a domain by itself: its rows in DIR/parts, its breaks in DIR/breaks, both as Parquet, and one line of JSON \
+that says what they are, on standard output and beside the rows. They are called by a key of the files (path, size, \
+and time of change or version), the prices, the options and the version of this program. A part that is there is not \
+made again. One whose files are not what its line says is.";
+
+/// `part`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PartArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The name of the domain: one history, such as all sessions of a developer
+    #[arg(
+        long,
+        value_name = "NAME",
+        value_parser = clap::builder::NonEmptyStringValueParser::new(),
+        allow_hyphen_values = true,
+        required_unless_present = "listing"
+    )]
+    pub(in crate::cli) domain: Option<String>,
+    /// Take the domain and its files from a line that domains printed; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["domain", "paths", "paths_from"])]
+    pub(in crate::cli) listing: Option<PathBuf>,
+    /// The folder for parts, of all domains
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) out: PathBuf,
+    /// The strategies: names, and files of strategies (*.toml)
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
+    pub(in crate::cli) strategy: Vec<String>,
+    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// How captured prompts are measured.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const GATHER_EXAMPLES: &str = "\
+Examples:
+  cat lines/*.jsonl | cachesim gather --out parts
+  cachesim gather lines.jsonl --out parts
+
+Every file is read and held against its digest. A part that is torn or missing, parts of different versions, prices \
+or options, and a request in two domains are errors, and no manifest is written.";
+
+/// `gather`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct GatherArgs {
+    /// The lines that part printed, in any order; - is standard input
+    #[arg(value_name = "LINES", default_value = "-")]
+    pub(in crate::cli) lines: PathBuf,
+    /// The folder for parts; the manifest is written to manifest.json there
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) out: PathBuf,
+    /// Errors only on stderr
+    #[arg(short, long)]
+    pub(in crate::cli) quiet: bool,
+}
+
+pub(super) const DOMAINS_EXAMPLES: &str = "\
+Examples:
+  cachesim domains --root sessions
+  cachesim domains --root sessions --domains domains.tsv
+  cachesim domains --root sessions | jq -r '[.bytes, .domain] | @tsv'
+
+A line is JSON: the name of a domain, the bytes of its files, and their paths below the root. `part` takes it.";
+
+/// `domains`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DomainsArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// depth:N (the first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path
+    #[arg(long, value_name = "DOMAINS", default_value = "depth:1")]
+    pub(in crate::cli) domains: String,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}

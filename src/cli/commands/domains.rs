@@ -1,0 +1,22 @@
+//! `cachesim domains`: which histories an organisation's sessions are.
+
+use crate::cli::args::DomainsArgs;
+use crate::cli::domains::divided;
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::report::{DomainListing, write_domain};
+
+/// Lists the domains of an input.
+pub(in crate::cli) fn domains(args: &DomainsArgs) -> Result<(), CliError> {
+    if args.input.live || !args.input.filter.is_empty() {
+        let message =
+            "domains: files are listed, and not requests; leave out what selects requests";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let output = Output::open(&args.output)?;
+    let (domains, _) =
+        divided(&args.domains, &args.input, &args.output, &args.input.naming.naming())?;
+    output.write(|out| {
+        domains.iter().try_for_each(|domain| write_domain(&DomainListing::of(domain), out))
+    })
+}

@@ -1,0 +1,183 @@
+//! `cachesim part`: the rows of one domain, as files that are made once.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::cli::args::{PartArgs, RecordedBreaksArg};
+use crate::cli::domains::has_nothing_asked_for;
+use crate::cli::error::CliError;
+use crate::cli::input::{
+    discovered, discovered_below, enough_memory, read_quietly, tell_damage, whole_path,
+};
+use crate::cli::output::{Output, say};
+use crate::cli::part_key::{PartKey, is_in_place};
+use crate::cli::parts::{fault, replace, write_file};
+use crate::cli::prepared::{PreparedRun, Setup, Telling, tell_unpriced};
+use crate::cli::rows::metadata;
+use crate::cli::strategies::strategies;
+use crate::explain::breaks::Options;
+use crate::read::input::{
+    Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,
+};
+use crate::report::{
+    BREAK_SCHEMA, BreakFile, DomainListing, LEDGER_SCHEMA, LedgerFile, Metadata, Part, PartInputs,
+    RowEncoding,
+};
+use crate::simulate::cache::Reading;
+
+/// The most bytes of the line of a domain.
+const MOST_LISTING: u64 = 1 << 30;
+
+/// Writes the rows of a domain, unless they are there, and says what they are.
+pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
+    let (input, simulation) = (&args.input, &args.simulation);
+    refuse_parts_of_domains(args)?;
+    let strategies = strategies(&args.strategy, args.output.quiet)?;
+    let output = Output::open(&args.output)?;
+    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
+    let assumptions = simulation.assumptions(keeps_breaks, Reading::Literal);
+    let options = args.tokens.read_options(true);
+    let mut setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    // Parts are the same on every machine, whoever runs the program there.
+    setup.options.read.naming.home = None;
+    let (domain, discovered) = domain(args, &setup)?;
+    let key = PartKey::new(&domain, &discovered.sources, &setup)?;
+    let part = match known(&args.out, &key) {
+        Some(part) => {
+            if args.output.verbose {
+                say(&format!("{}: the part is there ({})", key.domain, key.key));
+            }
+            if input.strict && part.inputs.has_damage() {
+                return Err(CliError::DamagedInput);
+            }
+            part
+        }
+        None => made(args, &key, &setup, discovered)?,
+    };
+    tell_unpriced(&part.unpriced, simulation.strict_prices, args.output.quiet)?;
+    output.write::<io::Error>(|out| part.write(out))
+}
+
+/// Fails where a part would be less than a domain, or an input of itself.
+fn refuse_parts_of_domains(args: &PartArgs) -> Result<(), CliError> {
+    let Some(root) = &args.input.root else {
+        let message = "part: --root DIR is missing: files are called by their paths below it";
+        return Err(CliError::Usage(message.to_owned()));
+    };
+    if args.input.live || !args.input.filter.is_empty() {
+        let message = "part: a part is a whole domain; leave out what selects requests, and select among its rows";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    if whole_path(&args.out)?.starts_with(whole_path(root)?) {
+        let message = "part: --out leads below --root, so that parts would be read as sessions; give a folder elsewhere";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok(())
+}
+
+/// The domain with its files: of a listing, or those that are named.
+fn domain(args: &PartArgs, setup: &Setup<'_>) -> Result<(String, Discovered), CliError> {
+    if let Some(file) = &args.listing {
+        let listing = listing(file)?;
+        let files: Vec<PathBuf> = listing.files.iter().map(PathBuf::from).collect();
+        let discovered = discovered_below(&args.input, &files, &args.output)?;
+        return Ok((listing.domain, discovered));
+    }
+    let name = args.domain.as_deref().unwrap_or_default();
+    Ok((setup.options.read.naming.domain(name), discovered(&args.input, &args.output)?))
+}
+
+/// The line of a domain.
+fn listing(file: &Path) -> Result<DomainListing, CliError> {
+    let is_standard = file.as_os_str() == "-";
+    let text =
+        if is_standard { read_standard_input(MOST_LISTING) } else { read_text(file, MOST_LISTING) };
+    let name = file.display();
+    let text = text.map_err(|source| CliError::NoInput(format!("--listing {name}: {source}")))?;
+    DomainListing::parse(&text).ok_or_else(|| {
+        let problem = "expected one line as `cachesim domains` prints it";
+        CliError::NoInput(format!("--listing {name}: {problem}"))
+    })
+}
+
+/// The part that is there, with all that it names.
+fn known(folder: &Path, key: &PartKey) -> Option<Part> {
+    let line = read_text(&folder.join(key.line()), MOST_REPORT).ok()?;
+    let part = Part::parse(&line)?;
+    let is_same = part.domain == key.domain && part.key == key.key && part.settings == key.settings;
+    (is_same && is_in_place(&part) && fault(folder, &part).is_none()).then_some(part)
+}
+
+/// Reads a domain, and makes its part.
+fn made(
+    args: &PartArgs,
+    key: &PartKey,
+    setup: &Setup<'_>,
+    discovered: Discovered,
+) -> Result<Part, CliError> {
+    let sources = discovered.sources.clone();
+    let describe = |schema| metadata(setup, sources.iter(), schema);
+    let described = [LEDGER_SCHEMA, BREAK_SCHEMA].map(describe);
+    let history = read_quietly(discovered, setup.options.read.clone());
+    enough_memory(&history.diagnostics)?;
+    all_read(&history.diagnostics)?;
+    tell_damage(&history.diagnostics, history.files.len(), &args.input, &args.output)?;
+    if PartKey::new(&key.domain, &sources, setup)?.key != key.key {
+        let message = format!("{}: files changed while they were read; run it again", key.domain);
+        return Err(CliError::NoInput(message));
+    }
+    let inputs = PartInputs::of(&history);
+    let run = match setup.run(history, Telling::Later) {
+        Ok(run) => Some(run),
+        Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => None,
+        Err(error) => return Err(error),
+    };
+    written(args, key, described, run.as_ref(), inputs)
+}
+
+/// Fails where a file could not be read: the next run would take the part for whole.
+fn all_read(diagnostics: &Diagnostics) -> Result<(), CliError> {
+    let mut examples = diagnostics.examples().iter();
+    match examples.find(|one| one.kind == Kind::UnreadableFile) {
+        Some(unread) => Err(CliError::NoInput(format!("{unread}; a part is of all its files"))),
+        None => Ok(()),
+    }
+}
+
+/// Writes a part: its files, and after both its line.
+fn written(
+    args: &PartArgs,
+    key: &PartKey,
+    described: [Metadata; 2],
+    run: Option<&PreparedRun>,
+    inputs: PartInputs,
+) -> Result<Part, CliError> {
+    let domain = Some(key.domain.as_str());
+    let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
+    let ledger = write_file(&args.out, key.ledger(), |out| {
+        let mut file = LedgerFile::new(of_ledger, true, out)?;
+        let rows = match run {
+            Some(run) => file.write(&run.ledger()?, &run.study.selection, domain)?,
+            None => 0,
+        };
+        file.finish()?;
+        Ok(rows)
+    })?;
+    let breaks = write_file(&args.out, key.breaks(), |out| {
+        let mut file = BreakFile::new(of_breaks, true, false, out)?;
+        let rows = match run {
+            Some(run) => {
+                let findings = run.study.breaks_in(run.study.evidence(), Options::default())?;
+                file.write(&run.study.history, &findings.analysis.breaks, domain)?
+            }
+            None => 0,
+        };
+        file.finish()?;
+        Ok(rows)
+    })?;
+    let mut part =
+        Part::new((&key.domain, &key.key), key.settings.clone(), inputs, [ledger, breaks]);
+    part.unpriced = run.map(|run| run.unpriced.take()).unwrap_or_default();
+    replace(&args.out.join(key.line()), |out| part.write(out))?;
+    Ok(part)
+}

@@ -1,0 +1,217 @@
+//! Runs over the domains of an input, one after another: each is read, worked and freed before the next.
+
+use std::path::Path;
+
+use super::args::{DomainArgs, InputArgs, OutputArgs};
+use super::error::CliError;
+use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
+use super::output::say;
+use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
+use crate::base::project::ProjectNaming;
+use crate::read::input::{
+    Diagnostics, Discovered, Domain, DomainRule, MOST_REPORT, Source, read_text,
+};
+use crate::report::counted;
+use crate::requests::seams::Seams;
+use crate::simulate::ledger::FilterError;
+use crate::study::StudyError;
+
+impl DomainArgs {
+    /// Fails where sums are asked for of an input that is to be divided.
+    pub(super) fn refuse(&self) -> Result<(), CliError> {
+        if self.domains.is_none() {
+            return Ok(());
+        }
+        let message = "--domains: only rows stand in domains, and no sums; use --format jsonl, csv or parquet without \
+                       --by, and add them up";
+        Err(CliError::Usage(message.to_owned()))
+    }
+}
+
+/// Reads a rule from what `--domains` says.
+fn rule(asked: &str) -> Result<DomainRule, CliError> {
+    if let Some(depth) = asked.strip_prefix("depth:") {
+        let is_number = depth.bytes().all(|byte| byte.is_ascii_digit());
+        let depth = depth.parse().ok().filter(|depth| is_number && *depth > 0);
+        return depth.map(DomainRule::Depth).ok_or_else(|| {
+            CliError::Usage(format!("--domains {asked}: expected depth:N with N from 1 on"))
+        });
+    }
+    let unreadable = |source| {
+        CliError::Usage(format!(
+            "--domains {asked}: cannot read the file: {source}; give depth:N, or a file of lines with a domain, \
+             a tab and a path"
+        ))
+    };
+    let table = read_text(Path::new(asked), MOST_REPORT).map_err(unreadable)?;
+    Ok(DomainRule::parse(&table, asked)?)
+}
+
+/// The input, in one part or in several.
+pub(super) enum Parts {
+    /// All of it is one history.
+    Whole(Discovered),
+    /// Histories by themselves, and what was wrong with paths.
+    Domains(Vec<Domain>, Diagnostics),
+}
+
+impl Parts {
+    /// The parts that are asked for.
+    pub(super) fn of(setup: &Setup<'_>, args: &DomainArgs) -> Result<Self, CliError> {
+        let (input, output) = (setup.input, setup.output);
+        let Some(asked) = &args.domains else {
+            return Ok(Self::Whole(discovered(input, output)?));
+        };
+        let (domains, diagnostics) = divided(asked, input, output, &setup.options.read.naming)?;
+        Ok(Self::Domains(domains, diagnostics))
+    }
+
+    /// Whether rows stand in domains.
+    pub(super) fn are_domains(&self) -> bool {
+        matches!(self, Self::Domains(..))
+    }
+
+    /// The files of all parts, in the order in which they are read.
+    pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
+        let (whole, domains) = match self {
+            Self::Whole(discovered) => (discovered.sources.as_slice(), &[][..]),
+            Self::Domains(domains, _) => (&[][..], domains.as_slice()),
+        };
+        whole.iter().chain(domains.iter().flat_map(|domain| &domain.sources))
+    }
+
+    /// Works on each part in its order; of a domain the name is given.
+    ///
+    /// # Errors
+    /// What `work` returns, what a run over one input fails with, or a request is in two domains. Domains without a
+    /// request that is asked for are left out, unless all of them are.
+    pub(super) fn each(
+        self,
+        setup: &Setup<'_>,
+        mut work: impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        match self {
+            Self::Whole(discovered) => work(None, &setup.whole_of(discovered)?),
+            Self::Domains(domains, diagnostics) => {
+                let mut told = Told { diagnostics, ..Told::default() };
+                let worked = each_domain(domains, setup, &mut told, &mut work);
+                let told = told.tell(setup);
+                worked.and(told)
+            }
+        }
+    }
+}
+
+/// The domains of an input, and what was wrong with its paths.
+pub(super) fn divided(
+    asked: &str,
+    input: &InputArgs,
+    output: &OutputArgs,
+    naming: &ProjectNaming,
+) -> Result<(Vec<Domain>, Diagnostics), CliError> {
+    let rule = rule(asked)?;
+    refuse_lost(Path::new(asked), "--domains", &output.output)?;
+    if input.root.is_none() && (input.paths.len() != 1 || input.paths_from.is_some()) {
+        return Err(CliError::Usage(
+            "--domains: files are known by their paths below one folder; give one PATH, or --root DIR".to_owned(),
+        ));
+    }
+    let Discovered { sources, diagnostics } = discovered(input, output)?;
+    let unused = rule.unused(&sources);
+    if let (Some(first), false) = (unused.first(), output.quiet) {
+        let paths = counted(unused.len() as u64, "path leads", "paths lead");
+        say(&format!("--domains {asked}: {paths} to no file, {first} first"));
+    }
+    Ok((named(&rule, rule.divide(sources)?, naming)?, diagnostics))
+}
+
+/// Domains with the names that are shown, in the order of these.
+fn named(
+    rule: &DomainRule,
+    mut domains: Vec<Domain>,
+    naming: &ProjectNaming,
+) -> Result<Vec<Domain>, CliError> {
+    for domain in &mut domains {
+        domain.name = match rule {
+            DomainRule::Depth(_) => naming.domain_of_folders(&domain.name),
+            DomainRule::Listed(_) => naming.domain(&domain.name),
+        };
+    }
+    domains.sort_by(|one, other| one.name.cmp(&other.name));
+    match domains.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        Some(pair) => Err(CliError::Usage(format!(
+            "--domains: two domains are called {}, as names are shown without the way to a home; name them in a file",
+            pair[0].name
+        ))),
+        None => Ok(domains),
+    }
+}
+
+fn each_domain(
+    domains: Vec<Domain>,
+    setup: &Setup<'_>,
+    told: &mut Told,
+    work: &mut impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let mut seams = Seams::default();
+    let mut last_reason = None;
+    let mut has_work = false;
+    let count = domains.len() as u64;
+    for Domain { name, sources } in domains {
+        let discovered = Discovered { sources, ..Discovered::default() };
+        let history = read_quietly(discovered, setup.options.read.clone());
+        enough_memory(&history.diagnostics)?;
+        told.files += history.files.len();
+        told.diagnostics.absorb(history.diagnostics.clone());
+        seams.add(&name, &history)?;
+        match setup.run(history, Telling::Later) {
+            Ok(run) => {
+                work(Some(&name), &run)?;
+                has_work = true;
+                for (model, requests) in run.unpriced.take() {
+                    *told.unpriced.entry(model).or_default() += requests;
+                }
+            }
+            Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => {
+                last_reason = Some(reason)
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    match last_reason {
+        Some(StudyError::NoRequest) if !has_work => {
+            let domains = counted(count, "domain", "domains");
+            Err(CliError::NoInput(format!("no request in {domains}; see `cachesim sources`")))
+        }
+        Some(reason) if !has_work => {
+            let domains = counted(count, "domain", "domains");
+            Err(CliError::NoInput(format!("nothing in {domains}; in the last: {reason}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a domain has nothing of what is asked for, though others may have.
+pub(super) fn has_nothing_asked_for(reason: &StudyError) -> bool {
+    matches!(
+        reason,
+        StudyError::NoRequest
+            | StudyError::NothingLive
+            | StudyError::Filter(FilterError::Unknown { .. } | FilterError::Nothing { .. })
+    )
+}
+
+/// What is said once of all domains.
+#[derive(Default)]
+struct Told {
+    files: usize,
+    diagnostics: Diagnostics,
+    unpriced: Unpriced,
+}
+
+impl Told {
+    fn tell(&self, setup: &Setup<'_>) -> Result<(), CliError> {
+        tell_unpriced(&self.unpriced, false, setup.output.quiet)?;
+        tell_damage(&self.diagnostics, self.files, setup.input, setup.output)
+    }
+}

@@ -1,0 +1,121 @@
+//! Files of a folder for parts: written as a whole, and known by their digests.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use blake2::digest::consts::U32;
+use blake2::{Blake2b, Digest};
+
+use super::error::CliError;
+use super::output::finish;
+use super::output_file::OutputFile;
+use super::part_key::hex;
+use crate::report::{Part, PartFile, stored_rows};
+
+/// What is wrong with the files of a part, with the first of them. `None` where they are there as they were written.
+pub(super) fn fault(folder: &Path, part: &Part) -> Option<(PathBuf, String)> {
+    part.files().into_iter().find_map(|(file, schema)| {
+        let path = folder.join(&file.path);
+        let fault = fault_of(&path, file, schema)?;
+        Some((path, fault))
+    })
+}
+
+fn fault_of(path: &Path, file: &PartFile, schema: &str) -> Option<String> {
+    let metadata = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Some("it is missing".to_owned());
+        }
+        Err(error) => return Some(error.to_string()),
+        Ok(metadata) => metadata,
+    };
+    // Before it is opened: a pipe or a device has no end.
+    if !metadata.is_file() {
+        return Some("it is no file".to_owned());
+    }
+    if metadata.len() != file.bytes {
+        return Some(format!("it is torn: it has {} bytes of {}", metadata.len(), file.bytes));
+    }
+    match digest_of(path) {
+        Err(error) => return Some(error.to_string()),
+        Ok(digest) if digest != file.digest => return Some("it is another file".to_owned()),
+        Ok(_) => {}
+    }
+    match stored_rows(path) {
+        Err(error) => Some(error.to_string()),
+        Ok((_, found)) if found.as_deref() != Some(schema) => {
+            Some(format!("it has no rows of {schema}"))
+        }
+        Ok((rows, _)) if rows != file.rows => {
+            Some(format!("it has {rows} rows, and not {}", file.rows))
+        }
+        Ok(_) => None,
+    }
+}
+
+fn digest_of(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = Blake2b::<U32>::new();
+    let mut buffer = vec![0; 1 << 16];
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            return Ok(hex(&digest.finalize()));
+        }
+        digest.update(&buffer[..read]);
+    }
+}
+
+/// Writes a file as a whole.
+pub(super) fn replace(
+    place: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CliError> {
+    let written = || {
+        let mut out = BufWriter::new(OutputFile::open(place)?);
+        write(&mut out)?;
+        finish(out)
+    };
+    written().map_err(|source| CliError::OutputFile { path: place.to_owned(), source })
+}
+
+/// Writes a file below the folder for parts, as a whole.
+pub(super) fn write_file(
+    folder: &Path,
+    path: String,
+    rows: impl FnOnce(&mut dyn Write) -> Result<u64, CliError>,
+) -> Result<PartFile, CliError> {
+    let place = folder.join(&path);
+    let failed = |source| CliError::OutputFile { path: place.clone(), source };
+    fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(failed)?;
+    let file = OutputFile::open(&place).map_err(failed)?;
+    let mut out = Digesting { out: BufWriter::new(file), digest: Blake2b::new(), bytes: 0 };
+    let rows = rows(&mut out).map_err(|error| match error {
+        CliError::Write(source) => failed(source),
+        other => other,
+    })?;
+    let (bytes, digest) = (out.bytes, hex(&out.digest.finalize()));
+    finish(out.out).map_err(failed)?;
+    Ok(PartFile { path, rows, bytes, digest })
+}
+
+/// A file whose digest is made as it is written.
+struct Digesting {
+    out: BufWriter<OutputFile>,
+    digest: Blake2b<U32>,
+    bytes: u64,
+}
+
+impl Write for Digesting {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}

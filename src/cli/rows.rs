@@ -1,0 +1,86 @@
+//! The formats that have a row for each thing.
+
+use blake2::digest::consts::U16;
+use blake2::{Blake2b, Digest};
+
+use super::args::{OutputFormat, RowFormat};
+use super::domains::Parts;
+use super::error::CliError;
+use super::output::Output;
+use super::part_key::{hex, settings};
+use super::prepared::Setup;
+use crate::read::input::Source;
+use crate::report::{LEDGER_SCHEMA, Metadata, RowEncoding};
+
+/// How rows are written.
+#[derive(Clone, Copy)]
+pub(super) enum Rows {
+    Jsonl,
+    Csv,
+    Parquet,
+}
+
+impl Rows {
+    /// Of a format that has rows.
+    pub(super) fn of(format: OutputFormat<RowFormat>) -> Option<Self> {
+        match format {
+            OutputFormat::Own(RowFormat::Jsonl) => Some(Self::Jsonl),
+            OutputFormat::Own(RowFormat::Csv) => Some(Self::Csv),
+            OutputFormat::Own(RowFormat::Parquet) => Some(Self::Parquet),
+            OutputFormat::Own(RowFormat::Json) | OutputFormat::Text | OutputFormat::Markdown => {
+                None
+            }
+        }
+    }
+
+    /// The encoding of rows of a schema. Parquet is for programs, and no terminal takes it.
+    pub(super) fn encoding(
+        self,
+        output: &Output,
+        setup: &Setup<'_>,
+        parts: &Parts,
+        schema: &str,
+    ) -> Result<RowEncoding, CliError> {
+        Ok(match self {
+            Self::Jsonl => RowEncoding::Jsonl,
+            Self::Csv => RowEncoding::Csv,
+            Self::Parquet if output.is_terminal() => {
+                let message = "--format parquet: a terminal cannot show it; give -o FILE";
+                return Err(CliError::Usage(message.to_owned()));
+            }
+            Self::Parquet => RowEncoding::Parquet(metadata(setup, parts.sources(), schema)),
+        })
+    }
+}
+
+/// What a file of rows says of itself: by what, and of what it was made.
+pub(super) fn metadata<'s>(
+    setup: &Setup<'_>,
+    sources: impl Iterator<Item = &'s Source>,
+    schema: &str,
+) -> Metadata {
+    let settings = settings(setup);
+    let mut metadata = vec![
+        ("schema", schema.to_owned()),
+        ("version", settings.tool_version),
+        ("prices", settings.prices),
+        ("options", setup.options.assumptions.options()),
+        ("settings", settings.settings),
+        ("input", digest(sources)),
+    ];
+    if schema == LEDGER_SCHEMA {
+        metadata.push(("strategies", settings.strategies.join(",")));
+    }
+    metadata
+}
+
+/// A digest of files by their labels and sizes, in the order in which they are read.
+fn digest<'s>(sources: impl Iterator<Item = &'s Source>) -> String {
+    let mut digest = Blake2b::<U16>::new();
+    for source in sources {
+        digest.update(source.label.as_bytes());
+        digest.update([0]);
+        digest.update(source.size.to_le_bytes());
+    }
+    hex(&digest.finalize())
+}
