@@ -232,6 +232,10 @@ fn a_table_of_domains_and_what_is_wrong_with_it() {
     assert!(depth.contains("expected depth:N with N from 1 on"), "{depth}");
     let rootless = error(&["analyze", "--paths-from", utf8(&paths), "--domains", "depth:1"], 2);
     assert!(rootless.contains("--root DIR"), "{rootless}");
+    // What is typed may lead there by any way.
+    let typed = root.join("../fixtures/first-look");
+    let rows = stdout(&["analyze", utf8(&typed), "--root", utf8(&root), "--format", "jsonl", "-q"]);
+    assert_eq!(lines(&rows)[0]["file"], "first-look/session.jsonl");
     fs::write(&paths, "../README.md").expect("a file");
     let outside = error(&listed, 2);
     assert!(outside.contains("does not lead below"), "{outside}");

@@ -94,6 +94,7 @@ impl Comparison {
                     "file",
                     "files",
                     "model",
+                    "project",
                 ];
                 let field = path.rsplit('.').next().unwrap_or_default();
                 assert!(names.contains(&field), "{path}: {old} became {new}");

@@ -12,6 +12,7 @@ fn needed(command: &str, request: &str) -> Vec<String> {
     match command {
         "chart" => names_behind(&help_of("chart"), "<KIND>"),
         "explain" => vec![request.to_owned()],
+        "domains" => vec!["--root=/".to_owned()],
         _ => vec![String::new()],
     }
 }
@@ -38,7 +39,8 @@ fn commands(request: &str) -> Vec<Vec<String>> {
         .filter(|line| !line.starts_with("    "))
         .filter_map(|line| line.split_whitespace().next());
     let mut commands = Vec::new();
-    for name in names.filter(|name| !["help", "completions"].contains(name)) {
+    // Parts are files, and `fleet` compares them.
+    for name in names.filter(|name| !["help", "completions", "part"].contains(name)) {
         let help = help_of(name);
         if !(help.contains("--jobs") && help.contains("[PATH]...")) {
             continue;

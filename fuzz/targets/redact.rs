@@ -71,7 +71,7 @@ fn told(bytes: &[u8]) -> Told {
     let rows = rows.map(|row| {
         let mut row: Value = serde_json::from_slice(row).expect("a row");
         let fields = row.as_object_mut().expect("an object");
-        for name in ["session_id", "agent_id", "request_id", "message_id", "model"] {
+        for name in ["session_id", "agent_id", "request_id", "message_id", "model", "project"] {
             fields.remove(name);
         }
         row.to_string()

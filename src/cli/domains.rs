@@ -173,7 +173,7 @@ fn each_domain(
                 }
             }
             Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => {
-                last_reason = Some(reason)
+                last_reason = Some(reason);
             }
             Err(error) => return Err(error),
         }

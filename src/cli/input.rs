@@ -194,9 +194,17 @@ pub(super) fn discovered_below(
     usable(discovered, paths, output)
 }
 
-/// A path from the root of the file system.
+/// A path from the root of the file system, without `..` in it. Links stay, but for those that a `..` comes after.
 pub(super) fn whole_path(path: &Path) -> Result<PathBuf, CliError> {
-    absolute(path).map_err(|error| CliError::Usage(format!("{}: {error}", path.display())))
+    let failed = |error| CliError::Usage(format!("{}: {error}", path.display()));
+    let whole = absolute(path).map_err(failed)?;
+    let parts: Vec<Component<'_>> = whole.components().collect();
+    let Some(last) = parts.iter().rposition(|part| *part == Component::ParentDir) else {
+        return Ok(whole);
+    };
+    let (before, after) = parts.split_at(last + 1);
+    let before = fs::canonicalize(before.iter().collect::<PathBuf>()).map_err(failed)?;
+    Ok(before.join(after.iter().collect::<PathBuf>()))
 }
 
 /// Refuses an output in the place of a file that says what to read.

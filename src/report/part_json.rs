@@ -182,6 +182,7 @@ impl Part {
     }
 
     /// Its files, each with the schema of its rows.
+    #[must_use]
     pub fn files(&self) -> [(&PartFile, &'static str); 2] {
         [(&self.ledger, LEDGER_SCHEMA), (&self.breaks, BREAK_SCHEMA)]
     }

@@ -159,13 +159,16 @@ impl Observations {
     }
 }
 
+/// How near two versions are: the greater, the nearer.
+type Distance = Reverse<(u32, u32, u32)>;
+
 /// The telling observation of the nearest version; of several the last.
 fn nearest(
     observations: &ByVersion,
     version: ClientVersion,
     is_telling: impl Fn(&Observation) -> bool,
 ) -> Option<&Observation> {
-    let mut best: Option<(Reverse<(u32, u32, u32)>, &Observation)> = None;
+    let mut best: Option<(Distance, &Observation)> = None;
     // Nearly in the order of distance, so that few versions are looked through.
     let older = observations.range(..=version).rev();
     let newer = observations.range((Bound::Excluded(version), Bound::Unbounded));
@@ -175,9 +178,8 @@ fn nearest(
             continue;
         }
         let Some(found) = of_version.iter().rev().find(|one| is_telling(one)) else { continue };
-        let is_better = |(known, one): (Reverse<(u32, u32, u32)>, &Observation)| {
-            (distance, found.place) > (known, one.place)
-        };
+        let is_better =
+            |(known, one): (Distance, &Observation)| (distance, found.place) > (known, one.place);
         if best.is_none_or(is_better) {
             best = Some((distance, found));
         }
