@@ -47,16 +47,16 @@ fn rule(asked: &str) -> Result<DomainRule, CliError> {
     Ok(DomainRule::parse(&table, asked)?)
 }
 
-/// The input, in one part or in several.
-pub(super) enum Parts {
+/// The input, as one history or as several.
+pub(super) enum Histories {
     /// All of it is one history.
     Whole(Discovered),
-    /// Histories by themselves, and what was wrong with paths.
+    /// Each by itself, and what was wrong with paths.
     Domains(Vec<Domain>, Diagnostics),
 }
 
-impl Parts {
-    /// The parts that are asked for.
+impl Histories {
+    /// The histories that are asked for.
     pub(super) fn of(setup: &Setup<'_>, args: &DomainArgs) -> Result<Self, CliError> {
         let (input, output) = (setup.input, setup.output);
         let Some(asked) = &args.domains else {
@@ -71,7 +71,7 @@ impl Parts {
         matches!(self, Self::Domains(..))
     }
 
-    /// The files of all parts, in the order in which they are read.
+    /// The files of all histories, in the order in which they are read.
     pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
         let (whole, domains) = match self {
             Self::Whole(discovered) => (discovered.sources.as_slice(), &[][..]),
@@ -80,7 +80,7 @@ impl Parts {
         whole.iter().chain(domains.iter().flat_map(|domain| &domain.sources))
     }
 
-    /// Works on each part in its order; of a domain the name is given.
+    /// Works on each in its order; of a domain the name is given.
     ///
     /// # Errors
     /// What `work` returns, what a run over one input fails with, or a request is in two domains. Domains without a

@@ -4,7 +4,7 @@ use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
 
 use super::args::{OutputFormat, RowFormat};
-use super::domains::Parts;
+use super::domains::Histories;
 use super::error::CliError;
 use super::output::Output;
 use super::part_key::{hex, settings};
@@ -38,7 +38,7 @@ impl Rows {
         self,
         output: &Output,
         setup: &Setup<'_>,
-        parts: &Parts,
+        histories: &Histories,
         schema: &str,
     ) -> Result<RowEncoding, CliError> {
         Ok(match self {
@@ -48,7 +48,7 @@ impl Rows {
                 let message = "--format parquet: a terminal cannot show it; give -o FILE";
                 return Err(CliError::Usage(message.to_owned()));
             }
-            Self::Parquet => RowEncoding::Parquet(metadata(setup, parts.sources(), schema)),
+            Self::Parquet => RowEncoding::Parquet(metadata(setup, histories.sources(), schema)),
         })
     }
 }

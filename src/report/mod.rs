@@ -93,7 +93,7 @@ pub use prices::{
 pub use report_json::write_report;
 pub use rows::breaks::{BREAK_SCHEMA, BreakFile};
 pub use rows::ledger::{LEDGER_SCHEMA, LedgerFile};
-pub use rows::stored::{each_request, stored_rows};
+pub use rows::parquet::read::{each_request, stored_rows};
 pub use rows::{Metadata, Place, RowEncoding};
 
 pub use sarif::write_sarif;

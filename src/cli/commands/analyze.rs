@@ -3,7 +3,7 @@
 use crate::cli::args::{
     AnalyzeArgs, GroupingArg, OutputFormat, RecordedBreaksArg, RowFormat, TurnsArg,
 };
-use crate::cli::domains::Parts;
+use crate::cli::domains::Histories;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
@@ -61,11 +61,11 @@ fn ledger_rows(
     rows: Rows,
     output: Output,
 ) -> Result<(), CliError> {
-    let parts = Parts::of(setup, &args.domains)?;
-    let encoding = rows.encoding(&output, setup, &parts, LEDGER_SCHEMA)?;
+    let histories = Histories::of(setup, &args.domains)?;
+    let encoding = rows.encoding(&output, setup, &histories, LEDGER_SCHEMA)?;
     output.write(|out| -> Result<(), CliError> {
-        let mut file = LedgerFile::new(encoding, parts.are_domains(), out)?;
-        parts.each(setup, |domain, run| {
+        let mut file = LedgerFile::new(encoding, histories.are_domains(), out)?;
+        histories.each(setup, |domain, run| {
             file.write(&run.ledger()?, &run.study.selection, domain)?;
             Ok(())
         })?;

@@ -7,7 +7,7 @@ use crate::cli::args::{
     AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, FindingFormat, Json, LintArgs,
     RecordedBreaksArg, RuleArg, VerifyArgs,
 };
-use crate::cli::domains::Parts;
+use crate::cli::domains::Histories;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
@@ -146,11 +146,11 @@ fn break_rows(
     options: Options,
     output: Output,
 ) -> Result<(), CliError> {
-    let parts = Parts::of(setup, &args.domains)?;
-    let encoding = rows.encoding(&output, setup, &parts, BREAK_SCHEMA)?;
+    let histories = Histories::of(setup, &args.domains)?;
+    let encoding = rows.encoding(&output, setup, &histories, BREAK_SCHEMA)?;
     output.write(|out| -> Result<(), CliError> {
-        let mut file = BreakFile::new(encoding, parts.are_domains(), args.show_text, out)?;
-        parts.each(setup, |domain, run| {
+        let mut file = BreakFile::new(encoding, histories.are_domains(), args.show_text, out)?;
+        histories.each(setup, |domain, run| {
             let findings = run.study.breaks_in(run.evidence()?, options)?;
             file.write(&run.study.history, &findings.analysis.breaks, domain)?;
             Ok(())

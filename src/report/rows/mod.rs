@@ -7,7 +7,6 @@ pub(super) mod breaks;
 pub(super) mod csv;
 pub(super) mod ledger;
 pub(super) mod parquet;
-pub(super) mod stored;
 
 use std::io::{self, Write};
 

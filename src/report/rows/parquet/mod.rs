@@ -1,0 +1,162 @@
+//! Rows as Parquet: columns with the names of the JSON Lines' keys, money as `DECIMAL(18, 12)`, moments in
+//! microseconds UTC, names in dictionaries. The same rows give the same bytes.
+//!
+//! Every column of a row group is encoded as rows come in, and only its packed pages stay in memory until the
+//! group is full, so that rows need not.
+
+mod column;
+pub(in crate::report) mod read;
+mod value;
+
+pub(super) use column::{Column, Columns};
+pub(super) use value::{Beyond, ParquetRow, Stored, schema_of, table_row};
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, Type as PhysicalType, ZstdLevel};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnPath, SchemaDescriptor, Type};
+
+use super::{Metadata, Place, TableRow};
+
+/// How many rows a group has.
+const GROUP_ROWS: usize = 262_144;
+
+/// How many rows are encoded at once.
+const BATCH_ROWS: usize = 2_048;
+
+/// How hard pages are packed.
+const ZSTD_LEVEL: i32 = 3;
+
+/// The most bytes of a page. What packs it takes a multiple of that, for each column.
+const MOST_PAGE: usize = 1 << 17;
+
+/// The most bytes of a dictionary. What comes after it in a row group stands as it is; ids would take more memory in
+/// one than they save in the file.
+const MOST_DICTIONARY: usize = 1 << 20;
+/// A Parquet file that is being written.
+pub(in crate::report) struct ParquetFile<'o> {
+    out: &'o mut dyn Write,
+    file: SerializedFileWriter<Vec<u8>>,
+    columns: Vec<Column>,
+    /// Rows of the group that were added, and those of them that are not encoded.
+    rows: usize,
+    unencoded: usize,
+}
+
+impl<'o> ParquetFile<'o> {
+    /// A file with columns of a schema.
+    pub(in crate::report) fn new(
+        fields: &str,
+        metadata: Metadata,
+        out: &'o mut dyn Write,
+    ) -> io::Result<Self> {
+        let schema = parse_message_type(&format!("message rows {{ {fields} }}")).map_err(failed)?;
+        let pairs = metadata.into_iter();
+        let pairs = pairs.map(|(key, value)| KeyValue::new(format!("cachesim.{key}"), value));
+        let level = ZstdLevel::try_new(ZSTD_LEVEL).map_err(failed)?;
+        // Where a text lies between others helps no reader, and takes time.
+        let texts = columns_of(&schema, PhysicalType::BYTE_ARRAY);
+        let properties = texts.into_iter().fold(WriterProperties::builder(), |builder, path| {
+            builder.set_column_statistics_enabled(path, EnabledStatistics::None)
+        });
+        let properties = properties
+            .set_created_by(concat!("cachesim version ", env!("CARGO_PKG_VERSION")).to_owned())
+            .set_compression(Compression::ZSTD(level))
+            .set_dictionary_page_size_limit(MOST_DICTIONARY)
+            .set_data_page_size_limit(MOST_PAGE)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_key_value_metadata(Some(pairs.collect()))
+            .build();
+        let file = SerializedFileWriter::new(Vec::new(), Arc::new(schema), Arc::new(properties));
+        let file = file.map_err(failed)?;
+        let mut this = Self { out, file, columns: Vec::new(), rows: 0, unencoded: 0 };
+        this.begin_group();
+        Ok(this)
+    }
+
+    fn begin_group(&mut self) {
+        let descriptions = self.file.schema_descr().columns().to_vec();
+        let properties = self.file.properties();
+        self.columns = descriptions.into_iter().map(|one| Column::new(one, properties)).collect();
+        self.rows = 0;
+        self.unencoded = 0;
+    }
+
+    fn store(&mut self, row: &impl TableRow, place: Option<Place<'_>>) -> Result<(), Beyond> {
+        let mut columns = Columns(self.columns.iter_mut());
+        row.store(&mut columns)?;
+        if let Some(place) = place {
+            place.domain.store(&mut columns)?;
+            place.row.store(&mut columns)?;
+        }
+        Ok(())
+    }
+
+    /// Adds a row.
+    pub(in crate::report) fn write(
+        &mut self,
+        row: &impl TableRow,
+        place: Option<Place<'_>>,
+    ) -> io::Result<()> {
+        self.store(row, place).map_err(|Beyond| {
+            let place = row.origin();
+            let problem = "a figure is beyond what columns of Parquet hold; no request costs a million dollars";
+            io::Error::other(format!("{place}: {problem}; use --format jsonl"))
+        })?;
+        self.rows += 1;
+        self.unencoded += 1;
+        if self.unencoded == BATCH_ROWS {
+            self.columns.iter_mut().try_for_each(Column::encode).map_err(failed)?;
+            self.unencoded = 0;
+        }
+        if self.rows == GROUP_ROWS {
+            self.end_group()?;
+            self.begin_group();
+        }
+        Ok(())
+    }
+
+    fn end_group(&mut self) -> io::Result<()> {
+        let mut group = self.file.next_row_group().map_err(failed)?;
+        for column in self.columns.drain(..) {
+            let (pages, closed) = column.close().map_err(failed)?;
+            group.append_column(&pages, closed).map_err(failed)?;
+        }
+        group.close().map_err(failed)?;
+        self.drain()
+    }
+
+    /// Passes on what the file's writer has gathered.
+    fn drain(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        let bytes = std::mem::take(self.file.inner_mut());
+        self.out.write_all(&bytes)
+    }
+
+    /// Writes what is left, and what the file says of itself.
+    pub(in crate::report) fn finish(mut self) -> io::Result<()> {
+        if self.rows > 0 {
+            self.end_group()?;
+        }
+        self.file.finish().map_err(failed)?;
+        self.drain()
+    }
+}
+
+/// The paths of columns of a type.
+fn columns_of(schema: &Type, physical: PhysicalType) -> Vec<ColumnPath> {
+    let descriptor = SchemaDescriptor::new(Arc::new(schema.clone()));
+    let columns = descriptor.columns().iter();
+    let of_type = columns.filter(|column| column.physical_type() == physical);
+    of_type.map(|column| column.path().clone()).collect()
+}
+
+fn failed(error: ParquetError) -> io::Error {
+    io::Error::other(error)
+}

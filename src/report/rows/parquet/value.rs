@@ -1,0 +1,157 @@
+//! What stands in columns: how a schema calls a value of each type, and how it is added.
+
+use super::column::Columns;
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::explain::breaks::{Cause, Class};
+
+/// A row whose columns a Parquet file can hold.
+pub(in crate::report) trait ParquetRow {
+    /// Its fields in the language of Parquet's schemas.
+    fn schema() -> String;
+
+    /// Adds its values to the columns, in their order.
+    ///
+    /// # Errors
+    /// A value is beyond what its column holds.
+    fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond>;
+}
+
+/// A value beyond what its column holds. Such figures are no real ones.
+#[derive(Debug)]
+pub(in crate::report) struct Beyond;
+
+/// A value of a row.
+pub(in crate::report) trait Stored {
+    /// The column of that name in the language of Parquet's schemas.
+    fn schema(name: &str) -> String;
+
+    /// Adds it to its column, or to its columns.
+    ///
+    /// # Errors
+    /// It is beyond what the column holds.
+    fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond>;
+}
+/// A type that stands in a column of its own: how the schema calls the column, and what is added to it.
+macro_rules! stored {
+    ($($type:ty: $schema:literal, |$value:ident, $column:ident| $store:expr;)+) => {
+        $(impl Stored for $type {
+            fn schema(name: &str) -> String {
+                format!(concat!("REQUIRED ", $schema, ";"), name)
+            }
+
+            fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond> {
+                let $value = *self;
+                let $column = columns.next();
+                $column.is_there();
+                $store
+            }
+        }
+
+        impl Stored for Option<$type> {
+            fn schema(name: &str) -> String {
+                format!(concat!("OPTIONAL ", $schema, ";"), name)
+            }
+
+            fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond> {
+                let $column = columns.next();
+                let Some($value) = *self else {
+                    $column.level(0, 0);
+                    return Ok(());
+                };
+                $column.is_there();
+                $store
+            }
+        })+
+    };
+}
+
+stored! {
+    &str: "BYTE_ARRAY {} (STRING)", |value, column| {
+        column.text(value);
+        Ok(())
+    };
+    bool: "BOOLEAN {}", |value, column| {
+        column.flag(value);
+        Ok(())
+    };
+    f64: "DOUBLE {}", |value, column| {
+        column.float(value);
+        Ok(())
+    };
+    u32: "INT64 {}", |value, column| {
+        column.integer(value)
+    };
+    u64: "INT64 {}", |value, column| {
+        column.integer(value)
+    };
+    usize: "INT64 {}", |value, column| {
+        column.integer(value)
+    };
+    Tokens: "INT64 {}", |value, column| {
+        column.integer(value.0)
+    };
+    Picodollars: "INT64 {} (DECIMAL(18, 12))", |value, column| {
+        column.integer(decimal(value)?)
+    };
+    Millis: "INT64 {} (TIMESTAMP(MICROS, true))", |value, column| {
+        column.integer(value.get().checked_mul(1_000).ok_or(Beyond)?)
+    };
+}
+
+/// The most digits of an amount.
+const MOST_MONEY: i128 = 999_999_999_999_999_999;
+
+/// An amount as an integer of at most eighteen digits.
+fn decimal(amount: Picodollars) -> Result<i64, Beyond> {
+    let is_held = (-MOST_MONEY..=MOST_MONEY).contains(&amount.0);
+    i64::try_from(amount.0).ok().filter(|_| is_held).ok_or(Beyond)
+}
+
+/// Words that the program itself has.
+macro_rules! stored_names {
+    ($($type:ty),+) => {
+        $(impl Stored for $type {
+            fn schema(name: &str) -> String {
+                <&str>::schema(name)
+            }
+
+            fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond> {
+                self.name().store(columns)
+            }
+        })+
+    };
+}
+
+stored_names!(Basis, Cause, Class);
+
+/// The columns of a type of rows, in Parquet as in CSV, each called like a field.
+macro_rules! table_row {
+    ($row:ident { $($field:ident),+ $(,)? }) => {
+        $crate::report::rows::csv::csv_row!($row { $($field),+ });
+
+        impl<'a> $crate::report::rows::parquet::ParquetRow for $row<'a> {
+            fn schema() -> String {
+                let schemas = [$($crate::report::rows::parquet::schema_of(
+                    stringify!($field),
+                    |row: &$row<'a>| &row.$field,
+                )),+];
+                schemas.concat()
+            }
+
+            fn store(
+                &self,
+                columns: &mut $crate::report::rows::parquet::Columns<'_>,
+            ) -> Result<(), $crate::report::rows::parquet::Beyond> {
+                $($crate::report::rows::parquet::Stored::store(&self.$field, columns)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+pub(in crate::report) use table_row;
+
+/// The column of a field.
+pub(in crate::report) fn schema_of<R, T: Stored>(name: &str, _: impl Fn(&R) -> &T) -> String {
+    T::schema(name)
+}
