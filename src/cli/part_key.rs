@@ -55,7 +55,12 @@ impl PartKey {
         }
         digest.add(format_args!("\0{domain}\0{}", settings.settings));
         let folder = folder_of(domain);
-        Ok(Self { folder, domain: domain.to_owned(), key: digest.finish(), settings })
+        Ok(Self {
+            folder,
+            domain: domain.to_owned(),
+            key: digest.finish(),
+            settings: settings.clone(),
+        })
     }
 
     /// The rows of the ledger.
@@ -109,7 +114,11 @@ fn version(source: &Source, setup: &Setup<'_>) -> Result<(String, bool), CliErro
 
 /// By what rows are made: every option that figures depend on, and all prices. The time zone is none, as rows have
 /// moments.
-pub(super) fn settings(setup: &Setup<'_>) -> PartSettings {
+pub(super) fn settings<'s>(setup: &'s Setup<'_>) -> &'s PartSettings {
+    setup.settings.get_or_init(|| settings_of(setup))
+}
+
+fn settings_of(setup: &Setup<'_>) -> PartSettings {
     let tool_version = env!("CARGO_PKG_VERSION");
     let options = StudyOptions { zone: Zone::default(), ..setup.options.clone() };
     let mut digest = Digested::default();

@@ -1,7 +1,7 @@
 //! The start of every command over requests: a study of the input, the strategies to simulate, the
 //! price table and the facts about models.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use super::output::say;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{Discovered, MOST_REPORT, read_text};
-use crate::report::counted;
+use crate::report::{PartSettings, counted};
 use crate::requests::conversation::{History, ReadOptions};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Selection};
@@ -28,6 +28,8 @@ pub(super) struct Setup<'a> {
     pub(super) options: StudyOptions,
     pub(super) strategies: Vec<Strategy>,
     strict_prices: bool,
+    /// By what rows are made, once it was asked for: all prices are looked at for it.
+    pub(super) settings: OnceCell<PartSettings>,
 }
 
 impl<'a> Setup<'a> {
@@ -47,7 +49,8 @@ impl<'a> Setup<'a> {
         let (filter, only_live) = (filter(input, &limits), input.live);
         let zone = limits.zone;
         let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
-        Ok(Self { input, output, options, strategies, strict_prices: simulation.strict_prices })
+        let strict_prices = simulation.strict_prices;
+        Ok(Self { input, output, options, strategies, strict_prices, settings: OnceCell::new() })
     }
 
     /// Reads the whole input.

@@ -62,10 +62,10 @@ pub(super) fn metadata<'s>(
     let settings = settings(setup);
     let mut metadata = vec![
         ("schema", schema.to_owned()),
-        ("version", settings.tool_version),
-        ("prices", settings.prices),
+        ("version", settings.tool_version.clone()),
+        ("prices", settings.prices.clone()),
         ("options", setup.options.assumptions.options()),
-        ("settings", settings.settings),
+        ("settings", settings.settings.clone()),
         ("input", digest(sources)),
     ];
     if schema == LEDGER_SCHEMA {

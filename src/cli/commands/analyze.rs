@@ -21,13 +21,14 @@ use crate::simulate::cache::Reading;
 /// Shows the ledger by turn, and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let grouping = args.by.map(GroupingArg::grouping);
-    if grouping.is_some() && args.format.chosen == OutputFormat::Own(RowFormat::Jsonl) {
-        let message = "--by: groups have no JSON Lines; use --format json or csv";
-        return Err(CliError::Usage(message.to_owned()));
-    }
-    if grouping.is_some() && args.format.chosen == OutputFormat::Own(RowFormat::Parquet) {
-        let message = "--by: groups have no Parquet; use --format json or csv";
-        return Err(CliError::Usage(message.to_owned()));
+    let without_groups = match args.format.chosen {
+        OutputFormat::Own(RowFormat::Jsonl) => Some("JSON Lines"),
+        OutputFormat::Own(RowFormat::Parquet) => Some("Parquet"),
+        _ => None,
+    };
+    if let Some(format) = without_groups.filter(|_| grouping.is_some()) {
+        let message = format!("--by: groups have no {format}; use --format json or csv");
+        return Err(CliError::Usage(message));
     }
     let strategies = strategies(&args.strategies(), args.output.quiet)?;
     let output = Output::open(&args.output)?;
