@@ -257,6 +257,15 @@ pub enum Basis {
 }
 
 impl Basis {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Measured, Self::Derived, Self::Estimated];
+
+    /// The basis that a word stands for.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|basis| basis.name() == name)
+    }
+
     /// The word for this in every output.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -14,6 +14,7 @@ mod parts;
 mod places;
 mod prepared;
 mod rows;
+mod runs;
 mod strategies;
 
 use std::borrow::Cow;

@@ -126,6 +126,8 @@ fn settings_of(setup: &Setup<'_>) -> PartSettings {
     PartSettings {
         tool_version: tool_version.to_owned(),
         prices: setup.options.prices.id.clone(),
+        prices_as_of: setup.options.prices.as_of.clone(),
+        options: setup.options.assumptions.options(),
         strategies: setup.strategies.iter().map(|strategy| strategy.name.to_string()).collect(),
         settings: digest.finish(),
     }

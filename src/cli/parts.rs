@@ -1,11 +1,13 @@
 //! Files of a folder for parts: written as a whole, and known by their digests.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
+use rayon::prelude::*;
 
 use super::error::CliError;
 use super::output::finish;
@@ -65,6 +67,56 @@ fn digest_of(path: &Path) -> io::Result<String> {
         }
         digest.update(&buffer[..read]);
     }
+}
+
+/// Fails where parts were made by something else than the first of them.
+pub(super) fn same_settings(parts: &[Part]) -> Result<(), CliError> {
+    let Some(first) = parts.first() else { return Ok(()) };
+    let Some(other) = parts.iter().find(|part| part.settings != first.settings) else {
+        return Ok(());
+    };
+    let (one, two) = (&first.settings, &other.settings);
+    let what = if one.tool_version != two.tool_version {
+        format!("version {} and version {}", one.tool_version, two.tool_version)
+    } else if one.prices != two.prices {
+        format!("prices {} and prices {}", one.prices, two.prices)
+    } else if one.strategies != two.strategies {
+        format!("strategies {} and {}", one.strategies.join(","), two.strategies.join(","))
+    } else {
+        "other options".to_owned()
+    };
+    Err(CliError::NoInput(format!(
+        "the parts of {} and {} were not made by the same program and options: {what}; make all of them anew",
+        first.domain, other.domain
+    )))
+}
+
+/// Fails where a domain has several parts.
+pub(super) fn one_each(parts: &[Part]) -> Result<(), CliError> {
+    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
+    for part in parts {
+        if let Some(other) = keys.insert(&part.domain, &part.key) {
+            return Err(CliError::NoInput(format!(
+                "domain {} has two parts, {other} and {}; leave the line of the older one out",
+                part.domain, part.key
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a file is not what its part says.
+pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
+    let fault_of = |part: &Part| fault(folder, part).map(|found| (part.domain.clone(), found));
+    let mut faults: Vec<_> = parts.par_iter().filter_map(fault_of).collect();
+    faults.sort();
+    let Some((domain, (path, reason))) = faults.first() else { return Ok(()) };
+    let more =
+        if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };
+    Err(CliError::NoInput(format!(
+        "{}: {reason}{more}; run `cachesim part` for domain {domain} anew",
+        path.display()
+    )))
 }
 
 /// Writes a file as a whole.

@@ -21,6 +21,8 @@ pub mod check;
 
 pub mod analysis;
 
+pub mod run;
+
 pub mod story;
 
 pub mod weights;

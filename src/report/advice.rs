@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::{dollars, part, percent};
-use super::report_json::ReportInputs;
 use super::table::Tone;
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
@@ -218,7 +218,7 @@ pub(super) struct AdviceDocument<'a> {
     /// The version of the program.
     tool_version: &'static str,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// What to change; null where no model has a price.
     advice: Option<AdviceObject<'a>>,
 }
@@ -338,7 +338,7 @@ pub fn write_advice(
     let document = AdviceDocument {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         advice: advice.map(|advice| advice_object(history, advice)),
     };
     write_document(&document, out)

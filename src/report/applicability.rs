@@ -89,9 +89,7 @@ pub(super) fn applicability_notes<'a>(
     let sentence = |(applicability, names): (&Applicability, Vec<String>)| {
         let verdict =
             if applicability.is_applicable() { "applicable in part" } else { NOT_APPLICABLE };
-        let reasons: Vec<&str> =
-            applicability.obstacles().iter().map(|obstacle| obstacle.reason()).collect();
-        format!("{}: {verdict}, since {}.", names.join(", "), reasons.join("; "))
+        format!("{}: {verdict}, since {}.", names.join(", "), applicability.reasons())
     };
     about.into_iter().map(sentence).collect()
 }

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::share;
-use super::report_json::ReportInputs;
 use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
@@ -25,7 +25,7 @@ pub(super) struct BreaksObject<'a> {
     /// The version of the program.
     tool_version: &'static str,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// Requests that were held against the one before.
     compared: u64,
     /// Requests after a hole in their chain, which are not judged.
@@ -237,7 +237,7 @@ pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write)
     let object = BreaksObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         compared: breaks.compared,
         not_comparable: breaks.not_comparable,
         first_of_chain: breaks.openings,

@@ -7,8 +7,9 @@ use serde::Serialize;
 
 use super::check_view::CheckView;
 use super::check_words::reasons;
+use super::inputs::Inputs;
 use super::json::write_document;
-use super::report_json::{Prices, ReportInputs, is_zero};
+use super::report_json::{Prices, is_zero};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::budget::{
     Amount, BudgetLevel, Limit, LimitChange, Metric, NamePattern, Selector, Unit,
@@ -30,7 +31,7 @@ pub(super) struct CheckObject<'a> {
     /// The table of list prices.
     prices: Prices<'a>,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: &'a Inputs,
     /// What the run comes to.
     #[schemars(with = "Verdict")]
     verdict: &'static str,
@@ -354,8 +355,8 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let document = CheckObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        prices: Prices::of(view.prices),
-        inputs: ReportInputs::of(view.history),
+        prices: Prices::named(view.prices),
+        inputs: view.inputs,
         verdict: check.verdict.name(),
         strategy: check.strategy,
         cost_usd: check.total.known_cost(),

@@ -5,6 +5,7 @@ use super::check_words::{
     pairing_sentence, part_name, reasons, session_name, verdict_sentence,
 };
 use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Limit};
@@ -14,21 +15,20 @@ use crate::explain::check::{
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
-use crate::simulate::pricing::PriceTable;
 
 /// What was checked, and the result.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckView<'a> {
-    /// The requests that were read.
-    pub history: &'a History,
-    /// The prices.
-    pub prices: &'a PriceTable,
+    /// What was read.
+    pub inputs: &'a Inputs,
+    /// The name of the price table, and the day on which it was last checked.
+    pub prices: (&'a str, &'a str),
     /// The run.
     pub now: &'a Snapshot,
     /// The baseline.
     pub before: Option<&'a Snapshot>,
-    /// What `lint` found in captured prompts.
-    pub findings: &'a [Finding],
+    /// What `lint` found in captured prompts, and of whose requests.
+    pub findings: Option<(&'a History, &'a [Finding])>,
     /// The result.
     pub check: &'a Check,
     /// The most rows of a table.
@@ -384,9 +384,9 @@ fn footer(view: CheckView<'_>) -> String {
     };
     format!(
         "Figures {figures}, unless a budget names a strategy. {} in {}. Prices: {}, checked on {}.",
-        counted(view.history.count_requests(), "request", "requests"),
-        counted(view.history.files.len() as u64, "file", "files"),
-        view.prices.id,
-        view.prices.as_of
+        counted(view.inputs.requests, "request", "requests"),
+        counted(view.inputs.files, "file", "files"),
+        view.prices.0,
+        view.prices.1
     )
 }

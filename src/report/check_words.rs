@@ -14,6 +14,7 @@ use crate::explain::check::{
 };
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
+use crate::requests::conversation::History;
 
 /// How many names are listed. The others are counted.
 const MOST_NAMES: usize = 3;
@@ -117,9 +118,10 @@ pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<
     let budget = &outcome.budget;
     if budget.metric.quantity == Quantity::LintFindings {
         let counts = |finding: &&Finding| budget.lint.has(finding.rule, finding.severity());
-        let findings = view.findings.iter().filter(counts);
+        let Some((history, findings)) = view.findings else { return Vec::new() };
+        let findings = findings.iter().filter(counts);
         return shortened(
-            findings.map(|finding| finding_sentence(view, finding)).collect(),
+            findings.map(|finding| finding_sentence(history, finding)).collect(),
             view.top,
         );
     }
@@ -155,9 +157,9 @@ fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
 }
 
 /// A finding of `lint`, without words of the prompt other than names of tools and fields.
-fn finding_sentence(view: CheckView<'_>, finding: &Finding) -> String {
-    let request = view.history.request(finding.request);
-    let file = &view.history.files[request.file].label;
+fn finding_sentence(history: &History, finding: &Finding) -> String {
+    let request = history.request(finding.request);
+    let file = &history.files[request.file].label;
     format!("{} at {} ({file}:{})", finding.rule.name(), finding.place, request.line)
 }
 

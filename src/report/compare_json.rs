@@ -9,9 +9,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
+use super::inputs::Inputs;
 use super::json::{write_document, write_line};
 use super::key_notes::key_notes;
-use super::report_json::{Prices, ReportInputs, TotalsObject};
+use super::report_json::{Prices, TotalsObject};
 use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::compare::{Compared, Comparison, Paired};
@@ -32,7 +33,7 @@ pub(super) struct CompareObject<'a> {
     /// The table of list prices.
     prices: Prices<'a>,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -211,7 +212,7 @@ impl<'a> StrategyObject<'a> {
             by_model: compared
                 .by_model
                 .iter()
-                .map(|(model, sums)| (*model, (*sums).into()))
+                .map(|(model, sums)| (model.as_str(), (*sums).into()))
                 .collect(),
             paired: compared.paired.as_ref().map(|paired| PairedObject::new(history, paired)),
         }
@@ -254,7 +255,7 @@ pub fn write_comparison(
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(prices),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         assumptions: key_notes(history, steps, &comparison.assumptions),
         reading: reading_name(reading),
         base: comparison.base().map(|base| base.strategy.name.as_ref()),

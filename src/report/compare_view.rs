@@ -70,7 +70,7 @@ pub fn compare_document(
 /// How much of the difference to what was billed is none that the cheaper strategy makes. Empty where that
 /// is little of it.
 fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String {
-    let is_record = |one: &Compared<'_>| one.strategy.kind == StrategyKind::Recorded;
+    let is_record = |one: &Compared<'_>| one.strategy.is_record();
     let costs = (verdict.other.totals.cost(), verdict.cheapest.totals.cost());
     let ((Some(high), Some(low)), Some(unsimulated)) = (costs, answer.unsimulated) else {
         return String::new();
@@ -316,8 +316,8 @@ fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
 /// The models that cost most under the base, and the others joined.
 fn models(document: &mut Document, comparison: &Comparison<'_>) {
     let Some(base) = comparison.base() else { return };
-    let mut models: Vec<&str> = base.by_model.keys().copied().collect();
-    let base_cost = |model: &&str| base.by_model.get(model).and_then(Totals::cost);
+    let mut models: Vec<&str> = base.by_model.keys().map(String::as_str).collect();
+    let base_cost = |model: &&str| base.by_model.get(*model).and_then(Totals::cost);
     models.sort_by_key(|model| Reverse(base_cost(model)));
     if models.len() < 2 {
         return;
@@ -332,7 +332,7 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
     for compared in applicable(comparison)
         .filter(|one| one.by_model.keys().any(|model| base.by_model.contains_key(model)))
     {
-        let cost = |model: &&str| compared.by_model.get(model).and_then(Totals::cost);
+        let cost = |model: &&str| compared.by_model.get(*model).and_then(Totals::cost);
         let mut cells = vec![name(compared)];
         cells.extend(shown.iter().map(|model| dollars(cost(model))));
         if !rest.is_empty() {

@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::inputs::Inputs;
 use super::json::write_document;
-use super::report_json::{Prices, ReportInputs, is_zero};
+use super::report_json::{Prices, is_zero};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::explain::context::{
     Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
@@ -25,7 +26,7 @@ pub(super) struct ContextObject<'a> {
     /// The table of list prices.
     prices: Prices<'a>,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
     /// The sums of all requests.
@@ -218,7 +219,7 @@ pub fn write_context(
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         kinds: kinds(history, &context.kinds),
         totals: (&context.bill).into(),
         items: context.items.iter().map(|item| ItemObject::new(history, item)).collect(),

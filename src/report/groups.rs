@@ -10,11 +10,12 @@ use serde::Serialize;
 use super::analyze_view::cost_cell;
 use super::applicability::acts_without_markers;
 use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::notes::notes;
 use super::number::{counted, grouped, known_dollars, percent, share};
-use super::report_json::{ByStrategy, Prices, ReportInputs, TotalsObject, is_zero};
+use super::report_json::{ByStrategy, Prices, TotalsObject, is_zero};
 use super::rows::csv::{Cell as _, CsvCell, CsvFile};
 use super::session_names::SessionNames;
 use crate::base::client::Client;
@@ -164,7 +165,7 @@ pub(super) struct GroupsObject<'a> {
     /// The table of list prices.
     prices: Prices<'a>,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -231,7 +232,7 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
-        inputs: ReportInputs::of(ledger.history),
+        inputs: Inputs::of(ledger.history),
         assumptions: key_notes(ledger.history, ledger.steps, &ledger.assumptions),
         by: groups.grouping.name(),
         timezone: ledger.history.zone.name(),

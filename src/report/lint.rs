@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::document::Document;
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, tokens};
-use super::report_json::ReportInputs;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::lint::{AcceptedFinding, Finding, Linted, Rule, Severity};
 use crate::requests::conversation::History;
@@ -165,7 +165,7 @@ pub(super) struct Lint<'a> {
     /// The version of the program.
     tool_version: &'static str,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -258,7 +258,7 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let lint = Lint {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         assumptions: key_notes(history, steps, assumptions),
         compared_requests: linted.compared,
         accepted_findings: linted.accepted,

@@ -25,6 +25,7 @@ mod explain_view;
 mod fork;
 mod groups;
 mod html;
+mod inputs;
 mod json;
 mod junit;
 #[cfg(feature = "redact")]
@@ -57,8 +58,8 @@ pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use chart::{
     Chart, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart, cost_chart,
-    daily_chart, dearest_session, gaps_chart, page_style, strategies_chart, svg, turns_chart,
-    waterfall_chart,
+    daily_chart, dearest_session, gaps_chart, page_style, run_charts, strategies_chart, svg,
+    turns_chart, waterfall_chart,
 };
 #[cfg(feature = "png")]
 pub use chart::{PngError, png};
@@ -75,16 +76,15 @@ pub use explain_json::write_explanation;
 pub use explain_view::explain_document;
 pub use fork::{fork_document, write_fork};
 pub use groups::{applied, groups_document, write_groups, write_groups_csv};
-pub use html::{PageChart, PageView, write_page};
+pub use html::{PageChart, PageView, RunPage, RunTurns, RunView, write_page, write_run_page};
+pub use inputs::Inputs;
 pub use json::write_record;
 pub use junit::write_junit;
 #[cfg(feature = "redact")]
 pub use kept::{kept_document, write_kept};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
-pub use part_json::{
-    DomainListing, Manifest, Part, PartFile, PartInputs, PartSettings, write_domain,
-};
+pub use part_json::{DomainListing, Manifest, Part, PartFile, PartSettings, write_domain};
 pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
 pub use price_file::{WRITTEN_BY, write_price_file};
 pub use prices::{
@@ -93,7 +93,9 @@ pub use prices::{
 pub use report_json::write_report;
 pub use rows::breaks::{BREAK_SCHEMA, BreakFile};
 pub use rows::ledger::{LEDGER_SCHEMA, LedgerFile};
-pub use rows::parquet::read::{each_request, stored_rows};
+pub use rows::parquet::breaks::stored_breaks;
+pub use rows::parquet::read::{each_identified, stored_rows};
+pub use rows::parquet::requests::{LedgerOf, each_request};
 pub use rows::{Metadata, Place, RowEncoding};
 
 pub use sarif::write_sarif;

@@ -7,12 +7,12 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::inputs::Inputs;
 use super::json::{write_document, write_line};
 use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
-use super::schemas::Keyed;
-use crate::read::input::{Domain, Kind as DiagnosticKind};
-use crate::requests::conversation::History;
+use crate::read::input::Domain;
+use crate::simulate::strategy::Obstacle;
 
 pub(super) const DOMAIN_SCHEMA: &str = "cachesim.domain/v1";
 pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
@@ -72,49 +72,6 @@ pub struct PartFile {
     pub digest: String,
 }
 
-/// What a part was made of.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
-pub struct PartInputs {
-    /// Files read.
-    pub files: u64,
-    /// Bytes read, after decompression.
-    pub bytes: u64,
-    /// Lines read.
-    pub lines: u64,
-    /// Requests found, each counted once.
-    pub requests: u64,
-    /// Copies of requests in resumed and forked sessions, which are not counted again.
-    pub duplicates: u64,
-    /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
-    #[schemars(with = "Keyed<DiagnosticKind, u64>")]
-    pub skipped: BTreeMap<String, u64>,
-}
-
-impl PartInputs {
-    /// The input of a history.
-    #[must_use]
-    pub fn of(history: &History) -> Self {
-        let counts = history.diagnostics.counts();
-        Self {
-            files: history.files.len() as u64,
-            bytes: history.bytes,
-            lines: history.lines,
-            requests: history.count_requests(),
-            duplicates: history.duplicates,
-            skipped: counts.map(|(kind, count)| (kind.name().to_owned(), count)).collect(),
-        }
-    }
-}
-
-impl PartInputs {
-    /// Whether input was lost.
-    #[must_use]
-    pub fn has_damage(&self) -> bool {
-        let damaging = DiagnosticKind::ALL.into_iter().filter(|kind| kind.is_damage());
-        damaging.into_iter().any(|kind| self.skipped.contains_key(kind.name()))
-    }
-}
-
 /// By what rows were made. Parts of a run have the same.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 pub struct PartSettings {
@@ -122,6 +79,10 @@ pub struct PartSettings {
     pub tool_version: String,
     /// The table of list prices.
     pub prices: String,
+    /// The day on which it was last checked.
+    pub prices_as_of: String,
+    /// The options of the simulation that are not the default, as on the command line.
+    pub options: String,
     /// The strategies, in the order of the rows of a request.
     pub strategies: Vec<String>,
     /// A digest of the version, the prices, the strategies and the options.
@@ -141,9 +102,14 @@ pub struct Part {
     #[serde(flatten)]
     pub settings: PartSettings,
     /// What it was made of.
-    pub inputs: PartInputs,
+    pub inputs: Inputs,
     /// Models without a price, each with how many requests it has; their cost is in no sum.
     pub unpriced: BTreeMap<String, usize>,
+    /// Requests that were compared with the ones before them, to find breaks.
+    pub compared: u64,
+    /// The strategies that can do nothing in the domain and have no rows, each with its obstacles.
+    #[schemars(with = "BTreeMap<String, Vec<Obstacle>>")]
+    pub inapplicable: BTreeMap<String, Vec<String>>,
     /// The rows of the ledger, as cachesim.ledger/v1 has them.
     pub ledger: PartFile,
     /// The breaks, as cachesim.break/v1 has them.
@@ -156,21 +122,39 @@ impl Part {
     pub fn new(
         (domain, key): (&str, &str),
         settings: PartSettings,
-        inputs: PartInputs,
+        inputs: Inputs,
         [ledger, breaks]: [PartFile; 2],
     ) -> Self {
         let schema = PART_SCHEMA.to_owned();
         let (domain, key) = (domain.to_owned(), key.to_owned());
-        Self { schema, domain, key, settings, inputs, unpriced: BTreeMap::new(), ledger, breaks }
+        Self {
+            schema,
+            domain,
+            key,
+            settings,
+            inputs,
+            unpriced: BTreeMap::new(),
+            compared: 0,
+            inapplicable: BTreeMap::new(),
+            ledger,
+            breaks,
+        }
     }
 
     /// Reads the line of a part. `None` where it is something else.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let part: Self = serde_json::from_str(line).ok()?;
-        let counts = [part.inputs.requests, part.ledger.rows, part.breaks.rows];
-        let is_real = counts.iter().all(|count| *count <= MOST_COUNTED);
-        (part.schema == PART_SCHEMA && is_real).then_some(part)
+        part.is_real().then_some(part)
+    }
+
+    /// Whether it says that it is a part, and its counts can be added to those of others.
+    fn is_real(&self) -> bool {
+        let Inputs { requests, bytes, lines, duplicates, files, skipped } = &self.inputs;
+        let counts = [*files, *bytes, *lines, *requests, *duplicates];
+        let rows = [self.compared, self.ledger.rows, self.breaks.rows];
+        let all = counts.iter().chain(&rows).chain(skipped.values());
+        self.schema == PART_SCHEMA && all.copied().all(|count| count <= MOST_COUNTED)
     }
 
     /// Writes it as a line.
@@ -188,8 +172,11 @@ impl Part {
     }
 }
 
-/// No part has more requests or rows, so that those of all can be added up.
-const MOST_COUNTED: u64 = 1 << 40;
+/// No part has more of anything that is counted, so that those of all can be added up.
+const MOST_COUNTED: u64 = 1 << 50;
+
+/// A document says within so many bytes what it is.
+const HEAD_BYTES: usize = 100;
 
 /// The parts that together are a run.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -223,6 +210,27 @@ impl Manifest {
             breaks: parts.iter().map(|part| part.breaks.rows).sum(),
             parts,
         })
+    }
+
+    /// Whether a file is one, by how it begins.
+    #[must_use]
+    pub fn is_one(json: &[u8]) -> bool {
+        let head = &json[..json.len().min(HEAD_BYTES)];
+        head.windows(RUN_SCHEMA.len()).any(|bytes| bytes == RUN_SCHEMA.as_bytes())
+    }
+
+    /// Reads one. `None` where it is something else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let manifest: Self = serde_json::from_str(text).ok()?;
+        let is_real = manifest.parts.iter().all(Part::is_real);
+        (manifest.schema == RUN_SCHEMA && !manifest.parts.is_empty() && is_real).then_some(manifest)
+    }
+
+    /// Whether its sums are those of its parts, which have its settings.
+    #[must_use]
+    pub fn adds_up(&self) -> bool {
+        Self::of(self.parts.clone()).as_ref() == Some(self)
     }
 
     /// Writes it as a document.

@@ -10,53 +10,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
 use super::baseline::{BlockObject, LintObject, TurnObject};
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::key_notes::key_notes;
-use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{Figures, Snapshot};
-use crate::read::input::Kind as DiagnosticKind;
-use crate::requests::conversation::History;
 use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
 use crate::simulate::pricing::PriceTable;
 
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
-
-/// The input of a run, as every machine format reports it.
-#[derive(Default, JsonSchema, Serialize)]
-pub(super) struct ReportInputs {
-    /// Files read.
-    files: usize,
-    /// Bytes read, after decompression.
-    bytes: u64,
-    /// Lines read.
-    lines: u64,
-    /// Requests found, each counted once.
-    requests: u64,
-    /// Copies of requests in resumed and forked sessions, which are not counted again.
-    duplicates: u64,
-    /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
-    #[schemars(with = "Keyed<DiagnosticKind, u64>")]
-    skipped: BTreeMap<&'static str, u64>,
-}
-
-impl ReportInputs {
-    /// The input of a history.
-    pub(super) fn of(history: &History) -> Self {
-        Self {
-            files: history.files.len(),
-            bytes: history.bytes,
-            lines: history.lines,
-            requests: history.count_requests(),
-            duplicates: history.duplicates,
-            skipped: history
-                .diagnostics
-                .counts()
-                .map(|(kind, count)| (kind.name(), count))
-                .collect(),
-        }
-    }
-}
 
 /// The prices of a run.
 #[derive(JsonSchema, Serialize, Deserialize)]
@@ -73,7 +35,12 @@ pub(super) struct Prices<'a> {
 impl<'a> Prices<'a> {
     /// The prices of a table.
     pub(super) fn of(table: &'a PriceTable) -> Self {
-        Self { id: Cow::from(&table.id), as_of: &table.as_of }
+        Self::named((&table.id, &table.as_of))
+    }
+
+    /// The prices of a table by its name and the day on which it was last checked.
+    pub(super) fn named((id, as_of): (&'a str, &'a str)) -> Self {
+        Self { id: Cow::from(id), as_of }
     }
 }
 
@@ -94,7 +61,7 @@ pub(super) struct Report<'a> {
     /// What was read.
     #[serde(skip_deserializing)]
     #[schemars(!skip_deserializing)]
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
@@ -327,7 +294,7 @@ pub fn write_report(
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Some(Prices::of(ledger.prices)),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         assumptions: key_notes(history, ledger.steps, &ledger.assumptions),
         options: Some(ledger.assumptions.options()).filter(|all| !all.is_empty()).map(Cow::from),
         damage: Some(history.diagnostics.damaged_places()).filter(|places| *places > 0),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::id::Symbol;
+use crate::base::id::{Symbol, Symbols};
 use crate::requests::conversation::History;
 
 /// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
@@ -21,7 +21,7 @@ const LONGEST_NAME: usize = 28;
 
 /// The names of a history's sessions: each as short as still tells it from all others.
 pub(super) struct SessionNames<'h> {
-    history: &'h History,
+    symbols: &'h Symbols,
     ids: BTreeSet<&'h str>,
     /// The same from their ends.
     turned: BTreeSet<String>,
@@ -30,17 +30,20 @@ pub(super) struct SessionNames<'h> {
 impl<'h> SessionNames<'h> {
     /// The names of all sessions.
     pub(super) fn of(history: &'h History) -> Self {
-        let symbols: FxHashSet<Symbol> =
-            history.requests.iter().map(|request| request.session).collect();
-        let ids = symbols.into_iter().map(|symbol| history.symbols.text(symbol));
-        let ids: BTreeSet<&str> = ids.collect();
+        Self::among(&history.symbols, history.requests.iter().map(|request| request.session))
+    }
+
+    /// The names of sessions by their ids.
+    pub(super) fn among(symbols: &'h Symbols, sessions: impl Iterator<Item = Symbol>) -> Self {
+        let sessions: FxHashSet<Symbol> = sessions.collect();
+        let ids: BTreeSet<&str> = sessions.into_iter().map(|symbol| symbols.text(symbol)).collect();
         let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
-        Self { history, ids, turned }
+        Self { symbols, ids, turned }
     }
 
     /// The name of a session.
     pub(super) fn name(&self, session: Symbol) -> String {
-        self.of_id(self.history.symbols.text(session))
+        self.of_id(self.symbols.text(session))
     }
 
     /// The name of the session with an id: the beginning of a UUID; of other long ones the end, where these are

@@ -7,9 +7,9 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::share;
-use super::report_json::ReportInputs;
 use super::verify::kind_name;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{
@@ -28,7 +28,7 @@ pub(super) struct VerifyObject<'a> {
     /// The version of the program.
     tool_version: &'static str,
     /// What was read.
-    inputs: ReportInputs,
+    inputs: Inputs,
     /// Which requests were simulated and compared.
     coverage: CoverageObject,
     /// How the compared requests agree.
@@ -323,7 +323,7 @@ pub fn write_verification(
     let object = VerifyObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        inputs: ReportInputs::of(history),
+        inputs: Inputs::of(history),
         coverage: CoverageObject {
             requests: coverage.requests,
             simulated: coverage.simulated,

@@ -1,9 +1,13 @@
 //! The options of `chart` and `report`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 
 use super::compare::{DEFAULT_COMPARED, ReadingArg};
-use super::{InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole};
+use super::{
+    InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole,
+};
 use crate::report::Theme;
 
 pub(super) const CHART_EXAMPLES: &str = "\
@@ -22,6 +26,7 @@ Examples:
   cachesim report -o report.html
   cachesim report session.jsonl -o report.html
   cachesim report ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h -o july.html
+  cachesim report --run parts/manifest.json -o organisation.html
 
 The page says first what was spent, what of it was avoidable and what to change; then \
 strategies, sessions turn by turn, breaks with their evidence, how far the rules can be trusted, \
@@ -94,7 +99,16 @@ pub(in crate::cli) struct ReportArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// The strategies: names, and files of strategies (*.toml)
+    /// Report the rows of a run instead of sessions: the manifest that gather wrote. Rows hold neither prompts nor what
+    /// lies between requests, so the page lacks what needs these
+    #[arg(
+        long,
+        value_name = "MANIFEST",
+        conflicts_with_all = NOT_OF_A_RUN,
+        conflicts_with_all = ["reading", "breaks", "show_text"]
+    )]
+    pub(in crate::cli) run: Option<PathBuf>,
+    /// The strategies: names, and files of strategies (*.toml); with --run those of the run [default of a run: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
     /// How long an entry lives that was written after one of a shorter TTL
@@ -115,6 +129,13 @@ pub(in crate::cli) struct ReportArgs {
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
+}
+
+impl ReportArgs {
+    /// The strategies, where the user named any.
+    pub(in crate::cli) fn asked_strategies(&self) -> Option<&[String]> {
+        (self.strategy.join(",") != DEFAULT_COMPARED).then_some(&self.strategy)
+    }
 }
 
 /// The kinds of charts.

@@ -7,12 +7,13 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::{InputArgs, OutputArgs, SimulationArgs, TokensArgs, whole};
+use super::{InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, TokensArgs, whole};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
   cachesim check sessions/ --export report=baseline.json
   cachesim check sessions/ --baseline baseline.json
+  cachesim check --run parts/manifest.json
   cachesim check sessions/ --baseline baseline.json --export markdown=comment.md \\
       --export summary=summary.md --export junit=check.xml --export sarif=lint.sarif
 
@@ -36,7 +37,11 @@ pub(in crate::cli) struct CheckArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// A saved cachesim.report/v1 to hold the run against
+    /// Check the rows of a run instead of sessions: the manifest that gather wrote. Budgets on captured prompts do not
+    /// apply, as rows hold none
+    #[arg(long, value_name = "MANIFEST", conflicts_with_all = NOT_OF_A_RUN, conflicts_with_all = ["show_text", "timezone"])]
+    pub(in crate::cli) run: Option<PathBuf>,
+    /// A saved cachesim.report/v1, or the manifest of a run, to hold the run against
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) baseline: Option<PathBuf>,
     /// Also write this format to this file; may be given several times

@@ -48,6 +48,7 @@ pub(super) use format::{
 };
 pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
+use shared::NOT_OF_A_RUN;
 pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
     PlatformArg, SimulationArgs, TokensArgs, here,

@@ -62,6 +62,32 @@ pub(in crate::cli) struct InputArgs {
     pub(in crate::cli) memory: MemoryArgs,
 }
 
+/// What does not apply to the rows of a run: what chooses sessions, and how these are simulated.
+pub(super) const NOT_OF_A_RUN: [&str; 22] = [
+    "paths",
+    "paths_from",
+    "root",
+    "source",
+    "session",
+    "project",
+    "model",
+    "branch",
+    "agent",
+    "since",
+    "until",
+    "live",
+    "project_names",
+    "shared_prefix",
+    "ttl_grace",
+    "lookback",
+    "ttl_change",
+    "betas",
+    "prices",
+    "platform",
+    "tokens",
+    "attribution",
+];
+
 /// Into which histories the input is divided.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DomainArgs {

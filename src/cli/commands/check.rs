@@ -5,20 +5,22 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
-use crate::cli::input::refuse_inputs;
+use crate::cli::input::{refuse_inputs, refuse_lost};
 use crate::cli::output::Output;
 use crate::cli::output_file::place;
 use crate::cli::prepared::PreparedRun;
+use crate::cli::runs::StoredRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::explain::config::{Configuration, PlacedBudget};
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, snapshot};
+use crate::read::capture::WireTree;
 use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
-    CheckView, check_document, comment, parse_baseline, summary, write_check, write_junit,
-    write_report, write_sarif,
+    CheckView, Inputs, Manifest, check_document, comment, parse_baseline, summary, write_check,
+    write_junit, write_report, write_sarif,
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
@@ -36,38 +38,103 @@ pub(in crate::cli) fn check(
     let baseline = baseline.map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
-    let run = prepared(args, strategies(&budgets))?;
+    let job = Job { args, configuration, baseline, makes_baseline, budgets };
+    match &args.run {
+        Some(manifest) => of_run(&job, manifest, outputs),
+        None => of_sessions(&job, outputs),
+    }
+}
+
+/// What is checked, whatever it is read from.
+struct Job<'a> {
+    args: &'a CheckArgs,
+    configuration: &'a Configuration,
+    baseline: Option<Snapshot>,
+    makes_baseline: bool,
+    budgets: Vec<Budget>,
+}
+
+/// The outputs, each with its format.
+type Outputs = Vec<(OutputFormat<CheckFormat>, Output)>;
+
+impl Job<'_> {
+    fn check(&self, now: &Snapshot, tree: &WireTree) -> Result<Check, CliError> {
+        let checked = Checked {
+            now,
+            before: self.baseline.as_ref(),
+            makes_baseline: self.makes_baseline,
+            budgets: &self.budgets,
+            tree,
+        };
+        hold_against(checked).map_err(|error| unanswered(error, self.configuration))
+    }
+}
+
+/// Checks sessions and captures.
+fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
+    let run = prepared(job.args, strategies(&job.budgets))?;
     let ledger = run.ledger()?;
     let found = found(&run.study, &ledger)?;
     let counted = run.counted()?;
     let findings = found.findings.as_deref();
+    let (history, prices) = (&run.study.history, &run.study.prices);
     let now = snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, findings);
-    let checked = Checked {
-        now: &now,
-        before: baseline.as_ref(),
-        makes_baseline,
-        budgets: &budgets,
-        tree: &run.study.history.captured.tree,
+    let check = job.check(&now, &history.captured.tree)?;
+    let inputs = Inputs::of(history);
+    let page = CheckPage {
+        args: job.args,
+        sessions: Some((&ledger, &run.study)),
+        view: CheckView {
+            inputs: &inputs,
+            prices: (&prices.id, &prices.as_of),
+            findings: findings.map(|findings| (history, findings)),
+            now: &now,
+            before: job.baseline.as_ref(),
+            check: &check,
+            top: usize::from(job.args.top),
+        },
     };
-    let check = hold_against(checked).map_err(|error| unanswered(error, configuration))?;
+    page.write_all(outputs)
+}
+
+/// Checks the rows of a run.
+fn of_run(job: &Job<'_>, manifest: &Path, outputs: Outputs) -> Result<(), CliError> {
+    let args = job.args;
+    if let Some(name) = outputs.iter().find_map(|(format, _)| not_of_a_run(*format)) {
+        return Err(CliError::Usage(name.to_owned()));
+    }
+    let run = StoredRun::open(manifest)?;
+    run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
+    let now = run.snapshot()?;
+    let check = job.check(&now, &WireTree::default())?;
+    let settings = &run.manifest.settings;
     let page = CheckPage {
         args,
-        ledger: &ledger,
-        run: &run,
+        sessions: None,
         view: CheckView {
-            findings: found.findings.as_deref().unwrap_or_default(),
-            history: &run.study.history,
-            prices: &run.study.prices,
+            inputs: &run.inputs,
+            prices: (&settings.prices, &settings.prices_as_of),
+            findings: None,
             now: &now,
-            before: baseline.as_ref(),
+            before: job.baseline.as_ref(),
             check: &check,
             top: usize::from(args.top),
         },
     };
-    for (format, output) in outputs {
-        page.write(format, output)?;
+    page.write_all(outputs)
+}
+
+/// Why a format cannot be made of a run, if so.
+fn not_of_a_run(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
+    match format {
+        OutputFormat::Own(CheckFormat::Sarif) => Some(
+            "sarif: rows of a run hold no prompts, which findings of lint are about; check the captures",
+        ),
+        OutputFormat::Own(CheckFormat::Report) => Some(
+            "report: a run is its own baseline: keep its manifest and its parts, and give it as --baseline",
+        ),
+        _ => None,
     }
-    verdict(&check)
 }
 
 /// Whether the baseline is not there yet, and this run saves it.
@@ -84,9 +151,13 @@ fn makes_baseline(args: &CheckArgs) -> bool {
     is_saved && !baseline.exists()
 }
 
+/// A saved report, or a run.
 fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {
     let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
     let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
+    if Manifest::is_one(&json) {
+        return StoredRun::open(path)?.snapshot();
+    }
     parse_baseline(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
 }
 
@@ -98,9 +169,15 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
 }
 
 /// Opens every output with its format before the long work. None may be an input.
-fn outputs(args: &CheckArgs) -> Result<Vec<(OutputFormat<CheckFormat>, Output)>, CliError> {
+fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
-    refuse_inputs(&args.input, &args.output, &paths)?;
+    match &args.run {
+        Some(manifest) => {
+            let all = paths.iter().copied().chain([args.output.output.as_path()]);
+            all.into_iter().try_for_each(|path| refuse_lost(manifest, "--run", path))?;
+        }
+        None => refuse_inputs(&args.input, &args.output, &paths)?,
+    }
     let output = Output::open(&args.output)?;
     let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
     let mut outputs = vec![(args.format.chosen, output)];
@@ -160,24 +237,34 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
 /// Everything that an output shows.
 struct CheckPage<'a> {
     args: &'a CheckArgs,
-    run: &'a PreparedRun,
-    ledger: &'a Ledger<'a>,
+    /// Of sessions, what formats need that are not made of a run.
+    sessions: Option<(&'a Ledger<'a>, &'a Study)>,
     view: CheckView<'a>,
 }
 
 impl CheckPage<'_> {
+    fn write_all(&self, outputs: Outputs) -> Result<(), CliError> {
+        for (format, output) in outputs {
+            self.write(format, output)?;
+        }
+        verdict(self.view.check)
+    }
+
     fn write(&self, format: OutputFormat<CheckFormat>, output: Output) -> Result<(), CliError> {
-        let (view, study) = (self.view, &self.run.study);
+        let view = self.view;
         let document = || Ok(check_document(view));
         output.show(format, document, |format, out| match format {
             CheckFormat::Comment => out.write_all(comment(view, &self.args.tag).as_bytes()),
             CheckFormat::Summary => out.write_all(summary(view).as_bytes()),
             CheckFormat::Json => write_check(view, out),
             CheckFormat::Junit => write_junit(view, out),
-            CheckFormat::Sarif => {
-                write_sarif(&study.history, view.findings, self.args.show_text, out)
-            }
-            CheckFormat::Report => write_report(self.ledger, &study.selection, Some(view.now), out),
+            CheckFormat::Sarif => self.sessions.map_or(Ok(()), |(_, study)| {
+                let findings = view.findings.map(|(_, findings)| findings).unwrap_or_default();
+                write_sarif(&study.history, findings, self.args.show_text, out)
+            }),
+            CheckFormat::Report => self.sessions.map_or(Ok(()), |(ledger, study)| {
+                write_report(ledger, &study.selection, Some(view.now), out)
+            }),
         })
     }
 }

@@ -1,17 +1,14 @@
 //! `cachesim gather`: parts → a run, once all of them are whole and no request is in two.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-
-use rayon::prelude::*;
 
 use crate::cli::args::GatherArgs;
 use crate::cli::error::CliError;
 use crate::cli::output::say;
 use crate::cli::part_key::is_in_place;
-use crate::cli::parts::{fault, replace};
+use crate::cli::parts::{one_each, replace, same_settings, whole};
 use crate::read::input::{read_standard_input, read_text};
-use crate::report::{Manifest, Part, counted, each_request};
+use crate::report::{Manifest, Part, counted, each_identified};
 use crate::requests::seams::Seams;
 
 /// The most bytes of the lines of parts.
@@ -66,63 +63,13 @@ fn name_of(lines: &Path) -> String {
     if lines.as_os_str() == "-" { "standard input".to_owned() } else { lines.display().to_string() }
 }
 
-/// Fails where parts were made by something else than the first of them.
-fn same_settings(parts: &[Part]) -> Result<(), CliError> {
-    let Some(first) = parts.first() else { return Ok(()) };
-    let Some(other) = parts.iter().find(|part| part.settings != first.settings) else {
-        return Ok(());
-    };
-    let (one, two) = (&first.settings, &other.settings);
-    let what = if one.tool_version != two.tool_version {
-        format!("version {} and version {}", one.tool_version, two.tool_version)
-    } else if one.prices != two.prices {
-        format!("prices {} and prices {}", one.prices, two.prices)
-    } else if one.strategies != two.strategies {
-        format!("strategies {} and {}", one.strategies.join(","), two.strategies.join(","))
-    } else {
-        "other options".to_owned()
-    };
-    Err(CliError::NoInput(format!(
-        "the parts of {} and {} were not made by the same program and options: {what}; make all of them anew",
-        first.domain, other.domain
-    )))
-}
-
-/// Fails where a domain has several parts.
-fn one_each(parts: &[Part]) -> Result<(), CliError> {
-    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
-    for part in parts {
-        if let Some(other) = keys.insert(&part.domain, &part.key) {
-            return Err(CliError::NoInput(format!(
-                "domain {} has two parts, {other} and {}; leave the line of the older one out",
-                part.domain, part.key
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Fails where a file is not what its part says.
-fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
-    let fault_of = |part: &Part| fault(folder, part).map(|found| (part.domain.clone(), found));
-    let mut faults: Vec<_> = parts.par_iter().filter_map(fault_of).collect();
-    faults.sort();
-    let Some((domain, (path, reason))) = faults.first() else { return Ok(()) };
-    let more =
-        if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };
-    Err(CliError::NoInput(format!(
-        "{}: {reason}{more}; run `cachesim part` for domain {domain} anew",
-        path.display()
-    )))
-}
-
 /// Fails where a request is in two parts.
 fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let mut seams = Seams::default();
     for part in parts {
         let path = folder.join(&part.ledger.path);
         let mut adding = seams.domain(&part.domain);
-        let added = each_request(&path, &part.domain, |request| {
+        let added = each_identified(&path, &part.domain, |request| {
             adding.add(request).map_err(CliError::from)
         });
         added.map_err(|error| match error {

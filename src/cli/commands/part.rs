@@ -1,5 +1,6 @@
 //! `cachesim part`: the rows of one domain, as files that are made once.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -20,10 +21,11 @@ use crate::read::input::{
     Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,
 };
 use crate::report::{
-    BREAK_SCHEMA, BreakFile, DomainListing, LEDGER_SCHEMA, LedgerFile, Metadata, Part, PartInputs,
+    BREAK_SCHEMA, BreakFile, DomainListing, Inputs, LEDGER_SCHEMA, LedgerFile, Metadata, Part,
     RowEncoding,
 };
 use crate::simulate::cache::Reading;
+use crate::simulate::ledger::{Ledger, StrategyColumn};
 
 /// The most bytes of the line of a domain.
 const MOST_LISTING: u64 = 1 << 30;
@@ -47,7 +49,7 @@ pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
             if args.output.verbose {
                 say(&format!("{}: the part is there ({})", key.domain, key.key));
             }
-            if input.strict && part.inputs.has_damage() {
+            if input.strict && part.inputs.damaged_places() > 0 {
                 return Err(CliError::DamagedInput);
             }
             part
@@ -126,7 +128,7 @@ fn made(
         let message = format!("{}: files changed while they were read; run it again", key.domain);
         return Err(CliError::NoInput(message));
     }
-    let inputs = PartInputs::of(&history);
+    let inputs = Inputs::of(&history);
     let run = match setup.run(history, Telling::Later) {
         Ok(run) => Some(run),
         Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => None,
@@ -150,14 +152,19 @@ fn written(
     key: &PartKey,
     described: [Metadata; 2],
     run: Option<&PreparedRun>,
-    inputs: PartInputs,
+    inputs: Inputs,
 ) -> Result<Part, CliError> {
     let domain = Some(key.domain.as_str());
     let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
+    let (mut inapplicable, mut compared) = (BTreeMap::new(), 0);
     let ledger = write_file(&args.out, key.ledger(), |out| {
         let mut file = LedgerFile::new(of_ledger, true, out)?;
         let rows = match run {
-            Some(run) => file.write(&run.ledger()?, &run.study.selection, domain)?,
+            Some(run) => {
+                let ledger = run.ledger()?;
+                inapplicable = obstacles(&ledger);
+                file.write(&ledger, &run.study.selection, domain)?
+            }
             None => 0,
         };
         file.finish()?;
@@ -168,6 +175,7 @@ fn written(
         let rows = match run {
             Some(run) => {
                 let findings = run.study.breaks_in(run.study.evidence(), Options::default())?;
+                compared = findings.analysis.breaks.compared;
                 file.write(&run.study.history, &findings.analysis.breaks, domain)?
             }
             None => 0,
@@ -177,7 +185,18 @@ fn written(
     })?;
     let mut part =
         Part::new((&key.domain, &key.key), key.settings.clone(), inputs, [ledger, breaks]);
+    (part.inapplicable, part.compared) = (inapplicable, compared);
     part.unpriced = run.map(|run| run.unpriced.take()).unwrap_or_default();
     replace(&args.out.join(key.line()), |out| part.write(out))?;
     Ok(part)
+}
+
+/// The strategies that have no rows, with their obstacles.
+fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
+    let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
+    let names = |column: &StrategyColumn| {
+        let obstacles = column.applicability().obstacles().iter();
+        (column.strategy.name.to_string(), obstacles.map(|one| one.name().to_owned()).collect())
+    };
+    idle.map(names).collect()
 }

@@ -1,23 +1,30 @@
 //! `cachesim report`.
 
 use std::io::{self, IsTerminal};
+use std::path::Path;
 
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
+use crate::cli::input::refuse_lost;
+use crate::cli::limits::Limits;
 use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::PreparedRun;
+use crate::cli::runs::StoredRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::context::windows;
+use crate::explain::run::RunSums;
 use crate::report::{
-    Chart, PageChart, PageView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart,
-    cost_chart, daily_chart, dearest_session, dollars, gaps_chart, page_style, strategies_chart,
-    svg, turns_chart, waterfall_chart, write_page,
+    Chart, PageChart, PageView, RunPage, RunTurns, RunView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS,
+    breaks_chart, context_chart, cost_chart, daily_chart, dearest_session, dollars, gaps_chart,
+    page_style, run_charts, strategies_chart, svg, turns_chart, waterfall_chart, write_page,
+    write_run_page,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
+use crate::simulate::strategy::Strategy;
 use crate::study::{Findings, Study};
 
 /// How many of the most expensive context items are kept: none, as the page shows kinds only.
@@ -27,6 +34,10 @@ const NO_ITEMS: usize = 0;
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     refuse_terminal(&args.output)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
+    if let Some(manifest) = &args.run {
+        refuse_lost(manifest, "--run", &args.output.output)?;
+        return of_run(args, manifest);
+    }
     let output = Output::open(&args.output)?;
     let simulated = strategies(&args.strategy, args.output.quiet)?;
     let reading = args.reading.reading();
@@ -83,6 +94,78 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     output.write(|out| write_page(&view, out))
 }
 
+/// Writes the page of a run, from its rows.
+fn of_run(args: &ReportArgs, manifest: &Path) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let zone = Limits::of(&args.input.filter)?.zone;
+    let run = StoredRun::open(manifest)?;
+    run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
+    let strategies = strategies_of_run(args, &run)?;
+    let names = &run.manifest.settings.strategies;
+    let shown = |name: &String| strategies.iter().position(|strategy| strategy.name == *name);
+    let shown: Vec<Option<usize>> = names.iter().map(shown).collect();
+    let idle: Vec<u64> = strategies.iter().map(|one| run.idle_parts(&one.name)).collect();
+    let applicable = |one: Strategy| {
+        let applicability = run.applicability(&one.name);
+        (one, applicability)
+    };
+    let mut sums = RunSums::new(strategies.into_iter().map(applicable).collect());
+    run.read(&shown, &mut sums)?;
+    let sums = sums.finished();
+    if sums.sessions.is_empty() {
+        return Err(CliError::NoInput(format!("{}: no request in the run", manifest.display())));
+    }
+    let page = RunPage::new(&sums);
+    let mut turns = RunTurns::new(&page);
+    run.read(&shown, &mut turns)?;
+    let comparison = sums.comparison();
+    let charts = run_charts(&sums, &comparison, run.manifest.parts.len() as u64, &zone);
+    let charts: Vec<PageChart> = charts.into_iter().map(drawn).collect();
+    let view = RunView {
+        manifest: &run.manifest,
+        inputs: &run.inputs,
+        sums: &sums,
+        answer: &sums.answer(),
+        comparison: &comparison,
+        idle: &idle,
+        page: &page,
+        charts: &charts,
+        chart_style: &page_style(),
+        zone: &zone,
+    };
+    output.write(|out| write_run_page(&view, turns, out))
+}
+
+/// The strategies of a run that its page shows: all of them, or those that are asked for.
+fn strategies_of_run(args: &ReportArgs, run: &StoredRun) -> Result<Vec<Strategy>, CliError> {
+    let names = &run.manifest.settings.strategies;
+    let Some(asked) = args.asked_strategies() else {
+        let known = |name: &String| {
+            Strategy::by_name(name).ok_or_else(|| {
+                CliError::Usage(format!(
+                    "the run has the strategy `{name}` of a file; give it with --strategy {},FILE",
+                    names.first().map_or("billed", String::as_str)
+                ))
+            })
+        };
+        return names.iter().map(known).collect();
+    };
+    let asked = strategies(asked, args.output.quiet)?;
+    match asked.iter().find(|strategy| names.iter().all(|name| strategy.name != *name)) {
+        Some(other) => Err(CliError::Usage(format!(
+            "--strategy: the run has no rows of {}; it has those of {}",
+            other.name,
+            names.join(",")
+        ))),
+        None => Ok(asked),
+    }
+}
+
+fn drawn((id, chart): (&'static str, Chart)) -> PageChart {
+    let svg = svg(&chart, Theme::Page);
+    PageChart { id, title: chart.title, svg }
+}
+
 /// What the charts of the page are drawn from.
 struct ChartMaterial<'a> {
     study: &'a Study,
@@ -125,10 +208,6 @@ impl ChartMaterial<'_> {
             let context = windows.map(|held| context_chart(history, selection, session, &held));
             charts.extend(context.map(|chart| ("context", chart)));
         }
-        let drawn = |(id, chart): (&'static str, Chart)| {
-            let svg = svg(&chart, Theme::Page);
-            PageChart { id, title: chart.title, svg }
-        };
         charts.into_iter().map(drawn).collect()
     }
 

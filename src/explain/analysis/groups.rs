@@ -365,7 +365,7 @@ impl Period {
     }
 
     /// This period and those after it up to `last`.
-    pub(super) fn until(self, last: Self) -> impl Iterator<Item = Self> {
+    pub(crate) fn until(self, last: Self) -> impl Iterator<Item = Self> {
         let next = move |period: &Self| {
             let first = period.first.checked_add(self.length.span()).ok()?;
             Some(Self { first, ..*period })

@@ -53,6 +53,15 @@ pub enum Confidence {
 }
 
 impl Confidence {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
+
+    /// The confidence that a word stands for.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|confidence| confidence.name() == name)
+    }
+
     /// The word used in every output.
     #[must_use]
     pub fn name(self) -> &'static str {

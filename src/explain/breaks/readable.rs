@@ -64,6 +64,16 @@ pub enum Class {
 }
 
 impl Class {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::FellToZero, Self::FellToSharedPrefix, Self::OneStepBehind, Self::Partial];
+
+    /// The class with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
+
     /// The name in every output.
     #[must_use]
     pub fn name(self) -> &'static str {

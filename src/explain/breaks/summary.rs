@@ -30,9 +30,14 @@ pub struct Sum {
 
 impl Sum {
     fn add(&mut self, found: &Break) {
+        self.add_figures(found.rewritten, found.excess);
+    }
+
+    /// Adds a break by what was sent again and its cost beyond reading it.
+    pub(crate) fn add_figures(&mut self, rewritten: Tokens, excess: Option<Picodollars>) {
         self.breaks += 1;
-        self.rewritten += found.rewritten;
-        match found.excess {
+        self.rewritten += rewritten;
+        match excess {
             Some(excess) => self.excess += excess,
             None => self.unpriced += 1,
         }
@@ -234,10 +239,27 @@ impl Summary {
             summary.by_client_version.entry(version).or_default().add(found);
             summary.by_week.entry(week(&history.zone, request.time())).or_default().add(found);
         }
-        summary.by_cause = by_cause.into_iter().collect();
-        summary.by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
+        summary.by_cause = dearest_first(by_cause);
         summary
     }
+
+    /// The sums of breaks of which nothing but their causes is told.
+    pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: BTreeMap<Cause, Sum>) -> Self {
+        let reconciliation = Reconciliation { excess: total.excess, ..Reconciliation::default() };
+        Self {
+            total,
+            expected,
+            by_cause: dearest_first(by_cause),
+            reconciliation,
+            ..Self::default()
+        }
+    }
+}
+
+fn dearest_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
+    let mut by_cause: Vec<(Cause, Sum)> = by_cause.into_iter().collect();
+    by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
+    by_cause
 }
 
 /// Everything known of the breaks of a selection.

@@ -14,9 +14,9 @@ use paired::{SessionCost, pair};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
 
+use crate::base::id::Symbol;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
-use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::provider::{expectation, has_untold_writes};
 use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
@@ -37,7 +37,7 @@ pub struct Compared<'l> {
     /// The totals of sub-agents.
     pub agents: Totals,
     /// The totals by billed model.
-    pub by_model: BTreeMap<&'l str, Totals>,
+    pub by_model: BTreeMap<String, Totals>,
     /// The comparison with the first strategy, session by session. `None` for the first one, and
     /// where either is not applicable.
     pub paired: Option<Paired>,
@@ -79,8 +79,31 @@ impl<'l> Comparison<'l> {
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let kinds = kinds_of_requests(ledger, selection);
         let columns = ledger.columns.par_iter();
+        let columns = columns.map(|column| sums(ledger, column, selection, &kinds)).collect();
+        let own = ledger.assumptions.reading;
+        let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
+        Self {
+            assumptions: ledger.assumptions,
+            bound: Bound { own_reading: bound(own), other_reading: bound(own.other()) },
+            ..Self::paired(columns)
+        }
+    }
+
+    /// Compares sums that come from rows. Of these nothing is known but themselves.
+    #[must_use]
+    pub(crate) fn of_sums(columns: Vec<ColumnSums<'l>>) -> Self {
+        let compared = |(strategy, applicability, sums, sessions): ColumnSums<'l>| {
+            let costs = sessions.iter().map(|(id, totals)| SessionCost::of(*id, totals));
+            (Compared::of(strategy, applicability, sums.clone()), costs.collect())
+        };
+        Self::paired(columns.into_iter().map(compared).collect())
+    }
+
+    /// Compares columns, each with the costs of all sessions, with the first whose cost is known.
+    fn paired(columns: Vec<(Compared<'l>, Vec<SessionCost>)>) -> Self {
+        let sessions = columns.first().map_or(0, |(_, costs)| costs.len());
         let (mut strategies, costs): (Vec<Compared<'l>>, Vec<Vec<SessionCost>>) =
-            columns.map(|column| sums(ledger, column, selection, &kinds)).unzip();
+            columns.into_iter().unzip();
         let has_cost = |strategy: &Compared<'_>| {
             strategy.applicability.is_applicable() && strategy.totals.cost().is_some()
         };
@@ -90,22 +113,19 @@ impl<'l> Comparison<'l> {
         let is_complete =
             |session: usize| strategies.iter().zip(&costs).all(|one| is_known(one, session));
         let found = strategies.iter().position(has_cost);
-        let sessions = 0..selection.sessions.len();
         let complete: Vec<usize> =
-            sessions.filter(|at| found.is_some() && is_complete(*at)).collect();
+            (0..sessions).filter(|at| found.is_some() && is_complete(*at)).collect();
         let base = found.unwrap_or(0);
         strategies.par_iter_mut().zip(&costs).enumerate().for_each(|(place, (strategy, own))| {
             let is_paired = found.is_some() && place != base && has_cost(strategy);
             strategy.paired = is_paired.then(|| pair(&costs[base], own, &complete));
         });
-        let own = ledger.assumptions.reading;
-        let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
         Self {
-            assumptions: ledger.assumptions,
+            assumptions: Assumptions::default(),
             strategies,
-            bound: Bound { own_reading: bound(own), other_reading: bound(own.other()) },
+            bound: Bound::default(),
             sessions: complete.len(),
-            incomparable: selection.sessions.len() - complete.len(),
+            incomparable: sessions - complete.len(),
             base,
         }
     }
@@ -171,6 +191,77 @@ fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds
     kinds
 }
 
+/// The sums of a strategy's rows.
+#[derive(Clone, Debug, Default)]
+pub struct StrategySums {
+    /// Of all requests.
+    pub totals: Totals,
+    /// Of main conversations.
+    pub main: Totals,
+    /// Of sub-agents.
+    pub agents: Totals,
+    /// By billed model.
+    pub by_model: BTreeMap<String, Totals>,
+}
+
+/// A strategy, whether it can act, its sums, and the totals of each session.
+pub(crate) type ColumnSums<'l> =
+    (&'l Strategy, &'l Applicability, &'l StrategySums, Vec<(Symbol, &'l Totals)>);
+
+impl StrategySums {
+    /// Adds the rows of a request, which was sent to a model.
+    pub fn add<'r, 'm: 'r>(
+        &mut self,
+        is_agent: bool,
+        model: &str,
+        rows: impl Iterator<Item = &'r Row<'m>>,
+    ) {
+        let mut has_rows = false;
+        for row in rows {
+            self.of_chain(is_agent).add(row);
+            self.totals.add(row);
+            self.of_model(row.model, |totals| totals.add(row));
+            has_rows = true;
+        }
+        if !has_rows {
+            self.of_chain(is_agent).unrecorded += 1;
+            self.totals.unrecorded += 1;
+            self.of_model(model, |totals| totals.unrecorded += 1);
+        }
+    }
+
+    fn of_chain(&mut self, is_agent: bool) -> &mut Totals {
+        if is_agent { &mut self.agents } else { &mut self.main }
+    }
+
+    /// Changes the totals of a model, whose name takes memory but once.
+    fn of_model(&mut self, model: &str, change: impl FnOnce(&mut Totals)) {
+        match self.by_model.get_mut(model) {
+            Some(totals) => change(totals),
+            None => change(self.by_model.entry(model.to_owned()).or_default()),
+        }
+    }
+}
+
+impl<'l> Compared<'l> {
+    /// A strategy by its sums, not compared yet.
+    fn of(strategy: &'l Strategy, applicability: &'l Applicability, sums: StrategySums) -> Self {
+        let StrategySums { totals, main, agents, by_model } = sums;
+        Self {
+            strategy,
+            applicability,
+            chosen: None,
+            totals,
+            main,
+            agents,
+            by_model,
+            paired: None,
+            managed: None,
+            unknowns: Vec::new(),
+        }
+    }
+}
+
 /// A strategy's totals, not compared yet, and the cost of each session.
 fn sums<'l>(
     ledger: &'l Ledger<'_>,
@@ -178,60 +269,31 @@ fn sums<'l>(
     selection: &Selection,
     kinds: &RequestKinds,
 ) -> (Compared<'l>, Vec<SessionCost>) {
-    let mut compared = Compared {
-        strategy: &column.strategy,
-        applicability: column.applicability(),
-        chosen: column.chosen(),
-        totals: Totals::default(),
-        main: Totals::default(),
-        agents: Totals::default(),
-        by_model: BTreeMap::new(),
-        paired: None,
-        managed: ledger.managed(column),
-        unknowns: if column.applicability().is_applicable() {
-            column.strategy.unknowns(kinds)
-        } else {
-            Vec::new()
-        },
-    };
+    let mut sums = StrategySums::default();
     let mut costs = Vec::with_capacity(selection.sessions.len());
+    let mut rows: Vec<Row<'_>> = Vec::new();
     for session in &selection.sessions {
         let mut of_session = Totals::default();
         for index in session.requests.iter().copied() {
-            add_request(ledger, column, index, &mut compared, &mut of_session);
+            rows.clear();
+            rows.extend(ledger.rows(column, index));
+            let is_agent = ledger.history.request(index).agent.is_some();
+            sums.add(is_agent, ledger.history.model(index), rows.iter());
+            rows.iter().for_each(|row| of_session.add(row));
+            of_session.unrecorded += u64::from(rows.is_empty());
         }
-        let is_known = of_session.unpriced == 0 && of_session.unrecorded == 0;
-        costs.push(SessionCost { id: session.id, cost: of_session.cost().filter(|_| is_known) });
+        costs.push(SessionCost::of(session.id, &of_session));
     }
+    let applicability = column.applicability();
+    let unknowns =
+        if applicability.is_applicable() { column.strategy.unknowns(kinds) } else { Vec::new() };
+    let compared = Compared {
+        chosen: column.chosen(),
+        managed: ledger.managed(column),
+        unknowns,
+        ..Compared::of(&column.strategy, applicability, sums)
+    };
     (compared, costs)
-}
-
-/// Adds the rows of a request to every total that it belongs to.
-fn add_request<'l>(
-    ledger: &'l Ledger<'_>,
-    column: &'l StrategyColumn,
-    index: RequestIndex,
-    compared: &mut Compared<'l>,
-    of_session: &mut Totals,
-) {
-    let is_agent = ledger.history.request(index).agent.is_some();
-    let of_chain = if is_agent { &mut compared.agents } else { &mut compared.main };
-    let all = [of_chain, &mut compared.totals, of_session];
-    let by_model = &mut compared.by_model;
-    let rows: Vec<Row<'l>> = ledger.rows(column, index).collect();
-    for row in &rows {
-        by_model.entry(row.model).or_default().add(row);
-    }
-    let is_unrecorded = u64::from(rows.is_empty());
-    if rows.is_empty() {
-        by_model.entry(ledger.history.model(index)).or_default().unrecorded += 1;
-    }
-    for sum in all {
-        for row in &rows {
-            sum.add(row);
-        }
-        sum.unrecorded += is_unrecorded;
-    }
 }
 
 impl Comparison<'_> {

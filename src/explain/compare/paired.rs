@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use super::{Compared, Comparison};
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
+use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::StrategyKind;
 
 /// Sessions are decisive that together make up this share of all differences …
@@ -23,6 +24,14 @@ const MOST_DECISIVE: usize = 5;
 pub(super) struct SessionCost {
     pub(super) id: Symbol,
     pub(super) cost: Option<Picodollars>,
+}
+
+impl SessionCost {
+    /// The cost of a session, if it is known of all its requests.
+    pub(super) fn of(id: Symbol, totals: &Totals) -> Self {
+        let is_known = totals.unpriced == 0 && totals.unrecorded == 0;
+        Self { id, cost: totals.cost().filter(|_| is_known) }
+    }
 }
 
 /// A session that decides how much two strategies differ.

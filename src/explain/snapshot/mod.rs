@@ -164,7 +164,7 @@ impl Figures {
     }
 
     /// The sum of the rows of one request, or `None` without rows.
-    fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
+    pub(crate) fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
         let mut rows = rows.peekable();
         rows.peek()?;
         let mut sum = Self { requests: 1, ..Self::default() };
@@ -276,9 +276,7 @@ pub fn snapshot(
 fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
     let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
     let reason = |column: &StrategyColumn| {
-        let reasons: Vec<&str> =
-            column.applicability().obstacles().iter().map(|one| one.reason()).collect();
-        (column.strategy.name.to_string(), reasons.join("; "))
+        (column.strategy.name.to_string(), column.applicability().reasons())
     };
     idle.map(reason).collect()
 }

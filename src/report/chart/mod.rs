@@ -18,7 +18,7 @@ pub use drawing::{PngError, png};
 pub use drawing::{Theme, page_style, svg};
 pub use kinds::{
     UNDRAWN_STRATEGY, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
-    dearest_session, gaps_chart, strategies_chart, turns_chart, waterfall_chart,
+    dearest_session, gaps_chart, run_charts, strategies_chart, turns_chart, waterfall_chart,
 };
 
 use axis::Axis;

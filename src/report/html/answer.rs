@@ -1,15 +1,25 @@
 //! What the page says first: what was spent, how much of it was avoidable, why, and what to change.
 
-use super::PageView;
 use crate::base::units::{Basis, Picodollars};
+use crate::explain::advice::Advice;
+use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;
-use crate::explain::compare::Compared;
+use crate::explain::compare::{Compared, Comparison};
 use crate::report::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
 };
 use crate::simulate::ledger::Totals;
-use crate::simulate::strategy::StrategyKind;
+
+/// What the figures are taken from.
+pub(super) struct AnswerView<'a> {
+    /// The figures themselves.
+    pub(super) answer: &'a Answer,
+    /// The strategies side by side.
+    pub(super) comparison: &'a Comparison<'a>,
+    /// What to change, if that is known.
+    pub(super) advice: Option<&'a Advice>,
+}
 
 /// A figure, and its meaning.
 pub(super) struct Figure {
@@ -24,7 +34,7 @@ pub(super) struct Figure {
 }
 
 /// The figures, most important first.
-pub(super) fn answer(view: &PageView<'_>) -> Vec<Figure> {
+pub(super) fn answer(view: &AnswerView<'_>) -> Vec<Figure> {
     let mut figures = vec![spent(view, &view.answer.billed)];
     figures.extend(agents(view));
     figures.extend(hit_rate(view));
@@ -36,11 +46,11 @@ pub(super) fn answer(view: &PageView<'_>) -> Vec<Figure> {
     figures
 }
 
-fn spent(view: &PageView<'_>, billed: &Totals) -> Figure {
+fn spent(view: &AnswerView<'_>, billed: &Totals) -> Figure {
     let of = format!(
         "{} in {}",
         counted(billed.requests, "request", "requests"),
-        counted(view.selection.sessions.len() as u64, "session", "sessions"),
+        counted(view.answer.sessions as u64, "session", "sessions"),
     );
     if let Some(cost) = billed.cost() {
         let missing = missing(billed);
@@ -97,7 +107,7 @@ fn missing(totals: &Totals) -> String {
     unpriced.into_iter().chain(unrecorded).collect()
 }
 
-fn agents(view: &PageView<'_>) -> Option<Figure> {
+fn agents(view: &AnswerView<'_>) -> Option<Figure> {
     let (agents, spent) = (&view.answer.agents, view.answer.spent());
     let basis = if view.answer.is_recorded() { Basis::Measured.name() } else { "simulated" };
     (agents.requests > 0).then(|| Figure {
@@ -112,7 +122,7 @@ fn agents(view: &PageView<'_>) -> Option<Figure> {
     })
 }
 
-fn hit_rate(view: &PageView<'_>) -> Option<Figure> {
+fn hit_rate(view: &AnswerView<'_>) -> Option<Figure> {
     let billed = &view.answer.billed;
     billed.hit_rate().map(|rate| Figure {
         name: "Hit rate",
@@ -126,7 +136,7 @@ fn hit_rate(view: &PageView<'_>) -> Option<Figure> {
     })
 }
 
-fn possible(view: &PageView<'_>) -> Option<Figure> {
+fn possible(view: &AnswerView<'_>) -> Option<Figure> {
     let waterfall = view.answer.waterfall.as_ref()?;
     let cheapest = waterfall.cheapest.filter(|cheapest| *cheapest <= waterfall.spent)?;
     let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
@@ -142,7 +152,7 @@ fn possible(view: &PageView<'_>) -> Option<Figure> {
     })
 }
 
-fn lost(view: &PageView<'_>) -> Figure {
+fn lost(view: &AnswerView<'_>) -> Figure {
     let answer = view.answer;
     let (total, expected) = (&answer.breaks, &answer.expected_breaks);
     let compared = answer.compared;
@@ -184,7 +194,7 @@ fn without_price(sum: &Sum) -> String {
     }
 }
 
-fn biggest_cause(view: &PageView<'_>) -> Option<Figure> {
+fn biggest_cause(view: &AnswerView<'_>) -> Option<Figure> {
     let (cause, sum) = view.answer.biggest_cause.as_ref()?;
     let share = part(sum.excess(), view.answer.breaks.excess());
     let share = share.map_or_else(String::new, |share| format!(", {}", percent(Some(share))));
@@ -201,7 +211,7 @@ fn biggest_cause(view: &PageView<'_>) -> Option<Figure> {
     })
 }
 
-fn change(view: &PageView<'_>) -> Option<Figure> {
+fn change(view: &AnswerView<'_>) -> Option<Figure> {
     let first = view.advice?.changes.first()?;
     let most = if first.change.is_at_most { "at most " } else { "" };
     Some(Figure {
@@ -213,7 +223,7 @@ fn change(view: &PageView<'_>) -> Option<Figure> {
 }
 
 /// The cheapest of the strategies that a client could follow with the same prompts.
-fn cheapest(view: &PageView<'_>) -> Option<Figure> {
+fn cheapest(view: &AnswerView<'_>) -> Option<Figure> {
     let comparison = view.comparison;
     let candidates = comparison.strategies.iter().filter(|one| one.strategy.is_ranked());
     let priced = candidates.filter_map(|one| Some((one.totals.cost()?, one)));
@@ -221,7 +231,7 @@ fn cheapest(view: &PageView<'_>) -> Option<Figure> {
     let base = comparison.base()?;
     let name = &cheapest.strategy.name;
     let costs = format!("costs {}{}", dollars(Some(cost)), against(cost, base, name));
-    let is_rival = base.strategy.is_ranked() || base.strategy.kind == StrategyKind::Recorded;
+    let is_rival = base.strategy.is_ranked() || base.strategy.is_record();
     let is_whole = base.totals.unrecorded == 0 && base.totals.cost().is_some();
     let (value, meaning) = if is_rival && is_whole && base.totals.cost() <= Some(cost) {
         let base = base.strategy.label().to_owned();

@@ -13,21 +13,29 @@
 mod answer;
 mod break_lines;
 mod origin;
+mod run;
+mod run_turns;
 mod safe_text;
 mod sessions;
 mod turns;
 
+pub use run::{RunView, write_run_page};
+pub use run_turns::{RunPage, RunTurns};
+
 use std::io;
 use std::io::Write;
 
-use answer::{Figure, answer};
+use answer::{AnswerView, Figure, answer};
 use askama::Template;
 use break_lines::{BreakIndex, BreakLine, break_lines};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use safe_text::{PageText, content_policy};
 use sessions::{
-    Embedded, SessionLine, dearest_first, embedded, session_figures, session_lines, sessions_block,
+    Embedded, SessionLine, ShownStrategies, dearest_first, embedded, session_figures,
+    session_lines, sessions_block, times, with_turns,
 };
+use turns::turns_block;
 
 use super::advice::{CHANGES_NOTE, changes};
 use super::breaks_view::causes;
@@ -36,7 +44,8 @@ use super::document::{Align, Grid};
 use super::number::{counted, dollars, grouped};
 use super::{compare_view, verify};
 use crate::base::id::Symbol;
-use crate::base::units::Picodollars;
+use crate::base::units::{Millis, Picodollars};
+use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::{Answer, Verification};
 use crate::explain::breaks::Analysis;
@@ -102,6 +111,16 @@ impl<'a> PageView<'a> {
         let is_beside = |column: &&StrategyColumn| BESIDE.contains(&column.strategy.name.as_ref());
         let beside: Vec<&StrategyColumn> = self.shown().filter(is_beside).collect();
         if beside.is_empty() { self.shown().take(1).collect() } else { beside }
+    }
+
+    fn strategies(&self) -> ShownStrategies<'a> {
+        fn name(column: &StrategyColumn) -> &str {
+            &column.strategy.name
+        }
+        ShownStrategies {
+            names: self.shown().map(name).collect(),
+            beside: self.beside().into_iter().map(name).collect(),
+        }
     }
 }
 
@@ -172,6 +191,8 @@ struct Page<'a> {
     strategies: CaptionedTable,
     strategy_notes: Vec<String>,
     apart: Option<String>,
+    /// What this page does not have.
+    charts_note: Option<&'static str>,
     context: CaptionedTable,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
@@ -203,6 +224,12 @@ impl<'a> Page<'a> {
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
         let sessions = session_figures(view, &breaks);
         let dearest = dearest_first(&sessions);
+        let blocks = with_turns(&dearest).into_par_iter().map(|session| {
+            let requests = &view.selection.sessions[session.number];
+            Ok((session.number, turns_block(view, &breaks, requests)?))
+        });
+        let embedded = embedded(blocks.collect::<io::Result<Vec<_>>>()?, sessions.len());
+        let strategies = view.strategies();
         let style = format!("{STYLE}{}", view.chart_style);
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
         let (analysis, verification) = (view.analysis, view.verification);
@@ -213,9 +240,11 @@ impl<'a> Page<'a> {
             style,
             version: env!("CARGO_PKG_VERSION"),
             charts: view.charts,
-            answer: answer(view),
-            names: view.shown().map(|column| column.strategy.name.as_ref()).collect(),
-            beside: view.beside().iter().map(|column| column.strategy.name.as_ref()).collect(),
+            answer: answer(&AnswerView {
+                answer: view.answer,
+                comparison: view.comparison,
+                advice: view.advice,
+            }),
             zone: history.zone.name(),
             span: span(view),
             strategies: CaptionedTable::of(
@@ -226,6 +255,7 @@ impl<'a> Page<'a> {
             apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)
                 .map(|apart| dollars(Some(apart))),
+            charts_note: None,
             context: CaptionedTable::of(
                 "What the prompts held, and what carrying it cost",
                 kinds(history, &view.context.kinds, &view.context.bill, usize::MAX),
@@ -233,8 +263,10 @@ impl<'a> Page<'a> {
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
-            sessions_block: sessions_block(view, &sessions)?,
-            embedded: embedded(view, &breaks, &dearest)?,
+            sessions_block: sessions_block(&strategies, &history.zone, &times(view), &sessions)?,
+            names: strategies.names,
+            beside: strategies.beside,
+            embedded,
             causes: CaptionedTable::of("Breaks by cause", causes(&analysis.summary)),
             changes: CaptionedTable::of("What to change", advised(view)),
             changes_note: CHANGES_NOTE,
@@ -264,9 +296,17 @@ impl<'a> Page<'a> {
 
 /// The times of the first and the last request.
 fn span(view: &PageView<'_>) -> Option<String> {
-    let zone = &view.ledger.history.zone;
-    let (first, last) = view.answer.span?;
-    Some(format!("{} to {} ({})", zone.moment(first), zone.moment(last), zone.name()))
+    Some(span_of(&view.ledger.history.zone, view.answer.span?))
+}
+
+fn span_of(zone: &Zone, (first, last): (Millis, Millis)) -> String {
+    format!("{} to {} ({})", zone.moment(first), zone.moment(last), zone.name())
+}
+
+/// What the page of a run does not have, and where it is.
+fn charts_note() -> &'static str {
+    "Rows hold neither prompts nor what lies between requests: `cachesim report` over the sessions of a domain also \
+     has what to change, the lower bound, pauses, what the context held, and how well the rules hold."
 }
 
 fn incomplete_note(sessions: u64) -> String {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use jiff::civil::Date;
 
 use super::PageView;
+use crate::read::input::Kind;
 use crate::report::document::{Align, Grid};
 use crate::report::number::{bytes, counted, grouped};
 use crate::report::prices::{conditions, day, price_grid};
@@ -15,11 +16,18 @@ use crate::simulate::pricing::{ModelPrices, Rate};
 
 /// What was rejected or repaired, by kind.
 pub(super) fn diagnostics(view: &PageView<'_>) -> Grid {
+    let counts = view.ledger.history.diagnostics.counts();
+    kinds_of_diagnostics(counts.map(|(kind, count)| (kind.name(), count)))
+}
+
+/// How often each kind of line or value, by its name, was rejected or repaired.
+pub(super) fn kinds_of_diagnostics<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Grid {
     let mut grid =
         Grid::new(&[("what", Align::Left), ("how often", Align::Right), ("effect", Align::Left)]);
-    for (kind, count) in view.ledger.history.diagnostics.counts() {
-        let effect = if kind.is_damage() { "left out" } else { "repaired or passed over" };
-        grid.add(vec![kind.name().replace('_', " "), grouped(count), effect.to_owned()]);
+    for (name, count) in counts {
+        let is_damage = Kind::ALL.into_iter().any(|kind| kind.name() == name && kind.is_damage());
+        let effect = if is_damage { "left out" } else { "repaired or passed over" };
+        grid.add(vec![name.replace('_', " "), grouped(count), effect.to_owned()]);
     }
     grid
 }

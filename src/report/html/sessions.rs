@@ -13,7 +13,6 @@ use serde_json::value::RawValue;
 use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
-use super::turns::turns_block;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
@@ -41,37 +40,37 @@ pub(super) struct SessionLine {
 }
 
 /// The page's data on a session.
-pub(super) struct SessionFigures<'a> {
-    session: &'a Session,
-    number: usize,
-    short_name: String,
+pub(super) struct SessionFigures {
+    /// Its number, in the order in which sessions began.
+    pub(super) number: usize,
+    /// Its id, shortened where that is distinct.
+    pub(super) short_name: String,
     /// Its whole id, title and files, for searching.
-    name: String,
-    title: String,
-    files: String,
-    began: Millis,
-    lost: Option<Picodollars>,
+    pub(super) name: String,
+    pub(super) title: String,
+    pub(super) files: String,
+    pub(super) began: Millis,
+    pub(super) requests: usize,
+    /// What its breaks cost, or `None` where one of them has no price.
+    pub(super) lost: Option<Picodollars>,
     /// For each shown strategy.
-    by_strategy: Vec<Totals>,
+    pub(super) by_strategy: Vec<Totals>,
 }
 
 /// The figures of every session, in the order in which they began.
-pub(super) fn session_figures<'a>(
-    view: &PageView<'a>,
-    breaks: &BreakIndex,
-) -> Vec<SessionFigures<'a>> {
+pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex) -> Vec<SessionFigures> {
     let selection = view.selection;
     let names = SessionNames::of(view.ledger.history);
-    let figures = |(number, session): (usize, &'a Session)| {
+    let figures = |(number, session): (usize, &Session)| {
         let totals = |column| view.ledger.totals(column, session.requests.iter().copied());
         SessionFigures {
-            session,
             number,
             short_name: names.name(session.id),
             name: view.ledger.history.symbols.text(session.id).to_owned(),
             title: view.titles.get(&session.id).cloned().unwrap_or_default(),
             files: files(view, session),
             began: began(view, session),
+            requests: session.requests.len(),
             lost: breaks.lost(session.id),
             by_strategy: view.shown().map(totals).collect(),
         }
@@ -82,11 +81,15 @@ pub(super) fn session_figures<'a>(
 /// The first file, and the number of others.
 fn files(view: &PageView<'_>, session: &Session) -> String {
     let files = session.files(view.ledger.history);
-    let Some((first, others)) = files.split_first() else { return String::new() };
-    let label = &view.ledger.history.files[*first].label;
-    match others.len() {
-        0 => label.to_string(),
-        others => format!("{label} and {} more", grouped(others as u64)),
+    let Some(first) = files.first() else { return String::new() };
+    first_of(&view.ledger.history.files[*first].label, files.len())
+}
+
+/// The first of some files, and the number of others.
+pub(super) fn first_of(file: &str, files: usize) -> String {
+    match files.saturating_sub(1) {
+        0 => file.to_owned(),
+        others => format!("{file} and {} more", grouped(others as u64)),
     }
 }
 
@@ -100,17 +103,7 @@ fn whole_cost(totals: &Totals) -> Option<Picodollars> {
     totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
 }
 
-impl<'a> SessionFigures<'a> {
-    /// Its requests.
-    pub(super) fn session(&self) -> &'a Session {
-        self.session
-    }
-
-    /// Its number.
-    pub(super) fn number(&self) -> usize {
-        self.number
-    }
-
+impl SessionFigures {
     /// Its cost under the first strategy.
     pub(super) fn cost(&self) -> Option<Picodollars> {
         self.by_strategy.first().and_then(Totals::cost)
@@ -145,16 +138,14 @@ impl<'a> SessionFigures<'a> {
 }
 
 /// Most expensive first, and of equals the one that began first.
-pub(super) fn dearest_first<'s, 'a>(
-    sessions: &'s [SessionFigures<'a>],
-) -> Vec<&'s SessionFigures<'a>> {
-    let mut dearest: Vec<&SessionFigures<'a>> = sessions.iter().collect();
+pub(super) fn dearest_first(sessions: &[SessionFigures]) -> Vec<&SessionFigures> {
+    let mut dearest: Vec<&SessionFigures> = sessions.iter().collect();
     dearest.sort_by_key(|session| (Reverse(session.cost()), session.number));
     dearest
 }
 
 /// The rows of the table.
-pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures<'_>]) -> Vec<SessionLine> {
+pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures]) -> Vec<SessionLine> {
     dearest.iter().map(|session| session.line(zone)).collect()
 }
 
@@ -201,15 +192,24 @@ fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     offsets
 }
 
-/// The text of the data block of all sessions.
+/// The names of the strategies that a page shows, and which of them the turns show side by side.
+pub(super) struct ShownStrategies<'a> {
+    pub(super) names: Vec<&'a str>,
+    pub(super) beside: Vec<&'a str>,
+}
+
+/// The text of the data block of all sessions, with times of requests in order, as far as the offset from UTC may
+/// change between them.
 ///
 /// # Errors
 /// Where they cannot be JSON.
 pub(super) fn sessions_block(
-    view: &PageView<'_>,
-    sessions: &[SessionFigures<'_>],
+    strategies: &ShownStrategies<'_>,
+    zone: &Zone,
+    times: &[Millis],
+    sessions: &[SessionFigures],
 ) -> io::Result<String> {
-    let data = |session: &SessionFigures<'_>| -> Vec<_> {
+    let data = |session: &SessionFigures| -> Vec<_> {
         let figures = |totals: &Totals| {
             let difference = session.difference(totals).map(MicroDollars);
             (totals.prompt(), totals.read, totals.cost().map(MicroDollars), difference)
@@ -221,24 +221,27 @@ pub(super) fn sessions_block(
         title: &session.title,
         files: &session.files,
         began: session.began.get(),
-        requests: session.session.requests.len(),
+        requests: session.requests,
         lost: session.lost.map(MicroDollars),
         figures: data(session),
     });
-    let names: Vec<&str> = view.shown().map(|column| column.strategy.name.as_ref()).collect();
-    let beside = view.beside();
-    let is_beside = |name: &str| beside.iter().any(|column| column.strategy.name == name);
-    let history = view.ledger.history;
-    let mut times: Vec<Millis> =
-        view.selection.requests().map(|index| history.request(index).start).collect();
-    times.sort_unstable();
+    let ShownStrategies { names, beside } = strategies;
     data_block(&SessionsData {
-        beside: (0..names.len()).filter(|at| is_beside(names[*at])).collect(),
-        strategies: names,
-        zone: history.zone.name(),
-        offsets: offsets(&history.zone, &times),
+        beside: (0..names.len()).filter(|at| beside.contains(&names[*at])).collect(),
+        strategies: names.clone(),
+        zone: zone.name(),
+        offsets: offsets(zone, times),
         sessions: sessions.collect(),
     })
+}
+
+/// When the requests of a page were sent, in order.
+pub(super) fn times(view: &PageView<'_>) -> Vec<Millis> {
+    let history = view.ledger.history;
+    let times = view.selection.requests().map(|index| history.request(index).start);
+    let mut times: Vec<Millis> = times.collect();
+    times.sort_unstable();
+    times
 }
 
 /// The most requests whose turns are embedded …
@@ -255,25 +258,18 @@ pub(super) struct Embedded {
     pub(super) note: Option<String>,
 }
 
-/// Embeds the turns of the most expensive sessions.
-///
-/// # Errors
-/// Where they cannot be JSON.
-pub(super) fn embedded(
-    view: &PageView<'_>,
-    breaks: &BreakIndex,
-    dearest: &[&SessionFigures<'_>],
-) -> io::Result<Embedded> {
+/// The sessions whose turns are embedded, unless these take too many bytes: the most expensive.
+pub(super) fn with_turns<'s>(dearest: &[&'s SessionFigures]) -> Vec<&'s SessionFigures> {
     let mut chosen = dearest.to_vec();
-    keep_within(MOST_REQUESTS, &mut chosen, |session| session.session().requests.len());
-    let block = |session: &&SessionFigures<'_>| {
-        Ok((session.number(), turns_block(view, breaks, session.session())?))
-    };
-    let blocks: io::Result<Vec<(usize, String)>> = chosen.par_iter().map(block).collect();
-    let mut blocks = blocks?;
+    keep_within(MOST_REQUESTS, &mut chosen, |session| session.requests);
+    chosen
+}
+
+/// Embeds the turns of the most expensive of so many sessions, each with its number.
+pub(super) fn embedded(mut blocks: Vec<(usize, String)>, sessions: usize) -> Embedded {
     keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
     blocks.sort_by_key(|(number, _)| *number);
-    let missing = (dearest.len() - blocks.len()) as u64;
+    let missing = (sessions - blocks.len()) as u64;
     let note = (missing > 0).then(|| {
         format!(
             "The turns of {} are left out, so that this page stays small: it has those of the \
@@ -281,7 +277,7 @@ pub(super) fn embedded(
             counted(missing, "session", "sessions"),
         )
     });
-    Ok(Embedded { blocks, note })
+    Embedded { blocks, note }
 }
 
 /// Keeps those for which there is room, in order. One that is too large alone does not keep later

@@ -1,5 +1,6 @@
 //! The turns of a session, column by column, for the page's script.
 
+use std::borrow::Borrow;
 use std::io;
 
 use rustc_hash::FxHashMap;
@@ -9,13 +10,12 @@ use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
 use super::sessions::MicroDollars;
-use crate::base::id::Symbol;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Cause;
 use crate::report::turns_view::what_happened_beside;
-use crate::requests::conversation::{History, Request, RequestIndex};
+use crate::requests::conversation::{Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 
@@ -46,7 +46,7 @@ type Note = (usize, String);
 
 /// A session's turns. What was read is the rest of the prompt.
 #[derive(Serialize)]
-struct SessionTurns {
+pub(super) struct SessionTurns {
     /// The number of turns.
     count: usize,
     /// When the first was sent, in seconds since the Unix epoch.
@@ -119,14 +119,19 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         session.requests.iter().map(|index| history.request(*index)).collect();
     let recorded: Vec<RecordedTokens> =
         session.requests.iter().map(|index| RecordedTokens::of(view.ledger, *index)).collect();
-    let (agents, agent) = agents(history, &requests);
-    let (start, step) = times(&requests);
+    let (agents, agent) = agents(requests.iter().map(|request| history.text(request.agent)));
+    let (start, step) = times(requests.iter().map(|request| request.start));
     let turn = |index: &RequestIndex| Turn::recorded(history, view.steps, *index);
     let turns: Vec<Turn> = session.requests.iter().map(turn).collect();
     let is_bound = |request: &&Request| request.output_is_lower_bound;
     let is_compacted = |turn: &Turn| turn.events.iter().any(is_compaction);
-    let strategies =
-        view.shown().map(|column| strategy_turns(view.ledger, column, session, &recorded));
+    let figures = |column: &StrategyColumn| {
+        let turns = session.requests.iter().zip(&recorded).map(|(index, recorded)| {
+            let rows: Vec<Row<'_>> = view.ledger.rows(column, *index).collect();
+            TurnFigures::of(&rows, *recorded)
+        });
+        StrategyTurns::of(&turns.collect::<Vec<_>>(), &recorded)
+    };
     SessionTurns {
         count: requests.len(),
         start,
@@ -140,15 +145,57 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         words: words(view, session),
         breaks: causes(breaks, session),
         compactions: places(turns.iter().map(is_compacted)),
-        strategies: strategies.collect(),
+        strategies: view.shown().map(figures).collect(),
+    }
+}
+
+/// A turn of a session of which nothing but its rows is known.
+pub(super) struct RowTurn {
+    pub(super) agent: Option<String>,
+    pub(super) start: Millis,
+    pub(super) recorded: RecordedTokens,
+    pub(super) is_lower_bound: bool,
+    pub(super) cause: Option<Cause>,
+    /// For each shown strategy.
+    pub(super) figures: Vec<TurnFigures>,
+}
+
+impl SessionTurns {
+    /// The turns of a session of which nothing but its rows is known: neither how long each waited, nor what
+    /// happened but breaks.
+    pub(super) fn of_rows(turns: &[RowTurn], strategies: usize) -> Self {
+        let recorded: Vec<RecordedTokens> = turns.iter().map(|turn| turn.recorded).collect();
+        let (agents, agent) = agents(turns.iter().map(|turn| turn.agent.as_deref()));
+        let (start, step) = times(turns.iter().map(|turn| turn.start));
+        let causes = turns.iter().enumerate();
+        let figures = |strategy: usize| {
+            let figures: Vec<&TurnFigures> =
+                turns.iter().map(|turn| &turn.figures[strategy]).collect();
+            StrategyTurns::of(&figures, &recorded)
+        };
+        Self {
+            count: turns.len(),
+            start,
+            step,
+            agents,
+            agent,
+            gap: TurnColumn::Same(None),
+            prompt: recorded.iter().map(|one| one.prompt).collect(),
+            output: recorded.iter().map(|one| one.output).collect(),
+            bounds: places(turns.iter().map(|turn| turn.is_lower_bound)),
+            words: Vec::new(),
+            breaks: causes.filter_map(|(at, turn)| Some((at, turn.cause?.meaning()))).collect(),
+            compactions: Vec::new(),
+            strategies: (0..strategies).map(figures).collect(),
+        }
     }
 }
 
 /// What every strategy that sends the requests as recorded shares.
 #[derive(Clone, Copy)]
-struct RecordedTokens {
-    prompt: Tokens,
-    output: Option<Tokens>,
+pub(super) struct RecordedTokens {
+    pub(super) prompt: Tokens,
+    pub(super) output: Option<Tokens>,
 }
 
 impl RecordedTokens {
@@ -159,13 +206,15 @@ impl RecordedTokens {
 }
 
 /// The sub-agents by name, and the one that each turn belongs to.
-fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<Option<usize>>) {
-    let mut places: FxHashMap<Symbol, usize> = FxHashMap::default();
+fn agents<'a>(
+    of_turns: impl Iterator<Item = Option<&'a str>>,
+) -> (Vec<String>, TurnColumn<Option<usize>>) {
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
     let mut names = Vec::new();
-    let agent = requests.iter().map(|request| {
-        let agent = request.agent?;
+    let agent = of_turns.map(|agent| {
+        let agent = agent?;
         Some(*places.entry(agent).or_insert_with(|| {
-            names.push(history.symbols.text(agent).to_owned());
+            names.push(agent.to_owned());
             names.len() - 1
         }))
     });
@@ -174,12 +223,12 @@ fn agents(history: &History, requests: &[&Request]) -> (Vec<String>, TurnColumn<
 }
 
 /// The time of the first turn, and the seconds between turns.
-fn times(requests: &[&Request]) -> (i64, Vec<i64>) {
-    let seconds = |request: &&Request| request.start.get().div_euclid(1_000);
-    let start = requests.first().map_or(0, seconds);
-    let before = std::iter::once(start).chain(requests.iter().map(seconds));
-    let steps = requests.iter().map(seconds).zip(before);
-    (start, steps.map(|(own, before)| own.saturating_sub(before)).collect())
+fn times(starts: impl Iterator<Item = Millis>) -> (i64, Vec<i64>) {
+    let seconds: Vec<i64> = starts.map(|start| start.get().div_euclid(1_000)).collect();
+    let start = seconds.first().copied().unwrap_or_default();
+    let before = std::iter::once(start).chain(seconds.iter().copied());
+    let steps = seconds.iter().zip(before).map(|(own, before)| own.saturating_sub(before));
+    (start, steps.collect())
 }
 
 /// What happened under the strategies shown side by side, if anything did.
@@ -214,7 +263,7 @@ fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> 
 }
 
 /// A turn under a strategy.
-struct TurnFigures {
+pub(super) struct TurnFigures {
     prompt: Tokens,
     /// `None` where the strategy has no row.
     input: Option<Tokens>,
@@ -227,59 +276,44 @@ struct TurnFigures {
 }
 
 impl TurnFigures {
-    fn of(
-        ledger: &Ledger<'_>,
-        column: &StrategyColumn,
-        index: RequestIndex,
-        recorded: RecordedTokens,
-    ) -> Self {
-        let rows: Vec<Row<'_>> = ledger.rows(column, index).collect();
+    /// The figures of a turn by its rows.
+    pub(super) fn of(rows: &[Row<'_>], recorded: RecordedTokens) -> Self {
         let own = rows.iter().find(|row| row.iteration.is_none() && row.added.is_none());
         let billing = own.map(|row| row.billing).unwrap_or_default();
         let sent = own.filter(|row| row.refusal.is_none());
         Self {
-            prompt: sent.map_or(recorded.prompt, |_| {
-                billing.read + billing.write_5m + billing.write_1h + billing.input
-            }),
+            prompt: sent.map_or(recorded.prompt, |_| billing.prompt()),
             input: own.map(|row| row.billing.input),
             write_5m: billing.write_5m,
             write_1h: billing.write_1h,
             output: sent
                 .map_or(recorded.output, |row| row.is_output_known.then_some(billing.output)),
-            cost: cost(&rows),
+            cost: cost(rows),
             refusal: own.and_then(|row| row.refusal),
-            besides: besides(&rows),
+            besides: besides(rows),
         }
     }
 }
 
-fn strategy_turns(
-    ledger: &Ledger<'_>,
-    column: &StrategyColumn,
-    session: &Session,
-    recorded: &[RecordedTokens],
-) -> StrategyTurns {
-    let turns: Vec<TurnFigures> = session
-        .requests
-        .iter()
-        .zip(recorded)
-        .map(|(index, recorded)| TurnFigures::of(ledger, column, *index, *recorded))
-        .collect();
-    let differs = |is_same: fn(&TurnFigures, &RecordedTokens) -> bool| {
-        turns.iter().zip(recorded).any(|(turn, recorded)| !is_same(turn, recorded))
-    };
-    let has_other_prompts = differs(|turn, recorded| turn.prompt == recorded.prompt);
-    let has_other_outputs = differs(|turn, recorded| turn.output == recorded.output);
-    let noted = || turns.iter().enumerate();
-    StrategyTurns {
-        prompt: has_other_prompts.then(|| turns.iter().map(|turn| turn.prompt).collect()),
-        input: turns.iter().map(|turn| turn.input).collect(),
-        write_5m: turns.iter().map(|turn| turn.write_5m).collect(),
-        write_1h: turns.iter().map(|turn| turn.write_1h).collect(),
-        output: has_other_outputs.then(|| turns.iter().map(|turn| turn.output).collect()),
-        cost: turns.iter().map(|turn| turn.cost).collect(),
-        refused: noted().filter_map(|(at, turn)| Some((at, turn.refusal?.name()))).collect(),
-        besides: noted().filter_map(|(at, turn)| Some((at, turn.besides.clone()?))).collect(),
+impl StrategyTurns {
+    fn of(turns: &[impl Borrow<TurnFigures>], recorded: &[RecordedTokens]) -> Self {
+        let turns = || turns.iter().map(Borrow::borrow);
+        let differs = |is_same: fn(&TurnFigures, &RecordedTokens) -> bool| {
+            turns().zip(recorded).any(|(turn, recorded)| !is_same(turn, recorded))
+        };
+        let has_other_prompts = differs(|turn, recorded| turn.prompt == recorded.prompt);
+        let has_other_outputs = differs(|turn, recorded| turn.output == recorded.output);
+        let noted = || turns().enumerate();
+        Self {
+            prompt: has_other_prompts.then(|| turns().map(|turn| turn.prompt).collect()),
+            input: turns().map(|turn| turn.input).collect(),
+            write_5m: turns().map(|turn| turn.write_5m).collect(),
+            write_1h: turns().map(|turn| turn.write_1h).collect(),
+            output: has_other_outputs.then(|| turns().map(|turn| turn.output).collect()),
+            cost: turns().map(|turn| turn.cost).collect(),
+            refused: noted().filter_map(|(at, turn)| Some((at, turn.refusal?.name()))).collect(),
+            besides: noted().filter_map(|(at, turn)| Some((at, turn.besides.clone()?))).collect(),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use super::parquet::{Beyond, Column, Columns, Stored, table_row};
 use super::{Place, RowEncoding, RowFile, TableRow};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::requests::conversation::{History, project_names};
 
@@ -32,8 +32,14 @@ pub(in crate::report) struct BreakRow<'a> {
     message_id: Option<&'a str>,
     /// When the first line of the response was written.
     timestamp: Option<Millis>,
+    /// When it was sent, as far as can be told.
+    start: Millis,
     /// The model.
     model: &'a str,
+    /// The file of the request, relative to the given path.
+    file: &'a str,
+    /// The line of the file, from 1 on.
+    line: u64,
     /// What happened to the cache.
     class: Class,
     /// Whether it is the first request of a fork, held against its parent.
@@ -52,6 +58,8 @@ pub(in crate::report) struct BreakRow<'a> {
     cache_read_input_tokens: Tokens,
     /// Tokens that it sent again though they had been cached.
     rewritten_tokens: Tokens,
+    /// What these tokens rest on.
+    basis: Basis,
     /// What that cost beyond reading them, in dollars; null where the model has no price.
     excess_usd: Option<Picodollars>,
     /// The service's own verdict, if there is one.
@@ -107,7 +115,10 @@ impl<'a> BreakRow<'a> {
             request_id: history.text(request.request),
             message_id: history.text(request.message),
             timestamp: request.answered.or(sent),
+            start: request.start,
             model: history.symbols.text(request.model),
+            file: &history.files[request.file].label,
+            line: request.line,
             class: found.class,
             fork: found.is_fork,
             cause: found.cause,
@@ -117,6 +128,7 @@ impl<'a> BreakRow<'a> {
             expected_read_tokens: found.expected,
             cache_read_input_tokens: found.read,
             rewritten_tokens: found.rewritten,
+            basis: found.basis,
             excess_usd: found.excess,
             server_reason: history.text(request.verdict.map(|verdict| verdict.reason)),
             project: request.project.and_then(|one| projects.get(&one)).map(String::as_str),
@@ -288,7 +300,10 @@ table_row!(BreakRow {
     request_id,
     message_id,
     timestamp,
+    start,
     model,
+    file,
+    line,
     class,
     cause,
     expected,
@@ -297,6 +312,7 @@ table_row!(BreakRow {
     expected_read_tokens,
     cache_read_input_tokens,
     rewritten_tokens,
+    basis,
     excess_usd,
     server_reason,
     fork,

@@ -15,6 +15,7 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
+use crate::simulate::strategy::Purpose;
 
 /// The schema of these rows.
 pub const LEDGER_SCHEMA: &str = "cachesim.ledger/v1";
@@ -36,6 +37,8 @@ pub(in crate::report) struct LedgerRow<'a> {
     /// When the first line of the response was written; of a request that the strategy added, and of one
     /// of another agent's, when it was sent.
     timestamp: Option<Millis>,
+    /// When it was sent, as far as can be told.
+    start: Millis,
     /// The model that is billed.
     model: &'a str,
     /// The file, relative to the given path.
@@ -58,6 +61,9 @@ pub(in crate::report) struct LedgerRow<'a> {
     basis: Basis,
     /// Which of several samplings this row bills, from 0 on; null on the ordinary row.
     iteration: Option<usize>,
+    /// What for the strategy added the request; null of a recorded one.
+    #[schemars(with = "Option<Purpose>")]
+    added: Option<&'static str>,
     /// What the row costs, in dollars; null where the model has no price.
     cost_usd: Option<Picodollars>,
     /// Why the service would refuse the request, in which case all token fields are 0.
@@ -142,6 +148,8 @@ impl<'a> LedgerRow<'a> {
             request_id: common.request_id.filter(|_| row.added.is_none()),
             message_id: common.message_id.filter(|_| row.added.is_none()),
             timestamp,
+            start: row.added.map_or(request.start, |(_, at)| at),
+            added: row.added.map(|(purpose, _)| purpose.name()),
             live: request.is_live,
             model: row.model,
             file: common.file,
@@ -220,6 +228,7 @@ table_row!(LedgerRow {
     request_id,
     message_id,
     timestamp,
+    start,
     model,
     file,
     line,
@@ -231,6 +240,7 @@ table_row!(LedgerRow {
     output_is_lower_bound,
     basis,
     iteration,
+    added,
     cost_usd,
     invalid,
     live,

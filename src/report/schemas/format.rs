@@ -27,7 +27,7 @@ use crate::requests::prompt::StepKind;
 use crate::simulate::cache::{Reading, Refusal};
 use crate::simulate::fork::{Equivalents, VARIANTS, Variant};
 use crate::simulate::provider::{self, NotSimulated, Provider};
-use crate::simulate::strategy::Obstacle;
+use crate::simulate::strategy::{Obstacle, Purpose};
 
 /// A format that programs read or write, one version of it.
 #[derive(Clone, Copy, Debug)]
@@ -236,16 +236,9 @@ words! {
     DiagnosticKind as "DiagnosticKind": DiagnosticKind::ALL.map(DiagnosticKind::name).as_slice();
     Rule as "Rule": Rule::ALL.map(Rule::name).as_slice();
     Severity as "Severity": every!(Severity: Error, Warning, Note).map(Severity::name);
-    Refusal as "Refusal":
-        every!(Refusal: TtlConflict, TooManyBreakpoints, TtlOrder, UnmarkableBlock)
-            .map(Refusal::name);
-    Obstacle as "Obstacle":
-        every!(
-            Obstacle: NoCapturedPrompt, NoPromptBytes, PromptsAsDesigned, NoTranscript,
-            NothingToTakeOut, NoKnownParent, NoFork, NoAgentsTogether, NoSideQuery, NothingShared, NoMarker,
-            NoTtlChange, NothingToKeepAlive, NothingExpected
-        )
-        .map(Obstacle::name);
+    Refusal as "Refusal": Refusal::ALL.map(Refusal::name);
+    Purpose as "Purpose": Purpose::ALL.map(Purpose::name);
+    Obstacle as "Obstacle": Obstacle::ALL.map(Obstacle::name).as_slice();
     Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);
     Ttl as "Ttl": every!(Ttl: FiveMinutes, OneHour).map(Ttl::name);
     ServiceTier as "ServiceTier": ServiceTier::ALL.map(ServiceTier::name);

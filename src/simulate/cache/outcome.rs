@@ -59,6 +59,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::TtlConflict, Self::TooManyBreakpoints, Self::TtlOrder, Self::UnmarkableBlock];
+
+    /// The reason with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|refusal| refusal.name() == name)
+    }
+
     /// The name in the ledger.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -348,13 +348,13 @@ impl<'a> Ledger<'a> {
     /// What was billed, if it was requested.
     #[must_use]
     pub fn billed(&self) -> Option<&StrategyColumn> {
-        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Recorded)
+        self.columns.iter().find(|column| column.strategy.is_record())
     }
 
     /// What the rules expect of the recorded requests, if it was requested.
     #[must_use]
     pub fn expected(&self) -> Option<&StrategyColumn> {
-        self.columns.iter().find(|column| column.strategy.kind == StrategyKind::Replay)
+        self.columns.iter().find(|column| column.strategy.is_replay())
     }
 
     /// One lifetime for every marker, if it was requested.

@@ -40,6 +40,12 @@ pub struct Billing {
 }
 
 impl Billing {
+    /// The whole prompt.
+    #[must_use]
+    pub fn prompt(&self) -> Tokens {
+        self.input + self.read + self.write_5m + self.write_1h
+    }
+
     /// A simulated prompt, and its output.
     #[must_use]
     pub fn of(outcome: &Outcome, output: Tokens) -> Self {

@@ -42,6 +42,30 @@ pub enum Obstacle {
 }
 
 impl Obstacle {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::NoCapturedPrompt,
+        Self::NoPromptBytes,
+        Self::PromptsAsDesigned,
+        Self::NoTranscript,
+        Self::NothingToTakeOut,
+        Self::NoKnownParent,
+        Self::NoFork,
+        Self::NoAgentsTogether,
+        Self::NoSideQuery,
+        Self::NothingShared,
+        Self::NoMarker,
+        Self::NoTtlChange,
+        Self::NothingToKeepAlive,
+        Self::NothingExpected,
+    ];
+
+    /// The obstacle with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|obstacle| obstacle.name() == name)
+    }
+
     /// The name in machine formats.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -128,6 +152,13 @@ impl Applicability {
             Self::Whole => &[],
             Self::Part(obstacles) | Self::None(obstacles) => obstacles,
         }
+    }
+
+    /// The reasons of these in words.
+    #[must_use]
+    pub fn reasons(&self) -> String {
+        let reasons: Vec<&str> = self.obstacles().iter().map(|one| one.reason()).collect();
+        reasons.join("; ")
     }
 }
 

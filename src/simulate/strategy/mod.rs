@@ -111,6 +111,24 @@ impl Strategy {
         is_choice && self.keeps_content() && self.name != "none"
     }
 
+    /// Whether it is the record itself.
+    #[must_use]
+    pub fn is_record(&self) -> bool {
+        self.kind == StrategyKind::Recorded
+    }
+
+    /// Whether it is the record under the rules.
+    #[must_use]
+    pub fn is_replay(&self) -> bool {
+        self.kind == StrategyKind::Replay
+    }
+
+    /// Whether it is the cheapest of several designs, which a search finds.
+    #[must_use]
+    pub fn is_search(&self) -> bool {
+        matches!(self.kind, StrategyKind::Cheapest(_))
+    }
+
     /// What people see: its name, except for what is not a strategy to choose.
     #[must_use]
     pub fn label(&self) -> &str {

@@ -28,6 +28,30 @@ pub enum Purpose {
     Store,
 }
 
+impl Purpose {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::KeepAlive, Self::Compaction, Self::SessionMemory, Self::ToolSearch, Self::Store];
+
+    /// The name in rows.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::KeepAlive => "keep_alive",
+            Self::Compaction => "compaction",
+            Self::SessionMemory => "session_memory",
+            Self::ToolSearch => "tool_search",
+            Self::Store => "store",
+        }
+    }
+
+    /// The purpose with a name.
+    #[must_use]
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
+    }
+}
+
 /// What a prompt of a plan stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {

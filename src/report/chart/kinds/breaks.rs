@@ -2,7 +2,7 @@
 
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
-use crate::explain::breaks::{Analysis, Cause, Sum};
+use crate::explain::breaks::{Analysis, Cause, Sum, Summary};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
@@ -15,23 +15,33 @@ const TITLE: &str = "What breaks of the cache cost";
 /// The excess of the breaks of a selection.
 #[must_use]
 pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysis) -> Chart {
-    let summary = &analysis.summary;
     let scope = selection_scope(history, selection);
+    let billed = analysis.summary.reconciliation.billed;
+    summary_chart(&scope, &analysis.summary, analysis.breaks.compared, billed)
+}
+
+/// Sums of breaks, found among so many requests that were compared with the ones before them, beside what was billed.
+pub(super) fn summary_chart(
+    scope: &str,
+    summary: &Summary,
+    compared: u64,
+    billed: Picodollars,
+) -> Chart {
     let total = &summary.total;
     if total.breaks == 0 {
-        let reason = match analysis.breaks.compared {
+        let reason = match compared {
             0 => "No request could be compared with one before it.".to_owned(),
             compared => format!(
                 "None: {} compared read all that the one before had left.",
                 counted(compared, "request", "requests")
             ),
         };
-        return Chart::without_data(TITLE, &scope, &reason);
+        return Chart::without_data(TITLE, scope, &reason);
     }
     let is_priced = total.excess().is_some();
     let sums = &summary.reconciliation;
     // Captures without usage have breaks, too, but no bill.
-    let billed = Some(sums.billed).filter(|_| total.excess() == Some(sums.excess));
+    let billed = Some(billed).filter(|_| total.excess() == Some(sums.excess));
     let share = part(total.excess(), billed).map_or_else(String::new, |share| {
         format!(" ({} of what was billed)", percent(Some(share)))
     });

@@ -6,13 +6,14 @@ use crate::base::units::Picodollars;
 use crate::base::zone::Zone;
 use crate::explain::analysis::{Period, PeriodLength, Spending, spending_by_period};
 use crate::report::chart::axis::{Axis, AxisUnit, Tick};
+use crate::report::chart::ink::Ink;
 use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
 /// The most days that have columns of their own. Longer times have columns of weeks, months or
 /// years.
-const MOST_DAYS: i64 = 62;
+pub(super) const MOST_DAYS: i64 = 62;
 
 /// The most columns, even for thousands of years.
 const MOST_PERIODS: usize = 400;
@@ -26,58 +27,99 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
         (Some(first), Some(last)) => PeriodLength::covering(first, last, MOST_DAYS),
         _ => PeriodLength::Day,
     };
-    let title = format!("What was paid each {}", length.name());
     let totals = ledger.totals(column, selection.requests());
     let Some(cost) = totals.cost() else {
-        return Chart::without_data(&title, &scope, &no_cost(ledger, &[column], selection));
+        return Chart::without_data(&title(length), &scope, &no_cost(ledger, &[column], selection));
     };
-    let mut periods: Vec<(Period, Spending)> =
-        spending_by_period(ledger, column, selection, length).into_iter().collect();
-    let is_cut = periods.len() > MOST_PERIODS;
-    periods.drain(..periods.len().saturating_sub(MOST_PERIODS));
-    let dearest = periods.iter().max_by_key(|(_, spending)| spending.total());
-    let dearest = dearest.map_or_else(String::new, |(period, spending)| {
-        let cost = dollars(Some(spending.total()));
-        format!("; the most expensive {}: {cost} ({})", length.name(), label(*period, length))
-    });
-    let mut chart = Chart::new(
-        title,
-        format!("{scope}. {}: {}{dearest}.", column.strategy.name, dollars(Some(cost))),
-    );
-    let columns = columns(&periods);
-    chart.panels.push(Panel::Plot(Plot {
-        heading: "dollars".to_owned(),
-        height: 400,
-        x: calendar(&periods, length, &ledger.history.zone),
-        y: Axis::amounts(columns.highest(), AxisUnit::Dollars, 5),
-        columns,
-        lines: Vec::new(),
-        rules: Vec::new(),
-    }));
-    let spendings: Vec<&Spending> = periods.iter().map(|(_, spending)| spending).collect();
+    let spending = spending_by_period(ledger, column, selection, length);
+    let spendings: Vec<&Spending> = spending.values().collect();
+    let calendar = Calendar {
+        scope: &scope,
+        name: &column.strategy.name,
+        cost,
+        length,
+        zone: &ledger.history.zone,
+        inks: CLASSES.iter().map(|(ink, _)| *ink).collect(),
+    };
+    let by_class = spending.iter().map(|(period, spending)| (*period, by_class(spending).to_vec()));
+    let mut chart = calendar.chart(by_class.collect());
     explain_classes(&mut chart, &spendings);
     chart.legend.reverse();
-    if is_cut {
-        chart.notes.push(format!("Shown are the last {MOST_PERIODS}."));
-    }
     chart.notes.extend(left_out_notes(&totals));
     chart
 }
 
+/// What each period cost.
+pub(super) struct Calendar<'a> {
+    pub(super) scope: &'a str,
+    /// The name of what was paid.
+    pub(super) name: &'a str,
+    /// All of it.
+    pub(super) cost: Picodollars,
+    pub(super) length: PeriodLength,
+    pub(super) zone: &'a Zone,
+    /// Of the parts of a period's cost, from the bottom up.
+    pub(super) inks: Vec<Ink>,
+}
+
+/// A period with the parts of its cost.
+pub(super) type PeriodCost = (Period, Vec<Picodollars>);
+
+fn total(parts: &[Picodollars]) -> Picodollars {
+    parts.iter().copied().sum()
+}
+
+impl Calendar<'_> {
+    /// The chart of periods in order.
+    pub(super) fn chart(self, mut periods: Vec<PeriodCost>) -> Chart {
+        let length = self.length;
+        let is_cut = periods.len() > MOST_PERIODS;
+        periods.drain(..periods.len().saturating_sub(MOST_PERIODS));
+        let dearest = periods.iter().max_by_key(|(_, parts)| total(parts));
+        let dearest = dearest.map_or_else(String::new, |(period, parts)| {
+            let cost = dollars(Some(total(parts)));
+            format!("; the most expensive {}: {cost} ({})", length.name(), label(*period, length))
+        });
+        let (scope, name) = (self.scope, self.name);
+        let mut chart = Chart::new(
+            title(length),
+            format!("{scope}. {name}: {}{dearest}.", dollars(Some(self.cost))),
+        );
+        let axis = calendar(&periods, length, self.zone);
+        let columns = Columns {
+            inks: self.inks,
+            columns: periods.iter().enumerate().map(|(place, one)| column(place, one)).collect(),
+        };
+        chart.panels.push(Panel::Plot(Plot {
+            heading: "dollars".to_owned(),
+            height: 400,
+            x: axis,
+            y: Axis::amounts(columns.highest(), AxisUnit::Dollars, 5),
+            columns,
+            lines: Vec::new(),
+            rules: Vec::new(),
+        }));
+        if is_cut {
+            chart.notes.push(format!("Shown are the last {MOST_PERIODS}."));
+        }
+        chart
+    }
+}
+
+fn title(length: PeriodLength) -> String {
+    format!("What was paid each {}", length.name())
+}
+
 #[allow(clippy::cast_precision_loss)] // places in a picture
-fn columns(periods: &[(Period, Spending)]) -> Columns {
-    let column = |(place, (_, spending)): (usize, &(Period, Spending))| Column {
+fn column(place: usize, (_, parts): &PeriodCost) -> Column {
+    Column {
         from: place as f64,
         to: place as f64 + 1.0,
-        parts: by_class(spending).iter().map(|cost| positive(*cost)).collect(),
-        label: match spending.total() {
+        parts: parts.iter().map(|cost| positive(*cost)).collect(),
+        label: match total(parts) {
             Picodollars::ZERO => String::new(),
             total => dollars(Some(total)),
         },
-    };
-    Columns {
-        inks: CLASSES.iter().map(|(ink, _)| *ink).collect(),
-        columns: periods.iter().enumerate().map(column).collect(),
     }
 }
 
@@ -87,7 +129,7 @@ fn positive(cost: Picodollars) -> f64 {
 
 /// Dates, each below the middle of its column.
 #[allow(clippy::cast_precision_loss)] // places in a picture
-fn calendar(periods: &[(Period, Spending)], length: PeriodLength, zone: &Zone) -> Axis {
+fn calendar(periods: &[PeriodCost], length: PeriodLength, zone: &Zone) -> Axis {
     let ticks = periods
         .iter()
         .enumerate()

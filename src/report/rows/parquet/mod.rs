@@ -4,8 +4,11 @@
 //! Every column of a row group is encoded as rows come in, and only its packed pages stay in memory until the
 //! group is full, so that rows need not.
 
+pub(in crate::report) mod breaks;
 mod column;
 pub(in crate::report) mod read;
+pub(in crate::report) mod requests;
+mod stored;
 mod value;
 
 pub(super) use column::{Column, Columns};

@@ -1,0 +1,221 @@
+//! Runs of parts, read again: a manifest, and the rows that it names.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::error::CliError;
+use super::part_key::is_in_place;
+use super::parts::{one_each, same_settings, whole};
+use super::prepared::{Unpriced, tell_unpriced};
+use crate::explain::run::{BreaksByRequest, RunRequest, RunSums, SnapshotOfRows};
+use crate::explain::snapshot::Snapshot;
+use crate::read::input::{MOST_REPORT, read_text};
+use crate::report::{
+    Inputs, LedgerOf, Manifest, Part, RunTurns, counted, each_request, stored_breaks,
+};
+use crate::simulate::strategy::{Applicability, Obstacle, Strategy};
+
+/// A run whose parts are all there.
+pub(super) struct StoredRun {
+    /// The folder for parts.
+    folder: PathBuf,
+    pub(super) manifest: Manifest,
+    /// What all parts were made of.
+    pub(super) inputs: Inputs,
+}
+
+/// What is done with the rows of a run.
+pub(super) trait RunReader {
+    /// A part comes next.
+    fn begin(&mut self, part: &Part);
+
+    /// Whether it takes the rows of the domain at a place.
+    fn wants(&self, _domain: usize) -> bool {
+        true
+    }
+
+    /// Takes a request, and its break out of those of its part.
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest);
+}
+
+impl RunReader for RunSums {
+    fn begin(&mut self, part: &Part) {
+        self.begin_domain(part.compared);
+    }
+
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        self.add(request, breaks);
+    }
+}
+
+impl RunReader for RunTurns<'_> {
+    fn begin(&mut self, _: &Part) {
+        self.begin_domain();
+    }
+
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        self.add(request, breaks);
+    }
+
+    fn wants(&self, domain: usize) -> bool {
+        self.page().has_turns_of(domain)
+    }
+}
+
+impl RunReader for SnapshotOfRows {
+    fn begin(&mut self, _: &Part) {}
+
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        self.add(request, breaks);
+    }
+}
+
+impl StoredRun {
+    /// Reads a manifest, and looks at every file that it names.
+    ///
+    /// # Errors
+    /// It is no manifest, is of another version, contradicts itself, or a file is not what it says.
+    pub(super) fn open(path: &Path) -> Result<Self, CliError> {
+        let name = path.display();
+        let text = read_text(path, MOST_REPORT)
+            .map_err(|source| CliError::NoInput(format!("{name}: {source}")))?;
+        let manifest = Manifest::parse(&text).ok_or_else(|| {
+            let what = "not the manifest of a run, as `cachesim gather` writes it";
+            CliError::NoInput(format!("{name}: {what}"))
+        })?;
+        let version = env!("CARGO_PKG_VERSION");
+        if manifest.settings.tool_version != version {
+            return Err(CliError::NoInput(format!(
+                "{name}: its parts were made by version {}, and this is version {version}; make them anew",
+                manifest.settings.tool_version
+            )));
+        }
+        let contradiction =
+            |what: &str| CliError::NoInput(format!("{name}: {what}; run `cachesim gather` anew"));
+        if !manifest.parts.iter().all(is_in_place) {
+            return Err(contradiction("a part is not where its domain and key say"));
+        }
+        if !manifest.adds_up() {
+            return Err(contradiction("its parts have other sums than it says"));
+        }
+        one_each(&manifest.parts)?;
+        same_settings(&manifest.parts)?;
+        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
+        whole(&folder, &manifest.parts)?;
+        let mut inputs = Inputs::default();
+        manifest.parts.iter().for_each(|part| inputs.add(&part.inputs));
+        Ok(Self { folder, manifest, inputs })
+    }
+
+    /// What applies to a whole run as it does to sessions: `--strict` and `--strict-prices`.
+    pub(super) fn tell(
+        &self,
+        strict: bool,
+        strict_prices: bool,
+        quiet: bool,
+    ) -> Result<(), CliError> {
+        if strict && self.inputs.damaged_places() > 0 {
+            return Err(CliError::DamagedInput);
+        }
+        let mut unpriced = Unpriced::new();
+        for (model, requests) in self.manifest.parts.iter().flat_map(|part| &part.unpriced) {
+            *unpriced.entry(model.clone()).or_default() += requests;
+        }
+        tell_unpriced(&unpriced, strict_prices, quiet)
+    }
+
+    /// Its snapshot, under all its strategies.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub(super) fn snapshot(&self) -> Result<Snapshot, CliError> {
+        let settings = &self.manifest.settings;
+        let shown: Vec<Option<usize>> = (0..settings.strategies.len()).map(Some).collect();
+        let mut rows = SnapshotOfRows::new(shown.len());
+        self.read(&shown, &mut rows)?;
+        let strategies = settings.strategies.iter();
+        let strategies = strategies.map(|name| (name.clone(), self.applicability(name)));
+        Ok(Snapshot {
+            prices: Some(settings.prices.clone()),
+            options: settings.options.clone(),
+            damage: self.inputs.damaged_places(),
+            ..rows.finish(&strategies.collect::<Vec<_>>())
+        })
+    }
+
+    /// Whether a strategy can do anything in any part.
+    pub(super) fn applicability(&self, strategy: &str) -> Applicability {
+        let with_rows = self.manifest.parts.iter().filter(|part| part.ledger.rows > 0);
+        let idle: Option<Vec<&Vec<String>>> =
+            with_rows.map(|part| part.inapplicable.get(strategy)).collect();
+        match idle {
+            Some(idle) if !idle.is_empty() => {
+                let names: BTreeSet<&String> = idle.into_iter().flatten().collect();
+                let obstacles = names.into_iter().filter_map(|name| Obstacle::by_name(name));
+                Applicability::None(obstacles.collect())
+            }
+            _ => Applicability::Whole,
+        }
+    }
+
+    /// In how many parts a strategy can do nothing.
+    pub(super) fn idle_parts(&self, strategy: &str) -> u64 {
+        let parts = self.manifest.parts.iter();
+        parts.filter(|part| part.inapplicable.contains_key(strategy)).count() as u64
+    }
+
+    /// Gives the rows of all parts to a reader, part by part in the order of their domains. Of each strategy of the
+    /// run, `shown` is its place among those that are told.
+    ///
+    /// # Errors
+    /// A file is no such part, or a break is of no request.
+    pub(super) fn read(
+        &self,
+        shown: &[Option<usize>],
+        reader: &mut impl RunReader,
+    ) -> Result<(), CliError> {
+        let strategies = &self.manifest.settings.strategies;
+        let is_idle_everywhere: Vec<bool> =
+            strategies.iter().map(|name| !self.applicability(name).is_applicable()).collect();
+        let place = |is: fn(&Strategy) -> bool| {
+            let is_such = |name: &String| Strategy::by_name(name).is_some_and(|one| is(&one));
+            strategies.iter().position(is_such)
+        };
+        let own = [place(Strategy::is_record), place(Strategy::is_replay)];
+        for (domain, part) in self.manifest.parts.iter().enumerate() {
+            reader.begin(part);
+            if !reader.wants(domain) {
+                continue;
+            }
+            let as_recorded: Vec<bool> = strategies
+                .iter()
+                .zip(&is_idle_everywhere)
+                .map(|(name, everywhere)| !everywhere && part.inapplicable.contains_key(name))
+                .collect();
+            let [ledger, breaks] =
+                [&part.ledger, &part.breaks].map(|file| self.folder.join(&file.path));
+            let failed =
+                |path: &Path, source| CliError::NoInput(format!("{}: {source}", path.display()));
+            let mut found =
+                stored_breaks(&breaks, &part.domain).map_err(|error| failed(&breaks, error))?;
+            let of = LedgerOf {
+                domain: &part.domain,
+                strategies,
+                shown,
+                as_recorded: &as_recorded,
+                own,
+            };
+            each_request(&ledger, of, |request| reader.add(request, &mut found))
+                .map_err(|error| failed(&ledger, error))?;
+            if !found.is_empty() {
+                let breaks = counted(found.len() as u64, "break", "breaks");
+                return Err(CliError::NoInput(format!(
+                    "domain {}: {breaks} of requests that have no rows; make the parts with `replay` among the \
+                     strategies",
+                    part.domain
+                )));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! A snapshot of a run. It has what a snapshot of the same sessions has, but for what is known of captured prompts:
+//! their blocks, their figures by their bytes, and the findings of `lint`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{BreaksByRequest, RunBreak, RunPlace, RunRequest};
+use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak};
+use crate::simulate::strategy::Applicability;
+
+/// A snapshot that is being made of rows, which come session by session.
+#[derive(Debug, Default)]
+pub struct SnapshotOfRows {
+    strategies: usize,
+    sessions: Vec<SnapshotSession>,
+    /// The domain of the last session.
+    domain: String,
+}
+
+impl SnapshotOfRows {
+    /// One for so many strategies.
+    #[must_use]
+    pub fn new(strategies: usize) -> Self {
+        Self { strategies, ..Self::default() }
+    }
+
+    /// Adds a request, with its break taken out of those of its domain.
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        let is_of_last = self.domain == request.domain
+            && self.sessions.last().is_some_and(|last| last.id == request.session);
+        if !is_of_last {
+            request.domain.clone_into(&mut self.domain);
+            let turns = Some(Vec::new());
+            let id = request.session.to_owned();
+            self.sessions.push(SnapshotSession { id, turns, ..SnapshotSession::default() });
+        }
+        let Some(session) = self.sessions.last_mut() else { return };
+        let known = session.files.iter().find(|file| &***file == request.file);
+        let file = known.map_or_else(|| Arc::from(request.file), Arc::clone);
+        if known.is_none() {
+            session.files.push(Arc::clone(&file));
+        }
+        if session.project.is_none() {
+            session.project = request.project.map(str::to_owned);
+        }
+        let broken = breaks.remove(&(session.id.clone(), RunPlace::of(request)));
+        let figures = |strategy| Figures::of_rows(request.under(strategy).copied());
+        let turn = SnapshotTurn {
+            request_id: request.request.map(str::to_owned),
+            agent_id: request.agent.map(str::to_owned),
+            model: request.model.to_owned(),
+            file,
+            line: request.line,
+            start: request.start,
+            figures: (0..self.strategies).map(figures).collect(),
+            counted: None,
+            broken: broken.map(turn_break),
+            block: None,
+            front: None,
+            markers: Vec::new(),
+        };
+        session.turns.get_or_insert_default().push(turn);
+    }
+
+    /// The snapshot, of strategies of which it is known whether they can do anything in any domain.
+    #[must_use]
+    pub fn finish(mut self, strategies: &[(String, Applicability)]) -> Snapshot {
+        for session in &mut self.sessions {
+            let turns = session.turns.as_deref().unwrap_or_default();
+            session.totals = Figures::of_turns(turns, self.strategies);
+        }
+        let began = |session: &SnapshotSession| {
+            session.turns.iter().flatten().map(|turn| turn.start).min().map(|start| start.get())
+        };
+        self.sessions.sort_by_cached_key(began);
+        let idle = strategies.iter().filter(|(_, applicability)| !applicability.is_applicable());
+        let reason = |(name, applicability): &(String, Applicability)| {
+            (name.clone(), applicability.reasons())
+        };
+        Snapshot {
+            strategies: strategies.iter().map(|(name, _)| name.clone()).collect(),
+            inapplicable: idle.map(reason).collect::<BTreeMap<_, _>>(),
+            sessions: self.sessions,
+            ..Snapshot::default()
+        }
+    }
+}
+
+fn turn_break(found: RunBreak) -> TurnBreak {
+    let surest = found.evidence.iter().find(|evidence| evidence.cause == found.cause);
+    TurnBreak {
+        cause: found.cause,
+        rewritten: found.rewritten,
+        excess: found.excess,
+        evidence: surest.map(|evidence| evidence.meaning.clone()),
+    }
+}

@@ -1,0 +1,242 @@
+//! The sums of a run: by strategy, session, model, cause and day.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{BreaksByRequest, RunBreak, RunPlace, RunRequest};
+use crate::base::id::{Symbol, Symbols};
+use crate::base::units::{Basis, Millis, Picodollars};
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::{Cause, Sum, Summary};
+use crate::explain::compare::{Comparison, StrategySums};
+use crate::simulate::ledger::Totals;
+use crate::simulate::strategy::{Applicability, Strategy};
+
+/// A session of a run.
+#[derive(Clone, Debug)]
+pub struct RunSession {
+    /// The place of its domain among those that were added.
+    pub domain: usize,
+    /// Its place among the sessions of its domain.
+    pub place: usize,
+    /// Its id, among [`RunSums::symbols`].
+    pub id: Symbol,
+    /// Its first file, relative to the folder of all domains.
+    pub file: Arc<str>,
+    /// In how many files it is.
+    pub files: usize,
+    /// When its first request was sent.
+    pub began: Millis,
+    /// How many requests it has.
+    pub requests: usize,
+    /// Its sums under each strategy.
+    pub totals: Vec<Totals>,
+    /// What its breaks cost, or `None` where one of them has no price.
+    pub lost: Option<Picodollars>,
+}
+
+/// The sums of a run, to which its requests are added session by session.
+#[derive(Debug)]
+pub struct RunSums {
+    /// The strategies, and whether they can do anything in any domain.
+    pub strategies: Vec<(Strategy, Applicability)>,
+    /// The sessions, domain by domain.
+    pub sessions: Vec<RunSession>,
+    /// The ids of sessions.
+    pub symbols: Symbols,
+    /// The sums of each strategy.
+    sums: Vec<StrategySums>,
+    /// What was billed at each time of day, by quarters of hours since the Unix epoch: no time zone changes within one.
+    pub billed: BTreeMap<i64, Picodollars>,
+    /// When the first and the last request were sent.
+    span: Option<(Millis, Millis)>,
+    /// The most expensive breaks, and their domains.
+    pub dearest: Vec<(usize, RunBreak)>,
+    breaks: Sum,
+    expected_breaks: Sum,
+    by_cause: BTreeMap<Cause, Sum>,
+    breaks_basis: Option<Basis>,
+    compared: u64,
+    domains: usize,
+    /// The files of the last session.
+    files: Vec<Arc<str>>,
+}
+
+/// Milliseconds in a quarter of an hour.
+pub const QUARTER: i64 = 900_000;
+
+/// How many breaks are kept one by one.
+const MOST_BREAKS: usize = 100;
+
+impl RunSums {
+    /// Those of no request yet.
+    #[must_use]
+    pub fn new(strategies: Vec<(Strategy, Applicability)>) -> Self {
+        Self {
+            sessions: Vec::new(),
+            symbols: Symbols::default(),
+            sums: strategies.iter().map(|_| StrategySums::default()).collect(),
+            strategies,
+            billed: BTreeMap::new(),
+            span: None,
+            dearest: Vec::new(),
+            breaks: Sum::default(),
+            expected_breaks: Sum::default(),
+            by_cause: BTreeMap::new(),
+            breaks_basis: None,
+            compared: 0,
+            domains: 0,
+            files: Vec::new(),
+        }
+    }
+
+    /// Begins a domain in which so many requests were compared with the ones before them.
+    pub fn begin_domain(&mut self, compared: u64) {
+        self.domains += 1;
+        self.compared += compared;
+    }
+
+    /// Adds a request of the domain that began last, with its break taken out of those of its domain.
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        let session = self.session(request);
+        self.add_rows(session, request);
+        let span = self.span.get_or_insert((request.start, request.start));
+        *span = (span.0.min(request.start), span.1.max(request.start));
+        let key = (request.session.to_owned(), RunPlace::of(request));
+        if let Some(found) = breaks.remove(&key) {
+            self.add_break(session, found);
+        }
+    }
+
+    /// The session of a request.
+    fn session(&mut self, request: &RunRequest<'_>) -> usize {
+        let id = self.symbols.intern(request.session);
+        let domain = self.domains.saturating_sub(1);
+        let last = self.sessions.last().filter(|last| last.domain == domain);
+        let place = last.map_or(0, |last| last.place + 1);
+        if last.is_none_or(|last| last.id != id) {
+            let file = Arc::from(request.file);
+            self.files = vec![Arc::clone(&file)];
+            self.sessions.push(RunSession {
+                domain,
+                place,
+                id,
+                file,
+                files: 1,
+                began: request.start,
+                requests: 0,
+                totals: vec![Totals::default(); self.strategies.len()],
+                lost: Some(Picodollars::ZERO),
+            });
+        } else if !self.files.iter().any(|file| &**file == request.file) {
+            self.files.push(Arc::from(request.file));
+        }
+        let at = self.sessions.len() - 1;
+        let session = &mut self.sessions[at];
+        session.files = self.files.len();
+        session.began = session.began.min(request.start);
+        session.requests += 1;
+        at
+    }
+
+    fn add_rows(&mut self, session: usize, request: &RunRequest<'_>) {
+        for place in 0..self.strategies.len() {
+            let rows = || request.under(place);
+            self.sums[place].add(request.agent.is_some(), request.model, rows());
+            let of_session = &mut self.sessions[session].totals[place];
+            rows().for_each(|row| of_session.add(row));
+            of_session.unrecorded += u64::from(rows().next().is_none());
+            if self.strategies[place].0.is_record() {
+                let cost: Picodollars = rows().filter_map(|row| row.cost).sum();
+                *self.billed.entry(request.time.get().div_euclid(QUARTER)).or_default() += cost;
+            }
+        }
+    }
+
+    fn add_break(&mut self, session: usize, found: RunBreak) {
+        let (rewritten, excess) = (found.rewritten, found.excess);
+        self.breaks.add_figures(rewritten, excess);
+        if found.cause.is_expected() {
+            self.expected_breaks.add_figures(rewritten, excess);
+        }
+        self.by_cause.entry(found.cause).or_default().add_figures(rewritten, excess);
+        self.breaks_basis = self.breaks_basis.max(Some(found.basis));
+        let lost = &mut self.sessions[session].lost;
+        *lost = lost.zip(excess).map(|(lost, excess)| lost + excess);
+        self.dearest.push((session, found));
+        if self.dearest.len() > 2 * MOST_BREAKS {
+            self.keep_dearest();
+        }
+    }
+
+    fn keep_dearest(&mut self) {
+        // Of equals the first ones stay, as the sort is stable.
+        self.dearest.sort_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
+        self.dearest.truncate(MOST_BREAKS);
+    }
+
+    /// Puts the most expensive breaks in their order, once all requests were added.
+    #[must_use]
+    pub fn finished(mut self) -> Self {
+        self.keep_dearest();
+        self
+    }
+
+    /// The sums of breaks.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary::of_causes(self.breaks, self.expected_breaks, self.by_cause.clone())
+    }
+
+    /// How many requests were compared with the ones before them.
+    #[must_use]
+    pub fn compared(&self) -> u64 {
+        self.compared
+    }
+
+    /// The places of the record and of its replay among the strategies.
+    #[must_use]
+    pub fn own(&self) -> [Option<usize>; 2] {
+        let place = |is: fn(&Strategy) -> bool| {
+            self.strategies.iter().position(|(strategy, _)| is(strategy))
+        };
+        [place(Strategy::is_record), place(Strategy::is_replay)]
+    }
+
+    /// The strategies side by side.
+    #[must_use]
+    pub fn comparison(&self) -> Comparison<'_> {
+        let columns = self.strategies.iter().zip(&self.sums).enumerate();
+        let columns = columns.map(|(place, ((strategy, applicability), sums))| {
+            let costs = self.sessions.iter().map(|session| (session.id, &session.totals[place]));
+            (strategy, applicability, sums, costs.collect())
+        });
+        Comparison::of_sums(columns.collect())
+    }
+
+    /// The figures that come first.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        let [record, replay] = self.own().map(|place| place.map(|place| &self.sums[place]));
+        let simulated = replay.map(|sums| sums.totals).filter(|totals| totals.unrecorded == 0);
+        let mut answer = Answer {
+            sessions: self.sessions.len(),
+            span: self.span,
+            billed: record.map(|sums| sums.totals).unwrap_or_default(),
+            agents: Totals::default(),
+            simulated,
+            compared: self.compared,
+            breaks: self.breaks,
+            expected_breaks: self.expected_breaks,
+            breaks_basis: self.breaks_basis.unwrap_or(Basis::Derived),
+            biggest_cause: self.summary().by_cause.first().copied(),
+            change: None,
+            unsimulated: None,
+            waterfall: None,
+        };
+        let told = if answer.is_recorded() { record } else { replay };
+        answer.agents = told.map(|sums| sums.agents).unwrap_or_default();
+        answer
+    }
+}

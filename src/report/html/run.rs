@@ -1,0 +1,240 @@
+//! The page of a run, from its rows: what they tell in the places of the page over sessions. What rows do not tell is
+//! left out, and the page says where it is to be had.
+
+use std::io;
+use std::io::Write;
+
+use askama::Template;
+
+use super::answer::{AnswerView, answer};
+use super::break_lines::BreakLine;
+use super::run_turns::{RunPage, RunTurns};
+use super::safe_text::content_policy;
+use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
+use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, charts_note, incomplete_note};
+use crate::base::units::{Millis, Picodollars};
+use crate::base::zone::Zone;
+use crate::explain::analysis::Answer;
+use crate::explain::compare::Comparison;
+use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
+use crate::report::Inputs;
+use crate::report::breaks_view::causes;
+use crate::report::compare_view;
+use crate::report::document::{Align, Grid};
+use crate::report::number::{bytes, counted, dollars, grouped, tokens};
+use crate::report::part_json::Manifest;
+use crate::report::session_names::SessionNames;
+
+/// The contents of the page of a run.
+pub struct RunView<'a> {
+    /// What the run is made of.
+    pub manifest: &'a Manifest,
+    /// What all its parts were made of.
+    pub inputs: &'a Inputs,
+    /// Its sums.
+    pub sums: &'a RunSums,
+    /// What the page says first.
+    pub answer: &'a Answer,
+    /// The strategies side by side.
+    pub comparison: &'a Comparison<'a>,
+    /// In how many domains each strategy can do nothing, in the order of the sums.
+    pub idle: &'a [u64],
+    /// Its sessions.
+    pub page: &'a RunPage,
+    /// The charts.
+    pub charts: &'a [PageChart],
+    /// Style rules for the charts.
+    pub chart_style: &'a str,
+    /// The time zone of all times.
+    pub zone: &'a Zone,
+}
+
+/// Writes the page, with the turns of the sessions that are to have them.
+///
+/// # Errors
+/// Writing to `out` fails.
+pub fn write_run_page(
+    view: &RunView<'_>,
+    turns: RunTurns<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    page(view, turns)?.write_into(out)
+}
+
+fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> {
+    let (sums, sessions) = (view.sums, &view.page.sessions);
+    let settings = &view.manifest.settings;
+    let style = format!("{STYLE}{}", view.chart_style);
+    let dearest = dearest_first(sessions);
+    let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
+    let strategies = shown_strategies(view);
+    let all = counted(sessions.len() as u64, "session", "sessions");
+    let summary = sums.summary();
+    let apart = view.answer.billed.apart;
+    Ok(Page {
+        policy: content_policy(SCRIPT, &style),
+        script: SCRIPT,
+        style,
+        version: env!("CARGO_PKG_VERSION"),
+        charts: view.charts,
+        answer: answer(&AnswerView {
+            answer: view.answer,
+            comparison: view.comparison,
+            advice: None,
+        }),
+        sessions_block: sessions_block(&strategies, view.zone, &times(sums), sessions)?,
+        names: strategies.names,
+        beside: strategies.beside,
+        zone: view.zone.name(),
+        span: view.answer.span.map(|span| super::span_of(view.zone, span)),
+        strategies: CaptionedTable::of(
+            "Costs and tokens of all requests",
+            compare_view::totals(view.comparison),
+        ),
+        strategy_notes: strategy_notes(view),
+        apart: Some(apart)
+            .filter(|apart| *apart > Picodollars::ZERO)
+            .map(|apart| dollars(Some(apart))),
+        charts_note: Some(charts_note()),
+        context: CaptionedTable::of("", Grid::new(&[])),
+        sessions: session_lines(view.zone, &dearest),
+        sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
+        count: format!("{} of {all}", grouped(sessions.len() as u64)),
+        embedded: embedded(turns.blocks()?, sessions.len()),
+        causes: CaptionedTable::of("Breaks by cause", causes(&summary)),
+        changes: CaptionedTable::of("", Grid::new(&[])),
+        changes_note: "",
+        breaks: break_lines(view),
+        all_breaks: counted(summary.total.breaks, "break", "breaks"),
+        coverage: format!(
+            "{} compared with the ones before them. Rows do not tell how well the rules hold: `cachesim verify` says \
+             it of the sessions of a domain.",
+            counted(sums.compared(), "request was", "requests were"),
+        ),
+        verification: Vec::new(),
+        verification_note: None,
+        diagnostics: CaptionedTable::of(
+            "What in the input was not as expected",
+            super::origin::kinds_of_diagnostics(
+                view.inputs.skipped.iter().map(|(kind, count)| (kind.as_str(), *count)),
+            ),
+        ),
+        table_id: &settings.prices,
+        table_as_of: &settings.prices_as_of,
+        prices: CaptionedTable::of("", Grid::new(&[])),
+        unpriced: CaptionedTable::of("Models without a price", unpriced(view.manifest)),
+        inputs: inputs(view),
+        assumptions: assumptions(view),
+    })
+}
+
+fn shown_strategies<'a>(view: &RunView<'a>) -> ShownStrategies<'a> {
+    let sums: &'a RunSums = view.sums;
+    let names: Vec<&'a str> =
+        view.page.shown.iter().map(|place| sums.strategies[*place].0.name.as_ref()).collect();
+    let beside: Vec<&str> = names.iter().copied().filter(|name| BESIDE.contains(name)).collect();
+    let beside = if beside.is_empty() { names.iter().copied().take(1).collect() } else { beside };
+    ShownStrategies { names, beside }
+}
+
+/// Times between which all changes of the offset from UTC lie, in order.
+fn times(sums: &RunSums) -> Vec<Millis> {
+    let quarters = sums.billed.keys().map(|quarter| Millis::new(quarter.saturating_mul(QUARTER)));
+    let began = sums.sessions.iter().map(|session| session.began);
+    let mut times: Vec<Millis> = quarters.chain(began).collect();
+    times.sort_unstable();
+    times
+}
+
+/// Remarks on the strategies: what is not applicable, and what sums contain that the strategy did not make.
+fn strategy_notes(view: &RunView<'_>) -> Vec<String> {
+    let mut notes = compare_view::notes(view.comparison, view.comparison.assumptions.reading);
+    let domains = view.manifest.parts.len() as u64;
+    for ((strategy, applicability), idle) in view.sums.strategies.iter().zip(view.idle) {
+        if *idle > 0 && applicability.is_applicable() {
+            notes.push(format!(
+                "`{}` can do nothing in {} of {}: there it has what was billed.",
+                strategy.name,
+                grouped(*idle),
+                counted(domains, "domain", "domains"),
+            ));
+        }
+        if strategy.is_search() {
+            notes.push(format!("`{}` is chosen for each domain.", strategy.name));
+        }
+    }
+    notes
+}
+
+fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
+    let sums = view.sums;
+    let ids = sums.sessions.iter().map(|session| session.id);
+    let names = SessionNames::among(&sums.symbols, ids);
+    let line = |(session, found): &(usize, RunBreak)| {
+        let first = found.evidence.first();
+        BreakLine {
+            session: view.page.numbers[*session],
+            session_name: names.name(sums.sessions[*session].id),
+            sent: view.zone.moment(found.request.start),
+            place: format!("{}:{}", found.request.file, found.request.line),
+            cause: found.cause.meaning(),
+            class: found.class.name().replace('_', " "),
+            confidence: first.map_or("–", |first| first.confidence.name()),
+            evidence: first.map_or_else(String::new, |first| evidence(found, first)),
+            read: tokens(found.read),
+            could: tokens(found.expected),
+            excess: dollars(found.excess),
+        }
+    };
+    sums.dearest.iter().map(line).collect()
+}
+
+/// The evidence for the cause that is most certain.
+fn evidence(found: &RunBreak, first: &RunEvidence) -> String {
+    let of_first = found.evidence.iter().take_while(|one| one.cause == first.cause);
+    let words = of_first.map(|one| {
+        let is_own = one.file == found.request.file;
+        let place = if is_own {
+            format!("line {}", one.line)
+        } else {
+            format!("{}:{}", one.file, one.line)
+        };
+        format!("{} ({place})", one.meaning)
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
+
+fn unpriced(manifest: &Manifest) -> Grid {
+    let mut models = std::collections::BTreeMap::<&str, usize>::new();
+    for (model, requests) in manifest.parts.iter().flat_map(|part| &part.unpriced) {
+        *models.entry(model).or_default() += requests;
+    }
+    let mut grid = Grid::new(&[("model", Align::Left), ("requests", Align::Right)]);
+    for (model, requests) in models {
+        grid.add(vec![model.to_owned(), grouped(requests as u64)]);
+    }
+    grid
+}
+
+fn inputs(view: &RunView<'_>) -> String {
+    let inputs = view.inputs;
+    format!(
+        "Made of the rows of {}, which were made of {} in {}: {}, {} left out.",
+        counted(view.manifest.parts.len() as u64, "domain", "domains"),
+        bytes(inputs.bytes),
+        counted(inputs.files, "file", "files"),
+        counted(inputs.requests, "request", "requests"),
+        counted(inputs.duplicates, "copy", "copies"),
+    )
+}
+
+fn assumptions(view: &RunView<'_>) -> Vec<String> {
+    let settings = &view.manifest.settings;
+    let options = if settings.options.is_empty() {
+        "The simulations have the usual options.".to_owned()
+    } else {
+        format!("The simulations have the options `{}`.", settings.options)
+    };
+    let rest = "Each domain was simulated by itself, and breaks rest on the rules as documented, by the letter.";
+    vec![options, rest.to_owned()]
+}

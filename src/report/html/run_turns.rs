@@ -1,0 +1,167 @@
+//! The sessions of a run's page: their order and their names, which of them have their turns on the page, and these
+//! turns, for which the rows are read once more.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use super::safe_text::data_block;
+use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
+use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
+use crate::explain::run::{BreaksByRequest, RunPlace, RunRequest, RunSums};
+use crate::report::session_names::SessionNames;
+use crate::simulate::ledger::Row;
+
+/// The sessions of a run as its page has them.
+pub struct RunPage {
+    pub(super) sessions: Vec<SessionFigures>,
+    /// The numbers of sessions, by their places among the sums.
+    pub(super) numbers: Vec<usize>,
+    /// By domain and place in it, the numbers of those whose turns are on the page.
+    chosen: BTreeMap<(usize, usize), usize>,
+    /// The place of each strategy on the page among those of the sums.
+    pub(super) shown: Vec<usize>,
+    /// The places of the record and of the replay among those of the sums.
+    own: [Option<usize>; 2],
+}
+
+impl RunPage {
+    /// The sessions in the order in which they began, under the strategies that can do anything.
+    #[must_use]
+    pub fn new(sums: &RunSums) -> Self {
+        let applicable = sums.strategies.iter().enumerate();
+        let applicable = applicable.filter(|(_, (_, one))| one.is_applicable());
+        let shown: Vec<usize> = applicable.map(|(place, _)| place).collect();
+        let mut order: Vec<usize> = (0..sums.sessions.len()).collect();
+        order.sort_by_key(|at| sums.sessions[*at].began);
+        let mut numbers = vec![0; order.len()];
+        for (number, at) in order.iter().enumerate() {
+            numbers[*at] = number;
+        }
+        let ids = sums.sessions.iter().map(|session| session.id);
+        let names = SessionNames::among(&sums.symbols, ids);
+        let figures = |(number, at): (usize, &usize)| {
+            let session = &sums.sessions[*at];
+            SessionFigures {
+                number,
+                short_name: names.name(session.id),
+                name: sums.symbols.text(session.id).to_owned(),
+                title: String::new(),
+                files: first_of(&session.file, session.files),
+                began: session.began,
+                requests: session.requests,
+                lost: session.lost,
+                by_strategy: shown.iter().map(|place| session.totals[*place]).collect(),
+            }
+        };
+        let sessions: Vec<SessionFigures> = order.iter().enumerate().map(figures).collect();
+        let chosen = with_turns(&dearest_first(&sessions)).into_iter().map(|session| {
+            let of_domain = &sums.sessions[order[session.number]];
+            ((of_domain.domain, of_domain.place), session.number)
+        });
+        let chosen = chosen.collect();
+        Self { sessions, numbers, chosen, shown, own: sums.own() }
+    }
+
+    /// Whether any session of a domain has its turns on the page.
+    #[must_use]
+    pub fn has_turns_of(&self, domain: usize) -> bool {
+        self.chosen.range((domain, 0)..=(domain, usize::MAX)).next().is_some()
+    }
+}
+
+/// Turns that are being made of rows, which come as they did for the sums.
+pub struct RunTurns<'p> {
+    page: &'p RunPage,
+    /// The number of domains that have begun.
+    domains: usize,
+    /// The last session: its id, its place in its domain, and its turns if they are on the page.
+    session: String,
+    place: Option<usize>,
+    turns: Vec<RowTurn>,
+    blocks: io::Result<Vec<(usize, String)>>,
+}
+
+impl<'p> RunTurns<'p> {
+    /// Those of no session yet.
+    #[must_use]
+    pub fn new(page: &'p RunPage) -> Self {
+        let (session, place, turns) = (String::new(), None, Vec::new());
+        Self { page, domains: 0, session, place, turns, blocks: Ok(Vec::new()) }
+    }
+
+    /// The page whose turns they are.
+    #[must_use]
+    pub fn page(&self) -> &RunPage {
+        self.page
+    }
+
+    /// Begins a domain.
+    pub fn begin_domain(&mut self) {
+        self.end_session();
+        self.domains += 1;
+        self.place = None;
+    }
+
+    /// Adds a request.
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+        if self.place.is_none() || self.session != request.session {
+            self.end_session();
+            self.place = Some(self.place.map_or(0, |place| place + 1));
+            request.session.clone_into(&mut self.session);
+        }
+        let found = breaks.remove(&(self.session.clone(), RunPlace::of(request)));
+        if self.number().is_none() {
+            return;
+        }
+        let rows_of = |place: usize| -> Vec<Row<'_>> { request.under(place).copied().collect() };
+        let recorded = recorded(request, self.page.own);
+        let shown = self.page.shown.iter();
+        self.turns.push(RowTurn {
+            agent: request.agent.map(str::to_owned),
+            start: request.start,
+            recorded,
+            is_lower_bound: request.output_is_lower_bound,
+            cause: found.map(|found| found.cause),
+            figures: shown.map(|place| TurnFigures::of(&rows_of(*place), recorded)).collect(),
+        });
+    }
+
+    /// The number of the last session, if its turns are on the page.
+    fn number(&self) -> Option<usize> {
+        let key = (self.domains.checked_sub(1)?, self.place?);
+        self.page.chosen.get(&key).copied()
+    }
+
+    fn end_session(&mut self) {
+        let turns = std::mem::take(&mut self.turns);
+        let (Some(number), false) = (self.number(), turns.is_empty()) else { return };
+        let block = data_block(&SessionTurns::of_rows(&turns, self.page.shown.len()));
+        match (&mut self.blocks, block) {
+            (Ok(blocks), Ok(block)) => blocks.push((number, block)),
+            (blocks @ Ok(_), Err(error)) => *blocks = Err(error),
+            (Err(_), _) => {}
+        }
+    }
+
+    /// The turns of the most expensive sessions first, each with the number of its session.
+    pub(super) fn blocks(mut self) -> io::Result<Vec<(usize, String)>> {
+        self.end_session();
+        let mut blocks = self.blocks?;
+        let dearest = dearest_first(&self.page.sessions);
+        let ranks: BTreeMap<usize, usize> =
+            dearest.iter().enumerate().map(|(rank, session)| (session.number, rank)).collect();
+        blocks.sort_by_key(|(number, _)| ranks.get(number).copied());
+        Ok(blocks)
+    }
+}
+
+/// The prompt and the output of a request, as recorded or by the rules.
+fn recorded(request: &RunRequest<'_>, own: [Option<usize>; 2]) -> RecordedTokens {
+    let is_own = |row: &&Row<'_>| row.iteration.is_none() && row.added.is_none();
+    let mut rows = own.into_iter().flatten().filter_map(|place| request.under(place).find(is_own));
+    let row = rows.next();
+    RecordedTokens {
+        prompt: row.map(|row| row.billing.prompt()).unwrap_or_default(),
+        output: row.filter(|row| row.is_output_known).map(|row| row.billing.output),
+    }
+}

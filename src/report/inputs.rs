@@ -1,0 +1,64 @@
+//! What a run was made of, as every machine format reports it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::schemas::Keyed;
+use crate::read::input::Kind as DiagnosticKind;
+use crate::requests::conversation::History;
+
+/// What was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct Inputs {
+    /// Files read.
+    pub files: u64,
+    /// Bytes read, after decompression.
+    pub bytes: u64,
+    /// Lines read.
+    pub lines: u64,
+    /// Requests found, each counted once.
+    pub requests: u64,
+    /// Copies of requests in resumed and forked sessions, which are not counted again.
+    pub duplicates: u64,
+    /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
+    #[schemars(with = "Keyed<DiagnosticKind, u64>")]
+    pub skipped: BTreeMap<String, u64>,
+}
+
+impl Inputs {
+    /// The input of a history.
+    #[must_use]
+    pub fn of(history: &History) -> Self {
+        let counts = history.diagnostics.counts();
+        Self {
+            files: history.files.len() as u64,
+            bytes: history.bytes,
+            lines: history.lines,
+            requests: history.count_requests(),
+            duplicates: history.duplicates,
+            skipped: counts.map(|(kind, count)| (kind.name().to_owned(), count)).collect(),
+        }
+    }
+
+    /// In how many places input was lost.
+    #[must_use]
+    pub fn damaged_places(&self) -> u64 {
+        let damaging = DiagnosticKind::ALL.into_iter().filter(|kind| kind.is_damage());
+        damaging.filter_map(|kind| self.skipped.get(kind.name())).sum()
+    }
+
+    /// Adds what else was read.
+    pub fn add(&mut self, other: &Self) {
+        let Self { files, bytes, lines, requests, duplicates, skipped } = other;
+        self.files += files;
+        self.bytes += bytes;
+        self.lines += lines;
+        self.requests += requests;
+        self.duplicates += duplicates;
+        for (kind, count) in skipped {
+            *self.skipped.entry(kind.clone()).or_default() += count;
+        }
+    }
+}
