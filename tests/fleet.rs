@@ -311,7 +311,7 @@ fn domains_that_cut_through_a_history_are_refused() {
 }
 
 /// Makes the part of a domain, and returns its line.
-fn part(root: &Path, domain: &str, out: &Path, more: &[&str]) -> String {
+pub(crate) fn part(root: &Path, domain: &str, out: &Path, more: &[&str]) -> String {
     let folder = root.join(domain);
     let arguments =
         ["part", "--domain", domain, "--root", utf8(root), utf8(&folder), "--out", utf8(out)];
@@ -319,7 +319,7 @@ fn part(root: &Path, domain: &str, out: &Path, more: &[&str]) -> String {
 }
 
 /// Gathers parts; the code and what was said.
-fn gather(out: &Path, lines: &[String]) -> (Option<i32>, String) {
+pub(crate) fn gather(out: &Path, lines: &[String]) -> (Option<i32>, String) {
     let mut command = cachesim();
     command.args(["gather", "--out", utf8(out)]).write_stdin(lines.concat());
     let output = command.output().expect("the program runs");

@@ -31,8 +31,10 @@
 //! names in every output, read back), `planted` (a word in every field of every format, looked for in every
 //! output), `outputs` and `cli` (contracts and snapshots), `limits` (devices, files without an end, bombs,
 //! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
-//! pipes), `same_bytes` (every command and format at 1 to 64 threads, with the paths in any order), `licences`
-//! (of all that the program is built of), `seeds` (what the targets of `fuzz/` check, on their seeds).
+//! pipes), `same_bytes` (every command and format at 1 to 64 threads, with the paths in any order), `fleet`
+//! (domains, parts and runs of them: together as apart, whole or named), `runs` (`check`, `report` and `compare`
+//! over rows against the same over sessions), `licences` (of all that the program is built of), `seeds` (what the
+//! targets of `fuzz/` check, on their seeds).
 //! `.ci/run` lets these run on, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
@@ -102,6 +104,7 @@ mod reading;
 mod redact;
 mod report;
 mod rollouts;
+mod runs;
 mod same_bytes;
 #[cfg(unix)] // a shell makes them
 mod samples;

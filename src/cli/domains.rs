@@ -22,8 +22,8 @@ impl DomainArgs {
         if self.domains.is_none() {
             return Ok(());
         }
-        let message = "--domains: only rows stand in domains, and no sums; use --format jsonl, csv or parquet without \
-                       --by, and add them up";
+        let message = "--domains: only rows stand in domains, and no sums: use --format jsonl, csv or parquet without \
+                       --by; compare, check and report add domains up";
         Err(CliError::Usage(message.to_owned()))
     }
 }

@@ -63,6 +63,16 @@ impl PartKey {
         })
     }
 
+    /// One of a run that nothing else knows of: its number there.
+    pub(super) fn numbered(domain: &str, number: usize, setup: &Setup<'_>) -> Self {
+        Self {
+            folder: folder_of(domain),
+            domain: domain.to_owned(),
+            key: format!("{number:032x}"),
+            settings: settings(setup).clone(),
+        }
+    }
+
     /// The rows of the ledger.
     pub(super) fn ledger(&self) -> String {
         format!("parts/{}/{}.parquet", self.folder, self.key)
@@ -128,6 +138,7 @@ fn settings_of(setup: &Setup<'_>) -> PartSettings {
         prices: setup.options.prices.id.clone(),
         prices_as_of: setup.options.prices.as_of.clone(),
         options: setup.options.assumptions.options(),
+        keeps_breaks: setup.options.assumptions.keeps_breaks,
         strategies: setup.strategies.iter().map(|strategy| strategy.name.to_string()).collect(),
         settings: digest.finish(),
     }

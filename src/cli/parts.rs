@@ -12,8 +12,13 @@ use rayon::prelude::*;
 use super::error::CliError;
 use super::output::finish;
 use super::output_file::OutputFile;
-use super::part_key::hex;
-use crate::report::{Part, PartFile, stored_rows};
+use super::part_key::{PartKey, hex};
+use super::prepared::PreparedRun;
+use crate::explain::breaks::Options;
+use crate::report::{
+    BreakFile, Inputs, LedgerFile, Metadata, Part, PartFile, RowEncoding, stored_rows,
+};
+use crate::simulate::ledger::{Ledger, StrategyColumn};
 
 /// What is wrong with the files of a part, with the first of them. `None` where they are there as they were written.
 pub(super) fn fault(folder: &Path, part: &Part) -> Option<(PathBuf, String)> {
@@ -150,6 +155,61 @@ pub(super) fn write_file(
     let (bytes, digest) = (out.bytes, hex(&out.digest.finalize()));
     finish(out.out).map_err(failed)?;
     Ok(PartFile { path, rows, bytes, digest })
+}
+
+/// Writes the files of a part: what is known of a domain, or nothing where it has no request.
+pub(super) fn write_part(
+    folder: &Path,
+    key: &PartKey,
+    described: [Metadata; 2],
+    run: Option<&PreparedRun>,
+    inputs: Inputs,
+) -> Result<Part, CliError> {
+    let domain = Some(key.domain.as_str());
+    let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
+    let (mut inapplicable, mut compared) = (BTreeMap::new(), 0);
+    let elsewhere = run.map_or(0, |run| run.study.history.of_agents.len() as u64);
+    let ledger = write_file(folder, key.ledger(), |out| {
+        let mut file = LedgerFile::new(of_ledger, true, out)?;
+        let rows = match run {
+            Some(run) => {
+                let ledger = run.ledger()?;
+                inapplicable = obstacles(&ledger);
+                file.write(&ledger, &run.study.selection, domain)?
+            }
+            None => 0,
+        };
+        file.finish()?;
+        Ok(rows)
+    })?;
+    let breaks = write_file(folder, key.breaks(), |out| {
+        let mut file = BreakFile::new(of_breaks, true, false, out)?;
+        let rows = match run {
+            Some(run) => {
+                let findings = run.study.breaks_in(run.study.evidence(), Options::default())?;
+                compared = findings.analysis.breaks.compared;
+                file.write(&run.study.history, &findings.analysis.breaks, domain)?
+            }
+            None => 0,
+        };
+        file.finish()?;
+        Ok(rows)
+    })?;
+    let mut part =
+        Part::new((&key.domain, &key.key), key.settings.clone(), inputs, [ledger, breaks]);
+    (part.inapplicable, part.elsewhere, part.compared) = (inapplicable, elsewhere, compared);
+    part.unpriced = run.map(|run| run.unpriced.borrow().clone()).unwrap_or_default();
+    Ok(part)
+}
+
+/// The strategies that have no rows, with their obstacles.
+fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
+    let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
+    let names = |column: &StrategyColumn| {
+        let obstacles = column.applicability().obstacles().iter();
+        (column.strategy.name.to_string(), obstacles.map(|one| one.name().to_owned()).collect())
+    };
+    idle.map(names).collect()
 }
 
 /// A file whose digest is made as it is written.

@@ -1,24 +1,34 @@
 //! Runs of parts, read again: a manifest, and the rows that it names.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
+
+use super::args::DomainArgs;
+use super::domains::Histories;
 use super::error::CliError;
-use super::part_key::is_in_place;
-use super::parts::{one_each, same_settings, whole};
-use super::prepared::{Unpriced, tell_unpriced};
+use super::part_key::{PartKey, is_in_place};
+use super::parts::{one_each, same_settings, whole, write_part};
+use super::prepared::{Setup, Unpriced, tell_unpriced};
+use super::rows::metadata;
 use crate::explain::run::{BreaksByRequest, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
 use crate::read::input::{MOST_REPORT, read_text};
 use crate::report::{
-    Inputs, LedgerOf, Manifest, Part, RunTurns, counted, each_request, stored_breaks,
+    BREAK_SCHEMA, Inputs, LEDGER_SCHEMA, LedgerOf, Manifest, Part, RunTurns, counted, each_request,
+    stored_breaks,
 };
+use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Applicability, Obstacle, Strategy};
 
 /// A run whose parts are all there.
 pub(super) struct StoredRun {
     /// The folder for parts.
     folder: PathBuf,
+    /// The same, where it is there for this run alone.
+    _temporary: Option<TempDir>,
     pub(super) manifest: Manifest,
     /// What all parts were made of.
     pub(super) inputs: Inputs,
@@ -104,7 +114,30 @@ impl StoredRun {
         whole(&folder, &manifest.parts)?;
         let mut inputs = Inputs::default();
         manifest.parts.iter().for_each(|part| inputs.add(&part.inputs));
-        Ok(Self { folder, manifest, inputs })
+        Ok(Self { folder, _temporary: None, manifest, inputs })
+    }
+
+    /// Reads and simulates domains one after another, and keeps their rows in a folder of its own until the end.
+    ///
+    /// # Errors
+    /// What reading domains fails with, or the folder cannot be written.
+    pub(super) fn of_domains(setup: &Setup<'_>, domains: &DomainArgs) -> Result<Self, CliError> {
+        let failed = |source| CliError::OutputFile { path: std::env::temp_dir(), source };
+        let temporary = tempfile::tempdir().map_err(failed)?;
+        let (mut parts, mut inputs) = (Vec::new(), Inputs::default());
+        Histories::of(setup, domains)?.each(setup, |domain, run| {
+            let key = PartKey::numbered(domain.unwrap_or_default(), parts.len(), setup);
+            let described =
+                [LEDGER_SCHEMA, BREAK_SCHEMA].map(|schema| metadata(setup, iter::empty(), schema));
+            let of_domain = Inputs::of(&run.study.history);
+            inputs.add(&of_domain);
+            parts.push(write_part(temporary.path(), &key, described, Some(run), of_domain)?);
+            Ok(())
+        })?;
+        let nothing = || CliError::NoInput("no request in any domain".to_owned());
+        let manifest = Manifest::of(parts).ok_or_else(nothing)?;
+        let folder = temporary.path().to_owned();
+        Ok(Self { folder, _temporary: Some(temporary), manifest, inputs })
     }
 
     /// What applies to a whole run as it does to sessions: `--strict` and `--strict-prices`.
@@ -136,11 +169,18 @@ impl StoredRun {
         let strategies = settings.strategies.iter();
         let strategies = strategies.map(|name| (name.clone(), self.applicability(name)));
         Ok(Snapshot {
-            prices: Some(settings.prices.clone()),
+            prices: Some(self.prices()),
             options: settings.options.clone(),
             damage: self.inputs.damaged_places(),
             ..rows.finish(&strategies.collect::<Vec<_>>())
         })
+    }
+
+    /// The name of the prices of all its rows.
+    pub(super) fn prices(&self) -> String {
+        let prices = &self.manifest.settings.prices;
+        let has_others = self.manifest.parts.iter().any(|part| part.elsewhere > 0);
+        if has_others { PriceTable::with_providers(prices) } else { prices.clone() }
     }
 
     /// Whether a strategy can do anything in any part.
@@ -158,10 +198,34 @@ impl StoredRun {
         }
     }
 
-    /// In how many parts a strategy can do nothing.
-    pub(super) fn idle_parts(&self, strategy: &str) -> u64 {
-        let parts = self.manifest.parts.iter();
-        parts.filter(|part| part.inapplicable.contains_key(strategy)).count() as u64
+    /// In how many parts each strategy can do nothing.
+    pub(super) fn idle(&self, strategies: &[Strategy]) -> Vec<u64> {
+        let idle = |strategy: &Strategy| {
+            let parts = self.manifest.parts.iter();
+            parts.filter(|part| part.inapplicable.contains_key(&*strategy.name)).count() as u64
+        };
+        strategies.iter().map(idle).collect()
+    }
+
+    /// Its sums under some of its strategies.
+    ///
+    /// # Errors
+    /// As for [`read`](Self::read).
+    pub(super) fn sums(&self, strategies: Vec<Strategy>) -> Result<RunSums, CliError> {
+        let shown = self.shown(&strategies);
+        let applicable = |one: Strategy| {
+            let applicability = self.applicability(&one.name);
+            (one, applicability)
+        };
+        let mut sums = RunSums::new(strategies.into_iter().map(applicable).collect());
+        self.read(&shown, &mut sums)?;
+        Ok(sums.finished())
+    }
+
+    /// The place of each strategy of the rows among some of them.
+    pub(super) fn shown(&self, strategies: &[Strategy]) -> Vec<Option<usize>> {
+        let names = self.manifest.settings.strategies.iter();
+        names.map(|name| strategies.iter().position(|strategy| strategy.name == *name)).collect()
     }
 
     /// Gives the rows of all parts to a reader, part by part in the order of their domains. Of each strategy of the

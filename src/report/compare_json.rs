@@ -9,17 +9,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
+use super::compare_view::CompareView;
 use super::inputs::Inputs;
 use super::json::{write_document, write_line};
-use super::key_notes::key_notes;
 use super::report_json::{Prices, TotalsObject};
 use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
+use crate::base::id::Symbols;
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::compare::{Compared, Comparison, Paired};
-use crate::requests::conversation::History;
-use crate::requests::prompt::Step;
+use crate::explain::compare::{Compared, Paired};
 use crate::simulate::cache::Reading;
-use crate::simulate::pricing::PriceTable;
 use crate::simulate::provider::{Provider, RolloutAgreement};
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
@@ -33,11 +31,11 @@ pub(super) struct CompareObject<'a> {
     /// The table of list prices.
     prices: Prices<'a>,
     /// What was read.
-    inputs: Inputs,
+    inputs: &'a Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    assumptions: Vec<String>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    assumptions: &'a [String],
     /// How long an entry lives that was written after one of a shorter lifetime.
     #[schemars(with = "Reading")]
     reading: &'static str,
@@ -188,7 +186,8 @@ pub(super) fn reading_name(reading: Reading) -> &'static str {
 }
 
 impl<'a> StrategyObject<'a> {
-    fn new(history: &'a History, comparison: &Comparison<'_>, compared: &'a Compared<'_>) -> Self {
+    fn new(view: &'a CompareView<'_>, compared: &'a Compared<'_>) -> Self {
+        let comparison = view.comparison;
         let base = comparison.base().and_then(|base| base.totals.cost());
         let cost = compared.totals.cost();
         Self {
@@ -214,15 +213,15 @@ impl<'a> StrategyObject<'a> {
                 .iter()
                 .map(|(model, sums)| (model.as_str(), (*sums).into()))
                 .collect(),
-            paired: compared.paired.as_ref().map(|paired| PairedObject::new(history, paired)),
+            paired: compared.paired.as_ref().map(|paired| PairedObject::new(view.symbols, paired)),
         }
     }
 }
 
 impl<'a> PairedObject<'a> {
-    fn new(history: &'a History, paired: &Paired) -> Self {
+    fn new(symbols: &'a Symbols, paired: &Paired) -> Self {
         let decisive = paired.decisive.iter().map(|one| DecisiveObject {
-            session_id: history.symbols.text(one.session),
+            session_id: symbols.text(one.session),
             difference_usd: one.difference,
         });
         Self {
@@ -241,23 +240,16 @@ impl<'a> PairedObject<'a> {
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_comparison(
-    history: &History,
-    steps: &[Step],
-    prices: &PriceTable,
-    comparison: &Comparison<'_>,
-    reading: Reading,
-    rollouts: &[(&Provider, RolloutAgreement)],
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_comparison(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let comparison = view.comparison;
     let strategies = comparison.strategies.iter();
     let object = CompareObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
-        prices: Prices::of(prices),
-        inputs: Inputs::of(history),
-        assumptions: key_notes(history, steps, &comparison.assumptions),
-        reading: reading_name(reading),
+        prices: Prices::named(view.prices),
+        inputs: &view.inputs,
+        assumptions: &view.assumed,
+        reading: reading_name(view.reading),
         base: comparison.base().map(|base| base.strategy.name.as_ref()),
         bound: BoundObject {
             cost_usd: comparison.bound.own_reading,
@@ -265,10 +257,9 @@ pub fn write_comparison(
         },
         compared_sessions: comparison.sessions,
         incomparable_sessions: comparison.incomparable,
-        strategies: strategies
-            .map(|compared| StrategyObject::new(history, comparison, compared))
-            .collect(),
-        rollouts: rollouts
+        strategies: strategies.map(|compared| StrategyObject::new(view, compared)).collect(),
+        rollouts: view
+            .rollouts
             .iter()
             .filter(|(_, agreement)| agreement.requests > 0)
             .map(|(provider, agreement)| RolloutAgreementObject::new(provider, agreement))
@@ -293,15 +284,10 @@ pub(super) struct StrategyLine<'a> {
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_comparison_lines(
-    history: &History,
-    comparison: &Comparison<'_>,
-    reading: Reading,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    for compared in &comparison.strategies {
-        let strategy = StrategyObject::new(history, comparison, compared);
-        let line = StrategyLine { schema: SCHEMA, reading: reading_name(reading), strategy };
+pub fn write_comparison_lines(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
+    for compared in &view.comparison.strategies {
+        let strategy = StrategyObject::new(view, compared);
+        let line = StrategyLine { schema: SCHEMA, reading: reading_name(view.reading), strategy };
         write_line(&line, out)?;
     }
     Ok(())
@@ -311,14 +297,10 @@ pub fn write_comparison_lines(
 ///
 /// # Errors
 /// What `out` says.
-pub fn write_comparison_csv(
-    history: &History,
-    comparison: &Comparison<'_>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub fn write_comparison_csv(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = CsvFile::of::<StrategyObject<'_>>(out)?;
-    for compared in &comparison.strategies {
-        let strategy = StrategyObject::new(history, comparison, compared);
+    for compared in &view.comparison.strategies {
+        let strategy = StrategyObject::new(view, compared);
         csv.write(strategy.cells())?;
     }
     csv.finish()

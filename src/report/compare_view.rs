@@ -8,21 +8,21 @@ use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
 use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
 use super::key_notes::key_notes;
 use super::number::{
     counted, dollar_difference, dollars, exact_percent, grouped, part, percent, percent_difference,
     relative, share, tokens,
 };
 use super::session_names::SessionNames;
+use crate::base::id::{Symbol, Symbols};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
 use crate::explain::compare::{Compared, Comparison, PairedVerdict};
-use crate::requests::conversation::History;
-use crate::requests::prompt::Step;
 use crate::simulate::cache::Reading;
-use crate::simulate::ledger::Totals;
+use crate::simulate::ledger::{Ledger, Totals};
 use crate::simulate::provider::{Provider, RolloutAgreement};
-use crate::simulate::strategy::{Strategy, StrategyKind};
+use crate::simulate::strategy::{Applicability, Strategy, StrategyKind};
 
 /// How many models are listed. The others are joined.
 const MOST_MODELS: usize = 5;
@@ -33,33 +33,67 @@ const MOST_NAMES: usize = 3;
 /// A smaller factor would be shown as no difference.
 const LEAST_TOLD: f64 = 1.005;
 
-/// Strategies side by side.
+/// A comparison, and what its outputs say beside it.
+#[derive(Debug)]
+pub struct CompareView<'a> {
+    /// The strategies side by side.
+    pub comparison: &'a Comparison<'a>,
+    /// How long an entry lives that was written after one of a shorter lifetime.
+    pub reading: Reading,
+    /// What was read.
+    pub inputs: Inputs,
+    /// The name of the price table, and the day on which it was last checked.
+    pub prices: (&'a str, &'a str),
+    /// Strings, among them the ids of sessions.
+    pub symbols: &'a Symbols,
+    /// The sessions.
+    pub sessions: Vec<Symbol>,
+    /// What is assumed of the cache key, and of domains, in sentences.
+    pub assumed: Vec<String>,
+    /// How well the rules of providers agree with the sessions of other agents.
+    pub rollouts: &'a [(&'a Provider, RolloutAgreement)],
+}
+
+impl<'a> CompareView<'a> {
+    /// The comparison of a ledger.
+    #[must_use]
+    pub fn of_ledger(
+        ledger: &'a Ledger<'_>,
+        comparison: &'a Comparison<'_>,
+        rollouts: &'a [(&'a Provider, RolloutAgreement)],
+    ) -> Self {
+        let history = ledger.history;
+        Self {
+            comparison,
+            reading: ledger.assumptions.reading,
+            inputs: Inputs::of(history),
+            prices: (&ledger.prices.id, &ledger.prices.as_of),
+            symbols: &history.symbols,
+            sessions: history.requests.iter().map(|request| request.session).collect(),
+            assumed: key_notes(history, ledger.steps, &comparison.assumptions),
+            rollouts,
+        }
+    }
+}
+
+/// Strategies side by side, after the answer.
 #[must_use]
-pub fn compare_document(
-    history: &History,
-    steps: &[Step],
-    answer: &Answer,
-    comparison: &Comparison<'_>,
-    reading: Reading,
-    rollouts: &[(&Provider, RolloutAgreement)],
-) -> Document {
+pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
+    let comparison = view.comparison;
     let mut document = Document::default();
     document.grid(answer_grid(answer));
     document.heading("Strategies");
     document.grid(totals(comparison));
-    for note in notes(comparison, reading) {
-        document.text(note);
-    }
-    for note in key_notes(history, steps, &comparison.assumptions) {
-        document.text(note);
+    for note in notes(comparison, view.reading).iter().chain(&view.assumed) {
+        document.text(note.as_str());
     }
     if comparison.base().is_some_and(|base| base.agents.requests > 0) {
         document.heading("Main conversations and sub-agents");
         document.grid(chains(comparison));
     }
     models(&mut document, comparison);
-    sessions(&mut document, history, comparison);
-    agreements(&mut document, rollouts);
+    sessions(&mut document, view);
+    agreements(&mut document, view.rollouts);
     if let Some(verdict) = comparison.verdict() {
         let beyond = beyond_simulation(&verdict, answer);
         document.text(verdict_sentence(&verdict, comparison.sessions) + &beyond);
@@ -92,6 +126,30 @@ fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String
 
 /// Parts of a difference below a tenth are not worth a sentence.
 const LEAST_PART: i128 = 10;
+
+/// What is said of strategies over domains: in how many each can do nothing, and what is chosen in each.
+#[must_use]
+pub fn domain_notes(
+    strategies: &[(Strategy, Applicability)],
+    idle: &[u64],
+    domains: u64,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    for ((strategy, applicability), idle) in strategies.iter().zip(idle) {
+        if *idle > 0 && applicability.is_applicable() {
+            notes.push(format!(
+                "`{}` can do nothing in {} of {}: there it has what was billed.",
+                strategy.name,
+                grouped(*idle),
+                counted(domains, "domain", "domains"),
+            ));
+        }
+        if strategy.is_search() {
+            notes.push(format!("`{}` is chosen for each domain.", strategy.name));
+        }
+    }
+    notes
+}
 
 /// Which strategy costs least, by what factor, and in how many sessions.
 fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
@@ -222,11 +280,13 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
             "no entry outlives the shortest-lived part of its prefix",
         ),
     };
+    let other = bound
+        .other_reading
+        .map_or_else(String::new, |cost| format!(", {} where {other}", dollars(Some(cost))));
     Some(format!(
         "`optimal` is the least that any markers, TTLs and pings could have cost for the same \
-         prompts{breaks}: {} where {own} (so are all strategies simulated), {} where {other}.",
+         prompts{breaks}: {} where {own} (so are all strategies simulated){other}.",
         dollars(bound.own_reading),
-        dollars(bound.other_reading),
     ))
 }
 
@@ -344,7 +404,8 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
     document.grid(grid);
 }
 
-fn sessions(document: &mut Document, history: &History, comparison: &Comparison<'_>) {
+fn sessions(document: &mut Document, view: &CompareView<'_>) {
+    let comparison = view.comparison;
     let Some(base) = comparison.base() else { return };
     if comparison.sessions < 2 {
         return;
@@ -363,7 +424,7 @@ fn sessions(document: &mut Document, history: &History, comparison: &Comparison<
         ("decided by", Align::Wrapped),
     ])
     .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);
-    let names = SessionNames::of(history);
+    let names = SessionNames::among(view.symbols, view.sessions.iter().copied());
     for compared in &comparison.strategies {
         let Some(paired) = &compared.paired else { continue };
         let signed = |amount| dollar_difference(Some(amount));

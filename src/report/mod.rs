@@ -66,7 +66,7 @@ pub use chart::{PngError, png};
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};
 pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};
-pub use compare_view::compare_document;
+pub use compare_view::{CompareView, compare_document, domain_notes};
 pub use config_view::{config_document, write_config};
 pub use context_json::write_context;
 pub use context_view::context_document;

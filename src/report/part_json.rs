@@ -12,7 +12,8 @@ use super::json::{write_document, write_line};
 use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
 use crate::read::input::Domain;
-use crate::simulate::strategy::Obstacle;
+use crate::simulate::cache::Reading;
+use crate::simulate::strategy::{Assumptions, Obstacle};
 
 pub(super) const DOMAIN_SCHEMA: &str = "cachesim.domain/v1";
 pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
@@ -83,6 +84,8 @@ pub struct PartSettings {
     pub prices_as_of: String,
     /// The options of the simulation that are not the default, as on the command line.
     pub options: String,
+    /// Whether strategies keep the recorded breaks.
+    pub keeps_breaks: bool,
     /// The strategies, in the order of the rows of a request.
     pub strategies: Vec<String>,
     /// A digest of the version, the prices, the strategies and the options.
@@ -105,6 +108,8 @@ pub struct Part {
     pub inputs: Inputs,
     /// Models without a price, each with how many requests it has; their cost is in no sum.
     pub unpriced: BTreeMap<String, usize>,
+    /// Requests under the rules of other services, whose prices are those of the providers.
+    pub elsewhere: u64,
     /// Requests that were compared with the ones before them, to find breaks.
     pub compared: u64,
     /// The strategies that can do nothing in the domain and have no rows, each with its obstacles.
@@ -134,6 +139,7 @@ impl Part {
             settings,
             inputs,
             unpriced: BTreeMap::new(),
+            elsewhere: 0,
             compared: 0,
             inapplicable: BTreeMap::new(),
             ledger,
@@ -152,7 +158,7 @@ impl Part {
     fn is_real(&self) -> bool {
         let Inputs { requests, bytes, lines, duplicates, files, skipped } = &self.inputs;
         let counts = [*files, *bytes, *lines, *requests, *duplicates];
-        let rows = [self.compared, self.ledger.rows, self.breaks.rows];
+        let rows = [self.elsewhere, self.compared, self.ledger.rows, self.breaks.rows];
         let all = counts.iter().chain(&rows).chain(skipped.values());
         self.schema == PART_SCHEMA && all.copied().all(|count| count <= MOST_COUNTED)
     }
@@ -225,6 +231,13 @@ impl Manifest {
         let manifest: Self = serde_json::from_str(text).ok()?;
         let is_real = manifest.parts.iter().all(Part::is_real);
         (manifest.schema == RUN_SCHEMA && !manifest.parts.is_empty() && is_real).then_some(manifest)
+    }
+
+    /// What its strategies were simulated under, as far as it says: by the letter of the documentation.
+    #[must_use]
+    pub fn assumptions(&self) -> Assumptions {
+        let keeps_breaks = self.settings.keeps_breaks;
+        Assumptions { keeps_breaks, reading: Reading::Literal, ..Assumptions::default() }
     }
 
     /// Whether its sums are those of its parts, which have its settings.

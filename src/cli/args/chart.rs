@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 
 use super::compare::{DEFAULT_COMPARED, ReadingArg};
 use super::{
-    InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs, whole,
+    DomainArgs, InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs,
+    whole,
 };
 use crate::report::Theme;
 
@@ -99,6 +100,9 @@ pub(in crate::cli) struct ReportArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// Report the rows of a run instead of sessions: the manifest that gather wrote. Rows hold neither prompts nor what
     /// lies between requests, so the page lacks what needs these
     #[arg(

@@ -7,7 +7,7 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::{InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, TokensArgs, whole};
+use super::{DomainArgs, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, TokensArgs, whole};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -37,6 +37,9 @@ pub(in crate::cli) struct CheckArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// Check the rows of a run instead of sessions: the manifest that gather wrote. Budgets on captured prompts do not
     /// apply, as rows hold none
     #[arg(long, value_name = "MANIFEST", conflicts_with_all = NOT_OF_A_RUN, conflicts_with_all = ["show_text", "timezone"])]

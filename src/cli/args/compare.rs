@@ -3,8 +3,8 @@
 use clap::{Args, ValueEnum};
 
 use super::{
-    CompareFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
-    TokensArgs,
+    CompareFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
+    SimulationArgs, TokensArgs,
 };
 use crate::simulate::cache::Reading;
 
@@ -29,6 +29,9 @@ pub(in crate::cli) struct CompareArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,

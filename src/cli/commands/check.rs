@@ -8,7 +8,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::{refuse_inputs, refuse_lost};
 use crate::cli::output::Output;
 use crate::cli::output_file::place;
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::Setup;
 use crate::cli::runs::StoredRun;
 use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
@@ -38,10 +38,24 @@ pub(in crate::cli) fn check(
     let baseline = baseline.map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
     let outputs = outputs(args)?;
+    let is_of_rows = args.run.is_some() || args.domains.domains.is_some();
+    let mut formats = outputs.iter().map(|(format, _)| *format);
+    if let Some(reason) = formats.find_map(not_of_rows).filter(|_| is_of_rows) {
+        return Err(CliError::Usage(reason.to_owned()));
+    }
     let job = Job { args, configuration, baseline, makes_baseline, budgets };
-    match &args.run {
-        Some(manifest) => of_run(&job, manifest, outputs),
-        None => of_sessions(&job, outputs),
+    match (&args.run, &args.domains.domains) {
+        (Some(manifest), _) => {
+            let run = StoredRun::open(manifest)?;
+            run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
+            of_run(&job, &run, outputs)
+        }
+        (None, Some(_)) => {
+            let setup = setup(args, strategies(&job.budgets))?;
+            let run = StoredRun::of_domains(&setup, &args.domains)?;
+            of_run(&job, &run, outputs)
+        }
+        (None, None) => of_sessions(&job, outputs),
     }
 }
 
@@ -72,7 +86,7 @@ impl Job<'_> {
 
 /// Checks sessions and captures.
 fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
-    let run = prepared(job.args, strategies(&job.budgets))?;
+    let run = setup(job.args, strategies(&job.budgets))?.whole()?;
     let ledger = run.ledger()?;
     let found = found(&run.study, &ledger)?;
     let counted = run.counted()?;
@@ -98,22 +112,17 @@ fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
 }
 
 /// Checks the rows of a run.
-fn of_run(job: &Job<'_>, manifest: &Path, outputs: Outputs) -> Result<(), CliError> {
+fn of_run(job: &Job<'_>, run: &StoredRun, outputs: Outputs) -> Result<(), CliError> {
     let args = job.args;
-    if let Some(name) = outputs.iter().find_map(|(format, _)| not_of_a_run(*format)) {
-        return Err(CliError::Usage(name.to_owned()));
-    }
-    let run = StoredRun::open(manifest)?;
-    run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
     let now = run.snapshot()?;
     let check = job.check(&now, &WireTree::default())?;
-    let settings = &run.manifest.settings;
+    let prices = run.prices();
     let page = CheckPage {
         args,
         sessions: None,
         view: CheckView {
             inputs: &run.inputs,
-            prices: (&settings.prices, &settings.prices_as_of),
+            prices: (&prices, &run.manifest.settings.prices_as_of),
             findings: None,
             now: &now,
             before: job.baseline.as_ref(),
@@ -124,14 +133,14 @@ fn of_run(job: &Job<'_>, manifest: &Path, outputs: Outputs) -> Result<(), CliErr
     page.write_all(outputs)
 }
 
-/// Why a format cannot be made of a run, if so.
-fn not_of_a_run(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
+/// Why a format cannot be made of rows, if so.
+fn not_of_rows(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
     match format {
         OutputFormat::Own(CheckFormat::Sarif) => Some(
-            "sarif: rows of a run hold no prompts, which findings of lint are about; check the captures",
+            "sarif: rows hold no prompts, which findings of lint are about; check the captures as a whole",
         ),
         OutputFormat::Own(CheckFormat::Report) => Some(
-            "report: a run is its own baseline: keep its manifest and its parts, and give it as --baseline",
+            "report: the baseline of domains is a run: make parts, gather them, and give the manifest as --baseline",
         ),
         _ => None,
     }
@@ -193,10 +202,10 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
     Ok(outputs)
 }
 
-fn prepared(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
+fn setup(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliError> {
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// The record, its replay, and what budgets ask for, whose names were looked up when they were read.

@@ -6,13 +6,15 @@ use crate::cli::args::{
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::{Output, say};
-use crate::cli::prepared::{PreparedRun, tables, unknown_model};
+use crate::cli::prepared::{Setup, tables, unknown_model};
+use crate::cli::runs::StoredRun;
 use crate::cli::strategies::{elsewhere, hint, services, strategies, unique};
+use crate::explain::analysis::Answer;
 use crate::explain::breaks::Options;
 use crate::explain::compare::{Comparison, Expression};
 use crate::report::{
-    compare_document, fork_document, write_comparison, write_comparison_csv,
-    write_comparison_lines, write_fork,
+    CompareView, compare_document, domain_notes, fork_document, write_comparison,
+    write_comparison_csv, write_comparison_lines, write_fork,
 };
 use crate::simulate::fork::{ForkPrices, compare as compare_forks};
 use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
@@ -31,30 +33,59 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let options = args.tokens.read_options(args.format.chosen.is_document());
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        strategies,
-        assumptions,
-    )?;
+    let (input, simulation) = (&args.input, &args.simulation);
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    if args.domains.domains.is_some() {
+        return compare_domains(args, &setup, output, &gates);
+    }
+    let run = setup.whole()?;
     let agents = agreements(&run.study, &services.providers);
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
-    let (history, steps) = (&run.study.history, &run.study.steps);
-    let document = || {
-        let answer = run.study.breaks(Options::default())?.answer();
-        Ok(compare_document(history, steps, &answer, &comparison, reading, &agents))
-    };
-    output.show(args.format.chosen, document, |format, out| match format {
-        StrategyFormat::Json => {
-            write_comparison(history, steps, &run.study.prices, &comparison, reading, &agents, out)
-        }
-        StrategyFormat::Jsonl => write_comparison_lines(history, &comparison, reading, out),
-        StrategyFormat::Csv => write_comparison_csv(history, &comparison, out),
-    })?;
+    let view = CompareView::of_ledger(&ledger, &comparison, &agents);
+    let answer = || Ok(run.study.breaks(Options::default())?.answer());
+    write(args, output, &view, answer)?;
     fail_where(&gates, &comparison)
+}
+
+/// Compares the sums of strategies over domains, each of which is simulated by itself.
+fn compare_domains(
+    args: &CompareArgs,
+    setup: &Setup<'_>,
+    output: Output,
+    gates: &[Gate],
+) -> Result<(), CliError> {
+    let run = StoredRun::of_domains(setup, &args.domains)?;
+    let sums = run.sums(setup.strategies.clone())?;
+    let comparison = sums.comparison(setup.options.assumptions);
+    let (settings, prices) = (&run.manifest.settings, run.prices());
+    let domains = run.manifest.parts.len() as u64;
+    let view = CompareView {
+        comparison: &comparison,
+        reading: setup.options.assumptions.reading,
+        inputs: run.inputs.clone(),
+        prices: (&prices, &settings.prices_as_of),
+        symbols: &sums.symbols,
+        sessions: sums.sessions.iter().map(|session| session.id).collect(),
+        assumed: domain_notes(&sums.strategies, &run.idle(&setup.strategies), domains),
+        rollouts: &[],
+    };
+    write(args, output, &view, || Ok(sums.answer()))?;
+    fail_where(gates, &comparison)
+}
+
+fn write(
+    args: &CompareArgs,
+    output: Output,
+    view: &CompareView<'_>,
+    answer: impl FnOnce() -> Result<Answer, CliError>,
+) -> Result<(), CliError> {
+    let document = || Ok(compare_document(view, &answer()?));
+    output.show(args.format.chosen, document, |format, out| match format {
+        StrategyFormat::Json => write_comparison(view, out),
+        StrategyFormat::Jsonl => write_comparison_lines(view, out),
+        StrategyFormat::Csv => write_comparison_csv(view, out),
+    })
 }
 
 /// How well the rules of providers agree with the sessions of other agents in the input.

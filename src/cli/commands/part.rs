@@ -1,6 +1,5 @@
 //! `cachesim part`: the rows of one domain, as files that are made once.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -12,20 +11,15 @@ use crate::cli::input::{
 };
 use crate::cli::output::{Output, say};
 use crate::cli::part_key::{PartKey, is_in_place};
-use crate::cli::parts::{fault, replace, write_file};
-use crate::cli::prepared::{PreparedRun, Setup, Telling, tell_unpriced};
+use crate::cli::parts::{fault, replace, write_part};
+use crate::cli::prepared::{Setup, Telling, tell_unpriced};
 use crate::cli::rows::metadata;
 use crate::cli::strategies::strategies;
-use crate::explain::breaks::Options;
 use crate::read::input::{
     Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,
 };
-use crate::report::{
-    BREAK_SCHEMA, BreakFile, DomainListing, Inputs, LEDGER_SCHEMA, LedgerFile, Metadata, Part,
-    RowEncoding,
-};
+use crate::report::{BREAK_SCHEMA, DomainListing, Inputs, LEDGER_SCHEMA, Part};
 use crate::simulate::cache::Reading;
-use crate::simulate::ledger::{Ledger, StrategyColumn};
 
 /// The most bytes of the line of a domain.
 const MOST_LISTING: u64 = 1 << 30;
@@ -134,7 +128,9 @@ fn made(
         Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => None,
         Err(error) => return Err(error),
     };
-    written(args, key, described, run.as_ref(), inputs)
+    let part = write_part(&args.out, key, described, run.as_ref(), inputs)?;
+    replace(&args.out.join(key.line()), |out| part.write(out))?;
+    Ok(part)
 }
 
 /// Fails where a file could not be read: the next run would take the part for whole.
@@ -144,59 +140,4 @@ fn all_read(diagnostics: &Diagnostics) -> Result<(), CliError> {
         Some(unread) => Err(CliError::NoInput(format!("{unread}; a part is of all its files"))),
         None => Ok(()),
     }
-}
-
-/// Writes a part: its files, and after both its line.
-fn written(
-    args: &PartArgs,
-    key: &PartKey,
-    described: [Metadata; 2],
-    run: Option<&PreparedRun>,
-    inputs: Inputs,
-) -> Result<Part, CliError> {
-    let domain = Some(key.domain.as_str());
-    let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
-    let (mut inapplicable, mut compared) = (BTreeMap::new(), 0);
-    let ledger = write_file(&args.out, key.ledger(), |out| {
-        let mut file = LedgerFile::new(of_ledger, true, out)?;
-        let rows = match run {
-            Some(run) => {
-                let ledger = run.ledger()?;
-                inapplicable = obstacles(&ledger);
-                file.write(&ledger, &run.study.selection, domain)?
-            }
-            None => 0,
-        };
-        file.finish()?;
-        Ok(rows)
-    })?;
-    let breaks = write_file(&args.out, key.breaks(), |out| {
-        let mut file = BreakFile::new(of_breaks, true, false, out)?;
-        let rows = match run {
-            Some(run) => {
-                let findings = run.study.breaks_in(run.study.evidence(), Options::default())?;
-                compared = findings.analysis.breaks.compared;
-                file.write(&run.study.history, &findings.analysis.breaks, domain)?
-            }
-            None => 0,
-        };
-        file.finish()?;
-        Ok(rows)
-    })?;
-    let mut part =
-        Part::new((&key.domain, &key.key), key.settings.clone(), inputs, [ledger, breaks]);
-    (part.inapplicable, part.compared) = (inapplicable, compared);
-    part.unpriced = run.map(|run| run.unpriced.take()).unwrap_or_default();
-    replace(&args.out.join(key.line()), |out| part.write(out))?;
-    Ok(part)
-}
-
-/// The strategies that have no rows, with their obstacles.
-fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
-    let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
-    let names = |column: &StrategyColumn| {
-        let obstacles = column.applicability().obstacles().iter();
-        (column.strategy.name.to_string(), obstacles.map(|one| one.name().to_owned()).collect())
-    };
-    idle.map(names).collect()
 }

@@ -3,19 +3,19 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use crate::base::zone::Zone;
 use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_lost;
 use crate::cli::limits::Limits;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::Setup;
 use crate::cli::runs::StoredRun;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
 use crate::explain::compare::{Compared, Comparison};
 use crate::explain::context::windows;
-use crate::explain::run::RunSums;
 use crate::report::{
     Chart, PageChart, PageView, RunPage, RunTurns, RunView, Theme, UNDRAWN_STRATEGY, WINDOW_KINDS,
     breaks_chart, context_chart, cost_chart, daily_chart, dearest_session, dollars, gaps_chart,
@@ -24,7 +24,7 @@ use crate::report::{
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
-use crate::simulate::strategy::Strategy;
+use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Findings, Study};
 
 /// How many of the most expensive context items are kept: none, as the page shows kinds only.
@@ -47,14 +47,14 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         counts_contents: args.tokens.counts_contents(),
         ..args.tokens.read_options(true)
     };
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        simulated,
-        assumptions,
-    )?;
+    let (input, simulation) = (&args.input, &args.simulation);
+    let setup = Setup::new(input, simulation, &args.output, options, simulated, assumptions)?;
+    if args.domains.domains.is_some() {
+        let run = StoredRun::of_domains(&setup, &args.domains)?;
+        let zone = &setup.options.zone;
+        return page_of_run(&run, setup.strategies.clone(), assumptions, zone, output);
+    }
+    let run = setup.whole()?;
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let findings = run.study.breaks(Options::default())?;
@@ -101,29 +101,33 @@ fn of_run(args: &ReportArgs, manifest: &Path) -> Result<(), CliError> {
     let run = StoredRun::open(manifest)?;
     run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
     let strategies = strategies_of_run(args, &run)?;
-    let names = &run.manifest.settings.strategies;
-    let shown = |name: &String| strategies.iter().position(|strategy| strategy.name == *name);
-    let shown: Vec<Option<usize>> = names.iter().map(shown).collect();
-    let idle: Vec<u64> = strategies.iter().map(|one| run.idle_parts(&one.name)).collect();
-    let applicable = |one: Strategy| {
-        let applicability = run.applicability(&one.name);
-        (one, applicability)
-    };
-    let mut sums = RunSums::new(strategies.into_iter().map(applicable).collect());
-    run.read(&shown, &mut sums)?;
-    let sums = sums.finished();
+    let assumptions = run.manifest.assumptions();
+    page_of_run(&run, strategies, assumptions, &zone, output)
+}
+
+/// The page of a run under some of its strategies.
+fn page_of_run(
+    run: &StoredRun,
+    strategies: Vec<Strategy>,
+    assumptions: Assumptions,
+    zone: &Zone,
+    output: Output,
+) -> Result<(), CliError> {
+    let (shown, idle) = (run.shown(&strategies), run.idle(&strategies));
+    let sums = run.sums(strategies)?;
     if sums.sessions.is_empty() {
-        return Err(CliError::NoInput(format!("{}: no request in the run", manifest.display())));
+        return Err(CliError::NoInput("no request in the run".to_owned()));
     }
     let page = RunPage::new(&sums);
     let mut turns = RunTurns::new(&page);
     run.read(&shown, &mut turns)?;
-    let comparison = sums.comparison();
-    let charts = run_charts(&sums, &comparison, run.manifest.parts.len() as u64, &zone);
+    let comparison = sums.comparison(assumptions);
+    let charts = run_charts(&sums, &comparison, run.manifest.parts.len() as u64, zone);
     let charts: Vec<PageChart> = charts.into_iter().map(drawn).collect();
     let view = RunView {
         manifest: &run.manifest,
         inputs: &run.inputs,
+        prices: &run.prices(),
         sums: &sums,
         answer: &sums.answer(),
         comparison: &comparison,
@@ -131,7 +135,7 @@ fn of_run(args: &ReportArgs, manifest: &Path) -> Result<(), CliError> {
         page: &page,
         charts: &charts,
         chart_style: &page_style(),
-        zone: &zone,
+        zone,
     };
     output.write(|out| write_run_page(&view, turns, out))
 }

@@ -19,7 +19,7 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::provider::{expectation, has_untold_writes};
-use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy};
+use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy, StrategyKind};
 
 /// A strategy's figures, and how they compare.
 #[derive(Debug)]
@@ -89,14 +89,19 @@ impl<'l> Comparison<'l> {
         }
     }
 
-    /// Compares sums that come from rows. Of these nothing is known but themselves.
+    /// Compares sums that come from rows, made under these assumptions. Their bound is a strategy among them, or not
+    /// known.
     #[must_use]
-    pub(crate) fn of_sums(columns: Vec<ColumnSums<'l>>) -> Self {
+    pub(crate) fn of_sums(columns: Vec<ColumnSums<'l>>, assumptions: Assumptions) -> Self {
         let compared = |(strategy, applicability, sums, sessions): ColumnSums<'l>| {
             let costs = sessions.iter().map(|(id, totals)| SessionCost::of(*id, totals));
             (Compared::of(strategy, applicability, sums.clone()), costs.collect())
         };
-        Self::paired(columns.into_iter().map(compared).collect())
+        let all = Self::paired(columns.into_iter().map(compared).collect());
+        let is_bound = |one: &&Compared<'_>| matches!(one.strategy.kind, StrategyKind::Optimal(_));
+        let own_reading =
+            all.strategies.iter().find(is_bound).and_then(|bound| bound.totals.cost());
+        Self { assumptions, bound: Bound { own_reading, other_reading: None }, ..all }
     }
 
     /// Compares columns, each with the costs of all sessions, with the first whose cost is known.

@@ -69,10 +69,6 @@ impl SnapshotOfRows {
             let turns = session.turns.as_deref().unwrap_or_default();
             session.totals = Figures::of_turns(turns, self.strategies);
         }
-        let began = |session: &SnapshotSession| {
-            session.turns.iter().flatten().map(|turn| turn.start).min().map(|start| start.get())
-        };
-        self.sessions.sort_by_cached_key(began);
         let idle = strategies.iter().filter(|(_, applicability)| !applicability.is_applicable());
         let reason = |(name, applicability): &(String, Applicability)| {
             (name.clone(), applicability.reasons())

@@ -11,7 +11,7 @@ use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Cause, Sum, Summary};
 use crate::explain::compare::{Comparison, StrategySums};
 use crate::simulate::ledger::Totals;
-use crate::simulate::strategy::{Applicability, Strategy};
+use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
 
 /// A session of a run.
 #[derive(Clone, Debug)]
@@ -206,13 +206,13 @@ impl RunSums {
 
     /// The strategies side by side.
     #[must_use]
-    pub fn comparison(&self) -> Comparison<'_> {
+    pub fn comparison(&self, assumptions: Assumptions) -> Comparison<'_> {
         let columns = self.strategies.iter().zip(&self.sums).enumerate();
         let columns = columns.map(|(place, ((strategy, applicability), sums))| {
             let costs = self.sessions.iter().map(|session| (session.id, &session.totals[place]));
             (strategy, applicability, sums, costs.collect())
         });
-        Comparison::of_sums(columns.collect())
+        Comparison::of_sums(columns.collect(), assumptions)
     }
 
     /// The figures that come first.

@@ -194,6 +194,8 @@ struct Page<'a> {
     /// What this page does not have.
     charts_note: Option<&'static str>,
     context: CaptionedTable,
+    /// The domains of a run.
+    domains: CaptionedTable,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
     count: String,
@@ -260,6 +262,7 @@ impl<'a> Page<'a> {
                 "What the prompts held, and what carrying it cost",
                 kinds(history, &view.context.kinds, &view.context.bill, usize::MAX),
             ),
+            domains: CaptionedTable::of("", Grid::new(&[])),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),

@@ -1,6 +1,7 @@
 //! The page of a run, from its rows: what they tell in the places of the page over sessions. What rows do not tell is
 //! left out, and the page says where it is to be had.
 
+use std::cmp::Reverse;
 use std::io;
 use std::io::Write;
 
@@ -18,17 +19,21 @@ use crate::explain::analysis::Answer;
 use crate::explain::compare::Comparison;
 use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
 use crate::report::Inputs;
+use crate::report::analyze_view::cost_cell;
 use crate::report::breaks_view::causes;
 use crate::report::compare_view;
 use crate::report::document::{Align, Grid};
-use crate::report::number::{bytes, counted, dollars, grouped, tokens};
+use crate::report::number::{bytes, counted, dollars, grouped, part, percent, tokens};
 use crate::report::part_json::Manifest;
 use crate::report::session_names::SessionNames;
+use crate::simulate::ledger::Totals;
 
 /// The contents of the page of a run.
 pub struct RunView<'a> {
     /// What the run is made of.
     pub manifest: &'a Manifest,
+    /// The name of the prices of its rows.
+    pub prices: &'a str,
     /// What all its parts were made of.
     pub inputs: &'a Inputs,
     /// Its sums.
@@ -49,6 +54,15 @@ pub struct RunView<'a> {
     pub zone: &'a Zone,
 }
 
+impl RunView<'_> {
+    fn strategy_notes(&self) -> Vec<String> {
+        let notes = compare_view::notes(self.comparison, self.comparison.assumptions.reading);
+        let domains = self.manifest.parts.len() as u64;
+        let of_domains = compare_view::domain_notes(&self.sums.strategies, self.idle, domains);
+        notes.into_iter().chain(of_domains).collect()
+    }
+}
+
 /// Writes the page, with the turns of the sessions that are to have them.
 ///
 /// # Errors
@@ -66,9 +80,8 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
     let settings = &view.manifest.settings;
     let style = format!("{STYLE}{}", view.chart_style);
     let dearest = dearest_first(sessions);
-    let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
     let strategies = shown_strategies(view);
-    let all = counted(sessions.len() as u64, "session", "sessions");
+    let all = counted(sums.sessions.len() as u64, "session", "sessions");
     let summary = sums.summary();
     let apart = view.answer.billed.apart;
     Ok(Page {
@@ -91,16 +104,17 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
             "Costs and tokens of all requests",
             compare_view::totals(view.comparison),
         ),
-        strategy_notes: strategy_notes(view),
+        strategy_notes: view.strategy_notes(),
         apart: Some(apart)
             .filter(|apart| *apart > Picodollars::ZERO)
             .map(|apart| dollars(Some(apart))),
         charts_note: Some(charts_note()),
         context: CaptionedTable::of("", Grid::new(&[])),
+        domains: domains(view),
         sessions: session_lines(view.zone, &dearest),
-        sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
+        sessions_note: sessions_note(view),
         count: format!("{} of {all}", grouped(sessions.len() as u64)),
-        embedded: embedded(turns.blocks()?, sessions.len()),
+        embedded: embedded(turns.blocks()?, sums.sessions.len()),
         causes: CaptionedTable::of("Breaks by cause", causes(&summary)),
         changes: CaptionedTable::of("", Grid::new(&[])),
         changes_note: "",
@@ -119,7 +133,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
                 view.inputs.skipped.iter().map(|(kind, count)| (kind.as_str(), *count)),
             ),
         ),
-        table_id: &settings.prices,
+        table_id: view.prices,
         table_as_of: &settings.prices_as_of,
         prices: CaptionedTable::of("", Grid::new(&[])),
         unpriced: CaptionedTable::of("Models without a price", unpriced(view.manifest)),
@@ -137,6 +151,74 @@ fn shown_strategies<'a>(view: &RunView<'a>) -> ShownStrategies<'a> {
     ShownStrategies { names, beside }
 }
 
+/// What is said of sessions that are not listed, or not whole.
+fn sessions_note(view: &RunView<'_>) -> Option<String> {
+    let sessions = &view.page.sessions;
+    let unlisted = (view.sums.sessions.len() - sessions.len()) as u64;
+    let unlisted = (unlisted > 0).then(|| {
+        let sessions = counted(unlisted, "session", "sessions");
+        format!("{sessions} that cost less are not listed.")
+    });
+    let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
+    let incomplete = (incomplete > 0).then(|| incomplete_note(incomplete));
+    let notes: Vec<String> = unlisted.into_iter().chain(incomplete).collect();
+    (!notes.is_empty()).then(|| notes.join(" "))
+}
+
+/// The sums of a domain under the strategy that the page shows first.
+#[derive(Clone, Default)]
+struct DomainSums {
+    sessions: u64,
+    totals: Totals,
+    /// What its breaks cost, as far as they have a price.
+    lost: Picodollars,
+}
+
+/// The most domains in the table.
+const MOST_DOMAINS: usize = 200;
+
+/// The domains, most expensive first.
+fn domains(view: &RunView<'_>) -> CaptionedTable {
+    let parts = &view.manifest.parts;
+    let mut sums = vec![DomainSums::default(); parts.len()];
+    let strategy = view.page.shown.first().copied().unwrap_or_default();
+    for session in &view.sums.sessions {
+        let of_domain = &mut sums[session.domain];
+        of_domain.sessions += 1;
+        of_domain.totals += session.totals[strategy];
+        of_domain.lost += session.lost.unwrap_or_default();
+    }
+    let mut domains: Vec<(&str, DomainSums)> =
+        parts.iter().map(|part| part.domain.as_str()).zip(sums).collect();
+    domains.sort_by_key(|(_, sums)| Reverse(sums.totals.cost()));
+    let all = counted(domains.len() as u64, "domain", "domains");
+    domains.truncate(MOST_DOMAINS);
+    let mut grid = Grid::new(&[
+        ("domain", Align::Left),
+        ("sessions", Align::Right),
+        ("requests", Align::Right),
+        ("hit", Align::Right),
+        ("cost", Align::Right),
+        ("share", Align::Right),
+        ("lost by breaks", Align::Right),
+    ]);
+    let spent = view.answer.spent().cost();
+    for (name, sums) in &domains {
+        let totals = &sums.totals;
+        grid.add(vec![
+            (*name).to_owned(),
+            grouped(sums.sessions),
+            grouped(totals.requests),
+            percent(totals.hit_rate()),
+            cost_cell(totals),
+            percent(part(totals.cost(), spent)),
+            dollars(Some(sums.lost)),
+        ]);
+    }
+    let shown = grouped(domains.len() as u64);
+    CaptionedTable::of(format!("The most expensive {shown} of {all}"), grid)
+}
+
 /// Times between which all changes of the offset from UTC lie, in order.
 fn times(sums: &RunSums) -> Vec<Millis> {
     let quarters = sums.billed.keys().map(|quarter| Millis::new(quarter.saturating_mul(QUARTER)));
@@ -146,26 +228,6 @@ fn times(sums: &RunSums) -> Vec<Millis> {
     times
 }
 
-/// Remarks on the strategies: what is not applicable, and what sums contain that the strategy did not make.
-fn strategy_notes(view: &RunView<'_>) -> Vec<String> {
-    let mut notes = compare_view::notes(view.comparison, view.comparison.assumptions.reading);
-    let domains = view.manifest.parts.len() as u64;
-    for ((strategy, applicability), idle) in view.sums.strategies.iter().zip(view.idle) {
-        if *idle > 0 && applicability.is_applicable() {
-            notes.push(format!(
-                "`{}` can do nothing in {} of {}: there it has what was billed.",
-                strategy.name,
-                grouped(*idle),
-                counted(domains, "domain", "domains"),
-            ));
-        }
-        if strategy.is_search() {
-            notes.push(format!("`{}` is chosen for each domain.", strategy.name));
-        }
-    }
-    notes
-}
-
 fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
     let sums = view.sums;
     let ids = sums.sessions.iter().map(|session| session.id);
@@ -173,7 +235,7 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
     let line = |(session, found): &(usize, RunBreak)| {
         let first = found.evidence.first();
         BreakLine {
-            session: view.page.numbers[*session],
+            session: view.page.numbers.get(session).copied().unwrap_or_default(),
             session_name: names.name(sums.sessions[*session].id),
             sent: view.zone.moment(found.request.start),
             place: format!("{}:{}", found.request.file, found.request.line),

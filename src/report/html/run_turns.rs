@@ -1,7 +1,8 @@
 //! The sessions of a run's page: their order and their names, which of them have their turns on the page, and these
 //! turns, for which the rows are read once more.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use super::safe_text::data_block;
@@ -11,11 +12,14 @@ use crate::explain::run::{BreaksByRequest, RunPlace, RunRequest, RunSums};
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
+/// The most sessions that are listed because of what they cost. More make a page that no browser opens at once.
+const MOST_SESSIONS: usize = 5_000;
+
 /// The sessions of a run as its page has them.
 pub struct RunPage {
     pub(super) sessions: Vec<SessionFigures>,
-    /// The numbers of sessions, by their places among the sums.
-    pub(super) numbers: Vec<usize>,
+    /// The numbers of these, by their places among the sums.
+    pub(super) numbers: BTreeMap<usize, usize>,
     /// By domain and place in it, the numbers of those whose turns are on the page.
     chosen: BTreeMap<(usize, usize), usize>,
     /// The place of each strategy on the page among those of the sums.
@@ -25,18 +29,14 @@ pub struct RunPage {
 }
 
 impl RunPage {
-    /// The sessions in the order in which they began, under the strategies that can do anything.
+    /// The sessions, domain by domain, under the strategies that can do anything.
     #[must_use]
     pub fn new(sums: &RunSums) -> Self {
         let applicable = sums.strategies.iter().enumerate();
         let applicable = applicable.filter(|(_, (_, one))| one.is_applicable());
         let shown: Vec<usize> = applicable.map(|(place, _)| place).collect();
-        let mut order: Vec<usize> = (0..sums.sessions.len()).collect();
-        order.sort_by_key(|at| sums.sessions[*at].began);
-        let mut numbers = vec![0; order.len()];
-        for (number, at) in order.iter().enumerate() {
-            numbers[*at] = number;
-        }
+        let order = listed(sums, shown.first().copied().unwrap_or_default());
+        let numbers = order.iter().enumerate().map(|(number, at)| (*at, number)).collect();
         let ids = sums.sessions.iter().map(|session| session.id);
         let names = SessionNames::among(&sums.symbols, ids);
         let figures = |(number, at): (usize, &usize)| {
@@ -155,11 +155,23 @@ impl<'p> RunTurns<'p> {
     }
 }
 
-/// The prompt and the output of a request, as recorded or by the rules.
+/// The sessions on the page, domain by domain: the most expensive under a strategy, and those of the breaks on the page.
+fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sums.sessions.len()).collect();
+    order.sort_by_key(|at| Reverse(sums.sessions[*at].totals[strategy].cost()));
+    order.truncate(MOST_SESSIONS);
+    let with_breaks = sums.dearest.iter().map(|(session, _)| *session);
+    let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).collect();
+    listed.into_iter().collect()
+}
+
+/// The prompt and the output of a request, as recorded or by the rules. Of one that is refused, the prompt is that of
+/// the first strategy under which it is not.
 fn recorded(request: &RunRequest<'_>, own: [Option<usize>; 2]) -> RecordedTokens {
-    let is_own = |row: &&Row<'_>| row.iteration.is_none() && row.added.is_none();
-    let mut rows = own.into_iter().flatten().filter_map(|place| request.under(place).find(is_own));
-    let row = rows.next();
+    let is_sent =
+        |row: &&Row<'_>| row.iteration.is_none() && row.added.is_none() && row.refusal.is_none();
+    let mut rows = own.into_iter().flatten().filter_map(|place| request.under(place).find(is_sent));
+    let row = rows.next().or_else(|| request.rows.iter().map(|(_, row)| row).find(is_sent));
     RecordedTokens {
         prompt: row.map(|row| row.billing.prompt()).unwrap_or_default(),
         output: row.filter(|row| row.is_output_known).map(|row| row.billing.output),

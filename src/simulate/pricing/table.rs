@@ -89,7 +89,13 @@ impl PriceTable {
     /// Adds the providers' prices to the id, for a history with requests to other vendors.
     #[must_use]
     pub fn naming_providers(self) -> Self {
-        Self { id: format!("{}+{}", self.id, Self::of_providers().id), ..self }
+        Self { id: Self::with_providers(&self.id), ..self }
+    }
+
+    /// The id of a table with the providers' prices.
+    #[must_use]
+    pub fn with_providers(id: &str) -> String {
+        format!("{id}+{}", Self::of_providers().id)
     }
 
     /// Lays the models of a file over this table. The file is this program's TOML, or the JSON of LiteLLM or
