@@ -12,7 +12,7 @@ fn first_look() -> String {
 fn a_ledger_row_has_the_columns_of_the_contract() {
     let output = stdout(&["analyze", &first_look(), "--format", "jsonl", "-q"]);
     let first = output.lines().next().expect("a row");
-    insta::assert_snapshot!(first, @r#"{"schema":"cachesim.ledger/v1","strategy":"billed","session_id":"5e1f0000-0000-4000-8000-000000000001","agent_id":null,"request_id":"req_A","message_id":"msg_A","timestamp":"2026-08-03T10:00:04.000Z","model":"claude-opus-5","file":"session.jsonl","line":2,"input_tokens":2,"cache_read_input_tokens":16000,"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":6200,"output_tokens":310,"output_is_lower_bound":false,"basis":"measured","iteration":null,"cost_usd":"0.07776","invalid":null,"live":true,"expired_ttl":null,"source":"claude","requests":1,"nano_aiu":null,"project":"demo"}"#);
+    insta::assert_snapshot!(first, @r#"{"schema":"cachesim.ledger/v1","strategy":"billed","session_id":"5e1f0000-0000-4000-8000-000000000001","agent_id":null,"request_id":"req_A","message_id":"msg_A","timestamp":"2026-08-03T10:00:04.000Z","start":"2026-08-03T10:00:00.000Z","model":"claude-opus-5","file":"session.jsonl","line":2,"input_tokens":2,"cache_read_input_tokens":16000,"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":6200,"output_tokens":310,"output_is_lower_bound":false,"basis":"measured","iteration":null,"added":null,"cost_usd":"0.07776","invalid":null,"live":true,"expired_ttl":null,"source":"claude","requests":1,"nano_aiu":null,"project":"demo"}"#);
 }
 
 #[test]

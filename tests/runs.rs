@@ -252,6 +252,10 @@ fn a_run_that_is_not_whole_is_named_and_counts_nothing() {
     };
     refused("other sums", &changed(|run| run["requests"] = 1_000_000.into()));
     refused(
+        "not the manifest",
+        &changed(|run| run["parts"][0]["unpriced"] = serde_json::json!({"m": u64::MAX})),
+    );
+    refused(
         "not where its domain",
         &changed(|run| {
             run["parts"][0]["ledger"]["path"] = "../elsewhere.parquet".into();
@@ -284,8 +288,62 @@ fn what_chooses_sessions_does_not_apply_to_a_run() {
     let root = project("fixtures");
     let out = tempfile::tempdir().expect("a folder");
     let manifest = made(&root, &["sub-agents"], out.path(), &["--strategy", "billed,5m"]);
-    let output = run(&["report", "--run", utf8(&manifest), "--strategy", "billed,1h", "-o", "-"]);
-    assert!(text(&output.stderr).contains("the run has no rows of 1h"), "{}", text(&output.stderr));
+    let page = |manifest: &Path, of: &[&str]| {
+        let page = ["report", "-o", "-", "--run", utf8(manifest)];
+        text(&run(&[&page, of].concat()).stderr)
+    };
+    let error = page(&manifest, &[]);
+    assert!(error.contains("no rows of replay; make them with billed and replay"), "{error}");
+    let out = tempfile::tempdir().expect("a folder");
+    let manifest = made(&root, &["sub-agents"], out.path(), &["--strategy", "billed,replay,5m"]);
+    let error = page(&manifest, &["--strategy", "billed,1h"]);
+    assert!(error.contains("the run has no rows of 1h"), "{error}");
+    // No output takes the place of a part.
+    let written = fs::read_to_string(&manifest).expect("a manifest");
+    let written: Value = serde_json::from_str(&written).expect("JSON");
+    let ledger = written["parts"][0]["ledger"]["path"].as_str().expect("a path");
+    let ledger = out.path().join(ledger);
+    let output = run(&["report", "--run", utf8(&manifest), "-o", utf8(&ledger)]);
+    assert!(text(&output.stderr).contains("is a part of the run"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn budgets_that_rows_cannot_answer_are_named_or_not_checked() {
+    let root = project("fixtures");
+    let out = tempfile::tempdir().expect("a folder");
+    let manifest = made(&root, &["sub-agents"], out.path(), &["--strategy", "billed,replay,5m"]);
+    let budget = out.path().join("cachesim.toml");
+    let check = ["check", "--config", utf8(&budget), "--run", utf8(&manifest)];
+    let budget =
+        |lines: &str| fs::write(&budget, format!("[[budget]]\n{lines}\n")).expect("a file");
+    budget("name = \"b\"\nmetric = \"cost\"\nstrategy = \"1h\"\nmax = \"1 USD\"");
+    let error = text(&run(&check).stderr);
+    assert!(error.contains("`b`: the run has no rows of `1h`, but of billed,replay,5m"), "{error}");
+    budget("name = \"p\"\nmetric = \"prefix_variants\"\nmax = 1");
+    let output = stdout(&check);
+    assert!(output.contains("Not checked, as the input has nothing for them: p."), "{output}");
+}
+
+#[test]
+fn a_strategy_of_a_file_is_known_by_what_it_does() {
+    let root = project("fixtures");
+    let out = tempfile::tempdir().expect("a folder");
+    let file = out.path().join("mine.toml");
+    let mine = |ttl: &str| {
+        let lines = format!("[[strategy]]\nname = \"mine\"\nttl = \"{ttl}\"\n");
+        fs::write(&file, lines).expect("a file");
+    };
+    mine("1h");
+    let strategies = format!("billed,replay,{}", utf8(&file));
+    let manifest = made(&root, &["sub-agents"], out.path(), &["--strategy", &strategies]);
+    let said = |of: &[&str]| {
+        let page = ["report", "-o", "-", "--run", utf8(&manifest)];
+        text(&run(&[&page, of].concat()).stderr)
+    };
+    assert!(said(&[]).contains("the run has the strategy `mine` of a file"), "{}", said(&[]));
+    assert_eq!(said(&["--strategy", &strategies]), "");
+    mine("5m");
+    assert!(said(&["--strategy", &strategies]).contains("`mine` is another strategy"));
 }
 
 #[test]
@@ -333,4 +391,52 @@ fn domains_are_added_up_as_their_parts_are() {
     }
     let said = stdout(&[&["compare", "-q"], &strategies[..], &input].concat());
     assert!(said.contains("`5m` can do nothing in 2 of 3 domains"), "{said}");
+}
+
+/// Without the record among the strategies, what was spent and lost is said all the same; a strategy that can do
+/// nothing anywhere has no figures.
+#[test]
+fn the_record_is_known_whatever_is_compared() {
+    let root = project("fixtures");
+    let over = |folder: &str, of: &[&str]| {
+        let input = root.join(folder);
+        let domains = ["--root", utf8(&input), utf8(&input), "--domains", "depth:9", "-q"];
+        run(&[&["compare"], of, &domains[..]].concat())
+    };
+    let first = |output: &std::process::Output| {
+        text(&output.stdout).lines().take(4).collect::<Vec<_>>().join("\n")
+    };
+    let (with, without) = (
+        over("agent-codex-tiers", &["--strategy", "billed,none"]),
+        over("agent-codex-tiers", &["--strategy", "none,5m"]),
+    );
+    assert_eq!(first(&with), first(&without));
+    assert!(first(&with).contains("$2.69"), "{}", first(&with));
+    let idle = text(&over("agent-codex-tiers", &["--strategy", "5m,1h"]).stdout);
+    assert!(idle.contains("not applicable") && !idle.contains("$0.0000"), "{idle}");
+    // Captured prompts, and formats for which no break would be looked for otherwise.
+    let captured = over("captured-clock", &["--strategy", "billed,replay,5m", "--format", "csv"]);
+    assert!(captured.status.success(), "{}", text(&captured.stderr));
+    // A gap needs the bound.
+    let gap =
+        over("agent-codex-tiers", &["--strategy", "billed,none", "--fail-if", "none.gap > 9"]);
+    assert!(text(&gap.stderr).contains("name it in --strategy"), "{}", text(&gap.stderr));
+}
+
+#[test]
+fn breaks_without_a_price_are_no_zero() {
+    let root = tempfile::tempdir().expect("a folder");
+    let domain = root.path().join("ann");
+    fs::create_dir(&domain).expect("a folder");
+    let session = project("fixtures/first-look/session.jsonl");
+    let session = fs::read_to_string(session).expect("a fixture");
+    let domains = |session: &str| {
+        fs::write(domain.join("session.jsonl"), session).expect("a file");
+        let page = stdout(&["report", utf8(root.path()), "--domains", "depth:1", "-q", "-o", "-"]);
+        let rows = page.split("The most expensive 1 of 1 domain").nth(1).expect("a table");
+        rows.split("</tbody>").next().expect("rows").to_owned()
+    };
+    assert!(domains(&session).contains("$0.2537"), "{}", domains(&session));
+    let unpriced = domains(&session.replace("claude-opus-5", "claude-weird-9"));
+    assert!(unpriced.contains("unknown") && !unpriced.contains("$0.0000"), "{unpriced}");
 }

@@ -12,6 +12,7 @@ use super::prepared::Setup;
 use crate::base::zone::Zone;
 use crate::read::input::{Location, Source};
 use crate::report::{Part, PartFile, PartSettings};
+use crate::simulate::strategy::Strategy;
 use crate::study::StudyOptions;
 
 /// Where a part is, below the folder for parts.
@@ -137,11 +138,19 @@ fn settings_of(setup: &Setup<'_>) -> PartSettings {
         tool_version: tool_version.to_owned(),
         prices: setup.options.prices.id.clone(),
         prices_as_of: setup.options.prices.as_of.clone(),
+        definitions: setup.strategies.iter().map(definition).collect(),
         options: setup.options.assumptions.options(),
         keeps_breaks: setup.options.assumptions.keeps_breaks,
         strategies: setup.strategies.iter().map(|strategy| strategy.name.to_string()).collect(),
         settings: digest.finish(),
     }
+}
+
+/// A digest of what a strategy does, as far as one of the same name may do something else.
+pub(super) fn definition(strategy: &Strategy) -> String {
+    let mut digest = Digested::default();
+    digest.add(format_args!("{strategy:?}"));
+    digest.finish()
 }
 
 /// A digest that text is written to.

@@ -1,24 +1,24 @@
 //! Runs of parts, read again: a manifest, and the rows that it names.
 
 use std::collections::BTreeSet;
-use std::iter;
 use std::path::{Path, PathBuf};
+use std::{fs, iter};
 
 use tempfile::TempDir;
 
 use super::args::DomainArgs;
 use super::domains::Histories;
 use super::error::CliError;
-use super::part_key::{PartKey, is_in_place};
+use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
 use super::prepared::{Setup, Unpriced, tell_unpriced};
 use super::rows::metadata;
-use crate::explain::run::{BreaksByRequest, RunRequest, RunSums, SnapshotOfRows};
+use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
 use crate::read::input::{MOST_REPORT, read_text};
 use crate::report::{
-    BREAK_SCHEMA, Inputs, LEDGER_SCHEMA, LedgerOf, Manifest, Part, RunTurns, counted, each_request,
-    stored_breaks,
+    BREAK_SCHEMA, Inputs, LEDGER_SCHEMA, LedgerOf, Manifest, Part, PartSettings, RunTurns, counted,
+    each_request, stored_breaks,
 };
 use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Applicability, Obstacle, Strategy};
@@ -34,6 +34,13 @@ pub(super) struct StoredRun {
     pub(super) inputs: Inputs,
 }
 
+/// Strategies with the record and its replay, without which nothing is said of what was spent and lost.
+pub(super) fn with_own(strategies: &[Strategy]) -> Vec<Strategy> {
+    let own = [Strategy::billed(), Strategy::expected()];
+    let missing = own.into_iter().filter(|own| strategies.iter().all(|one| one.name != own.name));
+    strategies.iter().cloned().chain(missing).collect()
+}
+
 /// What is done with the rows of a run.
 pub(super) trait RunReader {
     /// A part comes next.
@@ -45,7 +52,7 @@ pub(super) trait RunReader {
     }
 
     /// Takes a request, and its break out of those of its part.
-    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest);
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks);
 }
 
 impl RunReader for RunSums {
@@ -53,7 +60,7 @@ impl RunReader for RunSums {
         self.begin_domain(part.compared);
     }
 
-    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         self.add(request, breaks);
     }
 }
@@ -63,7 +70,7 @@ impl RunReader for RunTurns<'_> {
         self.begin_domain();
     }
 
-    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         self.add(request, breaks);
     }
 
@@ -75,7 +82,7 @@ impl RunReader for RunTurns<'_> {
 impl RunReader for SnapshotOfRows {
     fn begin(&mut self, _: &Part) {}
 
-    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         self.add(request, breaks);
     }
 }
@@ -86,20 +93,33 @@ impl StoredRun {
     /// # Errors
     /// It is no manifest, is of another version, contradicts itself, or a file is not what it says.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
+        let run = Self::of_any_version(path)?;
+        let (made_by, version) = (&run.manifest.settings.tool_version, env!("CARGO_PKG_VERSION"));
+        if made_by != version {
+            return Err(CliError::NoInput(format!(
+                "{}: its parts were made by version {made_by}, and this is version {version}; make them anew",
+                path.display()
+            )));
+        }
+        Ok(run)
+    }
+
+    /// The same, whichever version made its parts: as a baseline, figures stand as they are.
+    ///
+    /// # Errors
+    /// As for [`open`](Self::open).
+    pub(super) fn of_any_version(path: &Path) -> Result<Self, CliError> {
         let name = path.display();
+        if !path.is_file() && path.exists() {
+            let message = format!("{name}: its parts lie beside a manifest; give the file itself");
+            return Err(CliError::NoInput(message));
+        }
         let text = read_text(path, MOST_REPORT)
             .map_err(|source| CliError::NoInput(format!("{name}: {source}")))?;
         let manifest = Manifest::parse(&text).ok_or_else(|| {
             let what = "not the manifest of a run, as `cachesim gather` writes it";
             CliError::NoInput(format!("{name}: {what}"))
         })?;
-        let version = env!("CARGO_PKG_VERSION");
-        if manifest.settings.tool_version != version {
-            return Err(CliError::NoInput(format!(
-                "{name}: its parts were made by version {}, and this is version {version}; make them anew",
-                manifest.settings.tool_version
-            )));
-        }
         let contradiction =
             |what: &str| CliError::NoInput(format!("{name}: {what}; run `cachesim gather` anew"));
         if !manifest.parts.iter().all(is_in_place) {
@@ -107,6 +127,14 @@ impl StoredRun {
         }
         if !manifest.adds_up() {
             return Err(contradiction("its parts have other sums than it says"));
+        }
+        let names = &manifest.settings.strategies;
+        let own = [Strategy::billed(), Strategy::expected()];
+        if let Some(missing) = own.iter().find(|own| names.iter().all(|name| *name != own.name)) {
+            return Err(CliError::NoInput(format!(
+                "{name}: its parts have no rows of {}; make them with billed and replay among the strategies",
+                missing.name
+            )));
         }
         one_each(&manifest.parts)?;
         same_settings(&manifest.parts)?;
@@ -123,7 +151,7 @@ impl StoredRun {
     /// What reading domains fails with, or the folder cannot be written.
     pub(super) fn of_domains(setup: &Setup<'_>, domains: &DomainArgs) -> Result<Self, CliError> {
         let failed = |source| CliError::OutputFile { path: std::env::temp_dir(), source };
-        let temporary = tempfile::tempdir().map_err(failed)?;
+        let temporary = tempfile::Builder::new().prefix("cachesim-").tempdir().map_err(failed)?;
         let (mut parts, mut inputs) = (Vec::new(), Inputs::default());
         Histories::of(setup, domains)?.each(setup, |domain, run| {
             let key = PartKey::numbered(domain.unwrap_or_default(), parts.len(), setup);
@@ -138,6 +166,20 @@ impl StoredRun {
         let manifest = Manifest::of(parts).ok_or_else(nothing)?;
         let folder = temporary.path().to_owned();
         Ok(Self { folder, _temporary: Some(temporary), manifest, inputs })
+    }
+
+    /// Refuses an output in the place of one of its files.
+    pub(super) fn refuse_output(&self, output: &Path) -> Result<(), CliError> {
+        let below = |folder: &str| fs::canonicalize(self.folder.join(folder)).ok();
+        let folders = ["parts", "breaks"].map(below);
+        let is_part = fs::canonicalize(output)
+            .is_ok_and(|output| folders.iter().flatten().any(|folder| output.starts_with(folder)));
+        if is_part && output.as_os_str() != "-" {
+            let message =
+                format!("--output: {} is a part of the run; give another file", output.display());
+            return Err(CliError::Usage(message));
+        }
+        Ok(())
     }
 
     /// What applies to a whole run as it does to sessions: `--strict` and `--strict-prices`.
@@ -198,6 +240,21 @@ impl StoredRun {
         }
     }
 
+    /// Fails where a strategy is another one than the rows of its name were made by.
+    pub(super) fn same_definitions(&self, strategies: &[Strategy]) -> Result<(), CliError> {
+        let PartSettings { strategies: names, definitions, .. } = &self.manifest.settings;
+        for (name, made_by) in names.iter().zip(definitions) {
+            let given = strategies.iter().find(|strategy| strategy.name == *name);
+            if given.is_some_and(|given| definition(given) != *made_by) {
+                return Err(CliError::Usage(format!(
+                    "--strategy: `{name}` is another strategy than the one by which the rows were made; give the file \
+                     that the parts were made with"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// In how many parts each strategy can do nothing.
     pub(super) fn idle(&self, strategies: &[Strategy]) -> Vec<u64> {
         let idle = |strategy: &Strategy| {
@@ -211,13 +268,15 @@ impl StoredRun {
     ///
     /// # Errors
     /// As for [`read`](Self::read).
-    pub(super) fn sums(&self, strategies: Vec<Strategy>) -> Result<RunSums, CliError> {
+    pub(super) fn sums(&self, compared: &[Strategy]) -> Result<RunSums, CliError> {
+        let strategies = with_own(compared);
         let shown = self.shown(&strategies);
         let applicable = |one: Strategy| {
             let applicability = self.applicability(&one.name);
             (one, applicability)
         };
-        let mut sums = RunSums::new(strategies.into_iter().map(applicable).collect());
+        let strategies = strategies.into_iter().map(applicable).collect();
+        let mut sums = RunSums::new(strategies, compared.len());
         self.read(&shown, &mut sums)?;
         Ok(sums.finished())
     }
@@ -271,11 +330,11 @@ impl StoredRun {
             };
             each_request(&ledger, of, |request| reader.add(request, &mut found))
                 .map_err(|error| failed(&ledger, error))?;
-            if !found.is_empty() {
-                let breaks = counted(found.len() as u64, "break", "breaks");
+            if found.left() > 0 {
+                let breaks = counted(found.left(), "break", "breaks");
                 return Err(CliError::NoInput(format!(
-                    "domain {}: {breaks} of requests that have no rows; make the parts with `replay` among the \
-                     strategies",
+                    "{}: {breaks} of requests that have no rows; run `cachesim part` for domain {} anew",
+                    self.folder.join(&part.breaks.path).display(),
                     part.domain
                 )));
             }

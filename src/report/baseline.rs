@@ -266,6 +266,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
         prices: report.prices.map(|prices| prices.id.into_owned()),
         counting: report.tokens.map(counting),
         options: report.options.map(Cow::into_owned).unwrap_or_default(),
+        is_of_rows: false,
         damage: report.damage.unwrap_or_default(),
         inapplicable: inapplicable(report.applicability),
         sessions,

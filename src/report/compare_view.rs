@@ -127,6 +127,11 @@ fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String
 /// Parts of a difference below a tenth are not worth a sentence.
 const LEAST_PART: i128 = 10;
 
+/// What a comparison over domains does not tell.
+pub const UNTOLD_OVER_DOMAINS: &str = "Not told over domains: what no simulation can know, what context management did, \
+                                       and how recorded reads of other agents agree with the rules. `cachesim compare` \
+                                       over one domain tells it.";
+
 /// What is said of strategies over domains: in how many each can do nothing, and what is chosen in each.
 #[must_use]
 pub fn domain_notes(
@@ -179,63 +184,77 @@ fn name(compared: &Compared<'_>) -> String {
     compared.strategy.label().to_owned()
 }
 
+/// The column that holds strategies against the bound.
+const BOUND: &str = "above optimal";
+
+/// The columns of strategies side by side.
+const COLUMNS: [(&str, Align); 11] = [
+    ("strategy", Align::Left),
+    ("cost", Align::Right),
+    ("difference", Align::Right),
+    ("in per cent", Align::Right),
+    (BOUND, Align::Right),
+    ("hit", Align::Right),
+    ("read", Align::Right),
+    ("written 5m", Align::Right),
+    ("written 1h", Align::Right),
+    ("input", Align::Right),
+    ("added", Align::Right),
+];
+
+/// Those that are hidden first, where there is no room.
+const HIDDEN_FIRST: [&str; 8] =
+    ["input", "added", BOUND, "written 1h", "written 5m", "read", "hit", "in per cent"];
+
+/// Whether a strategy can be held against a bound: of domains it is known only where it is among the strategies.
+pub(super) fn has_bound(comparison: &Comparison<'_>) -> bool {
+    comparison.strategies.iter().any(|one| comparison.beyond_bound(one).is_some())
+}
+
 /// A row for each strategy, with its comparison.
 pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
-    let mut grid = Grid::new(&[
-        ("strategy", Align::Left),
-        ("cost", Align::Right),
-        ("difference", Align::Right),
-        ("in per cent", Align::Right),
-        ("above optimal", Align::Right),
-        ("hit", Align::Right),
-        ("read", Align::Right),
-        ("written 5m", Align::Right),
-        ("written 1h", Align::Right),
-        ("input", Align::Right),
-        ("added", Align::Right),
-    ])
-    .hide_first(&[
-        "input",
-        "added",
-        "above optimal",
-        "written 1h",
-        "written 5m",
-        "read",
-        "hit",
-        "in per cent",
-    ]);
-    let base = comparison.base();
-    let is_base = |compared: &Compared<'_>| base.is_some_and(|base| std::ptr::eq(base, compared));
-    let base = base.and_then(|base| base.totals.cost());
+    let has_bound = has_bound(comparison);
+    let is_shown = |name: &str| has_bound || name != BOUND;
+    let columns: Vec<_> = COLUMNS.into_iter().filter(|(name, _)| is_shown(name)).collect();
+    let hidden: Vec<_> = HIDDEN_FIRST.into_iter().filter(|name| is_shown(name)).collect();
+    let mut grid = Grid::new(&columns).hide_first(&hidden);
     for compared in &comparison.strategies {
-        if !compared.applicability.is_applicable() {
-            let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
-            cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
-            grid.add(cells);
-            continue;
-        }
-        let sums = &compared.totals;
-        let cost = sums.cost();
-        let difference = difference(cost, base).filter(|_| !is_base(compared));
-        let beyond = comparison.beyond_bound(compared);
-        grid.add(vec![
-            name(compared),
-            dollars(cost),
-            difference.map_or_else(String::new, |amount| dollar_difference(Some(amount))),
-            difference.map_or_else(String::new, |_| percent_difference(relative(cost, base))),
-            beyond.map_or_else(
-                || "-".to_owned(),
-                |_| percent_difference(relative(cost, comparison.bound_of(compared))),
-            ),
-            percent(sums.hit_rate()),
-            tokens(sums.read),
-            tokens(sums.write_5m),
-            tokens(sums.write_1h),
-            tokens(sums.input),
-            grouped(sums.added),
-        ]);
+        let cells = COLUMNS.into_iter().zip(cells(comparison, compared));
+        grid.add(cells.filter(|((name, _), _)| is_shown(name)).map(|(_, cell)| cell).collect());
     }
     grid
+}
+
+/// The cells of a strategy.
+fn cells(comparison: &Comparison<'_>, compared: &Compared<'_>) -> Vec<String> {
+    if !compared.applicability.is_applicable() {
+        let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
+        cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
+        return cells;
+    }
+    let base = comparison.base();
+    let is_base = base.is_some_and(|base| std::ptr::eq(base, compared));
+    let base = base.and_then(|base| base.totals.cost());
+    let sums = &compared.totals;
+    let cost = sums.cost();
+    let difference = difference(cost, base).filter(|_| !is_base);
+    let beyond = comparison.beyond_bound(compared);
+    vec![
+        name(compared),
+        dollars(cost),
+        difference.map_or_else(String::new, |amount| dollar_difference(Some(amount))),
+        difference.map_or_else(String::new, |_| percent_difference(relative(cost, base))),
+        beyond.map_or_else(
+            || "-".to_owned(),
+            |_| percent_difference(relative(cost, comparison.bound_of(compared))),
+        ),
+        percent(sums.hit_rate()),
+        tokens(sums.read),
+        tokens(sums.write_5m),
+        tokens(sums.write_1h),
+        tokens(sums.input),
+        grouped(sums.added),
+    ]
 }
 
 fn difference(cost: Option<Picodollars>, base: Option<Picodollars>) -> Option<Picodollars> {

@@ -66,7 +66,7 @@ pub use chart::{PngError, png};
 pub use check_json::write_check;
 pub use check_view::{CheckView, check_document, comment, summary};
 pub use compare_json::{write_comparison, write_comparison_csv, write_comparison_lines};
-pub use compare_view::{CompareView, compare_document, domain_notes};
+pub use compare_view::{CompareView, UNTOLD_OVER_DOMAINS, compare_document, domain_notes};
 pub use config_view::{config_document, write_config};
 pub use context_json::write_context;
 pub use context_view::context_document;
@@ -84,7 +84,9 @@ pub use junit::write_junit;
 pub use kept::{kept_document, write_kept};
 pub use lint::{LintView, lint_document, parse_accepted, rule_document, write_lint};
 pub use number::{counted, dollars, grouped};
-pub use part_json::{DomainListing, Manifest, Part, PartFile, PartSettings, write_domain};
+pub use part_json::{
+    DomainListing, Manifest, Part, PartFile, PartSettings, RUN_SCHEMA, write_domain,
+};
 pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
 pub use price_file::{WRITTEN_BY, write_price_file};
 pub use prices::{

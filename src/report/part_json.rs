@@ -17,7 +17,8 @@ use crate::simulate::strategy::{Assumptions, Obstacle};
 
 pub(super) const DOMAIN_SCHEMA: &str = "cachesim.domain/v1";
 pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
-pub(super) const RUN_SCHEMA: &str = "cachesim.run/v1";
+/// The schema of a manifest.
+pub const RUN_SCHEMA: &str = "cachesim.run/v1";
 
 /// The files of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -82,6 +83,8 @@ pub struct PartSettings {
     pub prices: String,
     /// The day on which it was last checked.
     pub prices_as_of: String,
+    /// A digest of what each of them does.
+    pub definitions: Vec<String>,
     /// The options of the simulation that are not the default, as on the command line.
     pub options: String,
     /// Whether strategies keep the recorded breaks.
@@ -159,8 +162,9 @@ impl Part {
         let Inputs { requests, bytes, lines, duplicates, files, skipped } = &self.inputs;
         let counts = [*files, *bytes, *lines, *requests, *duplicates];
         let rows = [self.elsewhere, self.compared, self.ledger.rows, self.breaks.rows];
-        let all = counts.iter().chain(&rows).chain(skipped.values());
-        self.schema == PART_SCHEMA && all.copied().all(|count| count <= MOST_COUNTED)
+        let all = counts.iter().chain(&rows).chain(skipped.values()).copied();
+        let unpriced = self.unpriced.values().map(|requests| *requests as u64);
+        self.schema == PART_SCHEMA && all.chain(unpriced).all(|count| count <= MOST_COUNTED)
     }
 
     /// Writes it as a line.
@@ -180,9 +184,6 @@ impl Part {
 
 /// No part has more of anything that is counted, so that those of all can be added up.
 const MOST_COUNTED: u64 = 1 << 50;
-
-/// A document says within so many bytes what it is.
-const HEAD_BYTES: usize = 100;
 
 /// The parts that together are a run.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
@@ -216,13 +217,6 @@ impl Manifest {
             breaks: parts.iter().map(|part| part.breaks.rows).sum(),
             parts,
         })
-    }
-
-    /// Whether a file is one, by how it begins.
-    #[must_use]
-    pub fn is_one(json: &[u8]) -> bool {
-        let head = &json[..json.len().min(HEAD_BYTES)];
-        head.windows(RUN_SCHEMA.len()).any(|bytes| bytes == RUN_SCHEMA.as_bytes())
     }
 
     /// Reads one. `None` where it is something else.

@@ -106,7 +106,7 @@ mod tests {
             "another/folder/of/some/agent/session-2.jsonl",
         ];
         let names = SessionNames {
-            history: &History::default(),
+            symbols: &Symbols::default(),
             ids: ids.into_iter().collect(),
             turned: ids.iter().map(|id| id.chars().rev().collect()).collect(),
         };

@@ -104,7 +104,7 @@ pub(in crate::cli) struct ReportArgs {
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Report the rows of a run instead of sessions: the manifest that gather wrote. Rows hold neither prompts nor what
-    /// lies between requests, so the page lacks what needs these
+    /// lies between requests, so the page lacks what needs these. Options that choose or simulate sessions do not apply
     #[arg(
         long,
         value_name = "MANIFEST",

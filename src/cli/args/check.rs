@@ -41,7 +41,7 @@ pub(in crate::cli) struct CheckArgs {
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Check the rows of a run instead of sessions: the manifest that gather wrote. Budgets on captured prompts do not
-    /// apply, as rows hold none
+    /// apply, as rows hold none; nor do options that choose or simulate sessions
     #[arg(long, value_name = "MANIFEST", conflicts_with_all = NOT_OF_A_RUN, conflicts_with_all = ["show_text", "timezone"])]
     pub(in crate::cli) run: Option<PathBuf>,
     /// A saved cachesim.report/v1, or the manifest of a run, to hold the run against

@@ -19,8 +19,8 @@ use crate::explain::snapshot::{Snapshot, snapshot};
 use crate::read::capture::WireTree;
 use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{
-    CheckView, Inputs, Manifest, check_document, comment, parse_baseline, summary, write_check,
-    write_junit, write_report, write_sarif,
+    BaselineError, CheckView, Inputs, RUN_SCHEMA, check_document, comment, parse_baseline, summary,
+    write_check, write_junit, write_report, write_sarif,
 };
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
@@ -48,6 +48,7 @@ pub(in crate::cli) fn check(
         (Some(manifest), _) => {
             let run = StoredRun::open(manifest)?;
             run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
+            asked_for_are_there(&job.budgets, &run)?;
             of_run(&job, &run, outputs)
         }
         (None, Some(_)) => {
@@ -133,6 +134,22 @@ fn of_run(job: &Job<'_>, run: &StoredRun, outputs: Outputs) -> Result<(), CliErr
     page.write_all(outputs)
 }
 
+/// Fails where a budget is on a strategy that a run has no rows of.
+fn asked_for_are_there(budgets: &[Budget], run: &StoredRun) -> Result<(), CliError> {
+    let names = &run.manifest.settings.strategies;
+    let missing = budgets.iter().find_map(|budget| {
+        let strategy = budget.selector.strategy.as_ref()?;
+        (!names.contains(strategy)).then_some((&budget.name, strategy))
+    });
+    match missing {
+        Some((budget, strategy)) => Err(CliError::NoInput(format!(
+            "budget `{budget}`: the run has no rows of `{strategy}`, but of {}; make the parts with it",
+            names.join(",")
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// Why a format cannot be made of rows, if so.
 fn not_of_rows(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
     match format {
@@ -164,10 +181,12 @@ fn makes_baseline(args: &CheckArgs) -> bool {
 fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {
     let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
     let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
-    if Manifest::is_one(&json) {
-        return StoredRun::open(path)?.snapshot();
+    match parse_baseline(&json) {
+        Err(BaselineError::NoReport(schema)) if schema.trim_matches('`') == RUN_SCHEMA => {
+            StoredRun::of_any_version(path)?.snapshot()
+        }
+        parsed => parsed.map_err(|source| CliError::Baseline { path: path.to_owned(), source }),
     }
-    parse_baseline(&json).map_err(|source| CliError::Baseline { path: path.to_owned(), source })
 }
 
 fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {

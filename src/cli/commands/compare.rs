@@ -7,18 +7,18 @@ use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::{Output, say};
 use crate::cli::prepared::{Setup, tables, unknown_model};
-use crate::cli::runs::StoredRun;
+use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::{elsewhere, hint, services, strategies, unique};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Options;
-use crate::explain::compare::{Comparison, Expression};
+use crate::explain::compare::{Comparison, Expression, StrategyMetric};
 use crate::report::{
-    CompareView, compare_document, domain_notes, fork_document, write_comparison,
-    write_comparison_csv, write_comparison_lines, write_fork,
+    CompareView, UNTOLD_OVER_DOMAINS, compare_document, domain_notes, fork_document,
+    write_comparison, write_comparison_csv, write_comparison_lines, write_fork,
 };
 use crate::simulate::fork::{ForkPrices, compare as compare_forks};
 use crate::simulate::provider::{Provider, RolloutAgreement, agreement};
-use crate::simulate::strategy::Strategy;
+use crate::simulate::strategy::{Strategy, StrategyKind};
 use crate::study::Study;
 
 /// Compares strategies side by side.
@@ -30,14 +30,19 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
-    let options = args.tokens.read_options(args.format.chosen.is_document());
+    let has_domains = args.domains.domains.is_some();
+    // Domains are rows and breaks first, whatever is made of them.
+    let options = args.tokens.read_options(args.format.chosen.is_document() || has_domains);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let (input, simulation) = (&args.input, &args.simulation);
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    if args.domains.domains.is_some() {
-        return compare_domains(args, &setup, output, &gates);
+    if has_domains {
+        gaps_are_known(&gates, &strategies)?;
+        let all = with_own(&strategies);
+        let setup = Setup::new(input, simulation, &args.output, options, all, assumptions)?;
+        return compare_domains(args, &setup, &strategies, output, &gates);
     }
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     let run = setup.whole()?;
     let agents = agreements(&run.study, &services.providers);
     let ledger = run.ledger_with_bounds()?;
@@ -52,14 +57,17 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
 fn compare_domains(
     args: &CompareArgs,
     setup: &Setup<'_>,
+    strategies: &[Strategy],
     output: Output,
     gates: &[Gate],
 ) -> Result<(), CliError> {
     let run = StoredRun::of_domains(setup, &args.domains)?;
-    let sums = run.sums(setup.strategies.clone())?;
+    let sums = run.sums(strategies)?;
     let comparison = sums.comparison(setup.options.assumptions);
     let (settings, prices) = (&run.manifest.settings, run.prices());
     let domains = run.manifest.parts.len() as u64;
+    let mut assumed = domain_notes(&sums.strategies, &run.idle(strategies), domains);
+    assumed.push(UNTOLD_OVER_DOMAINS.to_owned());
     let view = CompareView {
         comparison: &comparison,
         reading: setup.options.assumptions.reading,
@@ -67,11 +75,27 @@ fn compare_domains(
         prices: (&prices, &settings.prices_as_of),
         symbols: &sums.symbols,
         sessions: sums.sessions.iter().map(|session| session.id).collect(),
-        assumed: domain_notes(&sums.strategies, &run.idle(&setup.strategies), domains),
+        assumed,
         rollouts: &[],
     };
     write(args, output, &view, || Ok(sums.answer()))?;
     fail_where(gates, &comparison)
+}
+
+/// Fails where an expression asks how far a strategy is from a bound that no domain has rows of.
+fn gaps_are_known(gates: &[Gate], strategies: &[Strategy]) -> Result<(), CliError> {
+    let has_bound = strategies.iter().any(|one| matches!(one.kind, StrategyKind::Optimal(_)));
+    let asks = |gate: &&Gate| {
+        let mut references = gate.expression.references();
+        references.any(|reference| reference.metric == StrategyMetric::Gap)
+    };
+    match gates.iter().find(asks).filter(|_| !has_bound) {
+        Some(gate) => Err(CliError::Usage(format!(
+            "--fail-if '{}': over domains a gap is to `optimal`; name it in --strategy",
+            gate.text
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn write(

@@ -10,7 +10,7 @@ use crate::cli::input::refuse_lost;
 use crate::cli::limits::Limits;
 use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::Setup;
-use crate::cli::runs::StoredRun;
+use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::{Analysis, Options};
@@ -48,12 +48,13 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         ..args.tokens.read_options(true)
     };
     let (input, simulation) = (&args.input, &args.simulation);
-    let setup = Setup::new(input, simulation, &args.output, options, simulated, assumptions)?;
     if args.domains.domains.is_some() {
+        let all = with_own(&simulated);
+        let setup = Setup::new(input, simulation, &args.output, options, all, assumptions)?;
         let run = StoredRun::of_domains(&setup, &args.domains)?;
-        let zone = &setup.options.zone;
-        return page_of_run(&run, setup.strategies.clone(), assumptions, zone, output);
+        return page_of_run(&run, &simulated, assumptions, &setup.options.zone, output);
     }
+    let setup = Setup::new(input, simulation, &args.output, options, simulated, assumptions)?;
     let run = setup.whole()?;
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
@@ -96,24 +97,25 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
 
 /// Writes the page of a run, from its rows.
 fn of_run(args: &ReportArgs, manifest: &Path) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
     let zone = Limits::of(&args.input.filter)?.zone;
     let run = StoredRun::open(manifest)?;
+    run.refuse_output(&args.output.output)?;
+    let output = Output::open(&args.output)?;
     run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
     let strategies = strategies_of_run(args, &run)?;
     let assumptions = run.manifest.assumptions();
-    page_of_run(&run, strategies, assumptions, &zone, output)
+    page_of_run(&run, &strategies, assumptions, &zone, output)
 }
 
 /// The page of a run under some of its strategies.
 fn page_of_run(
     run: &StoredRun,
-    strategies: Vec<Strategy>,
+    strategies: &[Strategy],
     assumptions: Assumptions,
     zone: &Zone,
     output: Output,
 ) -> Result<(), CliError> {
-    let (shown, idle) = (run.shown(&strategies), run.idle(&strategies));
+    let (shown, idle) = (run.shown(&with_own(strategies)), run.idle(strategies));
     let sums = run.sums(strategies)?;
     if sums.sessions.is_empty() {
         return Err(CliError::NoInput("no request in the run".to_owned()));
@@ -155,6 +157,7 @@ fn strategies_of_run(args: &ReportArgs, run: &StoredRun) -> Result<Vec<Strategy>
         return names.iter().map(known).collect();
     };
     let asked = strategies(asked, args.output.quiet)?;
+    run.same_definitions(&asked)?;
     match asked.iter().find(|strategy| names.iter().all(|name| strategy.name != *name)) {
         Some(other) => Err(CliError::Usage(format!(
             "--strategy: the run has no rows of {}; it has those of {}",

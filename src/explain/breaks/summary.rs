@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use super::Cause;
 use super::find::{Break, Breaks, Options, find};
@@ -47,6 +48,15 @@ impl Sum {
     #[must_use]
     pub fn excess(&self) -> Option<Picodollars> {
         (self.unpriced < self.breaks || self.breaks == 0).then_some(self.excess)
+    }
+}
+
+impl AddAssign for Sum {
+    fn add_assign(&mut self, other: Self) {
+        self.breaks += other.breaks;
+        self.rewritten += other.rewritten;
+        self.excess += other.excess;
+        self.unpriced += other.unpriced;
     }
 }
 

@@ -290,11 +290,18 @@ fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckErro
     }
     match question::outcome(sides, budget) {
         Ok(outcome) => Ok(outcome),
-        Err(problem) if budget.is_default && problem.is_inapplicable() => {
+        Err(problem) if may_be_left_out(sides, budget, &problem) => {
             Ok(BudgetOutcome::left_out(budget, problem))
         }
         Err(problem) => Err(CheckError::Unknown { name, problem }),
     }
+}
+
+/// Whether a budget is left out that cannot be judged: a default one that does not apply, or one on captured prompts
+/// where there are rows alone.
+fn may_be_left_out(sides: Sides<'_>, budget: &Budget, problem: &Unknown) -> bool {
+    let needs_prompts = matches!(problem, Unknown::NoCaptures | Unknown::NoLint);
+    budget.is_default && problem.is_inapplicable() || sides.alone.is_of_rows && needs_prompts
 }
 
 fn verdict(outcomes: &[BudgetOutcome]) -> Verdict {

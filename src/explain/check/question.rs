@@ -18,8 +18,8 @@ use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 pub enum Status {
     /// It is kept.
     Passed,
-    /// It does not apply. Only default budgets can be left out, and those against a baseline that this
-    /// run makes.
+    /// It does not apply. Only default budgets can be left out, those against a baseline that this run makes, and
+    /// those on captured prompts where rows are checked.
     LeftOut,
     /// It is exceeded and only warns, or it is kept as far as is known.
     Warned,

@@ -7,6 +7,8 @@ mod sums;
 pub use snapshot::SnapshotOfRows;
 pub use sums::{QUARTER, RunSession, RunSums};
 
+use rustc_hash::FxHashMap;
+
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::simulate::ledger::Row;
@@ -36,8 +38,6 @@ pub struct RunRequest<'a> {
     pub time: Millis,
     /// Whether the recorded output may be less than the real one.
     pub output_is_lower_bound: bool,
-    /// How many requests it stands for.
-    pub sum_of: u32,
     /// Its rows, each with the place of its strategy among those of the run, in their order. What each class of
     /// tokens costs is not known of them.
     pub rows: &'a [(usize, Row<'a>)],
@@ -55,8 +55,14 @@ impl<'a> RunRequest<'a> {
 pub struct RunBreak {
     /// The session.
     pub session: String,
-    /// Which request it is.
-    pub request: RunPlace,
+    /// The service's id of the request, if it is known.
+    pub request: Option<String>,
+    /// The file of the request.
+    pub file: String,
+    /// The line of the file.
+    pub line: u64,
+    /// When the request was sent.
+    pub start: Millis,
     /// What happened to the cache.
     pub class: Class,
     /// The cause.
@@ -75,32 +81,6 @@ pub struct RunBreak {
     pub excess: Option<Picodollars>,
 }
 
-/// By what a request is known again within its session.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct RunPlace {
-    /// Its file.
-    pub file: String,
-    /// The line of the file.
-    pub line: u64,
-    /// When it was sent.
-    pub start: Millis,
-    /// The service's id, if it is known.
-    pub request: Option<String>,
-}
-
-impl RunPlace {
-    /// The place of a request.
-    #[must_use]
-    pub fn of(request: &RunRequest<'_>) -> Self {
-        Self {
-            file: request.file.to_owned(),
-            line: request.line,
-            start: request.start,
-            request: request.request.map(str::to_owned),
-        }
-    }
-}
-
 /// What speaks for a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEvidence {
@@ -116,5 +96,31 @@ pub struct RunEvidence {
     pub line: u64,
 }
 
-/// The breaks of a domain, by session and request.
-pub type BreaksByRequest = std::collections::HashMap<(String, RunPlace), RunBreak>;
+/// The breaks of a domain, until their requests take them.
+#[derive(Debug, Default)]
+pub struct RunBreaks(FxHashMap<(u64, Millis), Vec<RunBreak>>);
+
+impl RunBreaks {
+    /// Adds one.
+    pub fn add(&mut self, found: RunBreak) {
+        self.0.entry((found.line, found.start)).or_default().push(found);
+    }
+
+    /// Takes that of a request, if it is one.
+    pub fn take(&mut self, request: &RunRequest<'_>) -> Option<RunBreak> {
+        let here = self.0.get_mut(&(request.line, request.start))?;
+        let is_own = |found: &RunBreak| {
+            found.session == request.session
+                && found.file == request.file
+                && found.request.as_deref() == request.request
+        };
+        let at = here.iter().position(is_own)?;
+        Some(here.remove(at))
+    }
+
+    /// How many no request has taken.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.0.values().map(|here| here.len() as u64).sum()
+    }
+}

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{BreaksByRequest, RunBreak, RunPlace, RunRequest};
+use rustc_hash::FxHashSet;
+
+use super::{RunBreak, RunBreaks, RunRequest};
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak};
 use crate::simulate::strategy::Applicability;
 
@@ -13,8 +15,9 @@ use crate::simulate::strategy::Applicability;
 pub struct SnapshotOfRows {
     strategies: usize,
     sessions: Vec<SnapshotSession>,
-    /// The domain of the last session.
+    /// The domain and the files of the last session.
     domain: String,
+    files: FxHashSet<Arc<str>>,
 }
 
 impl SnapshotOfRows {
@@ -25,25 +28,28 @@ impl SnapshotOfRows {
     }
 
     /// Adds a request, with its break taken out of those of its domain.
-    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         let is_of_last = self.domain == request.domain
             && self.sessions.last().is_some_and(|last| last.id == request.session);
         if !is_of_last {
             request.domain.clone_into(&mut self.domain);
+            self.files.clear();
             let turns = Some(Vec::new());
             let id = request.session.to_owned();
             self.sessions.push(SnapshotSession { id, turns, ..SnapshotSession::default() });
         }
         let Some(session) = self.sessions.last_mut() else { return };
-        let known = session.files.iter().find(|file| &***file == request.file);
-        let file = known.map_or_else(|| Arc::from(request.file), Arc::clone);
-        if known.is_none() {
+        let known = self.files.get(request.file).cloned();
+        let file = known.unwrap_or_else(|| {
+            let file: Arc<str> = Arc::from(request.file);
             session.files.push(Arc::clone(&file));
-        }
+            self.files.insert(Arc::clone(&file));
+            file
+        });
         if session.project.is_none() {
             session.project = request.project.map(str::to_owned);
         }
-        let broken = breaks.remove(&(session.id.clone(), RunPlace::of(request)));
+        let broken = breaks.take(request);
         let figures = |strategy| Figures::of_rows(request.under(strategy).copied());
         let turn = SnapshotTurn {
             request_id: request.request.map(str::to_owned),
@@ -77,6 +83,7 @@ impl SnapshotOfRows {
             strategies: strategies.iter().map(|(name, _)| name.clone()).collect(),
             inapplicable: idle.map(reason).collect::<BTreeMap<_, _>>(),
             sessions: self.sessions,
+            is_of_rows: true,
             ..Snapshot::default()
         }
     }

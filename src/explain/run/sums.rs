@@ -4,7 +4,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{BreaksByRequest, RunBreak, RunPlace, RunRequest};
+use super::{RunBreak, RunBreaks, RunRequest};
+use rustc_hash::FxHashSet;
+
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::analysis::Answer;
@@ -32,15 +34,18 @@ pub struct RunSession {
     pub requests: usize,
     /// Its sums under each strategy.
     pub totals: Vec<Totals>,
-    /// What its breaks cost, or `None` where one of them has no price.
-    pub lost: Option<Picodollars>,
+    /// Its breaks.
+    pub breaks: Sum,
 }
 
 /// The sums of a run, to which its requests are added session by session.
 #[derive(Debug)]
 pub struct RunSums {
-    /// The strategies, and whether they can do anything in any domain.
+    /// The strategies, and whether they can do anything in any domain. Those that are compared come first; the record
+    /// and its replay are among the others where they are not compared.
     pub strategies: Vec<(Strategy, Applicability)>,
+    /// How many are compared.
+    pub compared: usize,
     /// The sessions, domain by domain.
     pub sessions: Vec<RunSession>,
     /// The ids of sessions.
@@ -57,10 +62,11 @@ pub struct RunSums {
     expected_breaks: Sum,
     by_cause: BTreeMap<Cause, Sum>,
     breaks_basis: Option<Basis>,
-    compared: u64,
+    /// How many requests were compared with the ones before them.
+    looked_at: u64,
     domains: usize,
     /// The files of the last session.
-    files: Vec<Arc<str>>,
+    files: FxHashSet<Arc<str>>,
 }
 
 /// Milliseconds in a quarter of an hour.
@@ -70,10 +76,11 @@ pub const QUARTER: i64 = 900_000;
 const MOST_BREAKS: usize = 100;
 
 impl RunSums {
-    /// Those of no request yet.
+    /// Those of no request yet, under strategies of which the first ones are compared.
     #[must_use]
-    pub fn new(strategies: Vec<(Strategy, Applicability)>) -> Self {
+    pub fn new(strategies: Vec<(Strategy, Applicability)>, compared: usize) -> Self {
         Self {
+            compared,
             sessions: Vec::new(),
             symbols: Symbols::default(),
             sums: strategies.iter().map(|_| StrategySums::default()).collect(),
@@ -85,26 +92,25 @@ impl RunSums {
             expected_breaks: Sum::default(),
             by_cause: BTreeMap::new(),
             breaks_basis: None,
-            compared: 0,
+            looked_at: 0,
             domains: 0,
-            files: Vec::new(),
+            files: FxHashSet::default(),
         }
     }
 
     /// Begins a domain in which so many requests were compared with the ones before them.
     pub fn begin_domain(&mut self, compared: u64) {
         self.domains += 1;
-        self.compared += compared;
+        self.looked_at += compared;
     }
 
     /// Adds a request of the domain that began last, with its break taken out of those of its domain.
-    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         let session = self.session(request);
         self.add_rows(session, request);
         let span = self.span.get_or_insert((request.start, request.start));
         *span = (span.0.min(request.start), span.1.max(request.start));
-        let key = (request.session.to_owned(), RunPlace::of(request));
-        if let Some(found) = breaks.remove(&key) {
+        if let Some(found) = breaks.take(request) {
             self.add_break(session, found);
         }
     }
@@ -116,8 +122,9 @@ impl RunSums {
         let last = self.sessions.last().filter(|last| last.domain == domain);
         let place = last.map_or(0, |last| last.place + 1);
         if last.is_none_or(|last| last.id != id) {
-            let file = Arc::from(request.file);
-            self.files = vec![Arc::clone(&file)];
+            let file: Arc<str> = Arc::from(request.file);
+            self.files.clear();
+            self.files.insert(Arc::clone(&file));
             self.sessions.push(RunSession {
                 domain,
                 place,
@@ -127,10 +134,10 @@ impl RunSums {
                 began: request.start,
                 requests: 0,
                 totals: vec![Totals::default(); self.strategies.len()],
-                lost: Some(Picodollars::ZERO),
+                breaks: Sum::default(),
             });
-        } else if !self.files.iter().any(|file| &**file == request.file) {
-            self.files.push(Arc::from(request.file));
+        } else if !self.files.contains(request.file) {
+            self.files.insert(Arc::from(request.file));
         }
         let at = self.sessions.len() - 1;
         let session = &mut self.sessions[at];
@@ -162,8 +169,7 @@ impl RunSums {
         }
         self.by_cause.entry(found.cause).or_default().add_figures(rewritten, excess);
         self.breaks_basis = self.breaks_basis.max(Some(found.basis));
-        let lost = &mut self.sessions[session].lost;
-        *lost = lost.zip(excess).map(|(lost, excess)| lost + excess);
+        self.sessions[session].breaks.add_figures(rewritten, excess);
         self.dearest.push((session, found));
         if self.dearest.len() > 2 * MOST_BREAKS {
             self.keep_dearest();
@@ -191,8 +197,8 @@ impl RunSums {
 
     /// How many requests were compared with the ones before them.
     #[must_use]
-    pub fn compared(&self) -> u64 {
-        self.compared
+    pub fn looked_at(&self) -> u64 {
+        self.looked_at
     }
 
     /// The places of the record and of its replay among the strategies.
@@ -207,7 +213,7 @@ impl RunSums {
     /// The strategies side by side.
     #[must_use]
     pub fn comparison(&self, assumptions: Assumptions) -> Comparison<'_> {
-        let columns = self.strategies.iter().zip(&self.sums).enumerate();
+        let columns = self.strategies.iter().zip(&self.sums).take(self.compared).enumerate();
         let columns = columns.map(|(place, ((strategy, applicability), sums))| {
             let costs = self.sessions.iter().map(|session| (session.id, &session.totals[place]));
             (strategy, applicability, sums, costs.collect())
@@ -226,7 +232,7 @@ impl RunSums {
             billed: record.map(|sums| sums.totals).unwrap_or_default(),
             agents: Totals::default(),
             simulated,
-            compared: self.compared,
+            compared: self.looked_at,
             breaks: self.breaks,
             expected_breaks: self.expected_breaks,
             breaks_basis: self.breaks_basis.unwrap_or(Basis::Derived),

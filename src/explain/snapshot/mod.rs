@@ -40,6 +40,8 @@ pub struct Snapshot {
     pub options: String,
     /// In how many places input was lost.
     pub damage: u64,
+    /// Whether it was made of rows, which hold no captured prompts.
+    pub is_of_rows: bool,
     /// What `lint` found, or `None` where no prompt was captured or lint did not run.
     pub lint: Option<Vec<LintCount>>,
 }
@@ -269,6 +271,7 @@ pub fn snapshot(
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
         options: ledger.assumptions.options(),
         damage: history.diagnostics.damaged_places(),
+        is_of_rows: false,
         lint: findings.map(lint_counts),
     }
 }

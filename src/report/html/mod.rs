@@ -189,6 +189,8 @@ struct Page<'a> {
     zone: &'a str,
     span: Option<String>,
     strategies: CaptionedTable,
+    /// Whether the table says how far strategies are from a bound.
+    above_optimal: bool,
     strategy_notes: Vec<String>,
     apart: Option<String>,
     /// What this page does not have.
@@ -253,6 +255,7 @@ impl<'a> Page<'a> {
                 "Costs and tokens of all requests",
                 compare_view::totals(view.comparison),
             ),
+            above_optimal: compare_view::has_bound(view.comparison),
             strategy_notes: compare_view::notes(view.comparison, view.assumptions.reading),
             apart: Some(view.answer.billed.apart)
                 .filter(|apart| *apart > Picodollars::ZERO)

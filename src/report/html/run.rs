@@ -16,6 +16,7 @@ use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, charts_note,
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
 use crate::explain::analysis::Answer;
+use crate::explain::breaks::Sum;
 use crate::explain::compare::Comparison;
 use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
 use crate::report::Inputs;
@@ -26,6 +27,7 @@ use crate::report::document::{Align, Grid};
 use crate::report::number::{bytes, counted, dollars, grouped, part, percent, tokens};
 use crate::report::part_json::Manifest;
 use crate::report::session_names::SessionNames;
+use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 
 /// The contents of the page of a run.
@@ -104,6 +106,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
             "Costs and tokens of all requests",
             compare_view::totals(view.comparison),
         ),
+        above_optimal: compare_view::has_bound(view.comparison),
         strategy_notes: view.strategy_notes(),
         apart: Some(apart)
             .filter(|apart| *apart > Picodollars::ZERO)
@@ -123,7 +126,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
         coverage: format!(
             "{} compared with the ones before them. Rows do not tell how well the rules hold: `cachesim verify` says \
              it of the sessions of a domain.",
-            counted(sums.compared(), "request was", "requests were"),
+            counted(sums.looked_at(), "request was", "requests were"),
         ),
         verification: Vec::new(),
         verification_note: None,
@@ -170,8 +173,7 @@ fn sessions_note(view: &RunView<'_>) -> Option<String> {
 struct DomainSums {
     sessions: u64,
     totals: Totals,
-    /// What its breaks cost, as far as they have a price.
-    lost: Picodollars,
+    breaks: Sum,
 }
 
 /// The most domains in the table.
@@ -181,12 +183,12 @@ const MOST_DOMAINS: usize = 200;
 fn domains(view: &RunView<'_>) -> CaptionedTable {
     let parts = &view.manifest.parts;
     let mut sums = vec![DomainSums::default(); parts.len()];
-    let strategy = view.page.shown.first().copied().unwrap_or_default();
+    let strategy = view.page.shown_first();
     for session in &view.sums.sessions {
         let of_domain = &mut sums[session.domain];
         of_domain.sessions += 1;
         of_domain.totals += session.totals[strategy];
-        of_domain.lost += session.lost.unwrap_or_default();
+        of_domain.breaks += session.breaks;
     }
     let mut domains: Vec<(&str, DomainSums)> =
         parts.iter().map(|part| part.domain.as_str()).zip(sums).collect();
@@ -202,7 +204,8 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
         ("share", Align::Right),
         ("lost by breaks", Align::Right),
     ]);
-    let spent = view.answer.spent().cost();
+    let shown = &view.comparison.strategies[view.page.shown_first()];
+    let spent = shown.totals.cost();
     for (name, sums) in &domains {
         let totals = &sums.totals;
         grid.add(vec![
@@ -212,11 +215,17 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
             percent(totals.hit_rate()),
             cost_cell(totals),
             percent(part(totals.cost(), spent)),
-            dollars(Some(sums.lost)),
+            lost(&sums.breaks),
         ]);
     }
-    let shown = grouped(domains.len() as u64);
-    CaptionedTable::of(format!("The most expensive {shown} of {all}"), grid)
+    let (listed, name) = (grouped(domains.len() as u64), shown.strategy.label());
+    CaptionedTable::of(format!("The most expensive {listed} of {all} under {name}"), grid)
+}
+
+/// What breaks cost, marked where some have no price.
+fn lost(breaks: &Sum) -> String {
+    let more = if breaks.unpriced > 0 && breaks.excess().is_some() { "+" } else { "" };
+    format!("{}{more}", dollars(breaks.excess()))
 }
 
 /// Times between which all changes of the offset from UTC lie, in order.
@@ -237,8 +246,8 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
         BreakLine {
             session: view.page.numbers.get(session).copied().unwrap_or_default(),
             session_name: names.name(sums.sessions[*session].id),
-            sent: view.zone.moment(found.request.start),
-            place: format!("{}:{}", found.request.file, found.request.line),
+            sent: view.zone.moment(found.start),
+            place: format!("{}:{}", found.file, found.line),
             cause: found.cause.meaning(),
             class: found.class.name().replace('_', " "),
             confidence: first.map_or("–", |first| first.confidence.name()),
@@ -255,7 +264,7 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
 fn evidence(found: &RunBreak, first: &RunEvidence) -> String {
     let of_first = found.evidence.iter().take_while(|one| one.cause == first.cause);
     let words = of_first.map(|one| {
-        let is_own = one.file == found.request.file;
+        let is_own = one.file == found.file;
         let place = if is_own {
             format!("line {}", one.line)
         } else {
@@ -298,5 +307,11 @@ fn assumptions(view: &RunView<'_>) -> Vec<String> {
         format!("The simulations have the options `{}`.", settings.options)
     };
     let rest = "Each domain was simulated by itself, and breaks rest on the rules as documented, by the letter.";
-    vec![options, rest.to_owned()]
+    let reading = match view.comparison.assumptions.reading {
+        Reading::Literal => {
+            "An entry lives for its own TTL whatever lies before it (`--reading literal`)."
+        }
+        Reading::Conservative => "No entry outlives the shortest-lived part of its prefix.",
+    };
+    vec![options, rest.to_owned(), reading.to_owned()]
 }

@@ -8,7 +8,7 @@ use std::io;
 use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
-use crate::explain::run::{BreaksByRequest, RunPlace, RunRequest, RunSums};
+use crate::explain::run::{RunBreaks, RunRequest, RunSums};
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
@@ -32,7 +32,7 @@ impl RunPage {
     /// The sessions, domain by domain, under the strategies that can do anything.
     #[must_use]
     pub fn new(sums: &RunSums) -> Self {
-        let applicable = sums.strategies.iter().enumerate();
+        let applicable = sums.strategies.iter().take(sums.compared).enumerate();
         let applicable = applicable.filter(|(_, (_, one))| one.is_applicable());
         let shown: Vec<usize> = applicable.map(|(place, _)| place).collect();
         let order = listed(sums, shown.first().copied().unwrap_or_default());
@@ -49,7 +49,7 @@ impl RunPage {
                 files: first_of(&session.file, session.files),
                 began: session.began,
                 requests: session.requests,
-                lost: session.lost,
+                lost: (session.breaks.unpriced == 0).then_some(session.breaks.excess),
                 by_strategy: shown.iter().map(|place| session.totals[*place]).collect(),
             }
         };
@@ -60,6 +60,11 @@ impl RunPage {
         });
         let chosen = chosen.collect();
         Self { sessions, numbers, chosen, shown, own: sums.own() }
+    }
+
+    /// The strategy under which sessions and domains are ranked.
+    pub(super) fn shown_first(&self) -> usize {
+        self.shown.first().copied().unwrap_or_default()
     }
 
     /// Whether any session of a domain has its turns on the page.
@@ -103,13 +108,13 @@ impl<'p> RunTurns<'p> {
     }
 
     /// Adds a request.
-    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut BreaksByRequest) {
+    pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         if self.place.is_none() || self.session != request.session {
             self.end_session();
             self.place = Some(self.place.map_or(0, |place| place + 1));
             request.session.clone_into(&mut self.session);
         }
-        let found = breaks.remove(&(self.session.clone(), RunPlace::of(request)));
+        let found = breaks.take(request);
         if self.number().is_none() {
             return;
         }

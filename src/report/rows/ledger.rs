@@ -228,7 +228,6 @@ table_row!(LedgerRow {
     request_id,
     message_id,
     timestamp,
-    start,
     model,
     file,
     line,
@@ -240,7 +239,6 @@ table_row!(LedgerRow {
     output_is_lower_bound,
     basis,
     iteration,
-    added,
     cost_usd,
     invalid,
     live,
@@ -249,4 +247,6 @@ table_row!(LedgerRow {
     requests,
     nano_aiu,
     project,
+    start,
+    added,
 });

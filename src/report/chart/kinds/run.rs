@@ -31,7 +31,7 @@ pub fn run_charts(
         counted(requests as u64, "request", "requests"),
     );
     let billed: Picodollars = sums.billed.values().copied().sum();
-    let breaks = summary_chart(&scope, &sums.summary(), sums.compared(), billed);
+    let breaks = summary_chart(&scope, &sums.summary(), sums.looked_at(), billed);
     let charts = [
         ("strategies", strategies(&scope, comparison)),
         ("daily", daily(&scope, &sums.billed, zone)),

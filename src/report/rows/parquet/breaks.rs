@@ -10,15 +10,15 @@ use parquet::record::{Field, Row};
 
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
-use crate::explain::run::{BreaksByRequest, RunBreak, RunEvidence, RunPlace};
+use crate::explain::run::{RunBreak, RunBreaks, RunEvidence};
 
 /// The breaks of a domain.
 ///
 /// # Errors
 /// The file cannot be read, or has other rows or another domain's.
-pub fn stored_breaks(path: &Path, domain: &str) -> io::Result<BreaksByRequest> {
+pub fn stored_breaks(path: &Path, domain: &str) -> io::Result<RunBreaks> {
     let reader = SerializedFileReader::new(File::open(path)?).map_err(io::Error::other)?;
-    let mut breaks = BreaksByRequest::new();
+    let mut breaks = RunBreaks::default();
     for row in reader.get_row_iter(None).map_err(io::Error::other)? {
         let row = row.map_err(io::Error::other)?;
         let fields = Fields(&row);
@@ -26,7 +26,7 @@ pub fn stored_breaks(path: &Path, domain: &str) -> io::Result<BreaksByRequest> {
             return Err(io::Error::other("it has rows of another domain"));
         }
         let found = fields.found()?;
-        breaks.insert((found.session.clone(), found.request.clone()), found);
+        breaks.add(found);
     }
     Ok(breaks)
 }
@@ -38,12 +38,10 @@ impl<'r> Fields<'r> {
     fn found(&self) -> io::Result<RunBreak> {
         Ok(RunBreak {
             session: self.text("session_id")?.to_owned(),
-            request: RunPlace {
-                file: self.text("file")?.to_owned(),
-                line: self.count("line")?,
-                start: self.moment("start")?,
-                request: self.optional_text("request_id")?.map(str::to_owned),
-            },
+            request: self.optional_text("request_id")?.map(str::to_owned),
+            file: self.text("file")?.to_owned(),
+            line: self.count("line")?,
+            start: self.moment("start")?,
             class: self.word("class", Class::by_name)?,
             cause: self.word("cause", Cause::by_name)?,
             evidence: self.evidence()?,

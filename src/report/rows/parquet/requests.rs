@@ -288,7 +288,6 @@ struct StoredRequest {
     start: Millis,
     time: Option<Millis>,
     is_lower_bound: bool,
-    sum_of: u32,
     rows: Vec<StoredRow>,
 }
 
@@ -306,7 +305,6 @@ impl StoredRequest {
             start: moment(&columns.start, at)?,
             time: time.transpose()?,
             is_lower_bound: needed(&columns.is_lower_bound, at).copied()?,
-            sum_of: row.requests,
             rows: vec![row],
         })
     }
@@ -360,7 +358,6 @@ impl StoredRequest {
             start: self.start,
             time: self.time.unwrap_or(self.start),
             output_is_lower_bound: self.is_lower_bound,
-            sum_of: self.sum_of.max(own.requests),
             rows: &rows,
         });
         Ok(())
