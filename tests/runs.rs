@@ -354,9 +354,9 @@ fn domains_are_added_up_as_their_parts_are() {
     let root = project("fixtures");
     let folder = tempfile::tempdir().expect("a folder");
     let domains = ["sub-agents", "agent-codex-tiers", "agent-kimi-compaction"];
-    let table: String = domains.iter().map(|domain| format!("{domain}\t{domain}\n")).collect();
+    let table: Vec<String> = domains.iter().map(|domain| format!("{domain}\t{domain}")).collect();
     let (list, table_file) = (folder.path().join("list"), folder.path().join("domains"));
-    fs::write(&table_file, table).expect("a file");
+    fs::write(&table_file, table.join("\n")).expect("a file");
     fs::write(&list, domains.join("\n")).expect("a file");
     let input =
         ["--root", utf8(&root), "--paths-from", utf8(&list), "--domains", utf8(&table_file)];

@@ -284,7 +284,9 @@ fn sums<'l>(
             rows.extend(ledger.rows(column, index));
             let is_agent = ledger.history.request(index).agent.is_some();
             sums.add(is_agent, ledger.history.model(index), rows.iter());
-            rows.iter().for_each(|row| of_session.add(row));
+            for row in &rows {
+                of_session.add(row);
+            }
             of_session.unrecorded += u64::from(rows.is_empty());
         }
         costs.push(SessionCost::of(session.id, &of_session));

@@ -90,11 +90,7 @@ impl SnapshotOfRows {
 }
 
 fn turn_break(found: RunBreak) -> TurnBreak {
-    let surest = found.evidence.iter().find(|evidence| evidence.cause == found.cause);
-    TurnBreak {
-        cause: found.cause,
-        rewritten: found.rewritten,
-        excess: found.excess,
-        evidence: surest.map(|evidence| evidence.meaning.clone()),
-    }
+    let RunBreak { cause, rewritten, excess, evidence, .. } = found;
+    let surest = evidence.into_iter().find(|evidence| evidence.cause == cause);
+    TurnBreak { cause, rewritten, excess, evidence: surest.map(|evidence| evidence.meaning) }
 }

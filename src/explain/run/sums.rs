@@ -152,7 +152,9 @@ impl RunSums {
             let rows = || request.under(place);
             self.sums[place].add(request.agent.is_some(), request.model, rows());
             let of_session = &mut self.sessions[session].totals[place];
-            rows().for_each(|row| of_session.add(row));
+            for row in rows() {
+                of_session.add(row);
+            }
             of_session.unrecorded += u64::from(rows().next().is_none());
             if self.strategies[place].0.is_record() {
                 let cost: Picodollars = rows().filter_map(|row| row.cost).sum();
