@@ -305,6 +305,9 @@ fn what_chooses_sessions_does_not_apply_to_a_run() {
     let ledger = out.path().join(ledger);
     let output = run(&["report", "--run", utf8(&manifest), "-o", utf8(&ledger)]);
     assert!(text(&output.stderr).contains("is a part of the run"), "{}", text(&output.stderr));
+    let export = format!("markdown={}", utf8(&ledger));
+    let output = run(&["check", "--run", utf8(&manifest), "--export", &export]);
+    assert!(text(&output.stderr).contains("is a part of the run"), "{}", text(&output.stderr));
 }
 
 #[test]

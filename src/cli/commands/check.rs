@@ -48,6 +48,7 @@ pub(in crate::cli) fn check(
         (Some(manifest), _) => {
             let run = StoredRun::open(manifest)?;
             run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
+            outputs_of(args).try_for_each(|path| run.refuse_output(path))?;
             asked_for_are_there(&job.budgets, &run)?;
             of_run(&job, &run, outputs)
         }
@@ -196,13 +197,18 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
     configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
 }
 
+/// The paths of all outputs.
+fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
+    let exports = args.export.iter().map(|export| export.path.as_path());
+    exports.chain([args.output.output.as_path()])
+}
+
 /// Opens every output with its format before the long work. None may be an input.
 fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
     let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
     match &args.run {
         Some(manifest) => {
-            let all = paths.iter().copied().chain([args.output.output.as_path()]);
-            all.into_iter().try_for_each(|path| refuse_lost(manifest, "--run", path))?;
+            outputs_of(args).try_for_each(|path| refuse_lost(manifest, "--run", path))?;
         }
         None => refuse_inputs(&args.input, &args.output, &paths)?,
     }
