@@ -11,7 +11,7 @@ use super::domains::Histories;
 use super::error::CliError;
 use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
-use super::prepared::{Setup, Unpriced, tell_unpriced};
+use super::prepared::{Setup, tell_unpriced};
 use super::rows::metadata;
 use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
@@ -34,10 +34,14 @@ pub(super) struct StoredRun {
     pub(super) inputs: Inputs,
 }
 
+/// The record and its replay.
+fn own() -> [Strategy; 2] {
+    [Strategy::billed(), Strategy::expected()]
+}
+
 /// Strategies with the record and its replay, without which nothing is said of what was spent and lost.
 pub(super) fn with_own(strategies: &[Strategy]) -> Vec<Strategy> {
-    let own = [Strategy::billed(), Strategy::expected()];
-    let missing = own.into_iter().filter(|own| strategies.iter().all(|one| one.name != own.name));
+    let missing = own().into_iter().filter(|own| strategies.iter().all(|one| one.name != own.name));
     strategies.iter().cloned().chain(missing).collect()
 }
 
@@ -129,8 +133,7 @@ impl StoredRun {
             return Err(contradiction("its parts have other sums than it says"));
         }
         let names = &manifest.settings.strategies;
-        let own = [Strategy::billed(), Strategy::expected()];
-        if let Some(missing) = own.iter().find(|own| names.iter().all(|name| *name != own.name)) {
+        if let Some(missing) = own().iter().find(|own| names.iter().all(|name| *name != own.name)) {
             return Err(CliError::NoInput(format!(
                 "{name}: its parts have no rows of {}; make them with billed and replay among the strategies",
                 missing.name
@@ -192,11 +195,7 @@ impl StoredRun {
         if strict && self.inputs.damaged_places() > 0 {
             return Err(CliError::DamagedInput);
         }
-        let mut unpriced = Unpriced::new();
-        for (model, requests) in self.manifest.parts.iter().flat_map(|part| &part.unpriced) {
-            *unpriced.entry(model.clone()).or_default() += requests;
-        }
-        tell_unpriced(&unpriced, strict_prices, quiet)
+        tell_unpriced(&self.manifest.unpriced(), strict_prices, quiet)
     }
 
     /// Its snapshot, under all its strategies.
@@ -300,11 +299,7 @@ impl StoredRun {
         let strategies = &self.manifest.settings.strategies;
         let is_idle_everywhere: Vec<bool> =
             strategies.iter().map(|name| !self.applicability(name).is_applicable()).collect();
-        let place = |is: fn(&Strategy) -> bool| {
-            let is_such = |name: &String| Strategy::by_name(name).is_some_and(|one| is(&one));
-            strategies.iter().position(is_such)
-        };
-        let own = [place(Strategy::is_record), place(Strategy::is_replay)];
+        let own = own().map(|own| strategies.iter().position(|name| *name == own.name));
         for (domain, part) in self.manifest.parts.iter().enumerate() {
             reader.begin(part);
             if !reader.wants(domain) {

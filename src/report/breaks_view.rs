@@ -226,11 +226,14 @@ pub(super) fn evidence(
         let text = text.map(|text| format!(" {text}")).unwrap_or_default();
         let file = &history.files[one.file].label;
         let is_own = one.file == history.request(found.request).file;
-        let place =
-            if is_own { format!("line {}", one.line) } else { format!("{file}:{}", one.line) };
-        format!("{}{text} ({place})", one.meaning)
+        evidence_words(&format!("{}{text}", one.meaning), (file, one.line), is_own)
     });
     evidence.collect::<Vec<_>>().join("; ")
+}
+
+/// What was seen, with the line that shows it, and its file where that is not the request's own.
+pub(super) fn evidence_words(seen: &str, (file, line): (&str, u64), is_own: bool) -> String {
+    if is_own { format!("{seen} (line {line})") } else { format!("{seen} ({file}:{line})") }
 }
 
 /// Sums by name, in the order of the names, or only the most expensive of many.

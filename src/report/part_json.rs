@@ -234,6 +234,16 @@ impl Manifest {
         Assumptions { keeps_breaks, reading: Reading::Literal, ..Assumptions::default() }
     }
 
+    /// The models without a price, each with how many requests of all parts it has.
+    #[must_use]
+    pub fn unpriced(&self) -> BTreeMap<String, usize> {
+        let mut unpriced = BTreeMap::new();
+        for (model, requests) in self.parts.iter().flat_map(|part| &part.unpriced) {
+            *unpriced.entry(model.clone()).or_default() += requests;
+        }
+        unpriced
+    }
+
     /// Whether its sums are those of its parts, which have its settings.
     #[must_use]
     pub fn adds_up(&self) -> bool {

@@ -309,12 +309,6 @@ fn span_of(zone: &Zone, (first, last): (Millis, Millis)) -> String {
     format!("{} to {} ({})", zone.moment(first), zone.moment(last), zone.name())
 }
 
-/// What the page of a run does not have, and where it is.
-fn charts_note() -> &'static str {
-    "Rows hold neither prompts nor what lies between requests: `cachesim report` over the sessions of a domain also \
-     has what to change, the lower bound, pauses, what the context held, and how well the rules hold."
-}
-
 fn incomplete_note(sessions: u64) -> String {
     format!(
         "Of {} not every request has a price and a record: the cost is that of the rest, and the \

@@ -12,7 +12,7 @@ use super::break_lines::BreakLine;
 use super::run_turns::{RunPage, RunTurns};
 use super::safe_text::content_policy;
 use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
-use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, charts_note, incomplete_note};
+use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, incomplete_note};
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
 use crate::explain::analysis::Answer;
@@ -21,7 +21,7 @@ use crate::explain::compare::Comparison;
 use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
 use crate::report::Inputs;
 use crate::report::analyze_view::cost_cell;
-use crate::report::breaks_view::causes;
+use crate::report::breaks_view::{causes, evidence_words};
 use crate::report::compare_view;
 use crate::report::document::{Align, Grid};
 use crate::report::number::{bytes, counted, dollars, grouped, part, percent, tokens};
@@ -29,6 +29,11 @@ use crate::report::part_json::Manifest;
 use crate::report::session_names::SessionNames;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
+
+/// What the page of a run does not have, and where it is.
+const UNTOLD: &str = "Rows hold neither prompts nor what lies between requests: `cachesim report` over the sessions of a \
+                      domain also has what to change, the lower bound, pauses, what the context held, and how well \
+                      the rules hold.";
 
 /// The contents of the page of a run.
 pub struct RunView<'a> {
@@ -111,7 +116,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
         apart: Some(apart)
             .filter(|apart| *apart > Picodollars::ZERO)
             .map(|apart| dollars(Some(apart))),
-        charts_note: Some(charts_note()),
+        charts_note: Some(UNTOLD),
         context: CaptionedTable::of("", Grid::new(&[])),
         domains: domains(view),
         sessions: session_lines(view.zone, &dearest),
@@ -265,24 +270,15 @@ fn evidence(found: &RunBreak, first: &RunEvidence) -> String {
     let of_first = found.evidence.iter().take_while(|one| one.cause == first.cause);
     let words = of_first.map(|one| {
         let is_own = one.file == found.file;
-        let place = if is_own {
-            format!("line {}", one.line)
-        } else {
-            format!("{}:{}", one.file, one.line)
-        };
-        format!("{} ({place})", one.meaning)
+        evidence_words(&one.meaning, (&one.file, one.line), is_own)
     });
     words.collect::<Vec<_>>().join("; ")
 }
 
 fn unpriced(manifest: &Manifest) -> Grid {
-    let mut models = std::collections::BTreeMap::<&str, usize>::new();
-    for (model, requests) in manifest.parts.iter().flat_map(|part| &part.unpriced) {
-        *models.entry(model).or_default() += requests;
-    }
     let mut grid = Grid::new(&[("model", Align::Left), ("requests", Align::Right)]);
-    for (model, requests) in models {
-        grid.add(vec![model.to_owned(), grouped(requests as u64)]);
+    for (model, requests) in manifest.unpriced() {
+        grid.add(vec![model, grouped(requests as u64)]);
     }
     grid
 }

@@ -8,6 +8,7 @@ use parquet::data_type::Decimal;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 
+use super::stored::unknown;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::explain::run::{RunBreak, RunBreaks, RunEvidence};
@@ -55,10 +56,10 @@ impl<'r> Fields<'r> {
 
     fn evidence(&self) -> io::Result<Vec<RunEvidence>> {
         let Field::ListInternal(list) = self.field("evidence")? else {
-            return Err(other("evidence"));
+            return Err(unknown("evidence"));
         };
         let one = |element: &Field| {
-            let Field::Group(row) = element else { return Err(other("evidence")) };
+            let Field::Group(row) = element else { return Err(unknown("evidence")) };
             let fields = Fields(row);
             Ok(RunEvidence {
                 cause: fields.word("cause", Cause::by_name)?,
@@ -81,22 +82,22 @@ impl<'r> Fields<'r> {
         match self.field(name)? {
             Field::Str(text) => Ok(Some(text)),
             Field::Null => Ok(None),
-            _ => Err(other(name)),
+            _ => Err(unknown(name)),
         }
     }
 
     fn text(&self, name: &str) -> io::Result<&'r str> {
-        self.optional_text(name)?.ok_or_else(|| other(name))
+        self.optional_text(name)?.ok_or_else(|| unknown(name))
     }
 
     fn word<T>(&self, name: &str, by_name: fn(&str) -> Option<T>) -> io::Result<T> {
-        by_name(self.text(name)?).ok_or_else(|| other(name))
+        by_name(self.text(name)?).ok_or_else(|| unknown(name))
     }
 
     fn count(&self, name: &str) -> io::Result<u64> {
         match self.field(name)? {
-            Field::Long(number) => u64::try_from(*number).map_err(|_| other(name)),
-            _ => Err(other(name)),
+            Field::Long(number) => u64::try_from(*number).map_err(|_| unknown(name)),
+            _ => Err(unknown(name)),
         }
     }
 
@@ -104,7 +105,7 @@ impl<'r> Fields<'r> {
     fn moment(&self, name: &str) -> io::Result<Millis> {
         match self.field(name)? {
             Field::TimestampMicros(micros) => Ok(Millis::new(micros.div_euclid(1_000))),
-            _ => Err(other(name)),
+            _ => Err(unknown(name)),
         }
     }
 
@@ -115,11 +116,7 @@ impl<'r> Fields<'r> {
                 Ok(Some(Picodollars(i128::from(i64::from_be_bytes(*value)))))
             }
             Field::Null => Ok(None),
-            _ => Err(other(name)),
+            _ => Err(unknown(name)),
         }
     }
-}
-
-fn other(column: &str) -> io::Error {
-    io::Error::other(format!("its column {column} has a value that this version does not know"))
 }

@@ -7,7 +7,7 @@ use parquet::data_type::{BoolType, ByteArray, Int64Type};
 use parquet::file::reader::RowGroupReader;
 
 use super::read::{each_group, of_domain};
-use super::stored::{StoredColumn, TextColumn, text, uneven};
+use super::stored::{StoredColumn, TextColumn, text, uneven, unknown};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::run::RunRequest;
 use crate::requests::conversation::RequestIndex;
@@ -205,10 +205,6 @@ impl LedgerColumns {
 
 fn even(rows: usize, others: usize) -> io::Result<()> {
     if rows == others { Ok(()) } else { Err(uneven()) }
-}
-
-fn unknown(column: &str) -> io::Error {
-    io::Error::other(format!("its column {column} has a value that this version does not know"))
 }
 
 fn needed<T: parquet::data_type::DataType>(

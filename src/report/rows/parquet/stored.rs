@@ -54,6 +54,11 @@ impl<T: DataType> StoredColumn<T> {
     }
 }
 
+/// The error where a column has a value that nothing is known of.
+pub(super) fn unknown(column: &str) -> io::Error {
+    io::Error::other(format!("its column {column} has a value that this version does not know"))
+}
+
 /// The error where columns have different numbers of rows.
 pub(super) fn uneven() -> io::Error {
     io::Error::other("its columns have different numbers of rows")
