@@ -524,6 +524,12 @@ impl Findings<'_> {
         &self.analysis.breaks.list
     }
 
+    /// The answer without what to change, which takes many simulations.
+    #[must_use]
+    pub fn figures(&self) -> Answer {
+        Answer::new(&self.ledger, &self.analysis, &self.study.selection)
+    }
+
     /// The answer and the ranked changes. This takes many simulations.
     #[must_use]
     pub fn told(&self) -> Told {

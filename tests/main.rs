@@ -33,8 +33,8 @@
 //! threads, memory) and `faults` (every writer on a full disk, killed at each write, interrupted, with closed
 //! pipes), `same_bytes` (every command and format at 1 to 64 threads, with the paths in any order), `fleet`
 //! (domains, parts and runs of them: together as apart, whole or named), `runs` (`check`, `report` and `compare`
-//! over rows against the same over sessions), `licences` (of all that the program is built of), `seeds` (what the
-//! targets of `fuzz/` check, on their seeds).
+//! over rows against the same over sessions), `domains` (what commands add up over domains), `licences` (of all that
+//! the program is built of), `seeds` (what the targets of `fuzz/` check, on their seeds).
 //! `.ci/run` lets these run on, and runs everything else.
 //!
 //! What a test lacks is counted in one line at the end, and fails it where `CI` is set.
@@ -63,6 +63,7 @@ mod context;
 mod corpus;
 mod designs;
 mod differences;
+mod domains;
 mod drill;
 #[cfg(unix)] // signals, pipes and limits of a shell
 mod faults;

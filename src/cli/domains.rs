@@ -1,30 +1,66 @@
 //! Runs over the domains of an input, one after another: each is read, worked and freed before the next.
 
+use std::io::Write;
 use std::path::Path;
 
-use super::args::{DomainArgs, InputArgs, OutputArgs};
+use super::args::{DomainArgs, InputArgs, OutputArgs, OutputFormat};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
-use super::output::say;
+use super::output::{Output, say};
 use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
 use crate::base::project::ProjectNaming;
+use crate::explain::analysis::Answer;
 use crate::read::input::{
     Diagnostics, Discovered, Domain, DomainRule, MOST_REPORT, Source, read_text,
 };
-use crate::report::counted;
+use crate::report::{AllDomains, DomainSums, counted, write_domain_result};
 use crate::requests::seams::Seams;
 use crate::simulate::ledger::FilterError;
 use crate::study::StudyError;
 
-impl DomainArgs {
-    /// Fails where sums are asked for of an input that is to be divided.
-    pub(super) fn refuse(&self) -> Result<(), CliError> {
-        if self.domains.is_none() {
-            return Ok(());
-        }
-        let message = "--domains: only rows stand in domains, and no sums: use --format jsonl, csv or parquet without \
-                       --by; compare, check and report add domains up";
-        Err(CliError::Usage(message.to_owned()))
+/// How many domains a table lists by default.
+const MOST_DOMAINS: usize = 20;
+
+/// How the results of domains are shown.
+pub(super) struct DomainView<'a, O> {
+    pub(super) domains: &'a DomainArgs,
+    pub(super) output: Output,
+    pub(super) format: OutputFormat<O>,
+    /// How many domains are listed. `None` for the default.
+    pub(super) top: Option<usize>,
+}
+
+impl<O: Copy> DomainView<'_, O> {
+    /// Shows people the sums of all domains, as `told` has them of each, and a line for each; writes for programs what
+    /// `own` writes of each, as a line. Errors of a domain end the run.
+    pub(super) fn show<S: DomainSums>(
+        self,
+        setup: &Setup<'_>,
+        mut told: impl FnMut(&PreparedRun) -> Result<(Answer, S), CliError>,
+        mut own: impl FnMut(O, &PreparedRun, &mut dyn Write) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let Self { domains, output, format, top } = self;
+        let document = || {
+            let mut all = AllDomains::default();
+            let without_requests = Histories::of(setup, domains)?.each(setup, |domain, run| {
+                let (answer, sums) = told(run)?;
+                let of = (&run.study.history, &run.study.prices);
+                all.add(domain.unwrap_or_default(), of, answer, sums);
+                Ok(())
+            })?;
+            Ok(all.document(top.unwrap_or(MOST_DOMAINS), without_requests))
+        };
+        output.show(format, document, |format, out| {
+            let each = |domain: Option<&str>, run: &PreparedRun| {
+                write_domain_result(domain.unwrap_or_default(), out, |out| own(format, run, out))
+            };
+            let without_requests = Histories::of(setup, domains)?.each(setup, each)?;
+            if without_requests > 0 && !setup.output.quiet {
+                let domains = counted(without_requests, "domain has", "domains have");
+                say(&format!("{domains} no request that is asked for, and no line"));
+            }
+            Ok::<(), CliError>(())
+        })
     }
 }
 
@@ -80,7 +116,8 @@ impl Histories {
         whole.iter().chain(domains.iter().flat_map(|domain| &domain.sources))
     }
 
-    /// Works on each in its order; of a domain the name is given.
+    /// Works on each in its order; of a domain the name is given. Returns how many domains have no request that is asked
+    /// for.
     ///
     /// # Errors
     /// What `work` returns, what a run over one input fails with, or a request is in two domains. Domains without a
@@ -89,14 +126,14 @@ impl Histories {
         self,
         setup: &Setup<'_>,
         mut work: impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
+    ) -> Result<u64, CliError> {
         match self {
-            Self::Whole(discovered) => work(None, &setup.whole_of(discovered)?),
+            Self::Whole(discovered) => work(None, &setup.whole_of(discovered)?).map(|()| 0),
             Self::Domains(domains, diagnostics) => {
                 let mut told = Told { diagnostics, ..Told::default() };
                 let worked = each_domain(domains, setup, &mut told, &mut work);
                 let told = told.tell(setup);
-                worked.and(told)
+                worked.and_then(|without_requests| told.map(|()| without_requests))
             }
         }
     }
@@ -152,10 +189,10 @@ fn each_domain(
     setup: &Setup<'_>,
     told: &mut Told,
     work: &mut impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
-) -> Result<(), CliError> {
+) -> Result<u64, CliError> {
     let mut seams = Seams::default();
     let mut last_reason = None;
-    let mut has_work = false;
+    let mut worked = 0;
     let count = domains.len() as u64;
     for Domain { name, sources } in domains {
         let discovered = Discovered { sources, ..Discovered::default() };
@@ -166,8 +203,8 @@ fn each_domain(
         seams.add(&name, &history)?;
         match setup.run(history, Telling::Later) {
             Ok(run) => {
-                work(Some(&name), &run)?;
-                has_work = true;
+                work(Some(&name), &run).map_err(|error| error.in_domain(&name))?;
+                worked += 1;
                 for (model, requests) in run.unpriced.take() {
                     *told.unpriced.entry(model).or_default() += requests;
                 }
@@ -175,19 +212,19 @@ fn each_domain(
             Err(CliError::Study(reason)) if has_nothing_asked_for(&reason) => {
                 last_reason = Some(reason);
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(error.in_domain(&name)),
         }
     }
     match last_reason {
-        Some(StudyError::NoRequest) if !has_work => {
+        Some(StudyError::NoRequest) if worked == 0 => {
             let domains = counted(count, "domain", "domains");
             Err(CliError::NoInput(format!("no request in {domains}; see `cachesim sources`")))
         }
-        Some(reason) if !has_work => {
+        Some(reason) if worked == 0 => {
             let domains = counted(count, "domain", "domains");
             Err(CliError::NoInput(format!("nothing in {domains}; in the last: {reason}")))
         }
-        _ => Ok(()),
+        _ => Ok(count - worked),
     }
 }
 
@@ -196,6 +233,7 @@ pub(super) fn has_nothing_asked_for(reason: &StudyError) -> bool {
     matches!(
         reason,
         StudyError::NoRequest
+            | StudyError::NoCapturedPrompt
             | StudyError::NothingLive
             | StudyError::Filter(FilterError::Unknown { .. } | FilterError::Nothing { .. })
     )

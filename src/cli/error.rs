@@ -29,6 +29,14 @@ pub(super) enum CliError {
     /// The input cannot be divided into domains.
     #[error("--domains: {0}")]
     Domains(#[from] DomainError),
+    /// One of several domains cannot be worked.
+    #[error("domain {domain}: {source}")]
+    InDomain {
+        /// The domain.
+        domain: String,
+        /// What is wrong with it.
+        source: Box<CliError>,
+    },
     /// The domains cut through a history.
     #[error(transparent)]
     Seam(#[from] Seam),
@@ -175,10 +183,21 @@ impl CliError {
         Self::Memory(MemoryBound::of_process().map_or(0, |bound| bound.0 >> 20))
     }
 
+    /// The error with the domain that it is about, where its words do not say which one.
+    pub(super) fn in_domain(self, domain: &str) -> Self {
+        match self {
+            Self::Study(_) | Self::NoPrice(_) => {
+                Self::InDomain { domain: domain.to_owned(), source: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+
     /// The exit code. A closed pipe is not an error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
+            Self::InDomain { source, .. } => source.exit_code(),
             Self::Unanswered { error, .. } if error.is_about_input() => NO_INPUT,
             Self::Write(source) | Self::OutputFile { source, .. }
                 if source.kind() == io::ErrorKind::BrokenPipe =>

@@ -28,6 +28,8 @@ pub(super) struct Setup<'a> {
     pub(super) options: StudyOptions,
     pub(super) strategies: Vec<Strategy>,
     strict_prices: bool,
+    /// Whether nothing can be said without captured prompts.
+    pub(super) needs_prompts: bool,
     /// By what rows are made, once it was asked for: all prices are looked at for it.
     pub(super) settings: OnceCell<PartSettings>,
 }
@@ -50,7 +52,8 @@ impl<'a> Setup<'a> {
         let zone = limits.zone;
         let options = StudyOptions { read, prices, filter, only_live, zone, assumptions };
         let strict_prices = simulation.strict_prices;
-        Ok(Self { input, output, options, strategies, strict_prices, settings: OnceCell::new() })
+        let (needs_prompts, settings) = (false, OnceCell::new());
+        Ok(Self { input, output, options, strategies, strict_prices, needs_prompts, settings })
     }
 
     /// Reads the whole input.
@@ -68,6 +71,9 @@ impl<'a> Setup<'a> {
     pub(super) fn run(&self, history: History, telling: Telling) -> Result<PreparedRun, CliError> {
         let study = Study::of(history, self.options.clone())?;
         enough_memory(&study.history.diagnostics)?;
+        if self.needs_prompts {
+            study.need_prompts()?;
+        }
         let (strategies, strict_prices) = (self.strategies.clone(), self.strict_prices);
         let telling = if self.output.quiet { Telling::Never } else { telling };
         Ok(PreparedRun { study, strategies, strict_prices, telling, unpriced: RefCell::default() })
@@ -97,18 +103,6 @@ pub(super) struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Reads the input, with all that these strategies need.
-    pub(super) fn new(
-        input: &InputArgs,
-        simulation: &SimulationArgs,
-        output: &OutputArgs,
-        options: ReadOptions,
-        strategies: Vec<Strategy>,
-        assumptions: Assumptions,
-    ) -> Result<Self, CliError> {
-        Setup::new(input, simulation, output, options, strategies, assumptions)?.whole()
-    }
-
     /// Simulates the strategies.
     pub(super) fn ledger(&self) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.run(&self.strategies)?)

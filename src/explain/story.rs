@@ -209,6 +209,35 @@ pub enum LocateError {
     },
 }
 
+impl LocateError {
+    /// Of two histories in neither of which a request was found, what is to be said of both: what something in one of
+    /// them is called, else what is nearest in any of them.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Unknown { name, nearest: one }, Self::Unknown { nearest: other, .. }) => {
+                let nearest = nearest_of_all(&name, one, other);
+                Self::Unknown { name, nearest }
+            }
+            (
+                Self::UnknownPlace { name, of, nearest: one },
+                Self::UnknownPlace { nearest: other, .. },
+            ) => {
+                let nearest = nearest_of_all(&of, one, other);
+                Self::UnknownPlace { name, of, nearest }
+            }
+            (Self::Unknown { .. } | Self::UnknownPlace { .. }, other) => other,
+            (own, _) => own,
+        }
+    }
+}
+
+/// The nearest to a name among what was nearest in two histories.
+fn nearest_of_all(name: &str, one: Vec<String>, other: Vec<String>) -> Vec<String> {
+    let all: Vec<String> = one.into_iter().chain(other).collect();
+    nearest(name, all.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
+}
+
 fn suggested(nearest: &[String]) -> String {
     suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
 }
@@ -255,6 +284,13 @@ pub fn locate<'a>(
     });
     let nearest = nearest(name, ids).into_iter().map(str::to_owned).collect();
     Err(LocateError::Unknown { name: name.to_owned(), nearest })
+}
+
+/// Whether a request or its answer has this id, as a whole.
+#[must_use]
+pub fn has_id(history: &History, index: RequestIndex, id: &str) -> bool {
+    let request = history.request(index);
+    [request.request, request.message].into_iter().any(|own| history.text(own) == Some(id))
 }
 
 /// Every selected request, with its session and turn.

@@ -5,19 +5,16 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer_view::answer_grid;
-use super::applicability::{NOT_APPLICABLE, acts_without_markers};
+use super::applicability::acts_without_markers;
 use super::document::{Align, Document, Grid};
+use super::domains::StrategySums;
 use super::notes::notes;
-use super::number::{
-    bar, counted, dollar_difference, grouped, known_dollars, part, percent, percent_difference,
-    relative, tokens,
-};
+use super::number::{bar, counted, grouped, known_dollars, part, percent, tokens};
 use super::session_names::SessionNames;
-use super::table::Tone;
 use super::turns_view::{TurnDetail, turns_grid};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::Tokens;
 use crate::explain::analysis::{Answer, Turn};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
@@ -231,78 +228,14 @@ fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestInd
     ));
 }
 
-pub(super) fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
-    ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
-}
-
+/// The sums of each strategy.
 fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     document.heading("Totals by strategy");
-    let mut grid = Grid::new(&[
-        ("strategy", Align::Left),
-        ("read", Align::Right),
-        ("written 5m", Align::Right),
-        ("written 1h", Align::Right),
-        ("input", Align::Right),
-        ("output", Align::Right),
-        ("hit", Align::Right),
-        ("cost", Align::Right),
-        ("", Align::Bar),
-        ("difference", Align::Right),
-        ("in per cent", Align::Right),
-    ])
-    .hide_first(&[
-        "output",
-        "input",
-        "written 1h",
-        "written 5m",
-        "read",
-        "hit",
-        "in per cent",
-    ]);
-    let all: Vec<RequestIndex> = selection.requests().collect();
-    let by_strategy = strategy_totals(ledger, &all);
-    // The first strategy with a row for every request.
-    let is_base = |(column, totals): &(&StrategyColumn, &Totals)| {
-        totals.unrecorded == 0 && is_comparable(ledger, column)
-    };
-    let first = ledger.columns.iter().zip(&by_strategy).position(|pair| is_base(&pair));
-    let base = first.and_then(|first| by_strategy[first].cost());
-    let bases = ledger.columns.iter().zip(&by_strategy).filter(is_base);
-    let dearest = bases.filter_map(|(_, totals)| totals.cost()).max();
-    for (number, (column, totals)) in ledger.columns.iter().zip(&by_strategy).enumerate() {
-        let cost = totals.cost();
-        let is_compared = Some(number) != first && is_base(&(column, totals));
-        let difference = is_compared.then(|| difference_to(base, cost));
-        let share = is_compared.then(|| percent_difference(relative(cost, base)));
-        if !column.applicability().is_applicable() {
-            let mut cells = vec![column.strategy.label().to_owned()];
-            cells.extend((0..6).map(|_| "-".to_owned()));
-            cells.extend([NOT_APPLICABLE.to_owned(), String::new(), String::new(), String::new()]);
-            grid.add(cells);
-            continue;
-        }
-        let is_saving = is_compared && difference.flatten().is_some_and(|one| one.0 < 0);
-        let tone = if is_saving { Tone::Saving } else { Tone::Plain };
-        let row = vec![
-            column.strategy.label().to_owned(),
-            tokens(totals.read),
-            tokens(totals.write_5m),
-            tokens(totals.write_1h),
-            tokens(totals.input),
-            tokens(totals.output),
-            percent(totals.hit_rate()),
-            cost_cell(totals),
-            bar(part(cost, dearest).filter(|_| is_base(&(column, totals)))),
-            difference.map(dollar_difference).unwrap_or_default(),
-            share.unwrap_or_default(),
-        ];
-        grid.add_toned(row, tone);
-    }
-    document.grid(grid);
+    document.grid(StrategySums::of(ledger, selection, ledger.columns.len()).grid());
 }
 
-fn difference_to(base: Option<Picodollars>, cost: Option<Picodollars>) -> Option<Picodollars> {
-    Some(cost?.minus(base?))
+fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals> {
+    ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
 }
 
 /// How many sessions are listed by default.

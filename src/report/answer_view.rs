@@ -14,7 +14,7 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
         grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
     };
     add(spent(answer));
-    if answer.agents.requests > 0 {
+    if answer.agents().requests > 0 {
         add(agents(answer));
     }
     add(hit_rate(answer));
@@ -64,10 +64,10 @@ fn missing(totals: &Totals) -> String {
 }
 
 fn agents(answer: &Answer) -> AnswerLine {
-    let share = part(answer.agents.cost(), answer.spent().cost());
-    let requests = counted(answer.agents.requests, "request", "requests");
+    let share = part(answer.agents().cost(), answer.spent().cost());
+    let requests = counted(answer.agents().requests, "request", "requests");
     let note = format!("{} of it, {requests}", percent(share));
-    AnswerLine::plain("Sub-agents", dollars(answer.agents.cost()), note)
+    AnswerLine::plain("Sub-agents", dollars(answer.agents().cost()), note)
 }
 
 fn hit_rate(answer: &Answer) -> AnswerLine {
@@ -79,7 +79,7 @@ fn hit_rate(answer: &Answer) -> AnswerLine {
 fn breaks(answer: &Answer) -> AnswerLine {
     const NAME: &str = "Breaks cost";
     let sum = &answer.breaks;
-    let Some((cause, of_cause)) = &answer.biggest_cause else {
+    let Some((cause, of_cause)) = answer.by_cause.first() else {
         let note = match answer.compared {
             0 => "no request can be compared with one before it".to_owned(),
             compared => format!("none in {} compared", counted(compared, "request", "requests")),

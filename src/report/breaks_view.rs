@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::advice::changes;
+use super::advice::{changes, place};
 use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
@@ -19,7 +19,7 @@ use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
 /// How many changes are shown.
-const MOST_CHANGES: usize = 5;
+pub(super) const MOST_CHANGES: usize = 5;
 
 /// How many groups are shown, the most expensive ones.
 const MOST_GROUPS: usize = 12;
@@ -46,71 +46,62 @@ pub fn breaks_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
-    headlines(&mut document, analysis);
+    let (breaks, summary) = (&analysis.breaks, &analysis.summary);
+    headlines(&mut document, breaks.compared, breaks.not_comparable, &summary.total);
     for note in key_notes(history, steps, assumptions) {
         document.text(note);
     }
-    if !analysis.summary.by_cause.is_empty() {
+    if !summary.by_cause.is_empty() {
         document.heading("By cause");
-        document.grid(causes(&analysis.summary));
+        document.grid(causes(summary));
     }
     if let Some(advice) = advice.filter(|advice| !advice.changes.is_empty()) {
         document.heading("What to change first");
         document.grid(changes(history, advice, &advice.changes, MOST_CHANGES));
         document.text("`cachesim advise` says how, who can do it, and what each rests on.");
     }
-    dearest(&mut document, history, &analysis.breaks.list, options);
-    let summary = &analysis.summary;
-    let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
-    groups(&mut document, "By class", "class", &by_class, false);
-    groups(&mut document, "By project", "project", &summary.by_project, false);
-    groups(&mut document, "By client version", "client", &summary.by_client_version, false);
-    groups(&mut document, "By week", "week", &summary.by_week, true);
-    verdicts(&mut document, summary);
+    let listed = dearest_breaks(&breaks.list, options.top).into_iter();
+    let listed = listed.map(|found| cells(history, found, options.shows_text)).collect();
+    dearest_grid(&mut document, listed, breaks.list.len() as u64);
+    by_kind(&mut document, summary);
     explained(&mut document, answer, &summary.reconciliation);
     document
 }
 
-/// What was lost, why most of it was, and what to do first.
-fn headlines(document: &mut Document, analysis: &Analysis) {
-    let (breaks, summary) = (&analysis.breaks, &analysis.summary);
-    let total = &summary.total;
-    document.heading("Cache breaks");
-    if breaks.compared == 0 {
-        document.text("No request can be compared with one before it.");
-        left_out(document, analysis);
-        return;
-    }
-    if total.breaks == 0 {
-        document.text(format!(
-            "None: {} compared read all that the one before had left.",
-            counted(breaks.compared, "request", "requests"),
-        ));
-        left_out(document, analysis);
-        return;
-    }
-    document.text(format!(
-        "{} among {} compared sent {} tokens again instead of reading them.",
-        counted(total.breaks, "break", "breaks"),
-        counted(breaks.compared, "request", "requests"),
-        tokens(total.rewritten),
-    ));
-    left_out(document, analysis);
+/// The sums of breaks by class, project, client and week, and what the service says of them.
+pub(super) fn by_kind(document: &mut Document, summary: &Summary) {
+    let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
+    groups(document, "By class", "class", &by_class, false);
+    groups(document, "By project", "project", &summary.by_project, false);
+    groups(document, "By client version", "client", &summary.by_client_version, false);
+    groups(document, "By week", "week", &summary.by_week, true);
+    verdicts(document, summary);
 }
 
-fn left_out(document: &mut Document, analysis: &Analysis) {
-    let breaks = &analysis.breaks;
-    if breaks.not_comparable > 0 {
+/// What was lost, of how many requests.
+pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: u64, total: &Sum) {
+    document.heading("Cache breaks");
+    let requests = counted(compared, "request", "requests");
+    document.text(match (compared, total.breaks) {
+        (0, _) => "No request can be compared with one before it.".to_owned(),
+        (_, 0) => format!("None: {requests} compared read all that the one before had left."),
+        _ => format!(
+            "{} among {requests} compared sent {} tokens again instead of reading them.",
+            counted(total.breaks, "break", "breaks"),
+            tokens(total.rewritten),
+        ),
+    });
+    if not_comparable > 0 {
         document.text(format!(
             "Not comparable: {}; something is missing in front of them, or a usage sums several \
              samplings up.",
-            counted(breaks.not_comparable, "request", "requests"),
+            counted(not_comparable, "request", "requests"),
         ));
     }
-    if analysis.summary.total.unpriced > 0 {
+    if total.unpriced > 0 {
         document.text(format!(
             "{} of models without a price are in none of the dollars.",
-            counted(analysis.summary.total.unpriced, "break", "breaks"),
+            counted(total.unpriced, "break", "breaks"),
         ));
     }
 }
@@ -146,21 +137,12 @@ pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     dearest
 }
 
-fn dearest(
-    document: &mut Document,
-    history: &History,
-    breaks: &[Break],
-    options: BreaksViewOptions,
-) {
-    if breaks.is_empty() || options.top == 0 {
+/// The most expensive breaks, by their [`cells`], of so many.
+pub(super) fn dearest_grid(document: &mut Document, listed: Vec<Vec<String>>, breaks: u64) {
+    if listed.is_empty() {
         return;
     }
-    let dearest = dearest_breaks(breaks, options.top);
-    document.heading(format!(
-        "The most expensive {} of {}",
-        dearest.len(),
-        grouped(breaks.len() as u64)
-    ));
+    document.heading(format!("The most expensive {} of {}", listed.len(), grouped(breaks)));
     let mut grid = Grid::new(&[
         ("where", Align::Wrapped),
         ("why", Align::Wrapped),
@@ -169,17 +151,21 @@ fn dearest(
         ("extra cost", Align::Right),
     ])
     .hide_first(&["could", "read"]);
-    for found in dearest {
-        let request = history.request(found.request);
-        grid.add(vec![
-            format!("{}:{}", history.files[request.file].label, request.line),
-            why(history, found, options.shows_text),
-            tokens(found.read),
-            tokens(found.expected),
-            dollars(found.excess),
-        ]);
+    for cells in listed {
+        grid.add(cells);
     }
     document.grid(grid);
+}
+
+/// A break in the list.
+pub(super) fn cells(history: &History, found: &Break, shows_text: bool) -> Vec<String> {
+    vec![
+        place(history, found.request),
+        why(history, found, shows_text),
+        tokens(found.read),
+        tokens(found.expected),
+        dollars(found.excess),
+    ]
 }
 
 /// Why it happened and how certain that is, what happened, and the evidence with its lines.
@@ -236,12 +222,12 @@ pub(super) fn evidence_words(seen: &str, (file, line): (&str, u64), is_own: bool
     if is_own { format!("{seen} (line {line})") } else { format!("{seen} ({file}:{line})") }
 }
 
-/// Sums by name, in the order of the names, or only the most expensive of many.
 /// A class as people read it.
 fn words_of(class: Class) -> String {
     class.name().replace('_', " ")
 }
 
+/// Sums by name, in the order of the names, or only the most expensive of many.
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -323,7 +309,7 @@ fn verdicts(document: &mut Document, summary: &Summary) {
 }
 
 /// The steps from what was spent to the lower bound, and how breaks contribute.
-fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
+pub(super) fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
     document.heading("From spent to the lower bound");
     document.grid(waterfall_grid(waterfall));

@@ -33,15 +33,8 @@ pub fn context_document(
         }
         sessions => document.heading(counted(sessions.len() as u64, "session", "sessions")),
     }
-    document.grid(kinds(history, &context.kinds, &context.bill, top));
-    document.text(
-        "The sums are measured: they are the recorded usage. How it is shared among the kinds is \
-         estimated, from what the prompts grew by and the sizes of what came in between. “Size” \
-         counts each piece once, “sent” in every request that carried it.",
-    );
-    if let Some(note) = unattributed(history, context) {
-        document.text(note);
-    }
+    let named = named(history, &context.kinds);
+    contents(&mut document, &named, &context.bill, (top, summed(history)));
     if context.sessions.len() > 1 {
         document.heading("Most expensive sessions");
         document.grid(sessions(history, &context.sessions, top));
@@ -52,6 +45,39 @@ pub fn context_document(
     }
     notes(&mut document, ledger, context);
     document
+}
+
+/// What the kinds of content took, the `top` most expensive ones by themselves, and how that is known. So many requests
+/// are in sums alone.
+pub(super) fn contents(
+    document: &mut Document,
+    named: &[NamedKind],
+    bill: &Bill,
+    (top, summed): (usize, u64),
+) {
+    document.grid(kinds(named, bill, top));
+    document.text(
+        "The sums are measured: they are the recorded usage. How it is shared among the kinds is \
+         estimated, from what the prompts grew by and the sizes of what came in between. “Size” \
+         counts each piece once, “sent” in every request that carried it.",
+    );
+    if let Some(note) = unattributed(named, bill, summed) {
+        document.text(note);
+    }
+}
+
+/// A kind of content with its name.
+pub(super) type NamedKind = (String, KindTotals);
+
+/// Kinds with their names.
+pub(super) fn named(history: &History, kinds: &[KindTotals]) -> Vec<NamedKind> {
+    kinds.iter().map(|one| (kind_name(history, one.kind), *one)).collect()
+}
+
+/// How many requests the client keeps only sums of.
+pub(super) fn summed(history: &History) -> u64 {
+    let sums = history.requests.iter().filter(|request| request.sum_of > 1);
+    sums.map(|request| u64::from(request.sum_of)).sum()
 }
 
 /// The name of a kind, with the tool for results.
@@ -78,13 +104,11 @@ pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
 }
 
 /// Why some of the context has no kind, where that is a line of the table.
-fn unattributed(history: &History, context: &Context) -> Option<String> {
-    let found = context.kinds.iter().find(|one| one.kind == ContextKind::Unattributed)?;
-    if is_small(found, &context.bill) {
+fn unattributed(kinds: &[NamedKind], bill: &Bill, summed: u64) -> Option<String> {
+    let (_, found) = kinds.iter().find(|(_, one)| one.kind == ContextKind::Unattributed)?;
+    if is_small(found, bill) {
         return None;
     }
-    let sums = history.requests.iter().filter(|request| request.sum_of > 1);
-    let summed: u64 = sums.map(|request| u64::from(request.sum_of)).sum();
     let of_sums = match summed {
         0 => String::new(),
         requests => format!(
@@ -108,12 +132,12 @@ fn is_small(one: &KindTotals, bill: &Bill) -> bool {
 
 /// The kinds with lines of their own, and the others. A single other one has a line, too.
 fn told_apart<'k>(
-    kinds: &'k [KindTotals],
+    kinds: &'k [NamedKind],
     bill: &Bill,
     top: usize,
-) -> (Vec<&'k KindTotals>, Vec<&'k KindTotals>) {
-    let (mut listed, small): (Vec<&KindTotals>, Vec<&KindTotals>) =
-        kinds.iter().partition(|one| !is_small(one, bill));
+) -> (Vec<&'k NamedKind>, Vec<&'k NamedKind>) {
+    let (mut listed, small): (Vec<&NamedKind>, Vec<&NamedKind>) =
+        kinds.iter().partition(|(_, one)| !is_small(one, bill));
     let mut others = listed.split_off(top.min(listed.len()));
     others.extend(small);
     if others.len() == 1 && listed.len() < top {
@@ -123,7 +147,7 @@ fn told_apart<'k>(
 }
 
 /// A row for each of the `top` kinds of content, most expensive first, and one for the others.
-pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill, top: usize) -> Grid {
+pub(super) fn kinds(kinds: &[NamedKind], bill: &Bill, top: usize) -> Grid {
     let mut grid = Grid::new(&[
         ("kind", Align::Name),
         ("items", Align::Right),
@@ -144,16 +168,16 @@ pub(super) fn kinds(history: &History, kinds: &[KindTotals], bill: &Bill, top: u
         grid.add(cells);
     };
     let (listed, others) = told_apart(kinds, bill, top);
-    for one in listed {
-        kind(kind_name(history, one.kind), one.items, one.tokens, &one.carried);
+    for (name, one) in listed {
+        kind(name.clone(), one.items, one.tokens, &one.carried);
     }
     if !others.is_empty() {
         let mut sums = Carrying::default();
-        for one in &others {
+        for (_, one) in &others {
             sums += one.carried;
         }
-        let items = others.iter().map(|one| one.items).sum();
-        let size = others.iter().map(|one| one.tokens).sum();
+        let items = others.iter().map(|(_, one)| one.items).sum();
+        let size = others.iter().map(|(_, one)| one.tokens).sum();
         kind(counted(others.len() as u64, "other", "others"), items, size, &sums);
     }
     let mut cells = vec!["all prompts".to_owned(), String::new(), String::new()];

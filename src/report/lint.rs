@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Write;
 
+use derive_more::AddAssign;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +27,7 @@ pub struct LintView<'a> {
     /// How each request follows the one before it.
     pub steps: &'a [Step],
     /// What is assumed.
-    pub assumptions: &'a Assumptions,
+    pub assumptions: Assumptions,
     /// What was found.
     pub linted: &'a Linted,
     /// Whether words of the prompts may be shown.
@@ -69,32 +70,52 @@ pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
         let more = counted((findings.len() - listed) as u64, "more finding", "more findings");
         document.text(format!("And {more}, which --top leaves out."));
     }
-    document.heading(summary(linted));
-    for note in scope_notes(linted).into_iter().chain(key_notes(history, steps, assumptions)) {
+    let count = |severity| findings.iter().filter(|one| one.severity() == severity).count() as u64;
+    let scope = LintScope::of(linted);
+    document.heading(summary(Severity::ALL.map(count), &scope));
+    for note in scope.notes().into_iter().chain(key_notes(history, steps, &assumptions)) {
         document.text(note);
     }
     document
 }
 
-/// What was not compared, and what was accepted before.
-fn scope_notes(linted: &Linted) -> Vec<String> {
-    let mut notes = Vec::new();
-    if linted.compared == 0 {
-        notes.push(
-            "No request here follows another, so none could be compared with the one before it. \
-             Only what a single request shows was looked at."
-                .to_owned(),
-        );
+/// What was looked at and what was left out.
+#[derive(AddAssign, Clone, Copy, Debug)]
+pub(super) struct LintScope {
+    /// How many requests were compared.
+    pub(super) compared: u64,
+    /// How many findings were accepted before.
+    pub(super) accepted: u64,
+    /// How many accepted findings occur no more.
+    pub(super) gone: u64,
+}
+
+impl LintScope {
+    pub(super) fn of(linted: &Linted) -> Self {
+        let Linted { compared, accepted, gone, .. } = *linted;
+        Self { compared, accepted, gone }
     }
-    if linted.accepted > 0 {
-        let findings = counted(linted.accepted, "finding", "findings");
-        notes.push(format!("Left out: {findings} that --accepted names."));
+
+    /// What was not compared, and what was accepted before.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.compared == 0 {
+            notes.push(
+                "No request here follows another, so none could be compared with the one before it. \
+                 Only what a single request shows was looked at."
+                    .to_owned(),
+            );
+        }
+        if self.accepted > 0 {
+            let findings = counted(self.accepted, "finding", "findings");
+            notes.push(format!("Left out: {findings} that --accepted names."));
+        }
+        if self.gone > 0 {
+            let findings = counted(self.gone, "finding", "findings");
+            notes.push(format!("Not found here: {findings} that --accepted names."));
+        }
+        notes
     }
-    if linted.gone > 0 {
-        let findings = counted(linted.gone, "finding", "findings");
-        notes.push(format!("Not found here: {findings} that --accepted names."));
-    }
-    notes
 }
 
 /// Where a finding first occurred.
@@ -137,22 +158,20 @@ fn own_price(finding: &Finding) -> String {
     format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
 }
 
-fn summary(linted: &Linted) -> String {
-    let findings = &linted.findings;
-    let count = |severity: Severity| {
-        findings.iter().filter(|finding| finding.severity() == severity).count() as u64
-    };
-    match (findings.is_empty(), linted.compared, linted.accepted) {
-        (true, 0, _) => return "Nothing could be compared".to_owned(),
-        (true, _, 0) => return "Nothing found".to_owned(),
-        (true, ..) => return "Nothing new found".to_owned(),
-        (false, ..) => {}
+/// How many findings there are of each severity, gravest first.
+pub(super) fn summary(counts: [u64; 3], scope: &LintScope) -> String {
+    let [errors, warnings, notes] = counts;
+    match (errors + warnings + notes, scope.compared, scope.accepted) {
+        (0, 0, _) => return "Nothing could be compared".to_owned(),
+        (0, _, 0) => return "Nothing found".to_owned(),
+        (0, ..) => return "Nothing new found".to_owned(),
+        _ => {}
     }
     format!(
         "{}, {}, {}",
-        counted(count(Severity::Error), "error", "errors"),
-        counted(count(Severity::Warning), "warning", "warnings"),
-        counted(count(Severity::Note), "note", "notes"),
+        counted(errors, "error", "errors"),
+        counted(warnings, "warning", "warnings"),
+        counted(notes, "note", "notes"),
     )
 }
 
@@ -259,7 +278,7 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs::of(history),
-        assumptions: key_notes(history, steps, assumptions),
+        assumptions: key_notes(history, steps, &assumptions),
         compared_requests: linted.compared,
         accepted_findings: linted.accepted,
         findings: findings.map(|one| FindingObject::new(history, one, shows_text)).collect(),

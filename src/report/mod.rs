@@ -9,6 +9,7 @@ mod applicability;
 mod baseline;
 mod breaks_json;
 mod breaks_view;
+mod caveats;
 mod chart;
 mod check_json;
 mod check_view;
@@ -19,6 +20,7 @@ mod config_view;
 mod context_json;
 mod context_view;
 mod document;
+mod domains;
 mod escape;
 mod explain_json;
 mod explain_view;
@@ -71,6 +73,10 @@ pub use config_view::{config_document, write_config};
 pub use context_json::write_context;
 pub use context_view::context_document;
 pub use document::{Document, TextStyle};
+pub use domains::{
+    AgreementSums, AllDomains, ChangeSums, ContentSums, DomainSums, FindingSums, LossSums,
+    StrategySums, write_domain_result,
+};
 pub use escape::terminal_safe;
 pub use explain_json::write_explanation;
 pub use explain_view::explain_document;

@@ -10,8 +10,8 @@ use crate::simulate::strategy::StrategyKind;
 /// What was assumed, what may have cost more, and what programs and plans say themselves.
 pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<String> {
     let notes = [
-        assumed_lifetimes(ledger, selection),
-        unknown_writes(ledger, selection),
+        assumed_lifetimes(ledger, selection).of_lifetimes(),
+        unknown_writes(ledger, selection).of_writes(),
         beyond_the_rules(ledger, selection),
         own_costs(ledger, selection),
         credits(ledger, selection),
@@ -20,8 +20,8 @@ pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<Str
 }
 
 /// Some requests, some of their tokens, and what these might have cost more.
-#[derive(Default)]
-struct Doubt {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Doubt {
     requests: u64,
     tokens: Tokens,
     premium: Picodollars,
@@ -57,8 +57,35 @@ impl Doubt {
         doubt
     }
 
-    fn is_empty(&self) -> bool {
-        self.requests == 0
+    /// Adds that of another history.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.tokens += other.tokens;
+        self.premium += other.premium;
+        self.has_unpriced |= other.has_unpriced;
+    }
+
+    /// The sentence about writes whose lifetime is assumed.
+    pub(super) fn of_lifetimes(&self) -> Option<String> {
+        (self.requests > 0).then(|| {
+            format!(
+                "Nothing tells for how long {} wrote {}: five minutes is assumed. For an hour they cost {}.",
+                counted(self.requests, "request", "requests"),
+                counted(self.tokens.0, "token", "tokens"),
+                self.more(),
+            )
+        })
+    }
+
+    /// The sentence about writes that nothing tells of.
+    pub(super) fn of_writes(&self) -> Option<String> {
+        (self.premium > Picodollars::ZERO).then(|| {
+            format!(
+                "Nothing tells how much {} wrote, and all of it counts as input. If all of it was written it cost {}.",
+                counted(self.requests, "request", "requests"),
+                self.more(),
+            )
+        })
     }
 
     /// "$1.20 more", as far as there are prices.
@@ -72,25 +99,17 @@ impl Doubt {
 }
 
 /// How much was written for a time that nothing tells, and what an hour would have cost more.
-fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+pub(super) fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> Doubt {
     let written = |request: &Request, _: RequestIndex| {
         let usage = request.usage.as_ref().filter(|usage| usage.lifetime_is_assumed);
         usage.map_or(Tokens::ZERO, |usage| usage.prompt.written())
     };
     let premium = |rates: &Rates| rates.cache_write_1h.minus(rates.cache_write_5m);
-    let doubt = Doubt::of(ledger, selection, written, premium);
-    (!doubt.is_empty()).then(|| {
-        format!(
-            "Nothing tells for how long {} wrote {}: five minutes is assumed. For an hour they cost {}.",
-            counted(doubt.requests, "request", "requests"),
-            counted(doubt.tokens.0, "token", "tokens"),
-            doubt.more(),
-        )
-    })
+    Doubt::of(ledger, selection, written, premium)
 }
 
 /// How much was sent where nothing tells what of it was written, which costs more than input.
-fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
+pub(super) fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Doubt {
     let sent = |request: &Request, index: RequestIndex| {
         let recorded = ledger.history.unmarked(index);
         let is_unknown = recorded.is_some_and(|recorded| !recorded.knows_writes);
@@ -98,14 +117,7 @@ fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> 
         usage.map_or(Tokens::ZERO, |usage| usage.prompt.input)
     };
     let premium = |rates: &Rates| rates.cache_write_5m.minus(rates.input);
-    let doubt = Doubt::of(ledger, selection, sent, premium);
-    (doubt.premium > Picodollars::ZERO).then(|| {
-        format!(
-            "Nothing tells how much {} wrote, and all of it counts as input. If all of it was written it cost {}.",
-            counted(doubt.requests, "request", "requests"),
-            doubt.more(),
-        )
-    })
+    Doubt::of(ledger, selection, sent, premium)
 }
 
 /// What was read although the rules expect no entry any more.

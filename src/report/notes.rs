@@ -1,21 +1,18 @@
 //! What is said after the figures: what they rest on, and of what nothing is known.
 
-use std::collections::BTreeMap;
-
 use super::analyze_view::is_comparable;
 use super::applicability::{applicability_notes, managed};
+use super::caveats::Caveats;
 use super::document::Document;
 use super::key_notes::key_notes;
 use super::money_notes::money_notes;
 use super::number::{bytes, counted, dollars, grouped};
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
-use crate::simulate::provider::{NotSimulated, expectation};
 
 pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
-    let bounds =
-        selection.requests().filter(|index| history.request(*index).output_is_lower_bound).count();
+    let caveats = Caveats::of(ledger, selection);
     let prices = ledger.prices;
     document.text(format!(
         "Read {} in {}: {}, {} left out. Prices: {}, checked on {}. `billed` is measured; the \
@@ -33,22 +30,13 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
              another unit and not compared.",
         );
     }
-    if has_partial_sums(ledger, selection) {
-        document.text("A plus after a sum: requests without a price are in none of it.");
-    }
-    let unknown = selection.requests().filter(|index| history.request(*index).usage.is_none());
-    let unknown = unknown.count() as u64;
-    if unknown > 0 {
-        document.text(format!(
-            "The usage of {} was not recorded: what was billed is unknown, and the costs are those \
-             of the prompts alone, without output.",
-            counted(unknown, "request", "requests")
-        ));
+    for note in caveats.plus().map(str::to_owned).into_iter().chain(caveats.unrecorded()) {
+        document.text(note);
     }
     for note in money_notes(ledger, selection) {
         document.text(note);
     }
-    for note in not_simulated(history, selection) {
+    for note in caveats.not_simulated() {
         document.text(note);
     }
     for note in key_notes(history, ledger.steps, &ledger.assumptions) {
@@ -63,18 +51,9 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
     for managed in managed(ledger) {
         document.text(managed.note());
     }
-    if bounds > 0 {
-        document.text(format!(
-            "The output of {} is a snapshot in mid-stream: it and its cost are lower bounds.",
-            counted(bounds as u64, "request", "requests")
-        ));
+    if let Some(note) = caveats.snapshots() {
+        document.text(note);
     }
-}
-
-/// Whether some requests have a price and others have none.
-fn has_partial_sums(ledger: &Ledger<'_>, selection: &Selection) -> bool {
-    let mut has_price = selection.requests().map(|index| ledger.rates_of(index).is_some());
-    has_price.next().is_some_and(|first| has_price.any(|other| other != first))
 }
 
 /// How much went to abandoned branches.
@@ -101,29 +80,4 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
         counted(all.requests, "request", "requests"),
         column.strategy.name,
     ));
-}
-
-/// Of which requests nothing is expected, and why.
-fn not_simulated(history: &History, selection: &Selection) -> Vec<String> {
-    let mut counts: BTreeMap<NotSimulated, (u64, u64)> = BTreeMap::new();
-    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
-        if let Err(reason) = expectation(history, index) {
-            let (rows, requests) = counts.entry(reason).or_default();
-            *rows += 1;
-            *requests += u64::from(history.request(index).sum_of);
-        }
-    }
-    let note = |(reason, (rows, requests)): (NotSimulated, (u64, u64))| {
-        let what = if reason == NotSimulated::Sum {
-            let sums = counted(rows, "row", "rows");
-            format!("{sums} with the sum of {}", counted(requests, "request", "requests"))
-        } else {
-            counted(rows, "request", "requests")
-        };
-        let label = reason.label();
-        format!(
-            "Not simulated, and as recorded under every strategy but `none`: {what}, since {label}."
-        )
-    };
-    counts.into_iter().map(note).collect()
 }

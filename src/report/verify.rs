@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
 use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
 use super::number::{
     bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
 };
@@ -43,17 +44,29 @@ pub fn verify_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
+    agreement(&mut document, &Inputs::of(history), verification, shown);
+    worst(&mut document, history, verification);
+    document
+}
+
+/// How well they do, of one history or of several.
+pub(super) fn agreement(
+    document: &mut Document,
+    inputs: &Inputs,
+    verification: &Verification,
+    shown: Shown<'_>,
+) {
     document.heading("How well the rules reproduce the record");
-    document.text(coverage(history, verification));
+    document.text(coverage(inputs, verification));
     document.grid(figures(verification));
     if let Some(note) = unpriced(verification) {
         document.text(note);
     }
     if shown.rules {
-        rules(&mut document, verification);
+        rules(document, verification);
     }
     if let Some(shown) = shown.counts {
-        counts(&mut document, shown);
+        counts(document, shown);
     }
     if verification.all.requests > 0 {
         document.heading("By client version");
@@ -61,9 +74,7 @@ pub fn verify_document(
         document.heading("By model");
         document.grid(groups("model", &verification.by_model));
     }
-    services(&mut document, verification);
-    worst(&mut document, history, verification);
-    document
+    services(document, verification);
 }
 
 /// The measured rules, and how often the record agrees with each by client version.
@@ -208,7 +219,7 @@ fn by_service(verification: &Verification) -> Grid {
 }
 
 /// Which requests were compared.
-pub(super) fn coverage(history: &History, verification: &Verification) -> String {
+pub(super) fn coverage(inputs: &Inputs, verification: &Verification) -> String {
     let coverage = &verification.coverage;
     let unmarked = match coverage.unmarked {
         0 => String::new(),
@@ -222,8 +233,8 @@ pub(super) fn coverage(history: &History, verification: &Verification) -> String
          from the record: {} of a chain, {} after a change of model.{unmarked} A large miss is a read of \
          over 2,000 tokens and over 5 % less than was left, inside the lifetime.",
         counted(coverage.requests, "request", "requests"),
-        counted(history.files.len() as u64, "file", "files"),
-        bytes(history.bytes),
+        counted(inputs.files, "file", "files"),
+        bytes(inputs.bytes),
         percent(share(coverage.simulated, coverage.requests)),
         counted(coverage.compared, "request is", "requests are"),
         counted(coverage.openings, "first request", "first requests"),

@@ -42,6 +42,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("break", vec!["breaks", "--format", "jsonl"]),
         ("break", vec!["breaks", "--format", "jsonl", "--show-text"]),
         ("break", vec!["breaks", "--format", "jsonl", "--domains", "depth:1"]),
+        ("domain-result", vec!["context", "--format", "json", "--domains", "depth:1"]),
         ("compare", vec!["compare", "--format", "json", "--strategy", COMPARED]),
         ("compare", vec!["compare", "--format", "json", "--provider", "openai,openai-5.6,gemini"]),
         ("compare-line", vec!["compare", "--format", "jsonl", "--strategy", COMPARED]),

@@ -47,6 +47,9 @@ pub(in crate::cli) struct ChartArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// The strategies that cost, strategies and turns show, and no other chart: names, and files of
     /// strategies (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]

@@ -7,8 +7,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::format::LintFormats;
 use super::{
-    DocumentFormats, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
-    TokensArgs, whole,
+    DocumentFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
+    SimulationArgs, TokensArgs, whole,
 };
 use crate::explain::lint::{Rule, Severity};
 
@@ -35,6 +35,9 @@ pub(in crate::cli) struct ExplainArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// The strategies: names, and files of strategies (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_EXPLAINED)]
     pub(in crate::cli) strategy: Vec<String>,
@@ -78,6 +81,9 @@ pub(in crate::cli) struct LintArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
     /// Exit with 1 where there are findings of these rules, or so grave: error, warning, note
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = fail_on_parser(), hide_possible_values = true)]
     pub(in crate::cli) fail_on: Vec<FailOn>,

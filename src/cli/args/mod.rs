@@ -215,7 +215,7 @@ pub(super) struct AnalyzeArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its histories.
+    /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
     /// The strategies: names, and files of strategies (*.toml)
@@ -224,8 +224,8 @@ pub(super) struct AnalyzeArgs {
     /// One row for each day, project, model and so on, in place of sessions and turns
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
-    /// How many sessions, or groups of --by, the tables list, the most expensive first; --turns says which
-    /// turns of a session [default: 20 sessions, all groups]
+    /// How many sessions, groups of --by or domains the tables list, the most expensive first; --turns says which
+    /// turns of a session [default: 20 sessions or domains, all groups]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: Option<usize>,
     /// Show the titles of sessions
@@ -293,6 +293,9 @@ pub(super) struct AdviseArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(super) domains: DomainArgs,
     /// How many changes to list (tables)
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: usize,
@@ -319,7 +322,7 @@ pub(super) struct BreaksArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its histories.
+    /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
     /// What counts as a break
@@ -354,6 +357,9 @@ pub(super) struct ContextArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(super) domains: DomainArgs,
     /// How many kinds, sessions and items the tables list, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(super) top: u16,
@@ -377,6 +383,9 @@ pub(super) struct VerifyArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(super) domains: DomainArgs,
     /// List the rules that were measured, and how often the record is for and against each
     #[arg(long)]
     pub(super) rules: bool,

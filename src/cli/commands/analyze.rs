@@ -3,20 +3,22 @@
 use crate::cli::args::{
     AnalyzeArgs, GroupingArg, OutputFormat, RecordedBreaksArg, RowFormat, TurnsArg,
 };
-use crate::cli::domains::Histories;
+use crate::cli::domains::{DomainView, Histories};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
 use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
-use crate::explain::analysis::{Grouping, groups};
+use crate::explain::analysis::{Grouping, Groups, groups};
 use crate::explain::breaks::Options;
 use crate::report::{
-    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, analyze_document, applied, groups_document,
-    write_groups, write_groups_csv, write_report,
+    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, StrategySums, analyze_document, applied,
+    groups_document, write_groups, write_groups_csv, write_report,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
+use crate::simulate::ledger::Ledger;
+use crate::simulate::strategy::Strategy;
 
 /// Shows the ledger by turn, and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
@@ -30,7 +32,13 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
         let message = format!("--by: groups have no {format}; use --format json or csv");
         return Err(CliError::Usage(message));
     }
-    let strategies = strategies(&args.strategies(), args.output.quiet)?;
+    let mut strategies = strategies(&args.strategies(), args.output.quiet)?;
+    let shown = strategies.len();
+    // Sums of domains have the record where a strategy can do nothing.
+    let is_summed = args.domains.domains.is_some() && args.format.chosen.is_document();
+    if is_summed && !strategies.iter().any(Strategy::is_record) {
+        strategies.push(Strategy::billed());
+    }
     let output = Output::open(&args.output)?;
     // The answer on top, and groups, need breaks. Rows for programs do not, and save the time.
     let needs_breaks = args.format.chosen.is_document() || grouping.is_some();
@@ -47,7 +55,9 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     if let Some(rows) = rows {
         return ledger_rows(args, &setup, rows, output);
     }
-    args.domains.refuse()?;
+    if args.domains.domains.is_some() {
+        return over_domains(args, &setup, (shown, grouping), output);
+    }
     let run = setup.whole()?;
     match grouping {
         Some(grouping) => by_group(args, &run, grouping, output),
@@ -72,6 +82,45 @@ fn ledger_rows(
         })?;
         Ok(file.finish()?)
     })
+}
+
+/// Shows the sums of domains, or writes what each comes to.
+fn over_domains(
+    args: &AnalyzeArgs,
+    setup: &Setup<'_>,
+    (shown, grouping): (usize, Option<Grouping>),
+    output: Output,
+) -> Result<(), CliError> {
+    if grouping.is_some() && args.format.chosen != OutputFormat::Own(RowFormat::Json) {
+        let message =
+            "--by: groups of domains are not added up; use --format json, a line for each domain";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    if args.turns.is_some() {
+        let message = "--turns: turns are of one domain; give its folder, or leave out --domains";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let view =
+        DomainView { domains: &args.domains, output, format: args.format.chosen, top: args.top };
+    let told = |run: &PreparedRun| {
+        let answer = run.study.breaks(Options::default())?.figures();
+        Ok((answer, StrategySums::of(&run.ledger()?, &run.study.selection, shown)))
+    };
+    view.show(setup, told, |_, run, out| {
+        let ledger = run.ledger()?;
+        let written = match grouping {
+            Some(grouping) => write_groups(&ledger, &grouped(run, &ledger, grouping)?, out),
+            None => write_report(&ledger, &run.study.selection, None, out),
+        };
+        Ok(written?)
+    })
+}
+
+/// The groups of a run.
+fn grouped(run: &PreparedRun, ledger: &Ledger<'_>, grouping: Grouping) -> Result<Groups, CliError> {
+    let selection = &run.study.selection;
+    let found = run.study.breaks_among(selection)?;
+    Ok(applied(ledger, groups(ledger, selection, &found.list, grouping)))
 }
 
 fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(), CliError> {
@@ -99,10 +148,8 @@ fn by_group(
     output: Output,
 ) -> Result<(), CliError> {
     let ledger = run.ledger()?;
-    let found = run.study.breaks_among(&run.study.selection)?;
-    let selection = &run.study.selection;
-    let groups = applied(&ledger, groups(&ledger, selection, &found.list, grouping));
-    let document = || Ok(groups_document(&ledger, selection, &groups, args.top));
+    let groups = grouped(run, &ledger, grouping)?;
+    let document = || Ok(groups_document(&ledger, &run.study.selection, &groups, args.top));
     output.show(args.format.chosen, document, |format, out| match format {
         RowFormat::Csv => write_groups_csv(&ledger, &groups, out),
         _ => write_groups(&ledger, &groups, out),

@@ -6,7 +6,8 @@ use std::io::{self, IsTerminal};
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats, say};
-use crate::cli::prepared::PreparedRun;
+use crate::cli::prepared::Setup;
+use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;
@@ -14,7 +15,8 @@ use crate::explain::config::Configuration;
 use crate::explain::context::windows;
 use crate::report::{
     Chart, Theme, WINDOW_KINDS, breaks_chart, context_chart, cost_chart, daily_chart,
-    dearest_session, gaps_chart, png, strategies_chart, svg, turns_chart, waterfall_chart,
+    dearest_session, gaps_chart, png, run_charts, strategies_chart, svg, turns_chart,
+    waterfall_chart,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -81,7 +83,10 @@ fn is_typed(args: &ChartArgs, configuration: &Configuration) -> bool {
 }
 
 fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError> {
-    let run = prepared(args, strategies)?;
+    if args.domains.domains.is_some() {
+        return of_domains(args, &strategies);
+    }
+    let run = setup(args, strategies)?.whole()?;
     let ledger = match args.kind {
         ChartKindArg::Strategies => run.ledger_with(&[args.reading.reading()])?,
         ChartKindArg::Waterfall => run.evidence()?,
@@ -90,7 +95,29 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
     Picture { args, study: &run.study, ledger }.chart(args.kind)
 }
 
-fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, CliError> {
+/// The chart of the sums of domains.
+fn of_domains(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
+    let kind = match args.kind {
+        ChartKindArg::Strategies => "strategies",
+        ChartKindArg::Daily => "daily",
+        ChartKindArg::Breaks => "breaks",
+        _ => {
+            let message = "--domains: strategies, daily and breaks are drawn of the sums of domains; for other charts \
+                           give the folder of one";
+            return Err(CliError::Usage(message.to_owned()));
+        }
+    };
+    let setup = setup(args, with_own(strategies))?;
+    let run = StoredRun::of_domains(&setup, &args.domains)?;
+    let sums = run.sums(strategies)?;
+    let comparison = sums.comparison(setup.options.assumptions);
+    let domains = run.manifest.parts.len() as u64;
+    let charts = run_charts(&sums, &comparison, domains, &setup.options.zone);
+    let chart = charts.into_iter().find_map(|(name, chart)| (name == kind).then_some(chart));
+    chart.ok_or_else(|| CliError::NoInput("nothing that can be drawn in any domain".to_owned()))
+}
+
+fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliError> {
     let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are found by comparison with a literal replay that keeps none of them.
@@ -100,11 +127,12 @@ fn prepared(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<PreparedRun, 
         ChartKindArg::Turns => (own, true),
         _ => (own, false),
     };
-    let options = args.tokens.read_options(keeps_bytes);
+    // Domains are rows and breaks first, whatever is drawn of them.
+    let options = args.tokens.read_options(keeps_bytes || args.domains.domains.is_some());
     let counts_contents = args.kind == ChartKindArg::Context && args.tokens.counts_contents();
     let options = ReadOptions { counts_contents, ..options };
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    PreparedRun::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
 /// What a chart is drawn from.

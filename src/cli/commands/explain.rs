@@ -1,33 +1,34 @@
-//! The commands that explain: `explain`, `advise`, `breaks`, `context`, `lint` and `verify`.
+//! The commands that explain: `explain`, `advise`, `breaks`, `context` and `verify`.
 
 use std::path::Path;
 
 use crate::base::ttl::Ttl;
 use crate::cli::args::{
-    AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, FindingFormat, Json, LintArgs,
-    RecordedBreaksArg, RuleArg, VerifyArgs,
+    AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, Json, RecordedBreaksArg, RuleArg, VerifyArgs,
 };
-use crate::cli::domains::Histories;
+use crate::cli::domains::{DomainView, Histories};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
 use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
+use crate::explain::analysis::Verification;
 use crate::explain::breaks::{DetectionRule, Options};
-use crate::explain::lint::{AcceptedFinding, Linted, Rule};
-use crate::explain::story::{locate, story};
-use crate::read::input::{MOST_REPORT, read_whole};
+use crate::explain::story::{LocateError, LocatedRequest, has_id, locate, story};
 use crate::report::{
-    BREAK_SCHEMA, BreakFile, BreaksViewOptions, LintView, Shown, advice_document, breaks_document,
-    context_document, explain_document, lint_document, parse_accepted, rule_document,
-    verify_document, write_advice, write_breaks, write_context, write_explanation, write_lint,
-    write_sarif, write_verification,
+    AgreementSums, BREAK_SCHEMA, BreakFile, BreaksViewOptions, ChangeSums, ContentSums, Document,
+    LossSums, Shown, advice_document, breaks_document, context_document, explain_document,
+    verify_document, write_advice, write_breaks, write_context, write_explanation,
+    write_verification,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Selection;
 use crate::simulate::strategy::Strategy;
-use crate::study::{Told, evidence_strategies, lint_strategies};
+use crate::study::{Findings, StudyError, Told, evidence_strategies};
+
+/// Contexts are summed over sessions, whose items are not listed.
+const NO_ITEMS: usize = 0;
 
 /// Refuses paths in front of the request, where what should be a path is none.
 fn refuse_swapped(args: &ExplainArgs) -> Result<(), CliError> {
@@ -54,24 +55,78 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let options = args.tokens.read_options(true);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        strategies,
-        assumptions,
-    )?;
-    let located = locate(&run.study.history, &run.study.selection, &args.request)?;
-    let ledger = run.ledger()?;
-    let asked = run.study.history.request(located.index);
-    let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
-    let breaks = run.study.breaks_among(&alone)?;
-    let story = story(&ledger, located, &breaks.list);
-    let document = || Ok(explain_document(&ledger, &story, args.show_text));
-    output.show(args.format.chosen, document, |Json, out| {
-        write_explanation(&ledger, &story, args.show_text, out)
-    })
+    let (input, simulation) = (&args.input, &args.simulation);
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let mut search = Search::default();
+    Histories::of(&setup, &args.domains)?.each(&setup, |domain, run| {
+        let (history, selection) = (&run.study.history, &run.study.selection);
+        match locate(history, selection, &args.request) {
+            Ok(located) => {
+                let is_exact = has_id(history, located.index, &args.request);
+                let story = ToldStory::of(args, run, located)?;
+                search.found.push((is_exact, domain.unwrap_or_default().to_owned(), story));
+            }
+            Err(error) => {
+                search.missed = Some(match search.missed.take() {
+                    Some(before) => before.or(error),
+                    None => error,
+                });
+            }
+        }
+        Ok(())
+    })?;
+    let ToldStory { document, json } = search.story(&args.request)?;
+    output.show(args.format.chosen, || Ok(document), |Json, out| out.write_all(&json))
+}
+
+/// Where a request was looked for.
+#[derive(Default)]
+struct Search {
+    /// The stories of requests that may be meant, whether one has the very id, and its domain.
+    found: Vec<(bool, String, ToldStory)>,
+    /// Why there is none in the other domains.
+    missed: Option<LocateError>,
+}
+
+impl Search {
+    /// The story of the request with this id, or of the only one that may be meant.
+    fn story(mut self, request: &str) -> Result<ToldStory, CliError> {
+        if self.found.iter().any(|(is_exact, ..)| *is_exact) {
+            self.found.retain(|(is_exact, ..)| *is_exact);
+        }
+        let mut found = self.found.into_iter();
+        match (found.next(), found.next()) {
+            (Some((_, first, _)), Some((_, second, _))) => Err(CliError::Usage(format!(
+                "`{request}` is in two domains, {first} and {second}; give the whole id, or its file with all folders and \
+                 its line"
+            ))),
+            (Some((_, _, story)), None) => Ok(story),
+            (None, _) => Err(self.missed.map_or(StudyError::NoRequest.into(), CliError::from)),
+        }
+    }
+}
+
+/// The story of a request, in every format.
+struct ToldStory {
+    document: Document,
+    json: Vec<u8>,
+}
+
+impl ToldStory {
+    fn of(
+        args: &ExplainArgs,
+        run: &PreparedRun,
+        located: LocatedRequest<'_>,
+    ) -> Result<Self, CliError> {
+        let ledger = run.ledger()?;
+        let asked = run.study.history.request(located.index);
+        let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
+        let breaks = run.study.breaks_among(&alone)?;
+        let story = story(&ledger, located, &breaks.list);
+        let mut json = Vec::new();
+        write_explanation(&ledger, &story, args.show_text, &mut json)?;
+        Ok(Self { document: explain_document(&ledger, &story, args.show_text), json })
+    }
 }
 
 /// Shows what to change, and what each change would have saved.
@@ -79,21 +134,29 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        evidence_strategies(),
-        assumptions,
-    )?;
-    let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
-    let told = findings.told_under(args.reading.reading());
-    let advice = told.advice.as_ref();
-    let document = || Ok(advice_document(&run.study.history, &told.answer, advice, args.top));
-    output.show(args.format.chosen, document, |Json, out| {
-        write_advice(&run.study.history, advice, out)
-    })
+    let (input, simulation) = (&args.input, &args.simulation);
+    let strategies = evidence_strategies();
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let told = |run: &PreparedRun| -> Result<Told, CliError> {
+        let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
+        Ok(findings.told_under(args.reading.reading()))
+    };
+    let (domains, format) = (&args.domains, args.format.chosen);
+    if domains.domains.is_some() {
+        let view = DomainView { domains, output, format, top: None };
+        let sums = |run: &PreparedRun| {
+            let Told { advice, answer } = told(run)?;
+            Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
+        };
+        return view.show(&setup, sums, |Json, run, out| {
+            Ok(write_advice(&run.study.history, told(run)?.advice.as_ref(), out)?)
+        });
+    }
+    let run = setup.whole()?;
+    let Told { advice, answer } = told(&run)?;
+    let advice = advice.as_ref();
+    let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
+    output.show(format, document, |Json, out| write_advice(&run.study.history, advice, out))
 }
 
 /// Shows every request that read less than it could have.
@@ -117,11 +180,13 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     if let Some(rows) = Rows::of(args.format.chosen) {
         return break_rows(args, &setup, rows, options, output);
     }
-    args.domains.refuse()?;
+    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
+    if args.domains.domains.is_some() {
+        return breaks_over_domains(args, &setup, options, view, output);
+    }
     let run = setup.whole()?;
     let findings = run.study.breaks_in(run.evidence()?, options)?;
     let (history, analysis) = (&run.study.history, &findings.analysis);
-    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
     let document = || {
         let Told { advice, answer } = findings.told();
         let assumptions = run.study.assumptions();
@@ -136,6 +201,27 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         ))
     };
     output.show(args.format.chosen, document, |_, out| write_breaks(history, analysis, out))
+}
+
+/// Shows the sums of domains, or writes those of each.
+fn breaks_over_domains(
+    args: &BreaksArgs,
+    setup: &Setup<'_>,
+    options: Options,
+    view: BreaksViewOptions,
+    output: Output,
+) -> Result<(), CliError> {
+    let (domains, format) = (&args.domains, args.format.chosen);
+    let sums = |run: &PreparedRun| {
+        let findings = run.study.breaks_in(run.evidence()?, options)?;
+        let Told { advice, answer } = findings.told();
+        let history = &run.study.history;
+        Ok((answer, LossSums::of(history, findings.analysis, advice.as_ref(), view)))
+    };
+    DomainView { domains, output, format, top: None }.show(setup, sums, |_, run, out| {
+        let findings = run.study.breaks_in(run.evidence()?, options)?;
+        Ok(write_breaks(&run.study.history, &findings.analysis, out)?)
+    })
 }
 
 /// Writes a row for each break, domain by domain where there are several.
@@ -167,101 +253,31 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
         ..args.tokens.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        vec![Strategy::billed()],
-        assumptions,
-    )?;
-    let ledger = run.ledger()?;
+    let (input, simulation) = (&args.input, &args.simulation);
+    let strategies = vec![Strategy::billed()];
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     let top = usize::from(args.top);
+    let (domains, format) = (&args.domains, args.format.chosen);
+    if domains.domains.is_some() {
+        let sums = |run: &PreparedRun| {
+            let answer = run.study.breaks(Options::default())?.figures();
+            let context = run.study.context(&run.ledger()?, NO_ITEMS)?;
+            Ok((answer, ContentSums::of(&run.study.history, &context, top)))
+        };
+        let view = DomainView { domains, output, format, top: None };
+        return view.show(&setup, sums, |Json, run, out| {
+            let ledger = run.ledger()?;
+            Ok(write_context(&ledger, &run.study.context(&ledger, top)?, out)?)
+        });
+    }
+    let run = setup.whole()?;
+    let ledger = run.ledger()?;
     let context = run.study.context(&ledger, top)?;
     let document = || {
         let answer = run.study.breaks(Options::default())?.answer();
         Ok(context_document(&answer, &ledger, &context, top))
     };
-    output.show(args.format.chosen, document, |Json, out| write_context(&ledger, &context, out))
-}
-
-/// Shows what makes the prefixes of captured prompts unstable.
-pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    if let Some(rule) = args.explain {
-        return output.text(&rule_document(rule));
-    }
-    if let Some(rule) = args.contradiction() {
-        let name = rule.name();
-        let message =
-            format!("--fail-on {name}: --select or --ignore leaves its findings out; drop one");
-        return Err(CliError::Usage(message));
-    }
-    let accepted = args.accepted.as_deref().map(accepted).transpose()?;
-    let options = args.tokens.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        lint_strategies(),
-        assumptions,
-    )?;
-    run.study.need_prompts()?;
-    let mut linted = run.study.lint_in(&run.ledger()?)?;
-    linted.findings.retain(|finding| args.has(finding.rule));
-    let mut accepted = accepted.unwrap_or_default();
-    accepted.retain(|finding| args.has(finding.rule));
-    linted.accept(&accepted);
-    let (history, assumptions) = (&run.study.history, &run.study.assumptions());
-    let view = LintView {
-        history,
-        steps: &run.study.steps,
-        assumptions,
-        linted: &linted,
-        shows_text: !args.hide_text,
-    };
-    let document = || Ok(lint_document(view, args.top));
-    output.show(args.format.chosen, document, |format, out| match format {
-        FindingFormat::Json => write_lint(view, out),
-        FindingFormat::Sarif => write_sarif(history, &linted.findings, view.shows_text, out),
-    })?;
-    lint_verdict(args, &linted)
-}
-
-/// The findings that were accepted before.
-fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
-    let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
-    let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
-    parse_accepted(&json)
-        .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
-}
-
-fn lint_verdict(args: &LintArgs, linted: &Linted) -> Result<(), CliError> {
-    let failing: Vec<Rule> = linted
-        .findings
-        .iter()
-        .filter(|finding| args.fails_on(finding.rule, finding.severity()))
-        .map(|finding| finding.rule)
-        .collect();
-    let found = Rule::ALL.into_iter().filter_map(|rule| {
-        let findings = failing.iter().filter(|failing| **failing == rule).count();
-        (findings > 0).then(|| (rule.name(), findings))
-    });
-    let found: Vec<(&str, usize)> = found.collect();
-    if !found.is_empty() {
-        return Err(CliError::FindingsFailed(found));
-    }
-    let could_fail = |rule: &Rule| args.fails_on(*rule, rule.severity()) && rule.compares();
-    if linted.compared == 0 && Rule::ALL.iter().any(could_fail) {
-        return Err(CliError::NoInput(
-            "nothing could be compared: no request follows another, and --fail-on names rules that \
-             compare requests; record two requests of a conversation, or give --fail-on error"
-                .to_owned(),
-        ));
-    }
-    Ok(())
+    output.show(format, document, |Json, out| write_context(&ledger, &context, out))
 }
 
 /// Shows how well the rules reproduce the recorded usage.
@@ -277,23 +293,41 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =
         vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
-    let run = PreparedRun::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        strategies,
-        assumptions,
-    )?;
+    let (input, simulation) = (&args.input, &args.simulation);
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let counts = |run: &PreparedRun| args.counts.then(|| run.study.counts());
+    let (domains, format) = (&args.domains, args.format.chosen);
+    if domains.domains.is_some() {
+        let sums = |run: &PreparedRun| {
+            let (findings, verification) = verified(run)?;
+            let counts = counts(run);
+            let shown = Shown { rules: args.rules, counts: counts.as_ref() };
+            let answer = findings.figures();
+            Ok((answer, AgreementSums::of(&run.study.history, verification, shown)))
+        };
+        let view = DomainView { domains, output, format, top: None };
+        return view.show(&setup, sums, |Json, run, out| {
+            let (_, verification) = verified(run)?;
+            let counts = counts(run);
+            Ok(write_verification(&run.study.history, &verification, counts.as_ref(), out)?)
+        });
+    }
+    let run = setup.whole()?;
+    let (findings, verification) = verified(&run)?;
+    let history = &run.study.history;
+    let counts = counts(&run);
+    let shown = Shown { rules: args.rules, counts: counts.as_ref() };
+    let document = || Ok(verify_document(history, &findings.answer(), &verification, shown));
+    output.show(format, document, |Json, out| {
+        write_verification(history, &verification, counts.as_ref(), out)
+    })
+}
+
+/// The breaks of a run, and how well the rules reproduce its record.
+fn verified(run: &PreparedRun) -> Result<(Findings<'_>, Verification), CliError> {
     let ledger = run.ledger()?;
     let findings = run.study.breaks(Options::default())?;
     let sums = findings.analysis.summary.reconciliation;
     let verification = run.study.verify(&ledger, sums)?;
-    let history = &run.study.history;
-    let counts = args.counts.then(|| run.study.counts());
-    let shown = Shown { rules: args.rules, counts: counts.as_ref() };
-    let document = || Ok(verify_document(history, &findings.answer(), &verification, shown));
-    output.show(args.format.chosen, document, |Json, out| {
-        write_verification(history, &verification, counts.as_ref(), out)
-    })
+    Ok((findings, verification))
 }

@@ -8,7 +8,7 @@ use super::groups::{Period, PeriodLength};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::advice::AdviceEntry;
-use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum};
+use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum, by_cause_of_both};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::pricing::Charges;
@@ -22,8 +22,8 @@ pub struct Answer {
     pub span: Option<(Millis, Millis)>,
     /// The recorded totals of all requests.
     pub billed: Totals,
-    /// The part of the requests of sub-agents in [`spent`](Self::spent).
-    pub agents: Totals,
+    /// The part of the requests of sub-agents in it, as recorded and as the rules expect.
+    pub of_agents: [Totals; 2],
     /// What the rules expect of the same requests, which stands where nothing is recorded.
     pub simulated: Option<Totals>,
     /// How many requests were compared with their predecessors.
@@ -34,8 +34,8 @@ pub struct Answer {
     pub expected_breaks: Sum,
     /// What the figures of breaks are based on.
     pub breaks_basis: Basis,
-    /// The most expensive cause.
-    pub biggest_cause: Option<(Cause, Sum)>,
+    /// The breaks by cause, most expensive first.
+    pub by_cause: Vec<(Cause, Sum)>,
     /// The change that would have saved most.
     pub change: Option<BestChange>,
     /// What was billed beyond the record as it is simulated, breaks included, and the samplings billed
@@ -84,23 +84,22 @@ impl Answer {
             (totals.unrecorded == 0).then_some(totals)
         });
         let billed = total("billed").unwrap_or_default();
-        let is_simulated = simulated.is_some() && !is_recorded(&billed);
-        let told = if is_simulated { ledger.expected() } else { ledger.billed() };
         let is_of_agent = |index: &RequestIndex| history.request(*index).agent.is_some();
-        let agents =
-            told.map(|column| ledger.totals(column, selection.requests().filter(is_of_agent)));
+        let agents = |column| ledger.totals(column, selection.requests().filter(is_of_agent));
+        let of_agents = [ledger.billed(), ledger.expected()]
+            .map(|column| column.map(agents).unwrap_or_default());
         let (breaks, summary) = (&analysis.breaks, &analysis.summary);
         Self {
             sessions: selection.sessions.len(),
             span: times().min().zip(times().max()),
             billed,
-            agents: agents.unwrap_or_default(),
+            of_agents,
             simulated,
             compared: breaks.compared,
             breaks: summary.total,
             expected_breaks: summary.expected,
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
-            biggest_cause: summary.by_cause.first().copied(),
+            by_cause: summary.by_cause.clone(),
             change: None,
             unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
@@ -113,10 +112,49 @@ impl Answer {
         self.simulated.as_ref().filter(|_| !is_recorded(&self.billed)).unwrap_or(&self.billed)
     }
 
+    /// The part of the requests of sub-agents in that.
+    #[must_use]
+    pub fn agents(&self) -> &Totals {
+        let [recorded, simulated] = &self.of_agents;
+        if self.is_recorded() { recorded } else { simulated }
+    }
+
     /// Whether that is the record.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.simulated.is_none() || is_recorded(&self.billed)
+    }
+
+    /// Adds the answer of another history. The best change of several histories is not known, as each has its own, and
+    /// what nobody simulated of one is not known of all.
+    pub fn absorb(&mut self, other: &Self) {
+        // Where nothing has a price there is no amount to add, as for such requests within one history.
+        let waterfall = match (self.is_unpriced(), other.is_unpriced()) {
+            (true, _) => other.waterfall.clone(),
+            (false, true) => self.waterfall.take(),
+            _ => both(self.waterfall.take(), other.waterfall.as_ref(), Waterfall::with),
+        };
+        self.waterfall = waterfall;
+        for (own, other) in self.of_agents.iter_mut().zip(other.of_agents) {
+            *own += other;
+        }
+        self.sessions += other.sessions;
+        let spans = self.span.into_iter().chain(other.span);
+        self.span = spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+        self.billed += other.billed;
+        self.simulated = both(self.simulated, other.simulated, sum);
+        self.compared += other.compared;
+        self.breaks += other.breaks;
+        self.expected_breaks += other.expected_breaks;
+        self.breaks_basis = self.breaks_basis.max(other.breaks_basis);
+        self.by_cause = by_cause_of_both(&self.by_cause, &other.by_cause);
+        self.change = None;
+        self.unsimulated = both(self.unsimulated, other.unsimulated, |one, other| one + other);
+    }
+
+    /// Whether all of it is recorded, and nothing has a price.
+    fn is_unpriced(&self) -> bool {
+        self.billed.unrecorded == 0 && self.billed.cost().is_none()
     }
 
     /// Adds the first of the changes, and what was billed beyond the record as it is simulated.
@@ -128,6 +166,16 @@ impl Answer {
     ) -> Self {
         Self { change: first.map(BestChange::of), unsimulated, ..self }
     }
+}
+
+/// Two figures together, where both are known.
+fn both<A, B>(one: Option<A>, other: Option<B>, together: impl FnOnce(A, B) -> A) -> Option<A> {
+    one.zip(other).map(|(one, other)| together(one, other))
+}
+
+fn sum(mut one: Totals, other: Totals) -> Totals {
+    one += other;
+    one
 }
 
 /// The steps from what was spent to the lower bound: spent − apart − breaks − unexplained =
@@ -203,6 +251,20 @@ impl Waterfall {
             lifetime,
             cheapest: bound.and_then(|bound| total(bound).cost()).map(|cost| cost.min(least)),
         })
+    }
+
+    /// The steps of two histories together. That one lifetime for all would be better is not told of several: each may
+    /// have another one, and what it saves is in the rest.
+    fn with(self, other: &Self) -> Self {
+        Self {
+            spent: self.spent + other.spent,
+            apart: self.apart + other.apart,
+            breaks: self.breaks + other.breaks,
+            unexplained: self.unexplained + other.unexplained,
+            expected: self.expected + other.expected,
+            lifetime: None,
+            cheapest: both(self.cheapest, other.cheapest, |one, other| one + other),
+        }
     }
 
     /// What other markers, pings and lifetimes for each request would save beyond one lifetime for

@@ -88,6 +88,14 @@ impl CountTally {
         self.within += u64::from(is_close(step.counted.0, step.grown.0));
         self.worst = self.worst.max(Tokens(difference));
     }
+
+    /// Adds the steps of another history.
+    pub fn absorb(&mut self, other: Self) {
+        self.steps += other.steps;
+        self.exact += other.exact;
+        self.within += other.within;
+        self.worst = self.worst.max(other.worst);
+    }
 }
 
 /// How well counts hold, by model and by what was added.

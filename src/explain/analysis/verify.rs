@@ -6,11 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use derive_more::AddAssign;
+
 use super::turn::NOISE;
 use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
-use crate::explain::breaks::Reconciliation;
+use crate::explain::breaks::{Reconciliation, add_each};
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{MeasuredRule, Step, StepKind, ends_of_suggestion, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
@@ -23,7 +25,7 @@ const WORST_LISTED: usize = 20;
 const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
 
 /// Which requests were compared.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// All requests.
     pub requests: u64,
@@ -47,7 +49,7 @@ pub struct Coverage {
 }
 
 /// How far simulated and recorded reads agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The compared requests.
     pub requests: u64,
@@ -72,7 +74,7 @@ impl Agreement {
 }
 
 /// How far the rules of a service without markers agree with what was recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceAgreement {
     /// All compared requests.
     pub all: Agreement,
@@ -110,7 +112,7 @@ fn is_lost(comparison: &ComparedRead) -> bool {
 const SLACK: Tokens = Tokens(128);
 
 /// Requests that are not simulated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unsimulated {
     /// How many there are.
     pub requests: u64,
@@ -133,7 +135,7 @@ impl Unsimulated {
 }
 
 /// Recorded and simulated expiries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Expiries {
     /// Pairs of requests with a long enough gap.
     pub pairs: u64,
@@ -146,7 +148,7 @@ pub struct Expiries {
 }
 
 /// How often a measured rule decided, and what the record says of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleCount {
     /// Requests whose read is nearer to what the rule says than to what would be read without it.
     pub agreeing: u64,
@@ -313,6 +315,26 @@ impl Verification {
     #[must_use]
     pub fn unpriced(&self) -> u64 {
         self.dollars.left_out.saturating_sub(self.coverage.without_usage)
+    }
+
+    /// Adds the verification of another history, but for its worst requests, as these are told by their places in it.
+    pub fn absorb(&mut self, other: Self) {
+        self.coverage += other.coverage;
+        self.all += other.all;
+        self.without_large_misses += other.without_large_misses;
+        self.large_misses += other.large_misses;
+        self.too_recent += other.too_recent;
+        self.suggestions += other.suggestions;
+        add_each(&mut self.rules, other.rules);
+        self.expiries += other.expiries;
+        self.dollars += other.dollars;
+        self.conserved_rows += other.conserved_rows;
+        self.violations += other.violations;
+        add_each(&mut self.by_client_version, other.by_client_version);
+        add_each(&mut self.by_model, other.by_model);
+        add_each(&mut self.unmarked, other.unmarked);
+        add_each(&mut self.not_simulated, other.not_simulated);
+        self.worst.clear();
     }
 
     fn count_conservation(&mut self, ledger: &Ledger<'_>, index: RequestIndex) {

@@ -32,7 +32,9 @@ pub use cause::{Cause, Remedy, Who};
 pub use find::{Break, Breaks, DetectionRule, Options, find};
 pub use patterns::{Ground, Pattern, patterns};
 pub use readable::{Class, Readable};
-pub use summary::{Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement};
+pub use summary::{
+    Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement, add_each, by_cause_of_both,
+};
 
 use schemars::JsonSchema;
 use serde::Serialize;

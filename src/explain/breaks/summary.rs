@@ -4,7 +4,8 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
+
+use derive_more::with_trait::AddAssign;
 
 use super::Cause;
 use super::find::{Break, Breaks, Options, find};
@@ -17,7 +18,7 @@ use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 
 /// The sum of some breaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// The number of breaks.
     pub breaks: u64,
@@ -51,20 +52,11 @@ impl Sum {
     }
 }
 
-impl AddAssign for Sum {
-    fn add_assign(&mut self, other: Self) {
-        self.breaks += other.breaks;
-        self.rewritten += other.rewritten;
-        self.excess += other.excess;
-        self.unpriced += other.unpriced;
-    }
-}
-
 /// How much of the difference between what was billed and what the rules charge the breaks explain.
 ///
 /// billed − apart − replay = (excess − predicted) + unexplained, exactly. The rules charge for
 /// expiries and compactions, too, so that part of the excess is in both.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation {
     /// What was billed.
     pub billed: Picodollars,
@@ -159,8 +151,15 @@ pub struct VerdictAgreement {
     pub agreeing: Counted,
 }
 
+/// Adds sums by name.
+pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut BTreeMap<K, S>, other: BTreeMap<K, S>) {
+    for (name, sum) in other {
+        *own.entry(name).or_default() += sum;
+    }
+}
+
 /// A count, and how much of it is inside the TTL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// All.
     pub all: u64,
@@ -253,6 +252,21 @@ impl Summary {
         summary
     }
 
+    /// Adds the sums of another history, but for projects: their names tell them apart within one history alone.
+    pub fn absorb(&mut self, other: Self) {
+        self.total += other.total;
+        self.expected += other.expected;
+        self.by_cause = by_cause_of_both(&self.by_cause, &other.by_cause);
+        add_each(&mut self.by_class, other.by_class);
+        self.by_project.clear();
+        add_each(&mut self.by_client_version, other.by_client_version);
+        add_each(&mut self.by_week, other.by_week);
+        self.reconciliation += other.reconciliation;
+        add_each(&mut self.agreement.table, other.agreement.table);
+        self.agreement.named += other.agreement.named;
+        self.agreement.agreeing += other.agreement.agreeing;
+    }
+
     /// The sums of breaks of which nothing but their causes is told.
     pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: BTreeMap<Cause, Sum>) -> Self {
         let reconciliation = Reconciliation { excess: total.excess, ..Reconciliation::default() };
@@ -264,6 +278,16 @@ impl Summary {
             ..Self::default()
         }
     }
+}
+
+/// The causes of two histories together, most expensive first.
+#[must_use]
+pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Cause, Sum)> {
+    let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
+    for (cause, sum) in one.iter().chain(other) {
+        *by_cause.entry(*cause).or_default() += *sum;
+    }
+    dearest_first(by_cause)
 }
 
 fn dearest_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {

@@ -5,7 +5,7 @@
 //! at the last of them, and the notes are summed up once at the end. So a session takes time in its
 //! requests plus segments, not in their product.
 
-use std::ops::AddAssign;
+use derive_more::AddAssign;
 
 use super::segment::{SegmentId, SegmentTree};
 use crate::base::units::{Picodollars, Tokens};
@@ -13,7 +13,7 @@ use crate::read::input::PromptSplit;
 use crate::simulate::pricing::Rates;
 
 /// Tokens of one class, and what they cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
     /// The tokens.
     pub tokens: Tokens,
@@ -21,15 +21,8 @@ pub struct Charge {
     pub cost: Picodollars,
 }
 
-impl AddAssign for Charge {
-    fn add_assign(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.cost += other.cost;
-    }
-}
-
 /// The effort of carrying something in prompts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carrying {
     /// Requests that carried it.
     pub requests: u64,
@@ -81,17 +74,6 @@ impl Carrying {
 
     fn charges(&self) -> impl Iterator<Item = Charge> {
         [self.read, self.write_1h, self.write_5m, self.input].into_iter()
-    }
-}
-
-impl AddAssign for Carrying {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.priced += other.priced;
-        self.read += other.read;
-        self.write_1h += other.write_1h;
-        self.write_5m += other.write_5m;
-        self.input += other.input;
     }
 }
 

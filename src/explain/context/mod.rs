@@ -75,6 +75,12 @@ pub struct Bill {
 }
 
 impl Bill {
+    /// Adds the bill of another history.
+    pub fn absorb(&mut self, other: &Self) {
+        self.totals += other.totals;
+        self.add_lines(other);
+    }
+
     /// Adds the lines of another bill. The totals are set from the ledger.
     fn add_lines(&mut self, other: &Self) {
         self.prompts += other.prompts;
@@ -126,7 +132,8 @@ impl KindTotals {
         Self { kind, items: 0, tokens: Tokens::ZERO, carried, basis: Basis::Measured }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds more of the same kind.
+    pub fn add(&mut self, other: &Self) {
         self.items += other.items;
         self.tokens += other.tokens;
         self.carried += other.carried;

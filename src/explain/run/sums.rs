@@ -228,23 +228,21 @@ impl RunSums {
     pub fn answer(&self) -> Answer {
         let [record, replay] = self.own().map(|place| place.map(|place| &self.sums[place]));
         let simulated = replay.map(|sums| sums.totals).filter(|totals| totals.unrecorded == 0);
-        let mut answer = Answer {
+        Answer {
             sessions: self.sessions.len(),
             span: self.span,
             billed: record.map(|sums| sums.totals).unwrap_or_default(),
-            agents: Totals::default(),
+            of_agents: [record, replay]
+                .map(|sums| sums.map(|sums| sums.agents).unwrap_or_default()),
             simulated,
             compared: self.looked_at,
             breaks: self.breaks,
             expected_breaks: self.expected_breaks,
             breaks_basis: self.breaks_basis.unwrap_or(Basis::Derived),
-            biggest_cause: self.summary().by_cause.first().copied(),
+            by_cause: self.summary().by_cause,
             change: None,
             unsimulated: None,
             waterfall: None,
-        };
-        let told = if answer.is_recorded() { record } else { replay };
-        answer.agents = told.map(|sums| sums.agents).unwrap_or_default();
-        answer
+        }
     }
 }

@@ -108,7 +108,7 @@ fn missing(totals: &Totals) -> String {
 }
 
 fn agents(view: &AnswerView<'_>) -> Option<Figure> {
-    let (agents, spent) = (&view.answer.agents, view.answer.spent());
+    let (agents, spent) = (view.answer.agents(), view.answer.spent());
     let basis = if view.answer.is_recorded() { Basis::Measured.name() } else { "simulated" };
     (agents.requests > 0).then(|| Figure {
         name: "Sub-agents",
@@ -195,7 +195,7 @@ fn without_price(sum: &Sum) -> String {
 }
 
 fn biggest_cause(view: &AnswerView<'_>) -> Option<Figure> {
-    let (cause, sum) = view.answer.biggest_cause.as_ref()?;
+    let (cause, sum) = view.answer.by_cause.first()?;
     let share = part(sum.excess(), view.answer.breaks.excess());
     let share = share.map_or_else(String::new, |share| format!(", {}", percent(Some(share))));
     Some(Figure {

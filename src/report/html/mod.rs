@@ -39,8 +39,9 @@ use turns::turns_block;
 
 use super::advice::{CHANGES_NOTE, changes};
 use super::breaks_view::causes;
-use super::context_view::kinds;
+use super::context_view::{kinds, named};
 use super::document::{Align, Grid};
+use super::inputs::Inputs;
 use super::number::{counted, dollars, grouped};
 use super::{compare_view, verify};
 use crate::base::id::Symbol;
@@ -263,7 +264,7 @@ impl<'a> Page<'a> {
             charts_note: None,
             context: CaptionedTable::of(
                 "What the prompts held, and what carrying it cost",
-                kinds(history, &view.context.kinds, &view.context.bill, usize::MAX),
+                kinds(&named(history, &view.context.kinds), &view.context.bill, usize::MAX),
             ),
             domains: CaptionedTable::of("", Grid::new(&[])),
             sessions: session_lines(&history.zone, &dearest),
@@ -278,7 +279,7 @@ impl<'a> Page<'a> {
             changes_note: CHANGES_NOTE,
             breaks: break_lines(view),
             all_breaks: counted(analysis.breaks.list.len() as u64, "break", "breaks"),
-            coverage: verify::coverage(history, verification),
+            coverage: verify::coverage(&Inputs::of(history), verification),
             verification: verification_tables(verification),
             verification_note: verify::unpriced(verification),
             diagnostics: CaptionedTable::of(

@@ -18,6 +18,7 @@ use super::check_json::{self, CheckObject};
 use super::compare_json::{self, CompareObject, StrategyLine};
 use super::config_view::{self, ConfigObject};
 use super::context_json::{self, ContextObject};
+use super::domains::{self, DomainResult};
 use super::explain_json::{self, ExplainObject};
 use super::fork::{self, ForkObject};
 use super::groups::{self, GroupsObject};
@@ -35,7 +36,7 @@ use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 27 } else { 26 };
+const FORMATS: usize = if cfg!(feature = "redact") { 28 } else { 27 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -47,6 +48,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
     MachineFormat::output::<Placed<'_, BreakRow<'_>>>("break", BREAK_SCHEMA, "breaks --format jsonl", "a line for each break"),
     MachineFormat::output::<DomainListing>("domain", DOMAIN_SCHEMA, "domains", "the files of a domain"),
+    MachineFormat::output::<DomainResult<'_>>("domain-result", domains::SCHEMA, "… --domains … --format json", "the result of a command for one domain, a line each"),
     MachineFormat::output::<Part>("part", PART_SCHEMA, "part", "the rows of one domain: which files, of what"),
     MachineFormat::output::<Manifest>("run", RUN_SCHEMA, "gather (manifest.json)", "the parts that together are a run"),
     MachineFormat::output::<CheckObject<'_>>("check", check_json::SCHEMA, "check --format json", "what became of each budget, and what differs from the baseline"),

@@ -1,14 +1,15 @@
 //! Sums over rows: of a whole column, of each session and of each model.
 
 use std::collections::BTreeMap;
-use std::ops::AddAssign;
+
+use derive_more::AddAssign;
 
 use super::filter::Selection;
 use super::{Ledger, Row, StrategyColumn};
 use crate::base::units::{Picodollars, Tokens};
 
 /// The sum of some rows of one strategy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Requests, those in sums among them. Further samplings of one do not count.
     pub requests: u64,
@@ -85,26 +86,6 @@ impl Totals {
     pub fn hit_rate(&self) -> Option<f64> {
         let prompt = self.prompt();
         (prompt > Tokens::ZERO).then(|| self.read.0 as f64 / prompt.0 as f64)
-    }
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, other: Self) {
-        self.requests += other.requests;
-        self.added += other.added;
-        self.input += other.input;
-        self.read += other.read;
-        self.write_5m += other.write_5m;
-        self.write_1h += other.write_1h;
-        self.output += other.output;
-        self.priced += other.priced;
-        self.rows += other.rows;
-        self.unpriced += other.unpriced;
-        self.unpriced_requests += other.unpriced_requests;
-        self.apart += other.apart;
-        self.without_output += other.without_output;
-        self.refused += other.refused;
-        self.unrecorded += other.unrecorded;
     }
 }
 

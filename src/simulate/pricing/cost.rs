@@ -1,7 +1,6 @@
 //! What a request costs at the prices of its day.
 
-use std::ops::AddAssign;
-
+use derive_more::AddAssign;
 use jiff::civil::{Date, DateTime};
 
 use super::table::{ModelPrices, PriceTable};
@@ -78,7 +77,7 @@ impl Billing {
 }
 
 /// The cost of the tokens of each class.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
     /// Sent in full.
     pub input: Picodollars,
@@ -97,16 +96,6 @@ impl Charges {
     #[must_use]
     pub fn total(&self) -> Picodollars {
         self.input + self.read + self.write_5m + self.write_1h + self.output
-    }
-}
-
-impl AddAssign for Charges {
-    fn add_assign(&mut self, other: Self) {
-        self.input += other.input;
-        self.read += other.read;
-        self.write_5m += other.write_5m;
-        self.write_1h += other.write_1h;
-        self.output += other.output;
     }
 }
 

@@ -1,0 +1,154 @@
+//! `cachesim lint`.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::cli::args::{FindingFormat, LintArgs, OutputFormat};
+use crate::cli::domains::DomainView;
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::cli::prepared::{PreparedRun, Setup};
+use crate::explain::breaks::Options;
+use crate::explain::lint::{AcceptedFinding, Linted, Rule};
+use crate::read::input::{MOST_REPORT, read_whole};
+use crate::report::{
+    FindingSums, LintView, lint_document, parse_accepted, rule_document, write_lint, write_sarif,
+};
+use crate::simulate::cache::Reading;
+use crate::study::lint_strategies;
+
+/// Shows what makes the prefixes of captured prompts unstable.
+pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    if let Some(rule) = args.explain {
+        return output.text(&rule_document(rule));
+    }
+    if let Some(rule) = args.contradiction() {
+        let name = rule.name();
+        let message =
+            format!("--fail-on {name}: --select or --ignore leaves its findings out; drop one");
+        return Err(CliError::Usage(message));
+    }
+    let mut accepted = args.accepted.as_deref().map(accepted).transpose()?.unwrap_or_default();
+    accepted.retain(|finding| args.has(finding.rule));
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let (input, simulation) = (&args.input, &args.simulation);
+    let strategies = lint_strategies();
+    let mut setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    setup.needs_prompts = true;
+    if args.domains.domains.is_some() {
+        return over_domains(args, &setup, &accepted, output);
+    }
+    let run = setup.whole()?;
+    let linted = linted(args, &run, &accepted)?;
+    let document = || Ok(lint_document(view(args, &run, &linted), args.top));
+    output.show(args.format.chosen, document, |format, out| match format {
+        FindingFormat::Json => write_lint(view(args, &run, &linted), out),
+        FindingFormat::Sarif => {
+            write_sarif(&run.study.history, &linted.findings, !args.hide_text, out)
+        }
+    })?;
+    let mut verdict = LintVerdict::default();
+    verdict.add(args, &linted);
+    verdict.tell(args)
+}
+
+/// Shows the sums of domains, or writes the findings of each.
+fn over_domains(
+    args: &LintArgs,
+    setup: &Setup<'_>,
+    accepted: &[AcceptedFinding],
+    output: Output,
+) -> Result<(), CliError> {
+    let (domains, format) = (&args.domains, args.format.chosen);
+    if matches!(format, OutputFormat::Own(FindingFormat::Sarif)) {
+        let message =
+            "--format sarif: findings are of one domain; give its folder, or --format json";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    if args.top.is_some() && format.is_document() {
+        let message =
+            "--top: findings are counted by rule; give the folder of one domain to list them";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    let verdict = RefCell::new(LintVerdict::default());
+    let judged = |run: &PreparedRun| -> Result<Linted, CliError> {
+        let linted = linted(args, run, accepted)?;
+        verdict.borrow_mut().add(args, &linted);
+        Ok(linted)
+    };
+    let sums = |run: &PreparedRun| {
+        let answer = run.study.breaks(Options::default())?.figures();
+        Ok((answer, FindingSums::of(&judged(run)?)))
+    };
+    DomainView { domains, output, format, top: None }
+        .show(setup, sums, |_, run, out| Ok(write_lint(view(args, run, &judged(run)?), out)?))?;
+    verdict.into_inner().tell(args)
+}
+
+/// The findings of the rules that are asked for, without the accepted ones.
+fn linted(
+    args: &LintArgs,
+    run: &PreparedRun,
+    accepted: &[AcceptedFinding],
+) -> Result<Linted, CliError> {
+    let mut linted = run.study.lint_in(&run.ledger()?)?;
+    linted.findings.retain(|finding| args.has(finding.rule));
+    linted.accept(accepted);
+    Ok(linted)
+}
+
+fn view<'a>(args: &LintArgs, run: &'a PreparedRun, linted: &'a Linted) -> LintView<'a> {
+    LintView {
+        history: &run.study.history,
+        steps: &run.study.steps,
+        assumptions: run.study.assumptions(),
+        linted,
+        shows_text: !args.hide_text,
+    }
+}
+
+/// The findings that were accepted before.
+fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
+    let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
+    let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
+    parse_accepted(&json)
+        .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
+}
+
+/// What `--fail-on` is about.
+#[derive(Default)]
+struct LintVerdict {
+    /// Findings that fail, by rule.
+    failing: BTreeMap<Rule, usize>,
+    compared: u64,
+}
+
+impl LintVerdict {
+    fn add(&mut self, args: &LintArgs, linted: &Linted) {
+        self.compared += linted.compared;
+        let fails = linted.findings.iter();
+        for finding in fails.filter(|finding| args.fails_on(finding.rule, finding.severity())) {
+            *self.failing.entry(finding.rule).or_default() += 1;
+        }
+    }
+
+    fn tell(self, args: &LintArgs) -> Result<(), CliError> {
+        if !self.failing.is_empty() {
+            let found = Rule::ALL.into_iter();
+            let found = found.filter_map(|rule| Some((rule.name(), *self.failing.get(&rule)?)));
+            return Err(CliError::FindingsFailed(found.collect()));
+        }
+        let could_fail = |rule: &Rule| args.fails_on(*rule, rule.severity()) && rule.compares();
+        if self.compared == 0 && Rule::ALL.iter().any(could_fail) {
+            return Err(CliError::NoInput(
+                "nothing could be compared: no request follows another, and --fail-on names rules that \
+                 compare requests; record two requests of a conversation, or give --fail-on error"
+                    .to_owned(),
+            ));
+        }
+        Ok(())
+    }
+}

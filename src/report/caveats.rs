@@ -1,0 +1,132 @@
+//! What figures leave out or rest on, of one history or of several: what of it adds up.
+
+use std::collections::BTreeMap;
+
+use derive_more::AddAssign;
+
+use super::money_notes::{Doubt, assumed_lifetimes, unknown_writes};
+use super::number::counted;
+use crate::explain::breaks::add_each;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::provider::{NotSimulated, expectation};
+
+/// How many requests each of the notes is about.
+#[derive(Clone, Debug)]
+pub(super) struct Caveats {
+    /// Requests whose model has a price, and those whose model has none.
+    priced: u64,
+    unpriced: u64,
+    /// Requests without recorded usage.
+    unrecorded: u64,
+    /// Requests whose recorded output may be less than the real one.
+    snapshots: u64,
+    lifetimes: Doubt,
+    writes: Doubt,
+    /// Rows, and requests in them, of which nothing is expected.
+    not_simulated: BTreeMap<NotSimulated, Unexpected>,
+}
+
+/// Rows of which nothing is expected, and how many requests they are.
+#[derive(AddAssign, Clone, Copy, Debug, Default)]
+struct Unexpected {
+    rows: u64,
+    requests: u64,
+}
+
+impl Caveats {
+    pub(super) fn of(ledger: &Ledger<'_>, selection: &Selection) -> Self {
+        let history = ledger.history;
+        let count = |is: &dyn Fn(RequestIndex) -> bool| {
+            selection.requests().filter(|index| is(*index)).count() as u64
+        };
+        let priced = count(&|index| ledger.rates_of(index).is_some());
+        Self {
+            priced,
+            unpriced: count(&|_| true) - priced,
+            unrecorded: count(&|index| history.request(index).usage.is_none()),
+            snapshots: count(&|index| history.request(index).output_is_lower_bound),
+            lifetimes: assumed_lifetimes(ledger, selection),
+            writes: unknown_writes(ledger, selection),
+            not_simulated: not_simulated(history, selection),
+        }
+    }
+
+    /// Adds those of another history.
+    pub(super) fn absorb(&mut self, other: Self) {
+        self.priced += other.priced;
+        self.unpriced += other.unpriced;
+        self.unrecorded += other.unrecorded;
+        self.snapshots += other.snapshots;
+        self.lifetimes.absorb(&other.lifetimes);
+        self.writes.absorb(&other.writes);
+        add_each(&mut self.not_simulated, other.not_simulated);
+    }
+
+    /// What a plus after a sum means, where there is one.
+    pub(super) fn plus(&self) -> Option<&'static str> {
+        let is_partial = self.priced > 0 && self.unpriced > 0;
+        is_partial.then_some("A plus after a sum: requests without a price are in none of it.")
+    }
+
+    /// Of how many requests no usage is known.
+    pub(super) fn unrecorded(&self) -> Option<String> {
+        (self.unrecorded > 0).then(|| {
+            format!(
+                "The usage of {} was not recorded: what was billed is unknown, and the costs are those \
+                 of the prompts alone, without output.",
+                counted(self.unrecorded, "request", "requests")
+            )
+        })
+    }
+
+    /// Of which requests nothing is expected, and why.
+    pub(super) fn not_simulated(&self) -> Vec<String> {
+        let note = |(reason, count): (&NotSimulated, &Unexpected)| {
+            let what = if *reason == NotSimulated::Sum {
+                let sums = counted(count.rows, "row", "rows");
+                format!("{sums} with the sum of {}", counted(count.requests, "request", "requests"))
+            } else {
+                counted(count.rows, "request", "requests")
+            };
+            let label = reason.label();
+            format!(
+                "Not simulated, and as recorded under every strategy but `none`: {what}, since {label}."
+            )
+        };
+        self.not_simulated.iter().map(note).collect()
+    }
+
+    /// Of how many requests the output is not whole.
+    pub(super) fn snapshots(&self) -> Option<String> {
+        (self.snapshots > 0).then(|| {
+            format!(
+                "The output of {} is a snapshot in mid-stream: it and its cost are lower bounds.",
+                counted(self.snapshots, "request", "requests")
+            )
+        })
+    }
+
+    /// All of them in sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let first = [
+            self.plus().map(str::to_owned),
+            self.unrecorded(),
+            self.lifetimes.of_lifetimes(),
+            self.writes.of_writes(),
+        ];
+        let first = first.into_iter().flatten();
+        first.chain(self.not_simulated()).chain(self.snapshots()).collect()
+    }
+}
+
+fn not_simulated(history: &History, selection: &Selection) -> BTreeMap<NotSimulated, Unexpected> {
+    let mut counts: BTreeMap<NotSimulated, Unexpected> = BTreeMap::new();
+    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
+        if let Err(reason) = expectation(history, index) {
+            let requests = u64::from(history.request(index).sum_of);
+            *counts.entry(reason).or_default() += Unexpected { rows: 1, requests };
+        }
+    }
+    counts
+}

@@ -1,0 +1,55 @@
+//! How well the rules reproduce the record of several histories.
+
+use super::{DomainSums, Figure};
+use crate::explain::analysis::{Answer, Counts, Verification};
+use crate::report::Inputs;
+use crate::report::document::Document;
+use crate::report::verify::{Shown, agreement};
+use crate::requests::conversation::History;
+
+/// The verification of some histories.
+#[derive(Debug)]
+pub struct AgreementSums {
+    inputs: Inputs,
+    verification: Verification,
+    /// Whether the rules are shown that were measured.
+    shows_rules: bool,
+    counts: Option<Counts>,
+}
+
+impl AgreementSums {
+    /// That of a history.
+    #[must_use]
+    pub fn of(history: &History, verification: Verification, shown: Shown<'_>) -> Self {
+        Self {
+            inputs: Inputs::of(history),
+            verification,
+            shows_rules: shown.rules,
+            counts: shown.counts.cloned(),
+        }
+    }
+}
+
+impl DomainSums for AgreementSums {
+    const COLUMN: Option<&'static str> = Some("within 1 %");
+
+    fn figure(&self) -> Figure {
+        let all = &self.verification.all;
+        Figure::Share(all.within, all.requests)
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.inputs.add(&other.inputs);
+        self.verification.absorb(other.verification);
+        if let Some((own, others)) = self.counts.as_mut().zip(other.counts) {
+            for (key, tally) in others {
+                own.entry(key).or_default().absorb(tally);
+            }
+        }
+    }
+
+    fn show(&self, _: &Answer, document: &mut Document) {
+        let shown = Shown { rules: self.shows_rules, counts: self.counts.as_ref() };
+        agreement(document, &self.inputs, &self.verification, shown);
+    }
+}

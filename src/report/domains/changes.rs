@@ -1,0 +1,191 @@
+//! What to change, in several histories.
+
+use std::cmp::Reverse;
+
+use super::{DomainSums, Figure};
+use crate::base::units::Picodollars;
+use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
+use crate::explain::analysis::Answer;
+use crate::report::document::{Align, Document, Grid};
+use crate::report::number::{counted, dollars, grouped, part, percent};
+use crate::report::table::Tone;
+
+/// The changes that would have saved something in any domain. In each they were ranked and simulated on top of each
+/// other by themselves, so that all of them add up.
+#[derive(Clone, Debug)]
+pub struct ChangeSums {
+    /// How many are listed.
+    top: usize,
+    domains: u64,
+    /// How many domains have advice: others have no price, or nothing under the rules of markers.
+    advised: u64,
+    spent: Picodollars,
+    changes: Vec<ChangeSum>,
+    out_of_reach: Vec<ChangeSum>,
+}
+
+/// A change, and what it would have saved.
+#[derive(Clone, Debug)]
+struct ChangeSum {
+    code: &'static str,
+    label: &'static str,
+    who: Who,
+    saving: Picodollars,
+    is_at_most: bool,
+    /// In how many domains.
+    domains: u64,
+}
+
+impl ChangeSum {
+    fn of(entry: &AdviceEntry) -> Self {
+        let Change { code, label, who, is_at_most, .. } = entry.change;
+        Self { code, label, who, saving: entry.saving, is_at_most, domains: 1 }
+    }
+}
+
+impl ChangeSums {
+    /// Those of a history; none where it has no advice. `top` of each kind are listed.
+    #[must_use]
+    pub fn of(advice: Option<&Advice>, top: usize) -> Self {
+        let all = |entries: fn(&Advice) -> &[AdviceEntry]| {
+            let entries = advice.map(entries).unwrap_or_default();
+            let mut sums = Vec::new();
+            add(&mut sums, entries.iter().map(ChangeSum::of).collect());
+            sums
+        };
+        Self {
+            top,
+            domains: 1,
+            advised: u64::from(advice.is_some()),
+            spent: advice.map(Advice::spent).unwrap_or_default(),
+            changes: all(|advice| &advice.changes),
+            out_of_reach: all(|advice| &advice.out_of_reach),
+        }
+    }
+
+    fn saving(&self) -> Picodollars {
+        self.changes.iter().map(|one| one.saving).sum()
+    }
+
+    /// The first few, where there are any.
+    pub(super) fn show_first(&self, document: &mut Document) {
+        if !self.changes.is_empty() {
+            document.heading("What to change first");
+            document.grid(self.grid(&self.changes));
+            document.text("`cachesim advise` over a domain says how, and what each rests on.");
+        }
+    }
+
+    /// What all of them would have saved of what was spent, in a sentence.
+    fn answer(&self, spent: Option<Picodollars>) -> String {
+        let of = dollars(Some(self.spent));
+        let of = if spent == Some(self.spent) {
+            format!("Of {of} that was spent")
+        } else {
+            format!("Of {of} that was spent, or that the rules charge where nothing was recorded")
+        };
+        let saving = self.saving();
+        let most = if self.changes.iter().any(|one| one.is_at_most) { "at most " } else { "" };
+        let saved = match (self.advised, saving) {
+            (0, _) => return NOTHING_RANKED.to_owned(),
+            (_, Picodollars::ZERO) => {
+                format!("{of}, no change would have saved as much as 0.5 % of a domain.")
+            }
+            _ => format!(
+                "{of}, the changes of each domain together would have saved {most}{} ({}).",
+                dollars(Some(saving)),
+                percent(part(Some(saving), Some(self.spent))),
+            ),
+        };
+        match self.domains - self.advised {
+            0 => saved,
+            left_out => format!(
+                "{saved} {} without a price or a request under the rules of markers {} left out.",
+                counted(left_out, "domain", "domains"),
+                if left_out == 1 { "is" } else { "are" }
+            ),
+        }
+    }
+
+    fn grid(&self, changes: &[ChangeSum]) -> Grid {
+        let mut grid = Grid::new(&[
+            ("#", Align::Right),
+            ("change", Align::Wrapped),
+            ("domains", Align::Right),
+            ("would save", Align::Right),
+            ("of spent", Align::Right),
+            ("who", Align::Left),
+        ])
+        .hide_first(&["of spent", "who"]);
+        for (number, one) in changes.iter().take(self.top).enumerate() {
+            let most = if one.is_at_most { "at most " } else { "" };
+            let row = vec![
+                (number + 1).to_string(),
+                one.label.to_owned(),
+                grouped(one.domains),
+                format!("{most}{}", dollars(Some(one.saving))),
+                percent(part(Some(one.saving), Some(self.spent))),
+                one.who.name().to_owned(),
+            ];
+            let tone = if one.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
+            grid.add_toned(row, tone);
+        }
+        grid
+    }
+}
+
+/// Where no domain has advice.
+const NOTHING_RANKED: &str = "No domain has a request under the rules of markers whose model has a price, so nothing can be \
+                              ranked.";
+
+/// Adds changes to others, the best first.
+fn add(own: &mut Vec<ChangeSum>, others: Vec<ChangeSum>) {
+    for other in others {
+        let same = own.iter_mut().find(|one| (one.code, one.label) == (other.code, other.label));
+        match same {
+            Some(same) => {
+                same.saving += other.saving;
+                same.is_at_most |= other.is_at_most;
+                same.domains += other.domains;
+            }
+            None => own.push(other),
+        }
+    }
+    own.sort_by_key(|one| (Reverse(one.saving), one.code, one.label));
+}
+
+impl DomainSums for ChangeSums {
+    const COLUMN: Option<&'static str> = Some("would save");
+
+    fn figure(&self) -> Figure {
+        Figure::Dollars(Some(self.saving()).filter(|_| self.advised > 0))
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.domains += other.domains;
+        self.advised += other.advised;
+        self.spent += other.spent;
+        add(&mut self.changes, other.changes);
+        add(&mut self.out_of_reach, other.out_of_reach);
+    }
+
+    fn show(&self, answer: &Answer, document: &mut Document) {
+        document.text(self.answer(answer.spent().cost()));
+        if self.advised == 0 {
+            return;
+        }
+        for (heading, changes) in [
+            ("What to change", &self.changes),
+            ("What nobody but the service could change", &self.out_of_reach),
+        ] {
+            if !changes.is_empty() {
+                document.heading(heading);
+                document.grid(self.grid(changes));
+            }
+        }
+        document.text(
+            "In each domain changes are ranked and simulated on top of each other by themselves; searches choose for \
+             each domain. `cachesim advise` over a domain says how, and what each rests on.",
+        );
+    }
+}

@@ -1,0 +1,63 @@
+//! Where the contexts of several histories come from.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{DomainSums, Figure};
+use crate::explain::analysis::Answer;
+use crate::explain::context::{Bill, Context, KindTotals};
+use crate::report::context_view::{NamedKind, contents, named, summed};
+use crate::report::document::Document;
+use crate::requests::conversation::History;
+
+/// What each kind of content took of the prompts of some histories. Tools of one name are one kind.
+#[derive(Clone, Debug)]
+pub struct ContentSums {
+    bill: Bill,
+    kinds: BTreeMap<String, KindTotals>,
+    /// How many requests are in sums alone.
+    summed: u64,
+    /// How many kinds are listed.
+    top: usize,
+}
+
+impl ContentSums {
+    /// Those of a history, of which the `top` most expensive kinds are to be listed.
+    #[must_use]
+    pub fn of(history: &History, context: &Context, top: usize) -> Self {
+        let mut kinds = BTreeMap::new();
+        for (name, kind) in named(history, &context.kinds) {
+            add(&mut kinds, name, &kind);
+        }
+        Self { bill: context.bill, kinds, summed: summed(history), top }
+    }
+}
+
+/// Adds a kind to that of its name. A tool may have the name of a kind.
+fn add(kinds: &mut BTreeMap<String, KindTotals>, name: String, kind: &KindTotals) {
+    kinds.entry(name).and_modify(|own| own.add(kind)).or_insert(*kind);
+}
+
+impl DomainSums for ContentSums {
+    const COLUMN: Option<&'static str> = Some("sent");
+
+    fn figure(&self) -> Figure {
+        Figure::Count(self.bill.prompts.tokens().0)
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.bill.absorb(&other.bill);
+        for (name, kind) in other.kinds {
+            add(&mut self.kinds, name, &kind);
+        }
+        self.summed += other.summed;
+    }
+
+    fn show(&self, _: &Answer, document: &mut Document) {
+        let mut kinds: Vec<NamedKind> =
+            self.kinds.iter().map(|(name, kind)| (name.clone(), *kind)).collect();
+        kinds.sort_by_key(|(_, one)| Reverse((one.carried.cost(), one.carried.tokens())));
+        document.heading("What the prompts held");
+        contents(document, &kinds, &self.bill, (self.top, self.summed));
+    }
+}

@@ -1,0 +1,118 @@
+//! What makes prefixes unstable, in several histories.
+
+use std::collections::BTreeMap;
+
+use derive_more::AddAssign;
+
+use super::{DomainSums, Figure};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::add_each;
+use crate::explain::lint::{Finding, Linted, Rule, Severity};
+use crate::report::document::{Align, Document, Grid};
+use crate::report::lint::{LintScope, summary};
+use crate::report::number::{grouped, known_dollars, tokens};
+
+/// Findings by rule.
+#[derive(Clone, Debug)]
+pub struct FindingSums {
+    scope: LintScope,
+    by_rule: BTreeMap<(Severity, Rule), RuleSum>,
+}
+
+/// The findings of a rule.
+#[derive(AddAssign, Clone, Copy, Debug, Default)]
+struct RuleSum {
+    findings: u64,
+    domains: u64,
+    requests: u64,
+    tokens: Tokens,
+    cost: Picodollars,
+    /// Findings whose cost is unknown.
+    unpriced: u64,
+}
+
+impl RuleSum {
+    fn add(&mut self, finding: &Finding) {
+        self.findings += 1;
+        self.domains = 1;
+        self.requests += finding.requests;
+        self.tokens += finding.tokens;
+        match finding.cost {
+            Some(cost) => self.cost += cost,
+            None => self.unpriced += 1,
+        }
+    }
+
+    /// What was lost, or `None` where no finding has a price.
+    fn known_cost(&self) -> Option<Picodollars> {
+        (self.unpriced < self.findings).then_some(self.cost)
+    }
+}
+
+impl FindingSums {
+    /// Those of a history.
+    #[must_use]
+    pub fn of(linted: &Linted) -> Self {
+        let mut by_rule: BTreeMap<(Severity, Rule), RuleSum> = BTreeMap::new();
+        for finding in &linted.findings {
+            by_rule.entry((finding.severity(), finding.rule)).or_default().add(finding);
+        }
+        // Which of the accepted findings are gone everywhere, no domain tells.
+        Self { scope: LintScope { gone: 0, ..LintScope::of(linted) }, by_rule }
+    }
+
+    /// How many there are of each severity, gravest first.
+    fn counts(&self) -> [u64; 3] {
+        Severity::ALL.map(|severity| {
+            let rules = self.by_rule.iter().filter(|((of, _), _)| *of == severity);
+            rules.map(|(_, sum)| sum.findings).sum()
+        })
+    }
+}
+
+impl DomainSums for FindingSums {
+    const COLUMN: Option<&'static str> = Some("findings");
+
+    fn figure(&self) -> Figure {
+        Figure::Count(self.counts().iter().sum())
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.scope += other.scope;
+        add_each(&mut self.by_rule, other.by_rule);
+    }
+
+    fn show(&self, _: &Answer, document: &mut Document) {
+        document.heading(summary(self.counts(), &self.scope));
+        if !self.by_rule.is_empty() {
+            let mut grid = Grid::new(&[
+                ("severity", Align::Left),
+                ("rule", Align::Left),
+                ("findings", Align::Right),
+                ("domains", Align::Right),
+                ("requests", Align::Right),
+                ("tokens", Align::Right),
+                ("cost", Align::Right),
+            ])
+            .hide_first(&["tokens", "requests"]);
+            for ((severity, rule), sum) in &self.by_rule {
+                grid.add(vec![
+                    severity.name().to_owned(),
+                    rule.name().to_owned(),
+                    grouped(sum.findings),
+                    grouped(sum.domains),
+                    grouped(sum.requests),
+                    tokens(sum.tokens),
+                    known_dollars(sum.known_cost(), sum.unpriced),
+                ]);
+            }
+            document.grid(grid);
+            document
+                .text("`cachesim lint` over a domain shows each; --explain RULE says what to do.");
+        }
+        for note in self.scope.notes() {
+            document.text(note);
+        }
+    }
+}

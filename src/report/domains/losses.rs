@@ -1,0 +1,85 @@
+//! What breaks cost, of several histories.
+
+use std::cmp::Reverse;
+
+use super::{ChangeSums, DomainSums, Figure};
+use crate::base::units::{Picodollars, Tokens};
+use crate::explain::advice::Advice;
+use crate::explain::analysis::Answer;
+use crate::explain::breaks::{Analysis, Summary};
+use crate::report::breaks_view::{
+    BreaksViewOptions, MOST_CHANGES, by_kind, causes, cells, dearest_breaks, dearest_grid,
+    explained, headlines,
+};
+use crate::report::document::Document;
+use crate::requests::conversation::History;
+
+/// The sums of breaks, the most expensive of them, and what would have prevented them.
+#[derive(Clone, Debug)]
+pub struct LossSums {
+    compared: u64,
+    not_comparable: u64,
+    summary: Summary,
+    /// How many breaks are listed.
+    top: usize,
+    dearest: Vec<ListedBreak>,
+    changes: ChangeSums,
+}
+
+/// A break in the list: its cost, what was sent again, and its row.
+type ListedBreak = ((Option<Picodollars>, Tokens), Vec<String>);
+
+impl LossSums {
+    /// Those of a history, with advice where anything has a price.
+    #[must_use]
+    pub fn of(
+        history: &History,
+        analysis: Analysis,
+        advice: Option<&Advice>,
+        options: BreaksViewOptions,
+    ) -> Self {
+        let dearest = dearest_breaks(&analysis.breaks.list, options.top).into_iter().map(|found| {
+            ((found.excess, found.rewritten), cells(history, found, options.shows_text))
+        });
+        Self {
+            dearest: dearest.collect(),
+            compared: analysis.breaks.compared,
+            not_comparable: analysis.breaks.not_comparable,
+            summary: analysis.summary,
+            top: options.top,
+            changes: ChangeSums::of(advice, MOST_CHANGES),
+        }
+    }
+}
+
+impl DomainSums for LossSums {
+    const COLUMN: Option<&'static str> = Some("breaks");
+
+    fn figure(&self) -> Figure {
+        Figure::Count(self.summary.total.breaks)
+    }
+
+    fn absorb(&mut self, other: Self) {
+        self.compared += other.compared;
+        self.not_comparable += other.not_comparable;
+        self.summary.absorb(other.summary);
+        self.dearest.extend(other.dearest);
+        // Of equals the first ones stay, as the sort is stable.
+        self.dearest.sort_by_key(|(size, _)| Reverse(*size));
+        self.dearest.truncate(self.top);
+        self.changes.absorb(other.changes);
+    }
+
+    fn show(&self, answer: &Answer, document: &mut Document) {
+        headlines(document, self.compared, self.not_comparable, &self.summary.total);
+        if !self.summary.by_cause.is_empty() {
+            document.heading("By cause");
+            document.grid(causes(&self.summary));
+        }
+        self.changes.show_first(document);
+        let cells = self.dearest.iter().map(|(_, cells)| cells.clone());
+        dearest_grid(document, cells.collect(), self.summary.total.breaks);
+        by_kind(document, &self.summary);
+        explained(document, answer, &self.summary.reconciliation);
+    }
+}

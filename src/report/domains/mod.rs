@@ -1,0 +1,281 @@
+//! Several domains together, each of which was worked by itself: their answer, what a command adds up, and a line for
+//! each. Programs get the result of each domain, a line of JSON each.
+
+mod agreement;
+mod changes;
+mod contents;
+mod findings;
+mod losses;
+mod strategies;
+
+pub use agreement::AgreementSums;
+pub use changes::ChangeSums;
+pub use contents::ContentSums;
+pub use findings::FindingSums;
+pub use losses::LossSums;
+pub use strategies::StrategySums;
+
+use std::cmp::Reverse;
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::analyze_view::cost_cell;
+use super::answer_view::answer_grid;
+use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
+use super::json::write_line;
+use super::number::{bytes, counted, dollars, exact_percent, grouped, percent, share};
+use crate::base::units::Picodollars;
+use crate::explain::analysis::Answer;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::Totals;
+use crate::simulate::pricing::PriceTable;
+
+/// What a command adds up over domains.
+pub trait DomainSums {
+    /// The heading of its figure in the table of domains, if it has one.
+    const COLUMN: Option<&'static str>;
+
+    /// Its figure in that table.
+    fn figure(&self) -> Figure;
+
+    /// Adds those of another domain.
+    fn absorb(&mut self, other: Self);
+
+    /// Adds them to a document, after the answer that is given.
+    fn show(&self, answer: &Answer, document: &mut Document);
+}
+
+/// A figure of a domain in the table, which adds up.
+#[derive(Clone, Copy, Debug)]
+pub enum Figure {
+    /// There is none.
+    None,
+    /// So many of something.
+    Count(u64),
+    /// An amount, or `None` where it is not known.
+    Dollars(Option<Picodollars>),
+    /// So many of so many.
+    Share(u64, u64),
+}
+
+impl Figure {
+    fn absorb(&mut self, other: Self) {
+        *self = match (*self, other) {
+            (Self::Count(own), Self::Count(other)) => Self::Count(own + other),
+            (Self::Dollars(own), Self::Dollars(other)) => {
+                Self::Dollars(own.into_iter().chain(other).reduce(|own, other| own + other))
+            }
+            (Self::Share(part, of), Self::Share(other, of_other)) => {
+                Self::Share(part + other, of + of_other)
+            }
+            (own, _) => own,
+        };
+    }
+
+    fn shown(self) -> String {
+        match self {
+            Self::None => String::new(),
+            Self::Count(count) => grouped(count),
+            Self::Dollars(amount) => dollars(amount),
+            Self::Share(part, of) => exact_percent(share(part, of)),
+        }
+    }
+}
+
+/// Domains, and their sums.
+#[derive(Debug)]
+pub struct AllDomains<S> {
+    inputs: Inputs,
+    prices: Option<(String, String)>,
+    domains: Vec<DomainLine>,
+    all: Option<(Answer, S)>,
+}
+
+/// A domain in the table.
+#[derive(Debug)]
+struct DomainLine {
+    name: String,
+    answer: Answer,
+    figure: Figure,
+}
+
+impl<S> Default for AllDomains<S> {
+    fn default() -> Self {
+        Self { inputs: Inputs::default(), prices: None, domains: Vec::new(), all: None }
+    }
+}
+
+impl<S: DomainSums> AllDomains<S> {
+    /// Adds a domain.
+    pub fn add(
+        &mut self,
+        name: &str,
+        (history, prices): (&History, &PriceTable),
+        answer: Answer,
+        sums: S,
+    ) {
+        self.inputs.add(&Inputs::of(history));
+        // All have the same, of which the names are longer where other agents' prices are among them.
+        self.prices = self.prices.take().max(Some((prices.id.clone(), prices.as_of.clone())));
+        let (name, figure) = (name.to_owned(), sums.figure());
+        self.domains.push(DomainLine { name, answer: answer.clone(), figure });
+        match &mut self.all {
+            Some((all, own)) => {
+                all.absorb(&answer);
+                own.absorb(sums);
+            }
+            None => self.all = Some((answer, sums)),
+        }
+    }
+
+    /// The answer of all of them, the `top` most expensive ones, and what the command adds up. So many others have no
+    /// request that is asked for.
+    #[must_use]
+    pub fn document(mut self, top: usize, without_requests: u64) -> Document {
+        let mut document = Document::default();
+        let Some((answer, sums)) = &self.all else { return document };
+        document.grid(answer_grid(answer));
+        let count = self.domains.len();
+        let all = counted(count as u64, "domain", "domains");
+        document.heading(if top < count {
+            format!("The most expensive {} of {all}", grouped(top as u64))
+        } else {
+            all
+        });
+        let is_recorded = answer.is_recorded();
+        self.domains.sort_by_key(|line| Reverse(line.totals(is_recorded).cost()));
+        let others = self.domains.split_off(top.min(count));
+        document.grid(grid::<S>(&self.domains, &others, is_recorded));
+        if without_requests > 0 {
+            document.text(format!(
+                "{} more without a request that is asked for.",
+                counted(without_requests, "domain", "domains")
+            ));
+        }
+        sums.show(answer, &mut document);
+        document.text(self.origin());
+        document
+    }
+
+    /// What was read, and how it was worked.
+    fn origin(&self) -> String {
+        let (id, as_of) = self.prices.as_ref().map_or(("", ""), |(id, as_of)| (id, as_of));
+        format!(
+            "Read {} in {}: {}, {} left out. Prices: {id}, checked on {as_of}. Each domain is worked as if there were no \
+             others; what else is assumed in one, and its single requests, stand under the same command over its folder.",
+            bytes(self.inputs.bytes),
+            counted(self.inputs.files, "file", "files"),
+            counted(self.inputs.requests, "request", "requests"),
+            counted(self.inputs.duplicates, "copy", "copies"),
+        )
+    }
+}
+
+impl DomainLine {
+    /// Its sums as the first line of the answer has them of all domains: as recorded, or as the rules expect.
+    fn totals(&self, is_recorded: bool) -> Totals {
+        let simulated = self.answer.simulated.filter(|_| !is_recorded);
+        simulated.unwrap_or(self.answer.billed)
+    }
+}
+
+/// A row for each of some domains, and one for the others.
+fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded: bool) -> Grid {
+    let mut columns = vec![
+        ("domain", Align::Name),
+        ("sessions", Align::Right),
+        ("requests", Align::Right),
+        ("hit", Align::Right),
+        (if is_recorded { "cost" } else { "would cost" }, Align::Right),
+        ("breaks cost", Align::Right),
+    ];
+    columns.extend(S::COLUMN.map(|column| (column, Align::Right)));
+    let mut grid = Grid::new(&columns).hide_first(&["sessions", "requests", "hit"]);
+    let mut row = |name: &str, lines: &[DomainLine]| {
+        let Some((first, rest)) = lines.split_first() else { return };
+        let (mut answer, mut figure) = (first.answer.clone(), first.figure);
+        let mut totals = first.totals(is_recorded);
+        for line in rest {
+            answer.absorb(&line.answer);
+            figure.absorb(line.figure);
+            totals += line.totals(is_recorded);
+        }
+        let mut cells = vec![
+            name.to_owned(),
+            grouped(answer.sessions as u64),
+            grouped(totals.requests + totals.unrecorded),
+            percent(totals.hit_rate()),
+            cost_cell(&totals),
+            dollars(answer.breaks.excess().filter(|_| answer.compared > 0)),
+        ];
+        cells.extend(S::COLUMN.map(|_| figure.shown()));
+        grid.add(cells);
+    };
+    for line in listed {
+        row(&line.name, std::slice::from_ref(line));
+    }
+    row(&counted(others.len() as u64, "other", "others"), others);
+    grid
+}
+
+/// The schema of a line.
+pub(super) const SCHEMA: &str = "cachesim.domain-result/v1";
+
+/// The result of a domain, as a line of `--domains --format json`.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct DomainResult<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The domain.
+    domain: &'a str,
+    /// What the command has for the files of the domain alone, under the schema that it names.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    result: (),
+}
+
+/// Writes the result of a domain as a line: what `write` writes, which is one JSON document.
+///
+/// # Errors
+/// What `write` fails with, or writing to `out`.
+pub fn write_domain_result<E: From<io::Error>>(
+    domain: &str,
+    out: &mut dyn Write,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut head = Vec::new();
+    write_line(&DomainResult { schema: SCHEMA, domain, result: () }, &mut head)?;
+    head.truncate(head.len().saturating_sub(NO_RESULT.len()));
+    write(&mut OneLine { out: &mut *out, head, is_indent: false })?;
+    Ok(out.write_all(b"}\n")?)
+}
+
+/// How a line without a result ends.
+const NO_RESULT: &[u8] = b"null}\n";
+
+/// Takes the line breaks and indents out of JSON, in whose strings no line breaks stand.
+struct OneLine<'o> {
+    out: &'o mut dyn Write,
+    /// What stands in front of it. What fails before anything is written leaves no half a line.
+    head: Vec<u8>,
+    is_indent: bool,
+}
+
+impl Write for OneLine<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.out.write_all(&std::mem::take(&mut self.head))?;
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let text = if self.is_indent { part.trim_ascii_start() } else { part };
+            let line = text.strip_suffix(b"\n");
+            self.out.write_all(line.unwrap_or(text))?;
+            self.is_indent = line.is_some() || (self.is_indent && text.is_empty());
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
