@@ -151,8 +151,8 @@ impl<S: DomainSums> AllDomains<S> {
         document.grid(grid::<S>(&self.domains, &others, is_recorded));
         if without_requests > 0 {
             document.text(format!(
-                "{} more without a request that is asked for.",
-                counted(without_requests, "domain", "domains")
+                "{} no request that is asked for.",
+                counted(without_requests, "more domain has", "more domains have")
             ));
         }
         sums.show(answer, &mut document);
