@@ -64,13 +64,13 @@ impl Caveats {
     }
 
     /// What a plus after a sum means, where there is one.
-    pub(super) fn plus(&self) -> Option<&'static str> {
+    fn plus(&self) -> Option<&'static str> {
         let is_partial = self.priced > 0 && self.unpriced > 0;
         is_partial.then_some("A plus after a sum: requests without a price are in none of it.")
     }
 
     /// Of how many requests no usage is known.
-    pub(super) fn unrecorded(&self) -> Option<String> {
+    fn unrecorded(&self) -> Option<String> {
         (self.unrecorded > 0).then(|| {
             format!(
                 "The usage of {} was not recorded: what was billed is unknown, and the costs are those \
@@ -107,16 +107,20 @@ impl Caveats {
         })
     }
 
-    /// All of them in sentences.
-    pub(super) fn notes(&self) -> Vec<String> {
-        let first = [
+    /// Those about costs, in sentences.
+    pub(super) fn of_costs(&self) -> impl Iterator<Item = String> {
+        let notes = [
             self.plus().map(str::to_owned),
             self.unrecorded(),
             self.lifetimes.of_lifetimes(),
             self.writes.of_writes(),
         ];
-        let first = first.into_iter().flatten();
-        first.chain(self.not_simulated()).chain(self.snapshots()).collect()
+        notes.into_iter().flatten()
+    }
+
+    /// All of them in sentences.
+    pub(super) fn notes(&self) -> Vec<String> {
+        self.of_costs().chain(self.not_simulated()).chain(self.snapshots()).collect()
     }
 }
 

@@ -7,11 +7,9 @@ use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::Rates;
 use crate::simulate::strategy::StrategyKind;
 
-/// What was assumed, what may have cost more, and what programs and plans say themselves.
+/// What services kept longer than they promise, and what programs and plans say themselves.
 pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<String> {
     let notes = [
-        assumed_lifetimes(ledger, selection).of_lifetimes(),
-        unknown_writes(ledger, selection).of_writes(),
         beyond_the_rules(ledger, selection),
         own_costs(ledger, selection),
         credits(ledger, selection),

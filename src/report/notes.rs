@@ -30,7 +30,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
              another unit and not compared.",
         );
     }
-    for note in caveats.plus().map(str::to_owned).into_iter().chain(caveats.unrecorded()) {
+    for note in caveats.of_costs() {
         document.text(note);
     }
     for note in money_notes(ledger, selection) {

@@ -8,6 +8,7 @@ use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
 use crate::cli::rows::Rows;
+use crate::cli::runs::with_own;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, Groups, groups};
 use crate::explain::breaks::Options;
@@ -18,7 +19,6 @@ use crate::report::{
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Ledger;
-use crate::simulate::strategy::Strategy;
 
 /// Shows the ledger by turn, and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
@@ -35,9 +35,8 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let mut strategies = strategies(&args.strategies(), args.output.quiet)?;
     let shown = strategies.len();
     // Sums of domains have the record where a strategy can do nothing.
-    let is_summed = args.domains.domains.is_some() && args.format.chosen.is_document();
-    if is_summed && !strategies.iter().any(Strategy::is_record) {
-        strategies.push(Strategy::billed());
+    if args.domains.domains.is_some() && args.format.chosen.is_document() {
+        strategies = with_own(&strategies);
     }
     let output = Output::open(&args.output)?;
     // The answer on top, and groups, need breaks. Rows for programs do not, and save the time.

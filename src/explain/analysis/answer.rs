@@ -22,7 +22,7 @@ pub struct Answer {
     pub span: Option<(Millis, Millis)>,
     /// The recorded totals of all requests.
     pub billed: Totals,
-    /// The part of the requests of sub-agents in it, as recorded and as the rules expect.
+    /// The totals of the requests of sub-agents among them, as recorded and as the rules expect.
     pub of_agents: [Totals; 2],
     /// What the rules expect of the same requests, which stands where nothing is recorded.
     pub simulated: Option<Totals>,
