@@ -8,9 +8,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::base::ttl::Ttl;
+use crate::base::units::Millis;
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::{Answer, CountedStep, Counts, Verification, counted_steps, verify};
+use crate::explain::blocks::{BlockLength, BlockSources, Quota, blocks};
 use crate::explain::breaks::{Analysis, Break, Breaks, Options, Reconciliation, find};
 use crate::explain::compare::Comparison;
 use crate::explain::context::{Context, context};
@@ -311,6 +313,23 @@ impl Study {
         self.need_trails("taking contexts apart")?;
         let context = context(ledger, &self.steps, &self.trace, &self.selection, top);
         context.ok_or(StudyError::NotSimulated("taking contexts apart", "`billed`"))
+    }
+
+    /// The windows of these lengths in which plans count use, with what used each up. At `now` a window may be open.
+    ///
+    /// # Errors
+    /// As for [`context`](Self::context) and [`breaks`](Self::breaks).
+    pub fn blocks(
+        &self,
+        ledger: &Ledger<'_>,
+        lengths: &[BlockLength],
+        now: Millis,
+    ) -> Result<Vec<Quota>, StudyError> {
+        let breaks = &self.breaks_among_in(ledger, &self.selection)?;
+        let Self { steps, trace, selection, .. } = self;
+        let sources = BlockSources { ledger, steps, trace, selection, breaks, now };
+        let blocks = blocks(sources, lengths);
+        blocks.ok_or(StudyError::NotSimulated("summing windows up", BILLED_AND_EXPECTED))
     }
 
     /// Holds the replay of a ledger against its record; `dollars` is what breaks explain of the

@@ -238,6 +238,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
     insta::assert_snapshot!("help_explain", stdout(&["explain", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
+    insta::assert_snapshot!("help_blocks", stdout(&["blocks", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
@@ -250,7 +251,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 28] = [
+const COMMANDS: [&[&str]; 29] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -258,6 +259,7 @@ const COMMANDS: [&[&str]; 28] = [
     &["breaks"],
     &["explain"],
     &["context"],
+    &["blocks"],
     &["chart"],
     &["report"],
     &["verify"],

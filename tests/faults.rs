@@ -17,7 +17,7 @@ use crate::common::{names, project, skip, text, utf8};
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cachesim");
 
 /// A command that writes one file: its arguments, `OUT` for the file.
-const WRITERS: [&[&str]; 22] = [
+const WRITERS: [&[&str]; 23] = [
     &["analyze", "SESSION", "-o", "OUT"],
     &["analyze", "SESSION", "--format", "csv", "-o", "OUT"],
     &["analyze", "SESSION", "--format", "jsonl", "-o", "OUT"],
@@ -26,6 +26,7 @@ const WRITERS: [&[&str]; 22] = [
     &["breaks", "SESSION", "-o", "OUT"],
     &["explain", "req_A", "SESSION", "-o", "OUT"],
     &["context", "SESSION", "-o", "OUT"],
+    &["blocks", "SESSION", "-o", "OUT"],
     &["chart", "turns", "SESSION", "--format", "svg", "-o", "OUT"],
     &["chart", "turns", "SESSION", "--format", "png", "-o", "OUT"],
     &["report", "SESSION", "-o", "OUT"],

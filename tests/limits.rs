@@ -355,7 +355,7 @@ fn a_run_that_needs_more_memory_ends_cleanly() {
     fs::write(&session, long_session(100_000)).expect("written");
     let out = path.join("out");
     for command in
-        ["analyze", "advise", "breaks", "compare", "context", "verify", "check", "report"]
+        ["analyze", "advise", "blocks", "breaks", "compare", "context", "verify", "check", "report"]
     {
         fs::write(&out, "old").expect("written");
         let arguments =

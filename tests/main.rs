@@ -10,7 +10,7 @@
 //! the sums), `advise` (changes applied once more by their names, on every session; defects and
 //! dollars by hand), `random_captures` (against `naive`, a second simulator that compares whole
 //! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
-//! `context` (its sums, on random sessions too), `lint` (each rule), `fork` (the arithmetic of
+//! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -46,6 +46,7 @@ mod agents;
 mod applicability;
 mod automatic;
 mod automatic_captures;
+mod blocks;
 mod bound;
 mod breaks;
 mod browser;

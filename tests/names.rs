@@ -286,7 +286,7 @@ level = \"warn\"
 ";
 
 /// Commands over sessions with their formats. `table` is what a terminal shows.
-const RUNS: [(&str, &str); 26] = [
+const RUNS: [(&str, &str); 27] = [
     ("analyze transcripts captures --show-text", "table markdown json jsonl csv"),
     ("analyze transcripts --by session", "table markdown json csv"),
     ("analyze transcripts --by model", "table markdown json csv"),
@@ -298,6 +298,7 @@ const RUNS: [(&str, &str); 26] = [
     ("breaks transcripts captures --show-text --top 1000", "table markdown json jsonl csv"),
     ("advise transcripts captures", "table markdown json"),
     ("context transcripts captures --top 1000", "table markdown json"),
+    ("blocks transcripts captures --top 1000", "table markdown json"),
     ("verify transcripts captures", "table markdown json"),
     ("lint captures bundles", "text markdown json sarif"),
     (

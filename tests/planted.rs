@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use crate::common::{cachesim, project, text};
 
 /// Commands over sessions with their formats. Each is also run with `--show-text` where `+` is in front.
-const RUNS: [(&str, &str); 29] = [
+const RUNS: [(&str, &str); 30] = [
     ("+analyze all --top 100000 --turns all", "table markdown json jsonl csv"),
     ("analyze all --by session", "table markdown json csv"),
     ("analyze all --by model", "table json csv"),
@@ -30,6 +30,7 @@ const RUNS: [(&str, &str); 29] = [
     ("+breaks all --top 100000", "table markdown json jsonl csv"),
     ("advise all", "table markdown json"),
     ("context all --top 60000", "table markdown json"),
+    ("blocks all --top 60000", "table markdown json"),
     ("verify all", "table markdown json"),
     ("lint all --top 100000", "text markdown json sarif"),
     ("lint all --hide-text --top 100000", "text markdown json sarif"),

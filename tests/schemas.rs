@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 24] = [
+const OUTPUTS: [&str; 25] = [
     "report",
     "advice",
     "groups",
@@ -32,6 +32,7 @@ const OUTPUTS: [&str; 24] = [
     "compare",
     "compare-line",
     "context",
+    "blocks",
     "verify",
     "lint",
     "tokens",
@@ -45,13 +46,14 @@ const OUTPUTS: [&str; 24] = [
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];
 
 /// Fields that may be left out.
-const OPTIONAL: [&str; 14] = [
+const OPTIONAL: [&str; 15] = [
     "added_requests",
     "chosen",
     "context_management",
     "counts",
     "domain",
     "invalid_requests",
+    "later_requests",
     "requests_without_output",
     "requests_without_usage",
     "rollouts",
@@ -63,7 +65,8 @@ const OPTIONAL: [&str; 14] = [
 ];
 
 /// Fields that may be left out of one format, and are there in others or at other places.
-const OPTIONAL_IN: [(&str, &str); 25] = [
+const OPTIONAL_IN: [(&str, &str); 26] = [
+    ("blocks", "unpriced"),
     ("report", "damage"),
     ("report", "options"),
     ("groups", "unpriced_breaks"),

@@ -13,7 +13,7 @@ const WIDTHS: [usize; 5] = [60, 80, 100, 120, 160];
 const EVERYTHING: usize = 10_000;
 
 /// What prints tables; `{}` is the input.
-const OVER_SESSIONS: [&[&str]; 8] = [
+const OVER_SESSIONS: [&[&str]; 9] = [
     &["analyze", "{}"],
     &["analyze", "{}", "--strategy", "billed,replay,5m,1h,mixed,optimal,skip-cache-write"],
     &["compare", "{}"],
@@ -21,6 +21,7 @@ const OVER_SESSIONS: [&[&str]; 8] = [
     &["breaks", "{}"],
     &["breaks", "{}", "--top", "100"],
     &["context", "{}"],
+    &["blocks", "{}"],
     &["verify", "{}"],
 ];
 

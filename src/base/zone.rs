@@ -48,6 +48,12 @@ impl Zone {
         self.formatted(at, "%Y-%m-%d %H:%M:%S")
     }
 
+    /// Formats a moment to the minute.
+    #[must_use]
+    pub fn minute(&self, at: Millis) -> String {
+        self.formatted(at, "%Y-%m-%d %H:%M")
+    }
+
     /// Formats a moment to the minute, without the year.
     #[must_use]
     pub fn short_moment(&self, at: Millis) -> String {
@@ -81,6 +87,7 @@ mod tests {
         assert_eq!(berlin.moment(at), "2026-08-01 00:30:00");
         assert_eq!(Zone::default().moment(at), "2026-07-31 22:30:00");
         assert_eq!(berlin.short_moment(at), "08-01 00:30");
+        assert_eq!(berlin.minute(at), "2026-08-01 00:30");
         let day = berlin.day(at).expect("in the calendar");
         assert_eq!(berlin.beginning(day), Some(Millis::new(1_785_535_200_000)));
         assert_eq!((berlin.seconds_ahead(at), Zone::default().seconds_ahead(at)), (7_200, 0));

@@ -62,7 +62,12 @@ pub(super) fn today() -> Date {
     now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// The only clock that a figure may depend on, and only where a time is relative to now.
+/// The moment at which the program runs.
+pub(super) fn moment() -> Millis {
+    Millis::new(now().as_millisecond())
+}
+
+/// The only clock that a figure may depend on, and only where a time is relative to now, or a window may be open.
 fn now() -> Timestamp {
     let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());
     fixed.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now)

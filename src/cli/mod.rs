@@ -125,6 +125,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Analyze(args) => {
             with_threads(&args.input, &args.output, || commands::analyze(args))
         }
+        Command::Blocks(args) => with_threads(&args.input, &args.output, || commands::blocks(args)),
         Command::Breaks(args) => with_threads(&args.input, &args.output, || commands::breaks(args)),
         Command::Explain(args) => {
             with_threads(&args.input, &args.output, || commands::explain(args))

@@ -59,7 +59,7 @@ impl<'a> SessionContextObject<'a> {
 }
 
 #[derive(JsonSchema, Serialize)]
-struct KindObject<'a> {
+pub(super) struct KindObject<'a> {
     /// The kind of content.
     #[schemars(with = "ContextKind")]
     kind: &'static str,
@@ -75,7 +75,7 @@ struct KindObject<'a> {
     basis: Basis,
 }
 
-fn kinds<'a>(history: &'a History, kinds: &[KindTotals]) -> Vec<KindObject<'a>> {
+pub(super) fn kinds<'a>(history: &'a History, kinds: &[KindTotals]) -> Vec<KindObject<'a>> {
     let object = |one: &KindTotals| KindObject {
         kind: one.kind.name(),
         tool: history.text(one.kind.tool()),
@@ -121,7 +121,7 @@ impl From<&Carrying> for CarriedObject {
 
 #[derive(JsonSchema, Serialize)]
 #[schemars(rename = "TotalsObject")]
-struct ContextTotalsObject {
+pub(super) struct ContextTotalsObject {
     /// Requests in these sums.
     requests: u64,
     /// Their prompts.

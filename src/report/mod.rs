@@ -7,6 +7,8 @@ mod analyze_view;
 mod answer_view;
 mod applicability;
 mod baseline;
+mod blocks_json;
+mod blocks_view;
 mod breaks_json;
 mod breaks_view;
 mod caveats;
@@ -56,6 +58,8 @@ mod weights;
 pub use advice::{advice_document, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
 pub use baseline::{BaselineError, parse_baseline};
+pub use blocks_json::write_blocks;
+pub use blocks_view::{BlocksView, blocks_document};
 pub use breaks_json::write_breaks;
 pub use breaks_view::{BreaksViewOptions, breaks_document};
 pub use chart::{
@@ -75,7 +79,7 @@ pub use context_view::context_document;
 pub use document::{Document, TextStyle};
 pub use domains::{
     AgreementSums, AllDomains, ChangeSums, ContentSums, DomainSums, FindingSums, LossSums,
-    StrategySums, write_domain_result,
+    StrategySums, WindowSums, write_domain_result,
 };
 pub use escape::terminal_safe;
 pub use explain_json::write_explanation;

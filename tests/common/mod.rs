@@ -10,10 +10,11 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 
 /// The program, in an environment that holds nothing of the user's, and that looks for no
-/// configuration file: there may be one above this project.
+/// configuration file: there may be one above this project. Its clock stands still.
 pub(crate) fn cachesim() -> assert_cmd::Command {
     let mut command = assert_cmd::cargo::cargo_bin_cmd!("cachesim");
     command.env_clear().env("HOME", "/nonexistent").env("CACHESIM_NO_CONFIG", "1");
+    command.env("SOURCE_DATE_EPOCH", "1796083200");
     command
 }
 

@@ -47,6 +47,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("compare", vec!["compare", "--format", "json", "--provider", "openai,openai-5.6,gemini"]),
         ("compare-line", vec!["compare", "--format", "jsonl", "--strategy", COMPARED]),
         ("context", vec!["context", "--format", "json"]),
+        ("blocks", vec!["blocks", "--format", "json"]),
         ("verify", vec!["verify", "--format", "json"]),
         ("verify", vec!["verify", "--format", "json", "--counts"]),
         ("check", vec!["check", "--format", "json"]),
@@ -83,6 +84,44 @@ pub(super) const WITHOUT_INPUT: [(&str, &[&str]); 15] = [
     ("prices", &["prices", "show", "claude-opus-5", "--format", "json"]),
     ("prices", &["prices", "list", "--at", "2026-01-01", "--format", "json"]),
 ];
+
+/// A window of five hours each day until the tests' now and one later, of which per cents follow the input alone.
+fn windows_with_limits() -> Vec<String> {
+    let line = |at: jiff::Timestamp, kind: &str, payload: Value| {
+        json!({"timestamp": format!("{at:.3}"), "type": kind, "payload": payload}).to_string()
+    };
+    let first: jiff::Timestamp = "2026-11-21T23:00:00Z".parse().expect("a moment");
+    let mut lines = vec![
+        line(first, "session_meta", json!({"id": "w"})),
+        line(first, "turn_context", json!({"model": "gpt-5.5"})),
+    ];
+    let mut total = 0;
+    for day in [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 14] {
+        let begins = first + jiff::SignedDuration::from_hours(24 * day);
+        let mut used = 0;
+        for request in 0..3 {
+            let at = begins + jiff::SignedDuration::from_secs(30 * request);
+            let input = 10_000 * (1 + (day + request) % 4);
+            let output = [10, 20_000, 500, 7_000, 90]
+                [usize::try_from((day * 3 + request) % 5).expect("small")];
+            total += input;
+            used += input / 10_000;
+            let info = json!({
+                "total_token_usage": {"input_tokens": total, "output_tokens": 0},
+                "last_token_usage": {"input_tokens": input, "cached_input_tokens": 0, "output_tokens": output}});
+            let ends = begins.as_second() + 5 * 3_600;
+            let primary = json!({"used_percent": used, "window_minutes": 300, "resets_at": ends});
+            lines.push(line(at, "event_msg", json!({"type": "user_message"})));
+            lines.push(line(
+                at,
+                "event_msg",
+                json!({
+                "type": "token_count", "info": info, "rate_limits": {"primary": primary}}),
+            ));
+        }
+    }
+    lines
+}
 
 /// Inputs that no fixture has: a request that the service refuses, one without usage, a model
 /// without a price, a tool that changes, verdicts of the service, and a Codex rollout.
@@ -134,6 +173,8 @@ pub(super) fn more_inputs(folder: &Path) -> Vec<PathBuf> {
         report(2, 10_100, 9_728),
     ];
     fs::write(&rollout, lines.join("\n")).expect("a file");
+    let windows = folder.join("windows.jsonl");
+    fs::write(&windows, windows_with_limits().join("\n")).expect("a file");
     let verdicts = folder.join("verdicts.jsonl");
     let session = project("fixtures/break-inside-ttl/session.jsonl");
     let session = fs::read_to_string(session).expect("a fixture");

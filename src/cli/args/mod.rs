@@ -1,6 +1,7 @@
 //! The command line as the user types it.
 
 mod about;
+mod blocks;
 mod chart;
 mod check;
 mod compare;
@@ -22,6 +23,7 @@ use about::{
     COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, SOURCES_EXAMPLES,
     STRATEGIES_EXAMPLES,
 };
+use blocks::BLOCKS_EXAMPLES;
 use chart::{CHART_EXAMPLES, REPORT_EXAMPLES};
 use check::CHECK_EXAMPLES;
 use compare::COMPARE_EXAMPLES;
@@ -38,6 +40,7 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     SourcesArgs, StrategiesArgs,
 };
+pub(super) use blocks::BlocksArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
@@ -103,6 +106,9 @@ pub(super) enum Command {
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(ContextArgs),
+    /// Windows of five hours and weeks, as plans count: what used each up, how fast, and what a limit holds
+    #[command(after_help = BLOCKS_EXAMPLES)]
+    Blocks(BlocksArgs),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),

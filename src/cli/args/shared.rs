@@ -94,7 +94,7 @@ pub(super) const NOT_OF_A_RUN: [&str; 23] = [
 pub(in crate::cli) struct DomainArgs {
     /// Read, simulate and report each domain by itself, one after another, as if there were no others: depth:N (the
     /// first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path.
-    /// Figures are the sums of all; --format json of analyze, advise, breaks, context, verify and lint has a line for
+    /// Figures are the sums of all; --format json of analyze, advise, blocks, breaks, context, verify and lint has a line for
     /// each [default: all of the input is one domain]
     #[arg(long, value_name = "DOMAINS", help_heading = "What is reported")]
     pub(in crate::cli) domains: Option<String>,

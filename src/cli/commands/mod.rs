@@ -3,6 +3,7 @@
 
 mod about;
 mod analyze;
+mod blocks;
 mod chart;
 mod check;
 mod compare;
@@ -18,6 +19,7 @@ mod tokens;
 
 pub(super) use about::{completions, config, man, schema, sources, strategies};
 pub(super) use analyze::analyze;
+pub(super) use blocks::blocks;
 pub(super) use chart::chart;
 pub(super) use check::check;
 pub(super) use compare::{compare, fork};

@@ -101,12 +101,15 @@ impl Note {
     }
 }
 
-/// Sums up what the prompts of a tree cost.
+/// Sums up what the prompts of a tree cost, those of one part of a session after those of another.
 pub(super) struct Carrier<'a> {
-    tree: &'a SegmentTree,
+    pub(super) tree: &'a SegmentTree,
     notes: Vec<Note>,
     /// What was carried of segments inside of which a class ended.
     parts: Vec<[Charge; CLASSES]>,
+    /// The last segments of the prompts since the sums were taken.
+    leaves: Vec<SegmentId>,
+    is_carried: Vec<bool>,
 }
 
 impl<'a> Carrier<'a> {
@@ -116,6 +119,8 @@ impl<'a> Carrier<'a> {
             tree,
             notes: vec![Note::default(); segments],
             parts: vec![<[Charge; CLASSES]>::default(); segments],
+            leaves: Vec::new(),
+            is_carried: vec![false; segments],
         }
     }
 
@@ -127,6 +132,7 @@ impl<'a> Carrier<'a> {
         rates: Option<&Rates>,
     ) {
         let Some(leaf) = last else { return };
+        self.leaves.push(leaf);
         self.notes[leaf.0].requests += 1;
         self.notes[leaf.0].priced += i64::from(rates.is_some());
         let of = |price: fn(&Rates) -> Picodollars| rates.map_or(Picodollars::ZERO, price);
@@ -188,18 +194,32 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// The effort of carrying each segment.
-    pub(super) fn finish(mut self) -> Vec<Carrying> {
-        let mut carried = vec![Carrying::default(); self.notes.len()];
+    /// The effort of carrying each segment since it was last asked, in the order of the tree. Those of none of the
+    /// prompts are not looked at: a session of many parts takes time in what the prompts of each hold.
+    pub(super) fn take(&mut self) -> Vec<(SegmentId, Carrying)> {
+        let mut segments: Vec<SegmentId> = Vec::new();
+        for leaf in std::mem::take(&mut self.leaves) {
+            let path = self.tree.path(Some(leaf)).take_while(|id| !self.is_carried[id.0]);
+            let new = segments.len();
+            segments.extend(path);
+            for id in &segments[new..] {
+                self.is_carried[id.0] = true;
+            }
+        }
+        segments.sort_unstable();
+        let mut carried = Vec::with_capacity(segments.len());
         // Children come after their parents, so each note is complete once it is passed on.
-        for index in (0..self.notes.len()).rev() {
-            let segment = self.tree.segment(SegmentId(index));
-            let note = self.notes[index];
+        for id in segments.into_iter().rev() {
+            let segment = self.tree.segment(id);
+            let note = std::mem::take(&mut self.notes[id.0]);
             if let Some(parent) = segment.parent {
                 self.notes[parent.0].add(&note);
             }
-            carried[index] = carrying(segment.tokens(), &note, self.parts[index]);
+            self.is_carried[id.0] = false;
+            let parts = std::mem::take(&mut self.parts[id.0]);
+            carried.push((id, carrying(segment.tokens(), &note, parts)));
         }
+        carried.reverse();
         carried
     }
 }
@@ -260,7 +280,7 @@ mod tests {
         carrier.carry(third, &split(120, 40, 5, 5), Some(&RATES));
         // 0–150 read, 150–180 for an hour.
         carrier.carry(branch, &split(150, 30, 0, 0), None);
-        let carried = carrier.finish();
+        let carried: Vec<Carrying> = carrier.take().into_iter().map(|(_, one)| one).collect();
         let tokens = |of: &Carrying| {
             [of.read, of.write_1h, of.write_5m, of.input].map(|charge| charge.tokens.0)
         };
@@ -273,5 +293,13 @@ mod tests {
         assert_eq!(carried[3].cost(), None);
         let all: Picodollars = carried.iter().map(Carrying::priced_cost).sum();
         assert_eq!(all, Picodollars(120 + 40 * 20 + 5 * 12 + 5 * 10));
+        // What was taken is not there any more; the branch is in no prompt.
+        assert_eq!(carrier.take(), []);
+        carrier.carry(third, &split(170, 0, 0, 0), Some(&RATES));
+        let again = carrier.take();
+        assert_eq!(
+            again.iter().map(|(id, one)| (id.0, one.read.tokens.0)).collect::<Vec<_>>(),
+            [(0, 100), (1, 50), (2, 20)]
+        );
     }
 }

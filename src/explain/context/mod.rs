@@ -31,13 +31,14 @@ pub use segment::ContextKind;
 pub use window::{Window, Windows, windows};
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use captured::CapturedPaths;
 use carry::Carrier;
 use growth::Growth;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use segment::{SegmentId, SegmentTree};
+use segment::{Item, ItemId, SegmentId, SegmentTree};
 
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Picodollars, Tokens};
@@ -58,6 +59,26 @@ pub struct SessionContext {
     /// The most expensive items, most expensive first.
     pub items: Vec<CarriedItem>,
 }
+
+/// What some requests carried in all.
+#[derive(Clone, Debug, Default)]
+pub struct Contents {
+    /// What was billed for them.
+    pub bill: Bill,
+    /// The kinds of content, most expensive first.
+    pub kinds: Vec<KindTotals>,
+}
+
+impl Contents {
+    /// Adds what other requests carried.
+    pub fn absorb(&mut self, other: &Self) {
+        self.bill.absorb(&other.bill);
+        self.kinds = sum_of_kinds(self.kinds.iter().chain(&other.kinds).copied());
+    }
+}
+
+/// The part of a division that each request of a history is in, in their order; `None` of one in no part.
+pub type Division = Vec<Option<usize>>;
 
 /// What was billed, in lines that add up to its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -160,6 +181,9 @@ pub struct CarriedItem {
     pub basis: Basis,
 }
 
+/// The last segment of each prompt.
+type LastSegments = FxHashMap<RequestIndex, Option<SegmentId>>;
+
 /// What is needed to look at a session.
 struct Sources<'a> {
     ledger: &'a Ledger<'a>,
@@ -170,43 +194,87 @@ struct Sources<'a> {
     ratios: &'a Ratios,
 }
 
-impl Sources<'_> {
+impl<'a> Sources<'a> {
+    /// `None` if the ledger lacks the record.
+    fn new(ledger: &'a Ledger<'a>, steps: &'a [Step], trace: &'a PromptTrace) -> Option<Self> {
+        let column = ledger.billed()?;
+        Some(Self { ledger, column, steps, trace, ratios: ledger.ratios() })
+    }
+
     /// What a session's requests carried, with its `top` most expensive items.
     fn session(&self, session: &Session, top: usize) -> SessionContext {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
         let mut carrier = Carrier::new(&tree);
-        for index in &session.requests {
-            if let Some(usage) = &self.ledger.history.request(*index).usage {
-                let last = last_of.get(index).copied().flatten();
-                carrier.carry(last, &usage.prompt, self.ledger.rates_of(*index));
-            }
-        }
-        let mut items = items(session.id, &tree, &carrier.finish());
-        let kinds = by_kind(&items);
-        let mut bill = Bill::beside_prompts(self.ledger, self.column, &session.requests);
-        for kind in &kinds {
-            // Its requests are among those already counted.
-            bill.prompts += Carrying { requests: 0, priced: 0, ..kind.carried };
-        }
+        let mut items = self.carried(session.id, &mut carrier, &last_of, &session.requests);
+        let Contents { bill, kinds } = self.contents(&items, &session.requests);
         items.retain(|item| item.kind.has_places());
         dearest(&mut items, top);
         SessionContext { id: session.id, bill, kinds, items }
     }
 
+    /// What a session's requests carried, part by part of each division.
+    fn parts_of(
+        &self,
+        session: &Session,
+        divisions: &[Division],
+    ) -> Vec<BTreeMap<usize, Contents>> {
+        let mut tree = SegmentTree::default();
+        let last_of = self.prompts(&mut tree, session);
+        let mut carrier = Carrier::new(&tree);
+        let mut contents = |requests: &Vec<RequestIndex>| {
+            let items = self.carried(session.id, &mut carrier, &last_of, requests);
+            self.contents(&items, requests)
+        };
+        let parts = |division: &Division| {
+            let mut parts: BTreeMap<usize, Vec<RequestIndex>> = BTreeMap::new();
+            for index in &session.requests {
+                if let Some(part) = division[index.get()] {
+                    parts.entry(part).or_default().push(*index);
+                }
+            }
+            parts.iter().map(|(part, requests)| (*part, contents(requests))).collect()
+        };
+        divisions.iter().map(parts).collect()
+    }
+
+    /// What each item took of some of a session's requests.
+    fn carried(
+        &self,
+        session: Symbol,
+        carrier: &mut Carrier<'_>,
+        last_of: &LastSegments,
+        requests: &[RequestIndex],
+    ) -> Vec<CarriedItem> {
+        for index in requests {
+            if let Some(usage) = &self.ledger.history.request(*index).usage {
+                let last = last_of.get(index).copied().flatten();
+                carrier.carry(last, &usage.prompt, self.ledger.rates_of(*index));
+            }
+        }
+        items(session, carrier.tree, &carrier.take())
+    }
+
+    /// What these requests carried in all.
+    fn contents(&self, items: &[CarriedItem], requests: &[RequestIndex]) -> Contents {
+        let kinds = by_kind(items);
+        let mut bill = Bill::beside_prompts(self.ledger, self.column, requests);
+        for kind in &kinds {
+            // Its requests are among those already counted.
+            bill.prompts += Carrying { requests: 0, priced: 0, ..kind.carried };
+        }
+        Contents { bill, kinds }
+    }
+
     /// The last segment of each of the session's prompts. Their predecessors are built, too,
     /// whatever their session.
-    fn prompts(
-        &self,
-        tree: &mut SegmentTree,
-        session: &Session,
-    ) -> FxHashMap<RequestIndex, Option<SegmentId>> {
+    fn prompts(&self, tree: &mut SegmentTree, session: &Session) -> LastSegments {
         let history = self.ledger.history;
         let (of_transcripts, captured): (Vec<_>, Vec<_>) = self
             .with_predecessors(session)
             .into_iter()
             .partition(|index| !history.is_captured(*index));
-        let mut last_of: FxHashMap<RequestIndex, Option<SegmentId>> = FxHashMap::default();
+        let mut last_of = LastSegments::default();
         let mut growth = Growth::new(history, self.steps, self.trace, self.ratios, tree);
         for index in of_transcripts {
             let predecessor = history.request(index).predecessor;
@@ -237,48 +305,36 @@ impl Sources<'_> {
     }
 }
 
-/// What each item took, over all its segments.
-fn items(session: Symbol, tree: &SegmentTree, carried: &[Carrying]) -> Vec<CarriedItem> {
-    let mut items: Vec<CarriedItem> = tree
-        .items
-        .iter()
-        .map(|item| CarriedItem {
-            session,
-            kind: item.kind,
-            file: item.file,
-            line: item.line,
-            tokens: Tokens::ZERO,
-            carried: Carrying::default(),
-            basis: Basis::Measured,
-        })
-        .collect();
-    for (segment, carried) in tree.segments.iter().zip(carried) {
-        if carried.requests > 0 {
-            let item = &mut items[segment.item.0];
-            item.tokens = item.tokens.max(Tokens(segment.tokens()));
-            item.carried += *carried;
-            item.basis = item.basis.max(segment.basis);
-        }
+/// What each item took, over all its segments that were carried, in the order of the tree.
+fn items(
+    session: Symbol,
+    tree: &SegmentTree,
+    carried: &[(SegmentId, Carrying)],
+) -> Vec<CarriedItem> {
+    let mut items: FxHashMap<ItemId, CarriedItem> = FxHashMap::default();
+    for (id, carried) in carried {
+        let segment = tree.segment(*id);
+        let new = || {
+            let Item { kind, file, line } = tree.items[segment.item.0];
+            let (tokens, carried) = (Tokens::ZERO, Carrying::default());
+            CarriedItem { session, kind, file, line, tokens, carried, basis: Basis::Measured }
+        };
+        let item = items.entry(segment.item).or_insert_with(new);
+        item.tokens = item.tokens.max(Tokens(segment.tokens()));
+        item.carried += *carried;
+        item.basis = item.basis.max(segment.basis);
     }
-    items.retain(|item| item.carried.requests > 0);
-    items
+    let mut items: Vec<(ItemId, CarriedItem)> = items.into_iter().collect();
+    items.sort_unstable_by_key(|(id, _)| *id);
+    items.into_iter().map(|(_, item)| item).collect()
 }
 
 fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
-    let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
-    for item in items {
-        let totals = KindTotals {
-            kind: item.kind,
-            items: 1,
-            tokens: item.tokens,
-            carried: item.carried,
-            basis: item.basis,
-        };
-        by_kind.entry(item.kind).or_insert_with(|| KindTotals::nothing(item.kind)).add(&totals);
-    }
-    let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
-    sort_kinds(&mut kinds);
-    kinds
+    let of_one = |item: &CarriedItem| {
+        let CarriedItem { kind, tokens, carried, basis, .. } = *item;
+        KindTotals { kind, items: 1, tokens, carried, basis }
+    };
+    sum_of_kinds(items.iter().map(of_one))
 }
 
 /// Most expensive first, and without prices those that were sent most.
@@ -317,12 +373,10 @@ pub fn context(
     selection: &Selection,
     top: usize,
 ) -> Option<Context> {
-    let column = ledger.billed()?;
-    let ratios = ledger.ratios();
-    let sources = Sources { ledger, column, steps, trace, ratios };
+    let sources = Sources::new(ledger, steps, trace)?;
     let sessions: Vec<SessionContext> =
         selection.sessions.par_iter().map(|session| sources.session(session, top)).collect();
-    let totals = ledger.totals(column, selection.requests());
+    let totals = ledger.totals(sources.column, selection.requests());
     let mut bill = Bill { totals, ..Bill::default() };
     for session in &sessions {
         bill.add_lines(&session.bill);
@@ -333,10 +387,37 @@ pub fn context(
     Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
 }
 
+/// What the selected requests carried, by the parts of each division. `None` if the ledger lacks the record.
+#[must_use]
+pub fn contents_of_parts(
+    ledger: &Ledger<'_>,
+    steps: &[Step],
+    trace: &PromptTrace,
+    selection: &Selection,
+    divisions: &[Division],
+) -> Option<Vec<BTreeMap<usize, Contents>>> {
+    let sources = Sources::new(ledger, steps, trace)?;
+    let of_sessions: Vec<Vec<BTreeMap<usize, Contents>>> =
+        selection.sessions.par_iter().map(|one| sources.parts_of(one, divisions)).collect();
+    let mut all = vec![BTreeMap::<usize, Contents>::new(); divisions.len()];
+    for of_session in of_sessions {
+        for (parts, of_session) in all.iter_mut().zip(of_session) {
+            for (part, contents) in of_session {
+                parts.entry(part).or_default().absorb(&contents);
+            }
+        }
+    }
+    Some(all)
+}
+
 fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
+    sum_of_kinds(sessions.iter().flat_map(|session| &session.kinds).copied())
+}
+
+fn sum_of_kinds(kinds: impl Iterator<Item = KindTotals>) -> Vec<KindTotals> {
     let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
-    for totals in sessions.iter().flat_map(|session| &session.kinds) {
-        by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(totals);
+    for totals in kinds {
+        by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(&totals);
     }
     let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
     sort_kinds(&mut kinds);

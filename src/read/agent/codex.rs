@@ -16,8 +16,8 @@ use super::codex_line::{Line, Payload, TokenUsage};
 use super::pieces::Size;
 use super::request::Happened;
 use super::{
-    AgentFile, AgentRequest, FirstObject, Layout, LineFormat, Rejected, UNKNOWN_MODEL, Vendor,
-    split, tokens,
+    AgentFile, AgentRequest, FirstObject, Layout, LimitReading, LineFormat, Rejected,
+    UNKNOWN_MODEL, Vendor, split, tokens,
 };
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
@@ -113,6 +113,7 @@ impl LineFormat for Codex {
             self.copy(line, payload, file);
             return Ok(());
         }
+        Self::limits(payload, at, number, file);
         match (line.r#type.as_str(), payload.r#type.as_str()) {
             (Some("session_meta"), _) => self.session(payload, at, file),
             (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
@@ -153,6 +154,27 @@ impl Codex {
         self.route = file.symbol(&payload.model_provider);
         if payload.forked_from_id.as_str().is_some() {
             self.copy = Copying::GoesOn(at);
+        }
+    }
+
+    /// Notes how much of the plan's limits is used.
+    fn limits(payload: &Payload<'_>, at: Option<Millis>, line: u64, file: &mut AgentFile) {
+        let Some((told, at)) = payload.rate_limits.0.as_ref().zip(at) else { return };
+        let (limit, plan) = (file.symbol(&told.limit_id), file.symbol(&told.plan_type));
+        for window in [&told.primary, &told.secondary].into_iter().filter_map(|one| one.0) {
+            if let (Some(used), Some((length, ends))) = (window.used.0, window.length_and_end(at)) {
+                let vendor = Vendor::OpenAi;
+                file.limits.push(LimitReading {
+                    at,
+                    line,
+                    vendor,
+                    limit,
+                    plan,
+                    length,
+                    used,
+                    ends,
+                });
+            }
         }
     }
 

@@ -2,7 +2,9 @@
 
 use serde::Deserialize;
 
+use super::limit::{Percent, millis, open_until};
 use super::pieces::Size;
+use crate::base::units::Millis;
 use crate::read::input::{Count, Shape, Text};
 
 #[derive(Debug, Default, Deserialize)]
@@ -65,6 +67,9 @@ pub(super) struct Payload<'a> {
     pub(super) usage: Shape<TokenUsage>,
     #[serde(borrow)]
     pub(super) response_id: Text<'a>,
+    /// Of a report of usage: how much of the plan's limits is used.
+    #[serde(borrow)]
+    pub(super) rate_limits: Shape<RateLimits<'a>>,
 }
 
 impl<'a> Payload<'a> {
@@ -128,4 +133,41 @@ pub(super) struct TokenUsage {
     pub(super) output: Count,
     #[serde(rename = "reasoning_output_tokens")]
     pub(super) reasoning: Count,
+}
+
+/// The limits of a plan, of which one is for a longer time than the other.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RateLimits<'a> {
+    #[serde(borrow)]
+    pub(super) limit_id: Text<'a>,
+    #[serde(borrow)]
+    pub(super) plan_type: Text<'a>,
+    pub(super) primary: Shape<LimitWindow>,
+    pub(super) secondary: Shape<LimitWindow>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LimitWindow {
+    #[serde(rename = "used_percent")]
+    pub(super) used: Percent,
+    #[serde(rename = "window_minutes")]
+    pub(super) minutes: Count,
+    /// In seconds since 1970.
+    pub(super) resets_at: Count,
+    /// In seconds from then on, as older clients wrote it.
+    #[serde(rename = "resets_in_seconds")]
+    pub(super) resets_in: Count,
+}
+
+impl LimitWindow {
+    /// Its length in milliseconds and its end, of one that was told at a moment. `None` where either is not told, or is
+    /// no time.
+    pub(super) fn length_and_end(&self, told: Millis) -> Option<(i64, Millis)> {
+        let length = millis(self.minutes, 60_000)?;
+        let later = || told.get().checked_add(millis(self.resets_in, 1_000)?);
+        let end = millis(self.resets_at, 1_000).or_else(later)?;
+        Some((length, open_until(end, length, told)?))
+    }
 }

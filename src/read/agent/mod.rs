@@ -23,6 +23,7 @@ mod grok;
 mod halves;
 mod kimi;
 mod langfuse;
+mod limit;
 mod opencode;
 mod otel;
 mod pi;
@@ -31,6 +32,7 @@ mod qwen;
 mod records;
 mod request;
 mod spans;
+mod status;
 #[cfg(test)]
 mod testing;
 mod time;
@@ -53,6 +55,7 @@ pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
 pub(crate) use halves::join_halves;
 pub(crate) use kimi::{AGENT_FOLDERS, SESSION_FOLDER};
+pub use limit::LimitReading;
 pub(crate) use opencode::TELLING_WRITES;
 pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
@@ -64,7 +67,7 @@ pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 17] = [
+pub(crate) static FORMATS: [&dyn AgentFormat; 18] = [
     &JsonLines::<database::Rows>::NEW,
     &JsonLines::<codex::Codex>::NEW,
     &JsonLines::<pi::Pi>::NEW,
@@ -74,6 +77,7 @@ pub(crate) static FORMATS: [&dyn AgentFormat; 17] = [
     &JsonLines::<gemini::GeminiLines>::NEW,
     &JsonLines::<grok::Grok>::NEW,
     &JsonLines::<otel::SpanLines>::NEW,
+    &JsonLines::<status::StatusLines>::NEW,
     &Records::<otel::Otlp>::NEW,
     &Records::<langfuse::Langfuse>::NEW,
     &Documents::<gemini::GeminiDocument>::NEW,
@@ -112,6 +116,8 @@ pub(crate) enum Layout {
     Amp,
     /// The updates of a session of Grok's.
     Grok,
+    /// What was told to a status line.
+    StatusLines,
     /// Observations of Langfuse.
     Langfuse,
     /// An export of OpenTelemetry.

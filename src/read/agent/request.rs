@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Rejected;
 use super::halves::Half;
+use super::limit::LimitReading;
 use super::pieces::{Piece, PieceId};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
@@ -82,6 +83,8 @@ pub struct AgentFile {
     pub copies: u64,
     /// What the client put into its conversations, in file order.
     pub pieces: Vec<Piece>,
+    /// How much of a plan's limits was used, in file order.
+    pub limits: Vec<LimitReading>,
     /// What of its sessions stands in another file.
     pub half: Half,
     /// The strings the requests name.
@@ -103,6 +106,7 @@ impl AgentFile {
             requests: Vec::new(),
             copies: 0,
             pieces: Vec::new(),
+            limits: Vec::new(),
             half: Half::default(),
             symbols: Symbols::default(),
             diagnostics: Diagnostics::default(),

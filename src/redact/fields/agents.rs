@@ -5,7 +5,7 @@
 
 use super::rows::ROWS;
 use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
-use super::transcript::LINE;
+use super::transcript::{LIMITS, LINE};
 use crate::read::agent::Layout;
 use crate::redact::shape::{Field, Shape};
 
@@ -24,6 +24,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::ClineMessages => &CLINE_MESSAGE,
         Layout::Amp => &AMP,
         Layout::Grok => &GROK,
+        Layout::StatusLines => &STATUS,
         Layout::Langfuse => &OBSERVATION,
         Layout::Telemetry => &TELEMETRY,
         Layout::Span => &SPAN,
@@ -32,7 +33,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
 }
 
 /// The outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 16] = [
+pub(in crate::redact) static ROOTS: [&Shape; 17] = [
     &LINE,
     &PI,
     &QWEN,
@@ -45,6 +46,7 @@ pub(in crate::redact) static ROOTS: [&Shape; 16] = [
     &CLINE_MESSAGE,
     &AMP,
     &GROK,
+    &STATUS,
     &OBSERVATION,
     &TELEMETRY,
     &SPAN,
@@ -294,6 +296,12 @@ static CLINE_MESSAGE: Shape = Shape {
         (Field::Moment, &["ts"]),
         (Field::Content, &["content"]),
     ],
+    ..Shape::PLAIN
+};
+
+static STATUS: Shape = Shape {
+    name: "what was told to a status line",
+    fields: &[(Field::Moment, &["timestamp"]), (Field::Shaped(&LIMITS), &["rate_limits"])],
     ..Shape::PLAIN
 };
 

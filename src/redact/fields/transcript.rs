@@ -410,19 +410,27 @@ pub(super) static PAYLOAD: Shape = Shape {
             ],
         ),
         (Field::Shaped(&USAGE), &["total_token_usage", "last_token_usage", "usage"]),
+        (Field::Shaped(&LIMITS), &["rate_limits"]),
         (Field::Number, &["model_context_window"]),
         (
             Field::Free,
-            &[
-                "message",
-                "text",
-                "arguments",
-                "summary",
-                "encrypted_content",
-                "instructions",
-                "rate_limits",
-            ],
+            &["message", "text", "arguments", "summary", "encrypted_content", "instructions"],
         ),
+    ],
+    ..Shape::PLAIN
+};
+
+/// How much of a plan's limits is used, in a line of Codex and as Claude Code tells it.
+pub(super) static LIMITS: Shape = Shape {
+    name: "limits",
+    fields: &[
+        (Field::Identifier, &["limit_id", "plan_type"]),
+        (Field::Shaped(&LIMITS), &["primary", "secondary", "five_hour", "seven_day"]),
+        (
+            Field::Number,
+            &["used_percent", "used_percentage", "window_minutes", "resets_in_seconds"],
+        ),
+        (Field::Moment, &["resets_at"]),
     ],
     ..Shape::PLAIN
 };

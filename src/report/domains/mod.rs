@@ -7,6 +7,7 @@ mod contents;
 mod findings;
 mod losses;
 mod strategies;
+mod windows;
 
 pub use agreement::AgreementSums;
 pub use changes::ChangeSums;
@@ -14,6 +15,7 @@ pub use contents::ContentSums;
 pub use findings::FindingSums;
 pub use losses::LossSums;
 pub use strategies::StrategySums;
+pub use windows::WindowSums;
 
 use std::cmp::Reverse;
 use std::io::{self, Write};

@@ -13,6 +13,7 @@ use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::analysis::Grouping;
+use crate::explain::blocks::BlockLength;
 use crate::explain::breaks::Ground;
 use crate::explain::budget::{BudgetLevel, Limit, Metric};
 use crate::explain::check::{MatchedBy, PromptChangeKind, Status, UsageFault, Verdict};
@@ -245,6 +246,7 @@ words! {
     Ground as "Ground": every!(Ground: Excess, AtMostExcess, Simulated).map(Ground::name);
     StepKind as "Step":
         every!(StepKind: Opening, ModelChange, Continued, Rewritten, Expired).map(kind_name);
+    BlockLength as "BlockLength": BlockLength::ALL.map(BlockLength::name).as_slice();
     ContentKind as "ContentKind":
         every!(
             ContentKind: HiddenPrefix, Tools, SystemPrompt, UserText, Media, Files, AgentReports,

@@ -13,6 +13,7 @@ pub use format::MachineFormat;
 pub(super) use format::Keyed;
 
 use super::advice::{self, AdviceDocument};
+use super::blocks_json::{self, BlocksObject};
 use super::breaks_json::{self, BreaksObject};
 use super::check_json::{self, CheckObject};
 use super::compare_json::{self, CompareObject, StrategyLine};
@@ -36,7 +37,7 @@ use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 28 } else { 27 };
+const FORMATS: usize = if cfg!(feature = "redact") { 29 } else { 28 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -56,6 +57,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<StrategyLine<'_>>("compare-line", compare_json::SCHEMA, "compare --format jsonl", "a line for each strategy"),
     MachineFormat::output::<ExplainObject<'_>>("explain", explain_json::SCHEMA, "explain --format json", "the story of one request"),
     MachineFormat::output::<ContextObject<'_>>("context", context_json::SCHEMA, "context --format json", "what each kind of content held, and what carrying it cost"),
+    MachineFormat::output::<BlocksObject<'_>>("blocks", blocks_json::SCHEMA, "blocks --format json", "windows of five hours and weeks, and what used each up"),
     MachineFormat::output::<VerifyObject<'_>>("verify", verify_json::SCHEMA, "verify --format json", "how well the rules reproduce the record"),
     MachineFormat::output::<Lint<'_>>("lint", lint::SCHEMA, "lint --format json", "what makes prefixes unstable"),
     MachineFormat::output::<TokensObject<'_>>("tokens", weights::SCHEMA, "tokens --format json", "what a text or a prompt weighs, by part"),

@@ -240,6 +240,10 @@ impl History {
         for piece in &mut file.pieces {
             piece.move_symbols(&symbols);
         }
+        for reading in &mut file.limits {
+            reading.move_symbols(&symbols);
+        }
+        self.limits.append(&mut file.limits);
         let trail = Trail::of_pieces(&file.pieces);
         self.files.push(InputFile { label: Arc::clone(&file.label), what: file.what, trail });
         let number = self.files.len() - 1;

@@ -64,7 +64,7 @@ use crate::base::model::{Facts, Models};
 use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
-use crate::read::agent::{AgentRequest, Vendor};
+use crate::read::agent::{AgentRequest, LimitReading, Vendor};
 use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, Usage};
 use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
@@ -219,6 +219,8 @@ pub struct History {
     pub of_agents: Vec<AgentRequest>,
     /// What programs say that requests were charged, as far as they do.
     pub charged: FxHashMap<RequestIndex, Charge>,
+    /// How much of the limits of plans was used, file by file, as far as sessions record it.
+    pub limits: Vec<LimitReading>,
     /// The files read, in input order.
     pub files: Vec<InputFile>,
     /// The files of folders that were left without a word.

@@ -1,0 +1,69 @@
+//! The options of `blocks`.
+
+use clap::{Args, ValueEnum};
+
+use super::format::{DocumentFormats, FormatArgs};
+use super::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, TokensArgs, whole};
+use crate::explain::blocks::BlockLength;
+
+pub(super) const BLOCKS_EXAMPLES: &str = "\
+Examples:
+  cachesim blocks
+  cachesim blocks --since 7d --timezone Europe/Berlin
+  cachesim blocks --window week --top 4
+  cachesim blocks ~/.codex/sessions --json
+
+A window begins with the first request after the one before has ended: Anthropic's at whole ten minutes (whole hours \
+until April 2026), OpenAI's with the request. Ends that sessions record count before that: Codex's do, and what Claude \
+Code tells its status line where that is kept (docs/sources.md says how). Which window is open is told by the clock, or \
+by SOURCE_DATE_EPOCH.";
+
+/// `blocks`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct BlocksArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// Its domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
+    /// Only windows of this length [default: both]
+    #[arg(long, value_enum, value_name = "LENGTH")]
+    window: Option<WindowArg>,
+    /// How many windows the tables list, the newest ones, and how many kinds of content
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
+    pub(in crate::cli) top: u16,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// How sizes are counted.
+    #[command(flatten)]
+    pub(in crate::cli) tokens: TokensArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+impl BlocksArgs {
+    /// The lengths of the windows.
+    pub(in crate::cli) fn lengths(&self) -> Vec<BlockLength> {
+        match self.window {
+            None => BlockLength::ALL.to_vec(),
+            Some(WindowArg::FiveHours) => vec![BlockLength::FiveHours],
+            Some(WindowArg::Week) => vec![BlockLength::Week],
+        }
+    }
+}
+
+/// `--window`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum WindowArg {
+    /// Five hours
+    #[value(name = "5h")]
+    FiveHours,
+    /// Seven days
+    Week,
+}

@@ -1,0 +1,337 @@
+//! What a per cent of a recorded limit is: the weights with which use fits the readings best, and how far they are off.
+//!
+//! Services tell how much of a window is used, mostly in whole per cents, and not what they count. The readings are held
+//! against what was used, in stretches of a window in which requests of the input follow each other closely: in a pause
+//! of the input something else may have been used (other machines, sub-agents whose sessions are not there, chats), and
+//! what came before a stretch moves all of its readings alike and so does no harm. Two kinds of weights are tried: one
+//! for each dollar at list prices, and with twenty readings one for each class of tokens. With several windows each is
+//! predicted from the others, and what is off least is taken; with one window that is what is off least in itself, and
+//! list prices unless classes are off by a third less.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::fit::{CLASSES, Candidate, Point, Stretch, Weight, class_weights, dollar_weight};
+use super::usage::Spent;
+use crate::base::id::Symbol;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::read::agent::LimitReading;
+
+/// The fewest readings with which there is something to fit.
+const FEWEST_READINGS: usize = 3;
+
+/// The fewest readings from which the weights of classes are told apart.
+const FEWEST_FOR_CLASSES: usize = 20;
+
+/// How many windows of one limit are told side by side at most, as several accounts have them.
+const MOST_OPEN: usize = 16;
+
+/// A longer pause in the input ends a stretch, in milliseconds.
+const LONGEST_PAUSE: i64 = 2 * 60 * 1_000;
+
+/// A million tokens.
+const MILLION: f64 = 1e6;
+
+/// By how much classes have to be better in one window alone, as they have more weights.
+const CLASSES_BETTER: f64 = 2.0 / 3.0;
+
+/// What per cents of a limit are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LimitFit {
+    /// The limit, where the service gives it a name.
+    pub limit: Option<Symbol>,
+    /// The plan that it is of.
+    pub plan: Option<Symbol>,
+    /// How many readings were held against use.
+    pub readings: usize,
+    /// In how many windows they are.
+    pub windows: usize,
+    /// The weights that fit best.
+    pub weight: Weight,
+    /// How far readings are off, as the root of the mean square, in per cent of the limit.
+    pub error: f64,
+    /// How far the growth from the first to the last reading of a window is off where its weights come from the other
+    /// windows, in per cent of the limit, as the mean of all windows. `None` with one window.
+    pub held_out: Option<f64>,
+}
+
+/// The fits of every limit and plan, those with most readings first. `readings` are in order of time, `spent` holds the
+/// requests of each window.
+pub(super) fn fits(readings: &[LimitReading], spent: &[Vec<Spent>]) -> Vec<LimitFit> {
+    let requests = Running::of(spent);
+    let mut limits: BTreeMap<(Option<Symbol>, Option<Symbol>), Vec<&LimitReading>> =
+        BTreeMap::new();
+    for reading in readings {
+        limits.entry((reading.limit, reading.plan)).or_default().push(reading);
+    }
+    let fits = limits.into_iter().filter_map(|(key, own)| fit(key, &windows(&own, &requests)));
+    let mut fits: Vec<LimitFit> = fits.collect();
+    fits.sort_by_key(|fit| (Reverse(fit.readings), fit.limit, fit.plan));
+    fits
+}
+
+/// The stretches of each window.
+fn windows(readings: &[&LimitReading], requests: &[Running]) -> Vec<Vec<Stretch>> {
+    let mut windows: Vec<(&LimitReading, Vec<&LimitReading>)> = Vec::new();
+    for reading in readings {
+        let mut newest = windows.iter().enumerate().rev().take(MOST_OPEN);
+        let own = newest.find(|(_, (first, _))| reading.is_of_window(first));
+        let place = own.map(|(place, _)| place);
+        let place = place.unwrap_or_else(|| {
+            windows.push((reading, Vec::new()));
+            windows.len() - 1
+        });
+        windows[place].1.push(reading);
+    }
+    let stretches = |(_, readings): (&LimitReading, Vec<&LimitReading>)| {
+        let without_pause =
+            |one: &&LimitReading, next: &&LimitReading| !has_pause(requests, one.at, next.at);
+        let stretches = readings.chunk_by(without_pause).filter(|stretch| stretch.len() > 1);
+        stretches.map(|stretch| stretch.iter().map(|one| point(one, requests)).collect()).collect()
+    };
+    windows.into_iter().map(stretches).filter(|window: &Vec<Stretch>| !window.is_empty()).collect()
+}
+
+/// Whether nothing was answered for long between two moments, or something that has no price.
+fn has_pause(requests: &[Running], from: Millis, until: Millis) -> bool {
+    let first = requests.partition_point(|one| one.answered <= from);
+    let last = requests.partition_point(|one| one.answered <= until).max(first);
+    if Running::before(requests, first).unpriced != Running::before(requests, last).unpriced {
+        return true;
+    }
+    let between = requests[first..].iter().map(|one| one.answered).take_while(|at| *at < until);
+    let mut before = from;
+    for at in between.chain([until]) {
+        if at.since(before) > LONGEST_PAUSE {
+            return true;
+        }
+        before = at;
+    }
+    false
+}
+
+/// What was used until a moment.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    answered: Millis,
+    cost: Picodollars,
+    tokens: [Tokens; CLASSES],
+    /// Requests without a price.
+    unpriced: u64,
+}
+
+impl Running {
+    /// What was used until each answer, in the order of the answers.
+    fn of(spent: &[Vec<Spent>]) -> Vec<Self> {
+        let mut requests: Vec<&Spent> = spent.iter().flatten().collect();
+        requests.sort_by_key(|one| (one.answered, one.index));
+        let mut sum = Self::nothing();
+        let until = |one: &Spent| {
+            sum.answered = one.answered;
+            sum.cost += one.cost.unwrap_or_default();
+            sum.unpriced += u64::from(one.cost.is_none());
+            for (sum, own) in sum.tokens.iter_mut().zip(one.tokens) {
+                *sum += own;
+            }
+            sum
+        };
+        requests.into_iter().map(until).collect()
+    }
+
+    fn nothing() -> Self {
+        let (answered, cost) = (Millis::new(i64::MIN), Picodollars::ZERO);
+        Self { answered, cost, tokens: [Tokens::ZERO; CLASSES], unpriced: 0 }
+    }
+
+    /// What was used by requests that were answered before the one at a place.
+    fn before(requests: &[Self], place: usize) -> Self {
+        let last = place.checked_sub(1).and_then(|last| requests.get(last));
+        last.copied().unwrap_or_else(Self::nothing)
+    }
+}
+
+/// What was used since the beginning of the reading's window, by requests that were answered by then.
+fn point(reading: &LimitReading, requests: &[Running]) -> Point {
+    let begins = reading.begins();
+    let from = requests.partition_point(|one| one.answered < begins);
+    let until = requests.partition_point(|one| one.answered <= reading.at).max(from);
+    let (before, after) = (Running::before(requests, from), Running::before(requests, until));
+    let mut tokens = [0.0; CLASSES];
+    for (class, sum) in tokens.iter_mut().enumerate() {
+        *sum = millions(after.tokens[class].saturating_sub(before.tokens[class]).0);
+    }
+    let dollars = after.cost.minus(before.cost).to_dollars_lossy();
+    Point { percent: f64::from(reading.used) / 100.0, dollars, tokens }
+}
+
+#[allow(clippy::cast_precision_loss)] // a weight has few digits
+fn millions(tokens: u64) -> f64 {
+    tokens as f64 / MILLION
+}
+
+fn fit(
+    (limit, plan): (Option<Symbol>, Option<Symbol>),
+    windows: &[Vec<Stretch>],
+) -> Option<LimitFit> {
+    let all: Vec<&Stretch> = windows.iter().flatten().collect();
+    let readings = all.iter().map(|stretch| stretch.len()).sum();
+    let grows = |stretch: &&Stretch| stretch.iter().any(|one| one.percent > stretch[0].percent);
+    if readings < FEWEST_READINGS || !all.iter().any(grows) {
+        return None;
+    }
+    let dollars = Candidate::of(windows, |point| [point.dollars], dollar_weight);
+    let classes = Candidate::of(windows, |point| point.tokens, class_weights);
+    let prices = dollars?;
+    let classes = classes.filter(|_| readings >= FEWEST_FOR_CLASSES);
+    let is_better = |one: &Candidate| match (one.held_out, prices.held_out) {
+        (Some(own), Some(other)) => own < other,
+        _ => one.error < prices.error * CLASSES_BETTER,
+    };
+    let Candidate { weight, error, held_out } = classes.filter(is_better).unwrap_or(prices);
+    Some(LimitFit { limit, plan, readings, windows: windows.len(), weight, error, held_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::agent::Vendor;
+    use crate::requests::conversation::RequestIndex;
+
+    const SECOND: i64 = 1_000;
+    const FIVE_HOURS: i64 = 5 * 3_600 * SECOND;
+
+    /// A request that was answered so many seconds after midnight: its cents, and thousands of tokens sent in full, read,
+    /// written and answered.
+    fn request(second: i64, cents: i128, thousands: [u64; CLASSES]) -> Spent {
+        let at = Millis::new(second * SECOND);
+        let cost = Picodollars(cents * 10_000_000_000);
+        let tokens = thousands.map(|count| Tokens(count * 1_000));
+        let (index, is_selected, cost) = (RequestIndex::new(0), true, Some(cost));
+        Spent { index, is_selected, sent: at, answered: at, cost, tokens }
+    }
+
+    /// A reading so many seconds after midnight, in hundredths of a per cent, of the window that began at a second.
+    fn reading(second: i64, used: u32, began: i64) -> LimitReading {
+        LimitReading {
+            at: Millis::new(second * SECOND),
+            line: 1,
+            vendor: Vendor::OpenAi,
+            limit: None,
+            plan: None,
+            length: FIVE_HOURS,
+            used,
+            ends: Millis::new(began * SECOND + FIVE_HOURS),
+        }
+    }
+
+    fn only(readings: &[LimitReading], spent: Vec<Spent>) -> LimitFit {
+        let mut fits = fits(readings, &[spent]);
+        assert_eq!(fits.len(), 1, "{fits:?}");
+        fits.remove(0)
+    }
+
+    fn assert_near(one: f64, other: f64) {
+        assert!((one - other).abs() < 1e-6, "{one} and {other}");
+    }
+
+    #[test]
+    fn a_per_cent_is_so_many_dollars() {
+        // Four per cent a dollar, and seven that the input does not have.
+        let spent = vec![
+            request(10, 50, [1, 9, 0, 1]),
+            request(20, 100, [2, 2, 0, 2]),
+            request(30, 25, [3, 1, 0, 7]),
+        ];
+        let readings = [reading(10, 900, 0), reading(20, 1_300, 0), reading(30, 1_400, 0)];
+        let fit = only(&readings, spent);
+        assert_eq!((fit.readings, fit.windows, fit.held_out), (3, 1, None));
+        assert_near(fit.weight.of_a_dollar().expect("prices fit"), 4.0);
+        assert_near(fit.error, 0.0);
+    }
+
+    #[test]
+    fn the_error_is_what_readings_are_off() {
+        // $0, $1 and $2 at 0 %, 1 % and 5 %: the slope is 2.5, and they are off by 0.5, −1 and 0.5.
+        let spent = vec![request(20, 100, [1; 4]), request(30, 100, [1; 4])];
+        let readings = [reading(10, 0, 0), reading(20, 100, 0), reading(30, 500, 0)];
+        let fit = only(&readings, spent);
+        assert_near(fit.weight.of_a_dollar().expect("prices fit"), 2.5);
+        assert_near(fit.error, 0.5_f64.sqrt());
+    }
+
+    #[test]
+    fn classes_are_told_apart_where_prices_do_not_fit() {
+        // A million tokens sent in full take 100 %, of output 1,000 %; reads take nothing, whatever they cost.
+        let mut spent = Vec::new();
+        let mut readings = vec![reading(5, 0, 0)];
+        let mut used = 0;
+        let each = [(10, 900, 1), (20, 0, 2), (5, 100, 4), (40, 1_000, 1), (1, 300, 3)];
+        for (place, (input, read, output)) in each.into_iter().cycle().take(20).enumerate() {
+            let second = 10 * (i64::try_from(place).expect("small") + 1);
+            spent.push(request(second, i128::from(read), [input, read, 0, output]));
+            used += u32::try_from(10 * input + 100 * output).expect("small");
+            readings.push(reading(second, used, 0));
+        }
+        let fit = only(&readings, spent);
+        let Weight::Classes([input, read, written, output]) = fit.weight else { panic!("{fit:?}") };
+        assert_near(input, 100.0);
+        assert_near(read, 0.0);
+        assert_near(written, 0.0);
+        assert_near(output, 1_000.0);
+        assert_near(fit.error, 0.0);
+    }
+
+    #[test]
+    fn a_window_is_predicted_from_the_others() {
+        // 2 % a dollar in the first window and 4 % in the second: each is off by 2 · $3 = 6 % from the other.
+        let spent = |from: i64| (1..=3).map(move |step| request(from + 10 * step, 100, [1; 4]));
+        let all = spent(0).chain(spent(1_000)).collect();
+        let readings: Vec<LimitReading> =
+            (0..=3)
+                .map(|step: u32| reading(5 + 10 * i64::from(step), 200 * step, 0))
+                .chain((0..=3).map(|step: u32| {
+                    reading(1_005 + 10 * i64::from(step), 1_000 + 400 * step, 1_000)
+                }))
+                .collect();
+        let fit = only(&readings, all);
+        assert_near(fit.weight.of_a_dollar().expect("prices fit"), 3.0);
+        assert_eq!((fit.readings, fit.windows), (8, 2));
+        assert_near(fit.held_out.expect("two windows"), 6.0);
+    }
+
+    #[test]
+    fn what_was_used_in_a_pause_of_the_input_does_no_harm() {
+        // Four per cent a dollar; in the pause of ten minutes something else took 30 %.
+        let spent = [10, 20, 620, 630].map(|second| request(second, 100, [1; 4])).to_vec();
+        let used = [(10, 400), (20, 800), (615, 3_800), (620, 4_200), (630, 4_600)];
+        let readings = used.map(|(second, used)| reading(second, used, 0));
+        let fit = only(&readings, spent);
+        assert_near(fit.weight.of_a_dollar().expect("prices fit"), 4.0);
+        assert_eq!((fit.readings, fit.windows), (5, 1));
+        assert_near(fit.error, 0.0);
+    }
+
+    #[test]
+    fn what_has_no_price_ends_a_stretch() {
+        let spent = [10, 20, 25, 30, 40].map(|second| request(second, 100, [1; 4]));
+        let mut spent = spent.to_vec();
+        spent[2].cost = None;
+        // What has no price took 30 %, the others 4 % each.
+        let used = [(10, 400), (20, 800), (26, 3_800), (30, 4_200), (40, 4_600)];
+        let readings = used.map(|(second, used)| reading(second, used, 0));
+        let fit = only(&readings, spent);
+        assert_near(fit.weight.of_a_dollar().expect("prices fit"), 4.0);
+        assert_near(fit.error, 0.0);
+    }
+
+    #[test]
+    fn readings_without_growth_or_use_have_no_fit() {
+        let spent = vec![request(20, 100, [1; 4])];
+        let same = [reading(10, 300, 0), reading(20, 300, 0), reading(30, 300, 0)];
+        assert_eq!(fits(&same, std::slice::from_ref(&spent)), []);
+        let few = [reading(10, 300, 0), reading(30, 400, 0)];
+        assert_eq!(fits(&few, &[spent]), []);
+        let unseen = [reading(10, 300, 0), reading(20, 400, 0), reading(30, 500, 0)];
+        assert_eq!(fits(&unseen, &[vec![]]), []);
+    }
+}

@@ -1,0 +1,75 @@
+//! Whose limits windows are of.
+
+use std::collections::BTreeMap;
+
+use crate::base::units::Millis;
+use crate::read::agent::Vendor;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::provider::rules_of;
+
+/// A service with limits of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    /// Anthropic's.
+    Anthropic,
+    /// `OpenAI`'s.
+    OpenAi,
+    /// Another one, by the name of its rules.
+    Named(&'static str),
+    /// Those of which nothing is known, all together.
+    Other,
+}
+
+impl Service {
+    /// Whose service answered a request.
+    pub(super) fn of(history: &History, index: RequestIndex) -> Self {
+        match history.request(index).vendor {
+            Vendor::Anthropic => Self::Anthropic,
+            Vendor::OpenAi => Self::OpenAi,
+            Vendor::Google => Self::Named("gemini"),
+            Vendor::Other => {
+                let model = history.model(index);
+                let rules = rules_of(model.rsplit('/').next().unwrap_or(model));
+                rules.map_or(Self::Other, |rules| Self::Named(rules.name))
+            }
+        }
+    }
+
+    /// The vendor whose windows begin alike.
+    pub(super) fn vendor(self) -> Vendor {
+        match self {
+            Self::Anthropic => Vendor::Anthropic,
+            Self::OpenAi => Vendor::OpenAi,
+            Self::Named(_) | Self::Other => Vendor::Other,
+        }
+    }
+
+    /// The name that people see.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Named(name) => name,
+            Self::Other => "other services",
+            known => known.vendor().label(),
+        }
+    }
+
+    /// Whether its plans are known to count over five hours and weeks.
+    #[must_use]
+    pub fn has_known_windows(self) -> bool {
+        matches!(self, Self::Anthropic | Self::OpenAi)
+    }
+}
+
+/// The requests of each service that were sent until now, in the order in which they were.
+pub(super) fn services(history: &History, now: Millis) -> BTreeMap<Service, Vec<RequestIndex>> {
+    let mut services: BTreeMap<Service, Vec<RequestIndex>> = BTreeMap::new();
+    let all = (0..history.requests.len()).map(RequestIndex::new);
+    for index in all.filter(|index| history.request(*index).start <= now) {
+        services.entry(Service::of(history, index)).or_default().push(index);
+    }
+    for requests in services.values_mut() {
+        requests.sort_by_key(|index| (history.request(*index).start, *index));
+    }
+    services
+}

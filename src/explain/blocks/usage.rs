@@ -1,0 +1,109 @@
+//! What used a window up.
+
+use std::collections::BTreeMap;
+
+use crate::base::id::Symbol;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::{Break, Cause, Sum};
+use crate::explain::context::Contents;
+use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::ledger::{Ledger, StrategyColumn, Totals};
+
+/// What used a window up. `main` and the types of sub-agents add up to all, as do the kinds of content with output,
+/// searches and samplings apart. The sums of breaks are what they cost beyond reading, and part of all.
+#[derive(Clone, Debug, Default)]
+pub struct BlockUse {
+    /// All requests.
+    pub all: Totals,
+    /// Those of main conversations.
+    pub main: Totals,
+    /// Those of sub-agents by their type, which may be unknown.
+    pub agents: BTreeMap<Option<Symbol>, Totals>,
+    /// What the prompts were made of.
+    pub contents: Contents,
+    /// Breaks that something can be done about.
+    pub breaks: Sum,
+    /// Entries that expired in pauses.
+    pub expiries: Sum,
+    /// Compactions.
+    pub compactions: Sum,
+}
+
+impl BlockUse {
+    /// Adds the use of another window.
+    pub fn absorb(&mut self, other: &Self) {
+        self.all += other.all;
+        self.main += other.main;
+        for (agent, totals) in &other.agents {
+            *self.agents.entry(*agent).or_default() += *totals;
+        }
+        self.contents.absorb(&other.contents);
+        self.breaks += other.breaks;
+        self.expiries += other.expiries;
+        self.compactions += other.compactions;
+    }
+
+    /// All sub-agents together.
+    #[must_use]
+    pub fn all_agents(&self) -> Totals {
+        let mut all = Totals::default();
+        for totals in self.agents.values() {
+            all += *totals;
+        }
+        all
+    }
+
+    pub(super) fn add_request(&mut self, history: &History, index: RequestIndex, totals: Totals) {
+        self.all += totals;
+        match history.request(index).agent {
+            None => self.main += totals,
+            Some(agent) => {
+                let kind = history.agent_types.get(&agent).copied();
+                *self.agents.entry(kind).or_default() += totals;
+            }
+        }
+    }
+
+    pub(super) fn add_break(&mut self, found: &Break) {
+        let sum = match found.cause {
+            Cause::Compaction | Cause::Microcompaction => &mut self.compactions,
+            Cause::TtlExpired5m | Cause::TtlExpired1h | Cause::IdleTooLong => &mut self.expiries,
+            _ => &mut self.breaks,
+        };
+        sum.add_figures(found.rewritten, found.excess);
+    }
+}
+
+/// A request in a window: when it was sent and answered, and what it used.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    pub(super) index: RequestIndex,
+    pub(super) is_selected: bool,
+    pub(super) sent: Millis,
+    pub(super) answered: Millis,
+    /// `None` without a price.
+    pub(super) cost: Option<Picodollars>,
+    /// Sent in full, read, written, and answered.
+    pub(super) tokens: [Tokens; 4],
+}
+
+impl Spent {
+    pub(super) fn new(
+        ledger: &Ledger<'_>,
+        column: &StrategyColumn,
+        index: RequestIndex,
+        is_selected: bool,
+    ) -> Self {
+        let request = ledger.history.request(index);
+        let totals = ledger.totals(column, [index]);
+        let written = totals.write_5m + totals.write_1h;
+        Self {
+            index,
+            is_selected,
+            sent: request.start,
+            answered: request.finished,
+            cost: totals.cost(),
+            tokens: [totals.input, totals.read, written, totals.output],
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! How much of a plan's limits is used, as services tell it with an answer and sessions record it.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::Vendor;
+use crate::base::id::{Symbol, has_symbols};
+use crate::base::units::Millis;
+use crate::read::input::{Count, default_for};
+
+/// How much of one limit was used at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitReading {
+    /// When it was recorded.
+    pub at: Millis,
+    /// The line of its file.
+    pub line: u64,
+    /// Whose limit it is.
+    pub vendor: Vendor,
+    /// The limit, where the service gives several names.
+    pub limit: Option<Symbol>,
+    /// The plan that the limit is of.
+    pub plan: Option<Symbol>,
+    /// How long the window is in which use counts, in milliseconds.
+    pub length: i64,
+    /// How much of it is used, in hundredths of a per cent. May be more than all.
+    pub used: u32,
+    /// When the window ends.
+    pub ends: Millis,
+}
+
+has_symbols!(LimitReading { limit, plan } beside { at, line, vendor, length, used, ends });
+
+/// All of a limit, in hundredths of a per cent.
+const ALL: u32 = 10_000;
+
+/// Services tell the same end a few seconds apart.
+const SAME_END: u64 = 60_000;
+
+impl LimitReading {
+    /// When the window began.
+    #[must_use]
+    pub fn begins(&self) -> Millis {
+        Millis::new(self.ends.get().saturating_sub(self.length))
+    }
+
+    /// Whether all of it is used.
+    #[must_use]
+    pub fn is_all(&self) -> bool {
+        self.used >= ALL
+    }
+
+    /// Whether another reading is of the same window of the same limit.
+    #[must_use]
+    pub fn is_of_window(&self, other: &Self) -> bool {
+        let key = |one: &Self| (one.vendor, one.limit, one.length);
+        key(self) == key(other) && self.ends.get().abs_diff(other.ends.get()) <= SAME_END
+    }
+}
+
+/// No plan counts over more than a year, in milliseconds.
+const LONGEST_WINDOW: i64 = 366 * 24 * 60 * 60 * 1_000;
+
+/// How much the clocks of a client and its service may differ, in milliseconds.
+const LATE: i64 = 10 * 60 * 1_000;
+
+/// A count of a unit of so many milliseconds. `None` where it is not told, or beyond reason.
+pub(super) fn millis(count: Count, unit: i64) -> Option<i64> {
+    match count {
+        Count::Value(value) => i64::try_from(value).ok()?.checked_mul(unit),
+        _ => None,
+    }
+}
+
+/// When a window ends of which the end was told at a moment. `None` where its length is none, or it cannot be open then:
+/// such an end is another window's.
+pub(super) fn open_until(end: i64, length: i64, told: Millis) -> Option<Millis> {
+    let is_length = (1..=LONGEST_WINDOW).contains(&length);
+    let left = end.saturating_sub(told.get());
+    (is_length && left >= 0 && left <= length.saturating_add(LATE)).then(|| Millis::new(end))
+}
+
+/// A percentage in hundredths of one; nothing where it is none, or beyond reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Percent(pub(super) Option<u32>);
+
+/// The most per cent that a service may say are used.
+const MOST_PERCENT: f64 = 10_000.0;
+
+impl Percent {
+    fn of(value: f64) -> Self {
+        if !(0.0..=MOST_PERCENT).contains(&value) {
+            return Self(None);
+        }
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // in between
+        Self(Some((value * 100.0).round() as u32))
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PercentVisitor)
+    }
+}
+
+struct PercentVisitor;
+
+impl<'de> Visitor<'de> for PercentVisitor {
+    type Value = Percent;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any value")
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Percent, E> {
+        Ok(Percent::of(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Percent, E> {
+        Ok(u32::try_from(value).map_or(Percent(None), |value| Percent::of(f64::from(value))))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Percent, E> {
+        Ok(Percent(None))
+    }
+
+    default_for!(bool text null list object);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_are_hundredths_of_one() {
+        for (json, expected) in [
+            ("2.0", Some(200)),
+            ("41.25", Some(4_125)),
+            ("0", Some(0)),
+            ("105", Some(10_500)),
+            ("-1", None),
+            ("-0.5", None),
+            ("1e300", None),
+            ("18446744073709551615", None),
+            ("\"2\"", None),
+            ("null", None),
+            ("[2]", None),
+            ("{\"a\":2}", None),
+        ] {
+            let read: Percent = serde_json::from_str(json).expect("any value");
+            assert_eq!(read.0, expected, "{json}");
+        }
+    }
+}

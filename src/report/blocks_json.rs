@@ -1,0 +1,398 @@
+//! `cachesim.blocks/v1`: windows of five hours and weeks, and what used each up.
+
+use std::io::{self, Write};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context_json::{ContextTotalsObject, KindObject, kinds};
+use super::inputs::Inputs;
+use super::json::write_document;
+use super::report_json::{Prices, is_zero};
+use crate::base::units::{Basis, Millis, Picodollars, Tokens};
+use crate::explain::blocks::{
+    Block, BlockLength, BlockUse, Burn, LimitFit, Projection, Quota, Weight,
+};
+use crate::explain::breaks::Sum;
+use crate::read::agent::LimitReading;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::{Ledger, Totals};
+
+pub(super) const SCHEMA: &str = "cachesim.blocks/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct BlocksObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The table of list prices.
+    prices: Prices<'a>,
+    /// What was read.
+    inputs: Inputs,
+    /// When it was looked at: a window that holds this moment is open.
+    now: Millis,
+    /// Requests that were sent after it, which are in no window; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    later_requests: u64,
+    /// The windows by service and length, the most expensive service first.
+    quotas: Vec<QuotaObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct QuotaObject<'a> {
+    /// Whose limits the windows are of.
+    service: &'static str,
+    /// How long a window is.
+    #[schemars(with = "BlockLength")]
+    length: &'static str,
+    /// Whether plans of the service are known to count over such windows.
+    is_known: bool,
+    /// The windows in which something selected was sent, in order of time.
+    blocks: Vec<BlockObject<'a>>,
+    /// What is left to expect of the open window; null where none is open.
+    burn: Option<BurnObject>,
+    /// What per cents of recorded limits are.
+    fits: Vec<FitObject<'a>>,
+}
+
+impl<'a> QuotaObject<'a> {
+    fn of(history: &'a History, quota: &'a Quota, now: Millis) -> Self {
+        let Quota { service, length, blocks, burn, fits } = quota;
+        Self {
+            service: service.label(),
+            length: length.name(),
+            is_known: service.has_known_windows(),
+            blocks: blocks.iter().map(|block| BlockObject::of(history, block, now)).collect(),
+            burn: burn.as_ref().map(|burn| BurnObject::of(quota, burn, now)),
+            fits: fits.iter().map(|fit| FitObject::of(history, fit)).collect(),
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct BlockObject<'a> {
+    /// When the window begins.
+    start: Millis,
+    /// When it ends, exclusive.
+    end: Millis,
+    /// Measured where the client recorded its end.
+    basis: Basis,
+    /// How long no window was before it, in milliseconds.
+    idle_before_ms: i64,
+    /// Whether it is open now.
+    is_open: bool,
+    /// When the first of its requests was sent.
+    first_request: Millis,
+    /// When the last one was.
+    last_request: Millis,
+    /// All requests.
+    totals: UsedObject,
+    /// Those of main conversations.
+    main: UsedObject,
+    /// Those of sub-agents, by type, the most expensive first. With `main` they add up to `totals`.
+    agents: Vec<AgentObject<'a>>,
+    /// Breaks that something can be done about. Part of the totals, as the next two are.
+    breaks: LossObject,
+    /// Entries that expired in pauses.
+    expiries: LossObject,
+    /// Compactions.
+    compactions: LossObject,
+    /// What the prompts were made of.
+    contents: ContentsObject<'a>,
+    /// The first and the newest reading of the limit in the window; null where none was recorded.
+    limit: Option<[ReadingObject<'a>; 2]>,
+    /// The same of each other limit that was recorded.
+    other_limits: Vec<[ReadingObject<'a>; 2]>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct UsedObject {
+    /// Requests in these sums.
+    requests: u64,
+    /// Tokens neither read from cache nor written to it.
+    input_tokens: Tokens,
+    /// Tokens read from cache.
+    cache_read_input_tokens: Tokens,
+    /// Tokens written for five minutes, or for the usual lifetime of another service.
+    ephemeral_5m_input_tokens: Tokens,
+    /// Tokens written for an hour, or for the longer lifetime of another service.
+    ephemeral_1h_input_tokens: Tokens,
+    /// Tokens of the answers.
+    output_tokens: Tokens,
+    /// What all of it costs at list prices, in dollars; null where nothing has a price.
+    cost_usd: Option<Picodollars>,
+    /// Requests whose model has no price, which the cost leaves out; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced_requests: u64,
+    /// Requests without recorded usage, which are left out of the sums; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    requests_without_usage: u64,
+}
+
+impl From<Totals> for UsedObject {
+    fn from(totals: Totals) -> Self {
+        Self {
+            requests: totals.requests,
+            input_tokens: totals.input,
+            cache_read_input_tokens: totals.read,
+            ephemeral_5m_input_tokens: totals.write_5m,
+            ephemeral_1h_input_tokens: totals.write_1h,
+            output_tokens: totals.output,
+            cost_usd: totals.cost(),
+            unpriced_requests: totals.unpriced_requests,
+            requests_without_usage: totals.unrecorded,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct AgentObject<'a> {
+    /// The type of the sub-agents; null where it is not known.
+    agent_type: Option<&'a str>,
+    /// Their requests.
+    totals: UsedObject,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct LossObject {
+    /// How many there are.
+    count: u64,
+    /// Tokens that were sent again.
+    rewritten_tokens: Tokens,
+    /// What that cost beyond reading, in dollars; null where nothing has a price.
+    lost_usd: Option<Picodollars>,
+    /// Those without a price; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced: u64,
+}
+
+impl From<Sum> for LossObject {
+    fn from(sum: Sum) -> Self {
+        Self {
+            count: sum.breaks,
+            rewritten_tokens: sum.rewritten,
+            lost_usd: sum.excess(),
+            unpriced: sum.unpriced,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ContentsObject<'a> {
+    /// Every kind of content, the most expensive first.
+    kinds: Vec<KindObject<'a>>,
+    /// The sums of the requests.
+    totals: ContextTotalsObject,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ReadingObject<'a> {
+    /// When it was recorded.
+    at: Millis,
+    /// How much of the limit was used, in per cent.
+    used_percent: f64,
+    /// The limit; null where it has no name.
+    limit: Option<&'a str>,
+    /// The plan that it is of; null where that is not told.
+    plan: Option<&'a str>,
+}
+
+impl<'a> ReadingObject<'a> {
+    fn pair(history: &'a History, both: [LimitReading; 2]) -> [Self; 2] {
+        both.map(|one| Self::of(history, &one))
+    }
+
+    fn of(history: &'a History, reading: &LimitReading) -> Self {
+        Self {
+            at: reading.at,
+            used_percent: f64::from(reading.used) / 100.0,
+            limit: history.text(reading.limit),
+            plan: history.text(reading.plan),
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct BurnObject {
+    /// What was used so far, in dollars at list prices. All figures here are of all requests, selected or not.
+    so_far_usd: Picodollars,
+    /// Requests so far without a price, which no amount has; left out where there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    unpriced_requests: u64,
+    /// What was used lately, in dollars.
+    lately_usd: Picodollars,
+    /// How long that is, in milliseconds: an hour, of a week a day.
+    lately_ms: i64,
+    /// How long the window stays open, in milliseconds.
+    left_ms: i64,
+    /// What it comes to at that rate, in dollars.
+    at_last_rate_usd: Picodollars,
+    /// When all of the recorded limit is used at that rate; null where it is not before the window ends, or no limit is
+    /// recorded whose per cents fit list prices.
+    all_used_at: Option<Millis>,
+    /// What it may come to, as earlier windows went on; null where these are too few.
+    projection: Option<ProjectionObject>,
+    /// How many earlier windows there are to go by: those that were in use, or were not, for the same time into them.
+    earlier_windows: usize,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ProjectionObject {
+    /// Nine of ten windows would have led to more, in dollars.
+    low_usd: Picodollars,
+    /// Half of them.
+    middle_usd: Picodollars,
+    /// One of ten.
+    high_usd: Picodollars,
+    /// For how many of the earlier windows the range from low to high of the others would have held.
+    held: usize,
+}
+
+impl BurnObject {
+    fn of(quota: &Quota, burn: &Burn, now: Millis) -> Self {
+        let (projection, earlier_windows) = match burn.projection {
+            Projection::TooFew(windows) => (None, windows),
+            Projection::Range { low, middle, high, windows, held } => {
+                let object =
+                    ProjectionObject { low_usd: low, middle_usd: middle, high_usd: high, held };
+                (Some(object), windows)
+            }
+        };
+        Self {
+            so_far_usd: burn.so_far,
+            unpriced_requests: burn.unpriced,
+            lately_usd: burn.lately,
+            lately_ms: burn.lately_is,
+            left_ms: burn.left,
+            at_last_rate_usd: burn.at_last_rate(),
+            all_used_at: quota.all_used(now),
+            projection,
+            earlier_windows,
+        }
+    }
+}
+
+#[derive(JsonSchema, Serialize)]
+struct FitObject<'a> {
+    /// The limit; null where it has no name.
+    limit: Option<&'a str>,
+    /// The plan that it is of; null where that is not told.
+    plan: Option<&'a str>,
+    /// How many readings were held against use.
+    readings: usize,
+    /// In how many windows they are.
+    windows: usize,
+    /// Per cent of the limit that a dollar at list prices takes; null where classes of tokens fit better.
+    percent_per_dollar: Option<f64>,
+    /// Per cent of the limit that a million tokens take, by class; null where list prices fit better.
+    percent_per_million_tokens: Option<ClassesObject>,
+    /// How far readings are off, as the root of the mean square, in points of per cent.
+    error_points: f64,
+    /// How far the growth within a window is off where the weights come from the other windows, in points; null with one
+    /// window.
+    held_out_points: Option<f64>,
+    /// What the figures rest on.
+    basis: Basis,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct ClassesObject {
+    /// Neither read from cache nor written to it.
+    input: f64,
+    /// Read from cache.
+    cache_read: f64,
+    /// Written to cache.
+    cache_write: f64,
+    /// The answers.
+    output: f64,
+}
+
+impl<'a> FitObject<'a> {
+    fn of(history: &'a History, fit: &LimitFit) -> Self {
+        let (percent_per_dollar, percent_per_million_tokens) = match fit.weight {
+            Weight::Dollar(weight) => (Some(rounded(weight)), None),
+            Weight::Classes(weights) => {
+                let [input, cache_read, cache_write, output] = weights.map(rounded);
+                (None, Some(ClassesObject { input, cache_read, cache_write, output }))
+            }
+        };
+        Self {
+            limit: history.text(fit.limit),
+            plan: history.text(fit.plan),
+            readings: fit.readings,
+            windows: fit.windows,
+            percent_per_dollar,
+            percent_per_million_tokens,
+            error_points: rounded(fit.error),
+            held_out_points: fit.held_out.map(rounded),
+            basis: Basis::Estimated,
+        }
+    }
+}
+
+/// An estimate with six digits.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
+}
+
+impl<'a> BlockObject<'a> {
+    fn of(history: &'a History, block: &'a Block, now: Millis) -> Self {
+        let BlockUse { all, main, agents, contents, breaks, expiries, compactions } = &block.used;
+        let mut agents: Vec<_> = agents.iter().collect();
+        agents
+            .sort_by_key(|(kind, totals)| (std::cmp::Reverse(totals.cost()), history.text(**kind)));
+        let agent = |(kind, totals): (&Option<_>, &_)| AgentObject {
+            agent_type: history.text(*kind),
+            totals: UsedObject::from(*totals),
+        };
+        Self {
+            start: block.span.start,
+            end: block.span.end,
+            basis: block.span.basis,
+            idle_before_ms: block.idle_before,
+            is_open: block.is_open(now),
+            first_request: block.first,
+            last_request: block.last,
+            totals: (*all).into(),
+            main: (*main).into(),
+            agents: agents.into_iter().map(agent).collect(),
+            breaks: (*breaks).into(),
+            expiries: (*expiries).into(),
+            compactions: (*compactions).into(),
+            contents: ContentsObject {
+                kinds: kinds(history, &contents.kinds),
+                totals: (&contents.bill).into(),
+            },
+            limit: block.readings.map(|both| ReadingObject::pair(history, both)),
+            other_limits: block
+                .other_readings
+                .iter()
+                .map(|both| ReadingObject::pair(history, *both))
+                .collect(),
+        }
+    }
+}
+
+/// Writes the windows of every service.
+///
+/// # Errors
+/// Writing to `out` fails.
+pub fn write_blocks(
+    ledger: &Ledger<'_>,
+    quotas: &[Quota],
+    now: Millis,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let history = ledger.history;
+    let object = BlocksObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: Prices::of(ledger.prices),
+        inputs: Inputs::of(history),
+        now,
+        later_requests: history.requests.iter().filter(|one| one.start > now).count() as u64,
+        quotas: quotas.iter().map(|quota| QuotaObject::of(history, quota, now)).collect(),
+    };
+    write_document(&object, out)
+}

@@ -1,0 +1,423 @@
+//! Windows of use for people: the open one first, then each window, who used them up and with what, and what a per cent
+//! of a limit is.
+
+use super::context_view::{contents, named, summed};
+use super::document::{Align, Document, Grid};
+use super::number::{counted, dollars, duration, grouped, known_dollars, part, percent};
+use crate::base::units::{Basis, Millis, Picodollars};
+use crate::explain::blocks::{
+    Block, BlockLength, BlockUse, Burn, Projection, Quota, Service, Weight,
+};
+use crate::explain::breaks::Sum;
+use crate::requests::conversation::History;
+use crate::simulate::ledger::{Ledger, Totals};
+
+/// How windows are shown.
+#[derive(Clone, Copy, Debug)]
+pub struct BlocksView {
+    /// Now: the window that goes on is open.
+    pub now: Millis,
+    /// How many windows of each kind are listed, the newest ones, and how many kinds of content.
+    pub top: usize,
+    /// Whether requests were left out by a filter, whose use is in no figure.
+    pub is_filtered: bool,
+}
+
+/// The windows of every service.
+#[must_use]
+pub fn blocks_document(ledger: &Ledger<'_>, quotas: &[Quota], view: BlocksView) -> Document {
+    let history = ledger.history;
+    let mut document = Document::default();
+    document.grid(answer(history, quotas, view));
+    for quota in quotas {
+        document.heading(format!("{} of {}", title(quota.length), quota.service.label()));
+        document.grid(windows(history, quota, view));
+    }
+    for quota in first_of_services(quotas) {
+        used_up(&mut document, history, quota, view);
+    }
+    if quotas.iter().any(|quota| !quota.fits.is_empty()) {
+        document.heading("What one per cent of a limit is");
+        document.grid(fits(history, quotas));
+        document.text(
+            "Estimated: the weights with which use fits the recorded readings best, in stretches without a pause of two \
+             minutes. “off by” is how far readings are off, in points of per cent, and “left out” how far the growth \
+             within a window is off where the weights come from the other windows. Use that is not in the input is in \
+             readings, and in no weight.",
+        );
+    }
+    notes(&mut document, ledger, quotas, view);
+    document
+}
+
+/// Who and what used up the open window, or all of them where none is open.
+fn used_up(document: &mut Document, history: &History, quota: &Quota, view: BlocksView) {
+    let (service, length) = (quota.service.label(), quota.length);
+    let open = quota.blocks.last().filter(|block| block.is_open(view.now));
+    let (heading, used) = match open {
+        Some(block) => {
+            let since = history.zone.minute(block.span.start);
+            (
+                format!("What used up the {} of {service} since {since}", one(length)),
+                block.used.clone(),
+            )
+        }
+        None => {
+            (format!("What used up the {} of {service}", plural(length)), together(&quota.blocks))
+        }
+    };
+    document.heading(heading);
+    document.grid(senders(history, &used));
+    let kinds = named(history, &used.contents.kinds);
+    contents(document, &kinds, &used.contents.bill, (view.top, summed(history)));
+}
+
+/// One kind of windows of each service: all have the same requests.
+fn first_of_services(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
+    let mut latest: Option<Service> = None;
+    quotas.iter().filter(move |quota| latest.replace(quota.service) != Some(quota.service))
+}
+
+fn title(length: BlockLength) -> &'static str {
+    match length {
+        BlockLength::FiveHours => "Five-hour windows",
+        BlockLength::Week => "Weeks",
+    }
+}
+
+fn plural(length: BlockLength) -> &'static str {
+    match length {
+        BlockLength::FiveHours => "five-hour windows",
+        BlockLength::Week => "weeks",
+    }
+}
+
+fn one(length: BlockLength) -> &'static str {
+    match length {
+        BlockLength::FiveHours => "five hours",
+        BlockLength::Week => "week",
+    }
+}
+
+/// The newest window of each kind, and what is left to expect of it.
+fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
+    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Wrapped]);
+    let mut add = |name: &str, value: String, note: String| {
+        grid.add(vec![name.to_owned(), value, note]);
+    };
+    for quota in quotas {
+        let Some(block) = quota.blocks.last() else { continue };
+        let name = match quota.length {
+            BlockLength::FiveHours => "Five hours",
+            BlockLength::Week => "Week",
+        };
+        let cost = known_dollars(block.used.all.cost(), block.used.all.unpriced);
+        add(name, cost, newest(history, quota.service, block, view.now));
+        if let Some(burn) = &quota.burn {
+            let (value, note) = at_its_end(burn, lately(quota.length));
+            add("At its end", value, note);
+            let name = format!("Last {}", lately(quota.length));
+            add(&name, spent(burn, burn.lately), String::new());
+        }
+        if let Some((value, note)) = limit(history, quota, block, view.now) {
+            add("Limit", value, note);
+        }
+    }
+    grid
+}
+
+fn newest(history: &History, service: Service, block: &Block, now: Millis) -> String {
+    let zone = &history.zone;
+    let of =
+        format!("{}, {}", service.label(), counted(block.used.all.requests, "request", "requests"));
+    let start = zone.minute(block.span.start);
+    if block.is_open(now) {
+        return format!(
+            "{of} since {start}; open for {} more",
+            duration(block.span.end.since(now))
+        );
+    }
+    format!("{of} from {start} to {}; closed", zone.minute(block.span.end))
+}
+
+/// Over how long the newest rate is measured.
+fn lately(length: BlockLength) -> &'static str {
+    match length {
+        BlockLength::FiveHours => "hour",
+        BlockLength::Week => "day",
+    }
+}
+
+/// An amount of an open window, with a plus where some of its requests have no price.
+fn spent(burn: &Burn, amount: Picodollars) -> String {
+    known_dollars(Some(amount), burn.unpriced)
+}
+
+/// What a window may come to, and how sure that is.
+fn at_its_end(burn: &Burn, lately: &str) -> (String, String) {
+    let at_last_rate = spent(burn, burn.at_last_rate());
+    match burn.projection {
+        Projection::TooFew(windows) => {
+            let told = match windows {
+                0 => "no earlier window like it tells how sure".to_owned(),
+                1 => "1 earlier window like it is too few to tell how sure".to_owned(),
+                more => format!("{more} earlier windows like it are too few to tell how sure"),
+            };
+            (at_last_rate, format!("at the rate of the last {lately}; {told}"))
+        }
+        Projection::Range { low, middle, high, windows, held } => {
+            let [low, middle, high] = [low, middle, high].map(|amount| spent(burn, amount));
+            let windows = grouped(windows as u64);
+            let note = format!(
+                "as {windows} earlier windows like it went on, likely {low} to {high}: that would have held for {held} of \
+                 them; {at_last_rate} at the rate of the last {lately}"
+            );
+            (middle, note)
+        }
+    }
+}
+
+/// The newest reading of the window's limit, and when all of it is used at the latest rate.
+fn limit(history: &History, quota: &Quota, block: &Block, now: Millis) -> Option<(String, String)> {
+    let [_, newest] = block.readings?;
+    let zone = &history.zone;
+    let all = if newest.is_all() { "all of it is used, " } else { "" };
+    let then = quota.all_used(now).filter(|_| block.is_open(now)).map_or_else(String::new, |at| {
+        let (at, lately) = (zone.minute(at), lately(quota.length));
+        format!("; all of it at {at} at the rate of the last {lately}")
+    });
+    Some((per_cent(newest.used), format!("{all}as recorded at {}{then}", zone.minute(newest.at))))
+}
+
+/// Hundredths of a per cent.
+fn per_cent(used: u32) -> String {
+    percent(Some(f64::from(used) / 10_000.0))
+}
+
+/// A row for each listed window. Columns that say nothing of any are left out.
+fn windows(history: &History, quota: &Quota, view: BlocksView) -> Grid {
+    let first = quota.blocks.len().saturating_sub(view.top);
+    let (earlier, listed) = quota.blocks.split_at(first);
+    let nothing = String::new;
+    let mut rows: Vec<[String; COLUMNS.len()]> = Vec::new();
+    if !earlier.is_empty() {
+        let name = format!("{} earlier", grouped(earlier.len() as u64));
+        rows.push(cells([name, nothing(), nothing()], &together(earlier), None));
+    }
+    for block in listed {
+        let name = history.zone.minute(block.span.start);
+        let name = if block.is_open(view.now) { format!("{name} open") } else { name };
+        let idle = if block.idle_before > 0 { duration(block.idle_before) } else { nothing() };
+        let in_use = duration(block.last.since(block.first));
+        let newest = block.readings.map(|[_, newest]| newest.used);
+        rows.push(cells([name, idle, in_use], &block.used, newest));
+    }
+    if quota.blocks.len() > 1 {
+        let all = cells(["all".to_owned(), nothing(), nothing()], &together(&quota.blocks), None);
+        rows.push(all);
+    }
+    let says_something = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
+    let shown: Vec<usize> = (0..COLUMNS.len()).filter(says_something).collect();
+    let begins = format!("{} ({})", COLUMNS[0].0, history.zone.name());
+    let column = |column: &usize| match COLUMNS[*column] {
+        (_, Align::Name) => (begins.as_str(), Align::Name),
+        other => other,
+    };
+    let columns: Vec<(&str, Align)> = shown.iter().map(column).collect();
+    let is_shown = |name: &&&str| columns.iter().any(|(own, _)| *own == **name);
+    let hidden_first: Vec<&str> = HIDDEN_FIRST.iter().filter(is_shown).copied().collect();
+    let mut grid = Grid::new(&columns).hide_first(&hidden_first);
+    for mut row in rows {
+        grid.add(shown.iter().map(|column| std::mem::take(&mut row[*column])).collect());
+    }
+    grid
+}
+
+/// The columns of windows.
+const COLUMNS: [(&str, Align); 10] = [
+    ("begins", Align::Name),
+    ("idle before", Align::Right),
+    ("in use", Align::Right),
+    ("requests", Align::Right),
+    ("cost", Align::Right),
+    ("sub-agents", Align::Right),
+    ("breaks", Align::Right),
+    ("expiries", Align::Right),
+    ("compaction", Align::Right),
+    ("limit", Align::Right),
+];
+
+const HIDDEN_FIRST: [&str; 5] = ["in use", "idle before", "requests", "expiries", "sub-agents"];
+
+fn together(blocks: &[Block]) -> BlockUse {
+    let mut all = BlockUse::default();
+    for block in blocks {
+        all.absorb(&block.used);
+    }
+    all
+}
+
+/// The cells of windows: what they are called, the time without a window before, and how long they were in use.
+fn cells(
+    [name, idle, in_use]: [String; 3],
+    used: &BlockUse,
+    limit: Option<u32>,
+) -> [String; COLUMNS.len()] {
+    let lost = |sum: Sum| {
+        if sum.breaks == 0 { String::new() } else { known_dollars(sum.excess(), sum.unpriced) }
+    };
+    let agents = used.all_agents();
+    [
+        name,
+        idle,
+        in_use,
+        grouped(used.all.requests),
+        cost(&used.all),
+        if agents.requests == 0 { String::new() } else { cost(&agents) },
+        lost(used.breaks),
+        lost(used.expiries),
+        lost(used.compactions),
+        limit.map(per_cent).unwrap_or_default(),
+    ]
+}
+
+fn cost(totals: &Totals) -> String {
+    known_dollars(totals.cost(), totals.unpriced)
+}
+
+/// Who sent the requests: the main conversation, and each type of sub-agents.
+fn senders(history: &History, used: &BlockUse) -> Grid {
+    let mut grid = Grid::new(&[
+        ("sent by", Align::Name),
+        ("requests", Align::Right),
+        ("cost", Align::Right),
+        ("share", Align::Right),
+    ]);
+    let total = used.all.cost();
+    let mut add = |name: String, totals: &Totals| {
+        let share = percent(part(totals.cost(), total));
+        grid.add(vec![name, grouped(totals.requests), cost(totals), share]);
+    };
+    add("main conversations".to_owned(), &used.main);
+    let mut agents: Vec<_> = used.agents.iter().collect();
+    agents.sort_by_key(|(agent, totals)| (std::cmp::Reverse(totals.cost()), history.text(**agent)));
+    for (agent, totals) in agents {
+        let name = history
+            .text(*agent)
+            .map_or("sub-agents of unknown type".to_owned(), |name| format!("sub-agents: {name}"));
+        add(name, totals);
+    }
+    add("all".to_owned(), &used.all);
+    grid
+}
+
+/// What a per cent of each limit is, and how far that is off.
+fn fits(history: &History, quotas: &[Quota]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("of the", Align::Left),
+        ("limit", Align::Name),
+        ("plan", Align::Name),
+        ("one per cent is", Align::Wrapped),
+        ("readings", Align::Right),
+        ("windows", Align::Right),
+        ("off by", Align::Right),
+        ("left out", Align::Right),
+    ])
+    .hide_first(&["windows", "readings"]);
+    for quota in quotas {
+        for fit in &quota.fits {
+            let points = |off: f64| format!("{off:.1}");
+            grid.add(vec![
+                one(quota.length).to_owned(),
+                history.text(fit.limit).unwrap_or(quota.service.label()).to_owned(),
+                history.text(fit.plan).unwrap_or_default().to_owned(),
+                one_per_cent(&fit.weight),
+                grouped(fit.readings as u64),
+                grouped(fit.windows as u64),
+                points(fit.error),
+                fit.held_out.map(points).unwrap_or_default(),
+            ]);
+        }
+    }
+    grid
+}
+
+fn one_per_cent(weight: &Weight) -> String {
+    match weight {
+        Weight::Dollar(weight) if *weight > 0.0 => {
+            format!("{} at list prices", dollars(Some(dollars_of(*weight))))
+        }
+        Weight::Dollar(_) => "unknown: it grows without what was used".to_owned(),
+        Weight::Classes(weights) => {
+            let names = ["sent in full", "read", "written", "of output"];
+            let of = weights.iter().zip(names).filter(|(weight, _)| **weight > 0.0);
+            let of: Vec<String> =
+                of.map(|(weight, name)| format!("{} tokens {name}", tokens_of(*weight))).collect();
+            of.join(", or ")
+        }
+    }
+}
+
+/// The dollars in a per cent, of which one takes so many.
+fn dollars_of(weight: f64) -> Picodollars {
+    #[allow(clippy::cast_possible_truncation)] // positive; more has no end
+    Picodollars((1e12 / weight).round() as i128)
+}
+
+/// The tokens in a per cent, of which a million take so many.
+fn tokens_of(weight: f64) -> String {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive; more has no end
+    let tokens = (1e6 / weight).round() as u64;
+    grouped(tokens)
+}
+
+fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: BlocksView) {
+    let blocks = || quotas.iter().flat_map(|quota| &quota.blocks);
+    let recorded = blocks().filter(|block| block.span.basis == Basis::Measured).count();
+    let all = blocks().count() as u64;
+    document.text(format!(
+        "A window begins with the first request after the one before has ended, of any session that was read, as if all \
+         were one account's. Clients recorded {} of {}; use that is not in the input may have begun others earlier. \
+         “idle before” is the time without a window; windows are alike that were in use, or were not, for the same time into \
+         them. Costs are list prices, whatever a plan costs. “breaks”, “expiries” \
+         and “compaction” are what they cost beyond reading, and part of the cost.",
+        grouped(recorded as u64),
+        counted(all, "window", "windows"),
+    ));
+    let unknown: Vec<&str> = first_of_services(quotas)
+        .map(|quota| quota.service)
+        .filter(|service| !service.has_known_windows())
+        .map(Service::label)
+        .collect();
+    if !unknown.is_empty() {
+        document.text(format!(
+            "How plans of {} count is not documented; their windows are as if they counted over five hours and weeks.",
+            unknown.join(", ")
+        ));
+    }
+    if view.is_filtered {
+        document.text(
+            "Windows begin with any request, and what used them up are the selected ones. Rates, what windows come to, and \
+             limits are of all requests.",
+        );
+    }
+    let later = ledger.history.requests.iter().filter(|request| request.start > view.now).count();
+    if later > 0 {
+        document.text(format!(
+            "{} sent after {}, which is taken for now; they are in no figure.",
+            counted(later as u64, "request was", "requests were"),
+            ledger.history.zone.minute(view.now),
+        ));
+    }
+    let unrecorded: u64 = first_of_services(quotas)
+        .flat_map(|quota| &quota.blocks)
+        .map(|block| block.used.all.unrecorded)
+        .sum();
+    if unrecorded > 0 {
+        document.text(format!(
+            "The usage of {} was not recorded; nothing of them is counted.",
+            counted(unrecorded, "request", "requests")
+        ));
+    }
+    document.text(format!("Prices: {}, checked on {}.", ledger.prices.id, ledger.prices.as_of));
+}

@@ -1,0 +1,103 @@
+//! The windows in which plans count, of several histories: each is one account's.
+
+use std::collections::BTreeMap;
+
+use super::{DomainSums, Figure};
+use crate::base::units::Millis;
+use crate::explain::analysis::Answer;
+use crate::explain::blocks::{Block, BlockLength, Quota, Service};
+use crate::report::analyze_view::cost_cell;
+use crate::report::document::{Align, Document, Grid};
+use crate::report::number::grouped;
+use crate::simulate::ledger::Totals;
+
+/// How many windows there are, and what used them up.
+#[derive(Clone, Debug, Default)]
+pub struct WindowSums {
+    lines: BTreeMap<(Service, BlockLength), WindowLine>,
+}
+
+/// The windows of one length of one service.
+#[derive(Clone, Copy, Debug, Default)]
+struct WindowLine {
+    windows: u64,
+    open: u64,
+    /// Windows with readings of a limit, and those in which all of it was used.
+    read: u64,
+    all_used: u64,
+    totals: Totals,
+}
+
+impl WindowLine {
+    fn add(&mut self, block: &Block, now: Millis) {
+        let newest = block.readings.map(|[_, newest]| newest);
+        self.windows += 1;
+        self.open += u64::from(block.is_open(now));
+        self.read += u64::from(newest.is_some());
+        self.all_used += u64::from(newest.is_some_and(|newest| newest.is_all()));
+        self.totals += block.used.all;
+    }
+}
+
+impl WindowSums {
+    /// Those of a history.
+    #[must_use]
+    pub fn of(quotas: &[Quota], now: Millis) -> Self {
+        let mut sums = Self::default();
+        for quota in quotas {
+            let line = sums.lines.entry((quota.service, quota.length)).or_default();
+            for block in &quota.blocks {
+                line.add(block, now);
+            }
+        }
+        sums
+    }
+}
+
+impl DomainSums for WindowSums {
+    const COLUMN: Option<&'static str> = Some("windows");
+
+    fn figure(&self) -> Figure {
+        Figure::Count(self.lines.values().map(|line| line.windows).sum())
+    }
+
+    fn absorb(&mut self, other: Self) {
+        for (key, WindowLine { windows, open, read, all_used, totals }) in other.lines {
+            let own = self.lines.entry(key).or_default();
+            own.windows += windows;
+            own.open += open;
+            own.read += read;
+            own.all_used += all_used;
+            own.totals += totals;
+        }
+    }
+
+    fn show(&self, _: &Answer, document: &mut Document) {
+        document.heading("Windows, each domain's by itself");
+        let mut grid = Grid::new(&[
+            ("service", Align::Name),
+            ("length", Align::Left),
+            ("windows", Align::Right),
+            ("open", Align::Right),
+            ("limit read", Align::Right),
+            ("all used", Align::Right),
+            ("requests", Align::Right),
+            ("cost", Align::Right),
+        ])
+        .hide_first(&["open", "requests"]);
+        for ((service, length), line) in &self.lines {
+            grid.add(vec![
+                service.label().to_owned(),
+                length.name().to_owned(),
+                grouped(line.windows),
+                grouped(line.open),
+                grouped(line.read),
+                grouped(line.all_used),
+                grouped(line.totals.requests),
+                cost_cell(&line.totals),
+            ]);
+        }
+        document.grid(grid);
+        document.text("“limit read” are windows of which the client recorded how much is used, “all used” those in which that was all.");
+    }
+}
