@@ -113,7 +113,8 @@ fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
         };
         let cost = known_dollars(block.used.all.cost(), block.used.all.unpriced);
         add(name, cost, newest(history, quota.service, block, view.now));
-        if let Some(burn) = &quota.burn {
+        // Where a filter leaves out the open window, the last one is another.
+        if let Some(burn) = quota.burn.as_ref().filter(|_| block.is_open(view.now)) {
             let (value, note) = at_its_end(burn, lately(quota.length));
             add("At its end", value, note);
             let name = format!("Last {}", lately(quota.length));
@@ -182,7 +183,7 @@ fn limit(history: &History, quota: &Quota, block: &Block, now: Millis) -> Option
     let [_, newest] = block.readings?;
     let zone = &history.zone;
     let all = if newest.is_all() { "all of it is used, " } else { "" };
-    let then = quota.all_used(now).filter(|_| block.is_open(now)).map_or_else(String::new, |at| {
+    let then = quota.all_used(now).map_or_else(String::new, |at| {
         let (at, lately) = (zone.minute(at), lately(quota.length));
         format!("; all of it at {at} at the rate of the last {lately}")
     });

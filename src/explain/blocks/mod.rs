@@ -56,18 +56,18 @@ impl Quota {
     /// list prices.
     #[must_use]
     pub fn all_used(&self, now: Millis) -> Option<Millis> {
-        let (block, burn) = (self.blocks.last()?, self.burn.as_ref()?);
-        let [_, newest] = block.readings.filter(|[_, newest]| !newest.is_all())?;
+        let open = self.blocks.last().filter(|block| block.is_open(now))?;
+        let burn = self.burn.as_ref()?;
+        let [_, newest] = open.readings.filter(|[_, newest]| !newest.is_all())?;
         let is_of_reading = |fit: &&LimitFit| (fit.limit, fit.plan) == (newest.limit, newest.plan);
         let weight = self.fits.iter().find(is_of_reading)?.weight.of_a_dollar()?;
         let unread = weight * burn.since_reading.to_dollars_lossy();
         let left = 100.0 - f64::from(newest.used) / 100.0 - unread;
         let times = left.max(0.0) / (weight * burn.lately.to_dollars_lossy());
+        // A wait beyond the window, or without an end, is cut off where it is too long anyway.
         #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
-        // no longer than the window
-        let wait = Some((times * burn.lately_is as f64) as i64)
-            .filter(|wait| times.is_finite() && *wait < burn.left)?;
-        Some(Millis::new(now.get() + wait))
+        let wait = (times * burn.lately_is as f64) as i64;
+        (times.is_finite() && wait < burn.left).then(|| Millis::new(now.get() + wait))
     }
 }
 
