@@ -119,8 +119,8 @@ fn one_line(json: &str) -> String {
     json.lines().map(str::trim_start).collect()
 }
 
-/// The last seven tell all that there is.
-const COMMANDS: [&[&str]; 10] = [
+/// The last six tell all that there is.
+const COMMANDS: [&[&str]; 9] = [
     &["verify"],
     &["analyze", "--by", "day"],
     &["analyze", "--by", "model", "--strategy", "billed,5m"],
@@ -128,7 +128,6 @@ const COMMANDS: [&[&str]; 10] = [
     &["advise"],
     &["breaks"],
     &["context"],
-    &["blocks"],
     &["verify", "--rules", "--counts"],
     &["lint"],
 ];
