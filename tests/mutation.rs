@@ -1,7 +1,7 @@
 //! Damaged and hostile input: nothing panics, everything is counted, tokens are conserved.
 //!
 //! Real lines (where the corpus is there) and those of the fixtures are mutated at random, from
-//! fixed seeds. `CACHESIM_MUTATION_ROUNDS` sets how long; `fuzz/` has coverage-guided targets.
+//! fixed seeds. `TEST_MUTATION_ROUNDS` sets how long; `fuzz/` has coverage-guided targets.
 
 use std::fs;
 use std::path::PathBuf;
@@ -44,7 +44,7 @@ impl Random {
 }
 
 fn rounds() -> usize {
-    let rounds = std::env::var("CACHESIM_MUTATION_ROUNDS").ok();
+    let rounds = std::env::var("TEST_MUTATION_ROUNDS").ok();
     rounds.and_then(|rounds| rounds.parse().ok()).unwrap_or(400)
 }
 

@@ -44,9 +44,9 @@ fn id_of(value: &Value) -> String {
     value["request_id"].as_str().expect("the id of a request").to_owned()
 }
 
-/// More where `CACHESIM_CAPTURE_CASES` says so: some rules seldom make a difference.
+/// More where `TEST_CAPTURE_CASES` says so: some rules seldom make a difference.
 fn cases(usual: u32) -> u32 {
-    let asked = std::env::var("CACHESIM_CAPTURE_CASES").ok();
+    let asked = std::env::var("TEST_CAPTURE_CASES").ok();
     asked.map_or(usual, |asked| asked.parse().expect("a number of cases"))
 }
 
