@@ -41,6 +41,8 @@ pub mod explain;
 
 pub mod study;
 
+pub mod follow;
+
 #[cfg(feature = "redact")]
 pub mod redact;
 

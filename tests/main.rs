@@ -71,6 +71,7 @@ mod faults;
 mod first_lines;
 mod fixtures;
 mod fleet;
+mod follow;
 mod fork;
 /// What the fuzz targets check.
 #[path = "../fuzz/targets/mod.rs"]
@@ -91,6 +92,7 @@ mod models;
 mod mutation;
 mod naive;
 mod names;
+mod next;
 mod oldest_compiler;
 mod orderings;
 mod output_files;

@@ -1,14 +1,18 @@
 //! Lifetimes (TTLs) of cache entries.
 
+use serde::{Deserialize, Serialize};
+
 const MINUTE: i64 = 60 * 1_000;
 
 /// The lifetimes that a marker can ask for. The clock starts when the request that last used the
 /// entry started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Ttl {
     /// `"5m"`, the default.
+    #[serde(rename = "5m")]
     FiveMinutes,
     /// `"1h"`.
+    #[serde(rename = "1h")]
     OneHour,
 }
 

@@ -97,6 +97,12 @@ impl Millis {
         (self.0.get() ^ EPOCH).cast_signed()
     }
 
+    /// So many milliseconds later.
+    #[must_use]
+    pub const fn plus(self, millis: i64) -> Self {
+        Self::new(self.get().saturating_add(millis))
+    }
+
     /// The day in UTC, counted from 1970.
     #[must_use]
     pub fn day(self) -> i64 {
@@ -124,6 +130,15 @@ impl fmt::Display for Millis {
 impl Serialize for Millis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Millis {
+    /// Reads what [`fmt::Display`] writes.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let timestamp: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
+        Ok(Self::new(timestamp.as_millisecond()))
     }
 }
 

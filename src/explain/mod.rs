@@ -9,6 +9,8 @@ pub mod lint;
 
 pub mod breaks;
 
+pub mod next;
+
 pub mod blocks;
 
 pub mod advice;

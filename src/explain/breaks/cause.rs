@@ -2,13 +2,15 @@
 //! is a variant, its place in [`Cause::ALL`], its facts here, and a rule in `rules/`.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::ttl::Ttl;
 use crate::requests::difference::DifferenceKind;
 
 /// Why a request read less than it could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
     /// The entry was for five minutes, and older.

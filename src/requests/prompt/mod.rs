@@ -128,6 +128,12 @@ impl Step {
         self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
     }
 
+    /// How much longer than their TTL it finds entries of one, in milliseconds.
+    #[must_use]
+    pub fn grace(&self, ttl: Ttl) -> i64 {
+        if ttl == Ttl::FiveMinutes { self.grace } else { 0 }
+    }
+
     /// The end of the entry that this request's last marker can still reach, where lines tell how
     /// much of rewritten messages is unchanged.
     #[must_use]

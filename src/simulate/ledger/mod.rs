@@ -26,7 +26,9 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::management::{Effects, Management, Sketch};
-use crate::simulate::pricing::{PriceContext, PriceTable, Rates, RequestRates, price_context};
+use crate::simulate::pricing::{
+    PriceContext, PriceTable, Rates, RequestRates, price_context, rates_in,
+};
 use crate::simulate::provider::{Provider, Unmarked};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Design, Material, Purpose, Simulated, Strategy,
@@ -466,6 +468,13 @@ impl<'a> Ledger<'a> {
     #[must_use]
     pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rates.of(index)
+    }
+
+    /// The rates of a request, were its prompt of another size.
+    #[must_use]
+    pub fn rates_for(&self, index: RequestIndex, prompt: Tokens) -> Option<Rates> {
+        let context = price_context(self.history, index, prompt);
+        rates_in(self.prices, self.history, index, &context)
     }
 
     /// Whether the row of a request under a strategy has a price.

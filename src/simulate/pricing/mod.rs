@@ -20,6 +20,7 @@ pub use cost::{Billing, Charges, PriceContext};
 pub use file::PriceError;
 pub use hours::Hours;
 pub(crate) use lifetimes::settle_lifetimes;
+pub(crate) use request_rates::rates_in;
 pub use request_rates::{RequestRates, price_context};
 pub use table::{ModelPrices, PriceTable};
 pub use update::{PriceChange, PriceUpdate};

@@ -129,7 +129,7 @@ impl RequestRates {
 
 /// The rates of a request. One to another vendor has the built-in rates, unless the table has its
 /// model.
-fn rates_in(
+pub(crate) fn rates_in(
     prices: &PriceTable,
     history: &History,
     index: RequestIndex,
