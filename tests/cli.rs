@@ -239,6 +239,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_explain", stdout(&["explain", "--help"]));
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
     insta::assert_snapshot!("help_blocks", stdout(&["blocks", "--help"]));
+    insta::assert_snapshot!("help_statusline", stdout(&["statusline", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
@@ -251,7 +252,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 29] = [
+const COMMANDS: [&[&str]; 30] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -260,6 +261,7 @@ const COMMANDS: [&[&str]; 29] = [
     &["explain"],
     &["context"],
     &["blocks"],
+    &["statusline"],
     &["chart"],
     &["report"],
     &["verify"],

@@ -10,7 +10,8 @@
 //! the sums), `advise` (changes applied once more by their names, on every session; defects and
 //! dollars by hand), `random_captures` (against `naive`, a second simulator that compares whole
 //! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
-//! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `lint` (each rule), `fork` (the arithmetic of
+//! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
+//! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -115,6 +116,7 @@ mod samples;
 mod schemas;
 mod seeds;
 mod sources;
+mod statusline;
 mod stored;
 mod strategies;
 mod suggestions;

@@ -181,6 +181,7 @@ fn seen(place: &Place) -> Seen {
             words.extend(shows.then(|| "--show-text".to_owned()));
             runs.push((words, shows));
         }
+        runs.push((asked(&["statusline", "--transcript", &file]), false));
         if number % 80 == 0 {
             runs.push((asked(&["place", &file]), false));
         }

@@ -31,7 +31,7 @@ pub(super) struct Limits {
 impl Limits {
     /// Reads the options.
     pub(super) fn of(args: &FilterArgs) -> Result<Self, CliError> {
-        let zone = args.timezone.as_deref().map(zone).transpose()?.unwrap_or_default();
+        let zone = zone_of(args.timezone.as_deref())?;
         let read = |text: &Option<String>, option| {
             text.as_deref().map(|text| Time::parse(text, option, &zone, now)).transpose()
         };
@@ -46,6 +46,11 @@ impl Limits {
         }
         Ok(Self { since, until, zone })
     }
+}
+
+/// The time zone of `--timezone`.
+pub(super) fn zone_of(name: Option<&str>) -> Result<Zone, CliError> {
+    name.map(zone).transpose().map(Option::unwrap_or_default)
 }
 
 fn zone(name: &str) -> Result<Zone, CliError> {

@@ -6,6 +6,7 @@ mod configuration;
 mod domains;
 mod error;
 mod input;
+mod kept;
 mod limits;
 mod output;
 mod output_file;
@@ -157,6 +158,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         }
         Command::Config(args) => commands::config(args, configuration),
         Command::Sources(args) => commands::sources(args),
+        Command::Statusline(args) => commands::statusline(args),
         Command::Strategies(args) => commands::strategies(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),

@@ -100,7 +100,7 @@ impl<'l> Standing<'l> {
         let written = prompt.saturating_sub(read + input);
         let (write_5m, write_1h) = match self.ttl {
             Ttl::OneHour => (Tokens::ZERO, written),
-            _ => (written, Tokens::ZERO),
+            Ttl::FiveMinutes => (written, Tokens::ZERO),
         };
         PromptSplit { input, read, write_5m, write_1h }
     }

@@ -12,6 +12,7 @@ use super::seen::{Billed, LastBreak, Next, Seen, SeenRequest};
 use super::state::{Followed, Mark};
 use crate::read::input::{Discovered, Source, discover};
 use crate::requests::conversation::read;
+use crate::simulate::pricing::PriceTable;
 use crate::study::{Study, StudyError, StudyOptions};
 
 /// Why nothing is known of a file.
@@ -38,7 +39,7 @@ pub struct WindowSize {
 
 impl Default for WindowSize {
     fn default() -> Self {
-        Self { open: 4, context: 24, most: 768 * 1_024 }
+        Self { open: 4, context: 16, most: 512 * 1_024 }
     }
 }
 
@@ -67,11 +68,22 @@ impl Follower {
         Self { options, size }
     }
 
+    /// The prices with which files are looked at.
+    #[must_use]
+    pub fn prices(&self) -> &PriceTable {
+        &self.options.prices
+    }
+
     /// What is known of a file now, after what was known of it before.
     ///
     /// # Errors
     /// The file cannot be read, or holds more tokens than any figure is made for.
     pub fn look(&self, path: &Path, before: Option<Followed>) -> Result<Followed, FollowError> {
+        // Opening a pipe would wait for somebody who writes into it.
+        let metadata = std::fs::metadata(path)?;
+        if !metadata.is_file() {
+            return Err(io::Error::other("it is no file").into());
+        }
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
         let changed = changed(&metadata);
@@ -213,25 +225,38 @@ fn believed(seen: &Seen, mark: &Mark, before: &Followed) -> Option<Option<LastBr
     let is_whole = mark.from == 0;
     let first_open = seen.first_from(mark.lines + 1);
     let (context, open) = seen.requests.split_at(first_open);
-    let settled = &before.requests[..index(mark.settled)];
-    let known = &settled[settled.len().checked_sub(context.len())?..];
-    let is_settled = context.iter().map(|one| one.billed).eq(known.iter().copied());
+    let (settled, known) = before.requests.split_at(index(mark.settled));
+    let same = &settled[settled.len().checked_sub(context.len())?..];
+    let is_settled = context.iter().map(|one| one.billed).eq(same.iter().copied());
     let ids: FxHashSet<u64> = open.iter().map(|one| one.billed.id).collect();
-    let is_new = settled.iter().all(|one| !ids.contains(&one.id));
-    let is_told = is_whole || !open.iter().any(|one| one.is_alone);
+    let is_once = settled.iter().all(|one| !ids.contains(&one.id));
     let is_mended_alike = is_whole || seen.repairs == mark.repairs;
-    if !(seen.is_divisible && is_settled && is_new && is_told && is_mended_alike) {
+    if !(seen.is_divisible && is_settled && is_once && is_mended_alike) {
         return None;
     }
     if is_whole {
         return Some(seen.last_break(|_| true));
     }
-    let Some(found) = seen.last_break(|line| line > mark.lines) else {
-        return Some(mark.settled_break);
+    // What was known of requests before is what the whole file says.
+    let mut new = open.iter().filter(|one| !known.contains(&one.billed));
+    if new.any(|one| one.is_alone) {
+        return None;
+    }
+    let is_alone = |id: u64| open.iter().any(|one| one.billed.id == id && one.is_alone);
+    let is_open = |found: &LastBreak| known.iter().any(|one| one.id == found.request);
+    let shown = seen.last_break(|line| line > mark.lines);
+    let last = before.last_break.filter(is_open);
+    let is_alike = match (shown, last) {
+        (_, Some(last)) if is_alone(last.request) => {
+            shown.is_none_or(|shown| shown.request == last.request || shown.sent < last.sent)
+        }
+        (Some(shown), Some(last)) => shown.request == last.request && shown.excess == last.excess,
+        // What the end alone takes for a break was none in the whole.
+        (Some(shown), None) => is_alone(shown.request),
+        (None, Some(_)) => false,
+        (None, None) => true,
     };
-    // Its cause may stand in earlier lines.
-    let known = before.last_break.filter(|known| known.request == found.request)?;
-    (known.excess == found.excess).then_some(later(mark.settled_break, Some(known)))
+    is_alike.then_some(before.last_break)
 }
 
 /// What is said of the next message, where something was said before.

@@ -9,9 +9,10 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::explain::next::Standing;
-use crate::read::input::{Diagnostics, Kind};
+use crate::read::input::{Diagnostics, Kind, PriceTier};
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::simulate::ledger::Ledger;
+use crate::simulate::pricing::{Billing, PriceContext, PriceTable};
 use crate::simulate::strategy::Strategy;
 use crate::study::{Study, StudyError};
 
@@ -60,6 +61,21 @@ pub struct Next {
     pub warm: Option<Picodollars>,
     /// Its cost after that, where nothing of it can be read.
     pub cold: Option<Picodollars>,
+}
+
+impl Next {
+    /// What the message costs where it goes to another model, which has caches of its own. `None` where that has no price.
+    #[must_use]
+    pub fn cold_at(&self, model: &str, at: Millis, prices: &PriceTable) -> Option<Picodollars> {
+        let (prompt, tier) = (self.prompt, PriceTier::default());
+        let rates = prices.rates(&PriceContext { model, at, prompt, tier })?;
+        let mut billing = Billing::default();
+        match self.ttl {
+            Ttl::FiveMinutes => billing.write_5m = prompt,
+            Ttl::OneHour => billing.write_1h = prompt,
+        }
+        Some(billing.cost(&rates))
+    }
 }
 
 /// How many lines were mended whose meaning depends on other lines.

@@ -38,6 +38,8 @@ pub mod agent;
 
 pub(crate) mod log;
 
+pub mod told;
+
 #[cfg(feature = "redact")]
 use std::io;
 

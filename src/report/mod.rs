@@ -49,6 +49,7 @@ mod sarif;
 mod schemas;
 mod session_names;
 mod sources;
+mod status_line;
 mod table;
 mod turns_view;
 mod verify;
@@ -113,6 +114,9 @@ pub use rows::{Metadata, Place, RowEncoding};
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use sources::{SourceRow, sources_document, write_sources};
+pub use status_line::{
+    Amount, STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError,
+};
 pub use turns_view::TurnDetail;
 pub use verify::{Shown, verify_document};
 pub use verify_json::write_verification;

@@ -11,6 +11,7 @@ mod format;
 mod part;
 mod redact;
 mod shared;
+mod statusline;
 mod tokens;
 
 use std::borrow::Cow;
@@ -32,6 +33,7 @@ use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
+use statusline::STATUSLINE_EXAMPLES;
 use tokens::TOKENS_EXAMPLES;
 
 use crate::report::TurnDetail;
@@ -56,6 +58,7 @@ pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
     PlatformArg, SimulationArgs, TokensArgs, here,
 };
+pub(super) use statusline::StatuslineArgs;
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
@@ -109,6 +112,9 @@ pub(super) enum Command {
     /// Windows of five hours and weeks, as plans count: what used each up, how fast, and what a limit holds
     #[command(after_help = BLOCKS_EXAMPLES)]
     Blocks(BlocksArgs),
+    /// One line about the session that is under way: warm until when, what the next message costs
+    #[command(after_help = STATUSLINE_EXAMPLES)]
+    Statusline(StatuslineArgs),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),

@@ -15,6 +15,7 @@ mod lint;
 mod part;
 mod prices;
 mod report;
+mod statusline;
 mod tokens;
 
 pub(super) use about::{completions, config, man, schema, sources, strategies};
@@ -31,4 +32,5 @@ pub(super) use lint::lint;
 pub(super) use part::part;
 pub(super) use prices::prices;
 pub(super) use report::report;
+pub(super) use statusline::statusline;
 pub(super) use tokens::tokens;

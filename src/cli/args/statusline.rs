@@ -1,0 +1,45 @@
+//! The options of `statusline`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::PlatformArg;
+use crate::report::STATUS_TEMPLATE;
+
+pub(super) const STATUSLINE_EXAMPLES: &str = "\
+Examples:
+  cachesim statusline --transcript session.jsonl
+  cachesim statusline --template '{warm} · next {next}[ (cold {cold})]' < input.json
+
+In ~/.claude/settings.json:
+  \"statusLine\": {\"type\": \"command\", \"command\": \"cachesim statusline\"}
+
+Fields: {warm} for how long the prompt can be read, {next} what the next message costs now with nothing new in it, \
+{cold} what it costs once the cache has expired, {session} with its sub-agents, {today} all of Claude Code's sessions, \
+{hit} how much of the session's prompts was read, {break} the newest break and its cost, {prompt} its tokens. A part between · or \
+in brackets is left out where a field of it has no value.
+
+What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new is read the next time.";
+
+/// `statusline`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct StatuslineArgs {
+    /// Show this session, in place of the one that standard input names
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) transcript: Option<PathBuf>,
+    /// What to show
+    #[arg(long, value_name = "TEXT", default_value = STATUS_TEMPLATE)]
+    pub(in crate::cli) template: String,
+    /// The time zone in which the day begins, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) timezone: Option<String>,
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
+    /// genai-prices
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) prices: Vec<PathBuf>,
+    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
+    /// regions of the government's most
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    pub(in crate::cli) platform: PlatformArg,
+}

@@ -1,0 +1,104 @@
+//! What is kept of followed files, in the user's cache folder: a file for each, replaced as a whole. Only the owner
+//! reads them. None holds text or a path.
+
+use std::fs::{self, DirBuilder};
+use std::hash::{Hash as _, Hasher as _};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{env, io};
+
+use rustc_hash::FxHasher;
+use tempfile::NamedTempFile;
+
+use crate::follow::Followed;
+use crate::read::input::read_whole;
+
+/// The most bytes of a state: six million requests.
+const MOST_BYTES: u64 = 256 << 20;
+
+/// States that were not written for so long are removed.
+const MOST_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// The states of files whose figures depend on the same.
+pub(super) struct Kept {
+    /// `None` where the user has no cache folder.
+    folder: Option<PathBuf>,
+    of: u64,
+}
+
+impl Kept {
+    /// `of` is what figures depend on beside the files. A program that was built anew may have other rules.
+    pub(super) fn of(of: &impl std::hash::Hash) -> Self {
+        let mut hasher = FxHasher::default();
+        of.hash(&mut hasher);
+        env!("CARGO_PKG_VERSION").hash(&mut hasher);
+        let program = env::current_exe().and_then(fs::metadata).ok();
+        program.map(|program| (program.len(), program.modified().ok())).hash(&mut hasher);
+        Self { folder: cache_folder().map(|folder| folder.join("followed")), of: hasher.finish() }
+    }
+
+    /// What is known of a file. Damage, and what depends on something else, is nothing.
+    pub(super) fn read(&self, path: &Path) -> Option<Followed> {
+        let bytes = read_whole(&self.place(path)?, MOST_BYTES).ok()?;
+        Followed::decode(&bytes, self.of)
+    }
+
+    /// Keeps what is known of a file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(super) fn write(&self, path: &Path, followed: &Followed) -> io::Result<()> {
+        let Some((folder, place)) = self.folder.as_ref().zip(self.place(path)) else {
+            return Ok(());
+        };
+        let Some(bytes) = followed.encode(self.of) else { return Ok(()) };
+        let is_new = !place.exists();
+        let mut builder = DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(folder)?;
+        if is_new {
+            remove_old(folder);
+        }
+        let mut file = NamedTempFile::new_in(folder)?;
+        file.write_all(&bytes)?;
+        file.persist(place).map(drop).map_err(|error| error.error)
+    }
+
+    fn place(&self, path: &Path) -> Option<PathBuf> {
+        let mut hasher = FxHasher::default();
+        fs::canonicalize(path).ok()?.hash(&mut hasher);
+        Some(self.folder.as_ref()?.join(format!("{:016x}", hasher.finish())))
+    }
+}
+
+/// Removes states, and files of runs that were killed, that are old. What cannot be removed stays.
+fn remove_old(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let now = SystemTime::now();
+    for entry in entries.flatten() {
+        let changed = entry.metadata().and_then(|metadata| metadata.modified());
+        let age = changed.ok().and_then(|changed| now.duration_since(changed).ok());
+        if age.is_some_and(|age| age > MOST_AGE) {
+            let _stays = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The folder of the user's caches that is this program's.
+fn cache_folder() -> Option<PathBuf> {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let platform = || {
+        if cfg!(windows) {
+            set("LOCALAPPDATA")
+        } else if cfg!(target_os = "macos") {
+            Some(env::home_dir()?.join("Library/Caches"))
+        } else {
+            Some(env::home_dir()?.join(".cache"))
+        }
+    };
+    let folder = set("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).or_else(platform)?;
+    Some(folder.join("cachesim"))
+}

@@ -1,0 +1,328 @@
+//! One line about a session that is under way, from a template.
+
+use std::fmt::Write as _;
+
+use super::escape::terminal_safe;
+use super::number::{dollars, duration};
+use crate::base::units::{Picodollars, Tokens};
+use crate::base::wording::{grouped, nearest, suggestion};
+use crate::explain::breaks::Cause;
+
+/// What is shown where nothing else is asked for.
+pub const STATUS_TEMPLATE: &str = "{warm} · next {next}[ (cold {cold})] · session {session} · today {today} · hit {hit} · last break: {break}";
+
+/// What a line can show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Status {
+    /// What the next message finds, where anything was sent.
+    pub next: Option<StatusOfNext>,
+    /// What the session cost, its sub-agents included.
+    pub session: Amount,
+    /// What all sessions cost since the day began.
+    pub today: Amount,
+    /// The tokens of the session's prompts that were read, and all.
+    pub read_of_prompts: (Tokens, Tokens),
+    /// The newest break of the main conversation, and its cost.
+    pub last_break: Option<(Cause, Option<Picodollars>)>,
+}
+
+/// What the next message finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatusOfNext {
+    /// For how long the prompt can be read, in milliseconds; zero where it cannot.
+    pub left: i64,
+    /// The size of the prompt.
+    pub prompt: Tokens,
+    /// What it costs as long as it can be read, or `None` where the model has no price.
+    pub warm: Option<Picodollars>,
+    /// What it costs after that.
+    pub cold: Option<Picodollars>,
+}
+
+/// A sum of what is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    /// The sum.
+    pub known: Picodollars,
+    /// Whether requests without a price are not in it.
+    pub is_partial: bool,
+}
+
+impl Amount {
+    /// Adds a cost.
+    pub fn add(&mut self, cost: Option<Picodollars>) {
+        self.known += cost.unwrap_or_default();
+        self.is_partial |= cost.is_none();
+    }
+
+    fn shown(self) -> String {
+        cents(self.known) + if self.is_partial { "+" } else { "" }
+    }
+}
+
+/// A field of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Field {
+    Warm,
+    Next,
+    Cold,
+    Session,
+    Today,
+    Hit,
+    Break,
+    Prompt,
+}
+
+/// Each field with its name, and what it shows.
+const FIELDS: [(&str, Field); 8] = [
+    ("warm", Field::Warm),
+    ("next", Field::Next),
+    ("cold", Field::Cold),
+    ("session", Field::Session),
+    ("today", Field::Today),
+    ("hit", Field::Hit),
+    ("break", Field::Break),
+    ("prompt", Field::Prompt),
+];
+
+/// What stands between the parts of a line.
+const BETWEEN: &str = " · ";
+
+/// A part of a template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Field(Field),
+    /// What is left out where one of its fields has no value.
+    Optional(Vec<Piece>),
+}
+
+/// A template: text with `{field}`s. What stands in brackets, and each part between ` · `, is left out where one of its
+/// fields has no value. `{{`, `}}`, `[[` and `]]` are the characters themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StatusTemplate(Vec<Vec<Piece>>);
+
+/// Why a text is no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TemplateError {
+    /// There is no such field.
+    #[error(
+        "there is no {{{0}}}{1}; write {{warm}}, {{next}}, {{cold}}, {{session}}, {{today}}, {{hit}}, {{break}} or {{prompt}}"
+    )]
+    Unknown(String, String),
+    /// A bracket or a brace stands alone.
+    #[error("`{0}` at character {1} stands alone; write it twice where it is meant as it is")]
+    Alone(char, usize),
+}
+
+impl StatusTemplate {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// It names a field that does not exist, or does not close what it opens.
+    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        let characters: Vec<char> = text.chars().filter(|one| !one.is_control()).collect();
+        let mut parts = Vec::new();
+        let mut pieces = Vec::new();
+        // Where a bracket was opened, and what stands before it.
+        let mut before: Option<(usize, Vec<Piece>)> = None;
+        let mut at = 0;
+        while let Some(&character) = characters.get(at) {
+            let is_doubled = characters.get(at + 1) == Some(&character);
+            match character {
+                '{' | '}' | '[' | ']' if is_doubled => {
+                    add_text(&mut pieces, character);
+                    at += 1;
+                }
+                '{' => {
+                    let rest = &characters[at + 1..];
+                    let length = rest.iter().position(|one| *one == '}');
+                    let length = length.ok_or(TemplateError::Alone('{', at + 1))?;
+                    let name: String = rest[..length].iter().collect();
+                    pieces.push(Piece::Field(field(&name)?));
+                    at += length + 1;
+                }
+                '[' if before.is_none() => before = Some((at, std::mem::take(&mut pieces))),
+                ']' => {
+                    let (_, outer) = before.take().ok_or(TemplateError::Alone(']', at + 1))?;
+                    let inner = std::mem::replace(&mut pieces, outer);
+                    pieces.push(Piece::Optional(inner));
+                }
+                '}' | '[' => return Err(TemplateError::Alone(character, at + 1)),
+                _ if before.is_none() && begins(&characters[at..], BETWEEN) => {
+                    parts.push(std::mem::take(&mut pieces));
+                    at += BETWEEN.chars().count() - 1;
+                }
+                _ => add_text(&mut pieces, character),
+            }
+            at += 1;
+        }
+        parts.push(pieces);
+        before.map_or(Ok(Self(parts)), |(at, _)| Err(TemplateError::Alone('[', at + 1)))
+    }
+
+    /// The line.
+    #[must_use]
+    pub fn line(&self, status: &Status) -> String {
+        let parts = self.0.iter().filter_map(|pieces| shown(pieces, status));
+        let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+        terminal_safe(&parts.join(BETWEEN)).into_owned()
+    }
+}
+
+fn add_text(pieces: &mut Vec<Piece>, character: char) {
+    match pieces.last_mut() {
+        Some(Piece::Text(text)) => text.push(character),
+        _ => pieces.push(Piece::Text(character.into())),
+    }
+}
+
+fn begins(characters: &[char], text: &str) -> bool {
+    text.chars().enumerate().all(|(place, one)| characters.get(place) == Some(&one))
+}
+
+fn field(name: &str) -> Result<Field, TemplateError> {
+    let found = FIELDS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, field)| *field).ok_or_else(|| {
+        let near = nearest(name, FIELDS.iter().map(|(known, _)| *known));
+        TemplateError::Unknown(name.to_owned(), suggestion(&near))
+    })
+}
+
+/// The text of pieces; `None` where one of their fields has no value.
+fn shown(pieces: &[Piece], status: &Status) -> Option<String> {
+    let mut text = String::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(own) => text.push_str(own),
+            Piece::Field(field) => text.push_str(&value(*field, status)?),
+            Piece::Optional(pieces) => text.push_str(&shown(pieces, status).unwrap_or_default()),
+        }
+    }
+    Some(text)
+}
+
+fn value(field: Field, status: &Status) -> Option<String> {
+    match field {
+        Field::Warm => status.next.map(|next| match next.left {
+            ..=0 => "cold".to_owned(),
+            left => format!("warm {}", left_for(left)),
+        }),
+        Field::Next => {
+            status.next.map(|next| price(if next.left > 0 { next.warm } else { next.cold }))
+        }
+        Field::Cold => status.next.filter(|next| next.left > 0).map(|next| price(next.cold)),
+        Field::Session => Some(status.session.shown()),
+        Field::Today => Some(status.today.shown()),
+        Field::Hit => {
+            let (read, all) = status.read_of_prompts;
+            // Down, so that a hundred are all.
+            (all > Tokens::ZERO)
+                .then(|| format!("{} %", u128::from(read.0) * 100 / u128::from(all.0)))
+        }
+        Field::Break => status.last_break.map(|(cause, excess)| {
+            let mut text = cause.meaning().to_owned();
+            if excess.is_some() {
+                let _infallible = write!(text, " {}", price(excess));
+            }
+            text
+        }),
+        Field::Prompt => status.next.map(|next| grouped(next.prompt.0)),
+    }
+}
+
+/// `41m` or, of the last minute, `41s`.
+fn left_for(millis: i64) -> String {
+    match millis / 1_000 {
+        seconds @ ..60 => format!("{seconds}s"),
+        seconds @ 60..3_600 => format!("{}m", seconds / 60),
+        _ => duration(millis),
+    }
+}
+
+fn price(amount: Option<Picodollars>) -> String {
+    amount.map_or_else(|| dollars(None), cents)
+}
+
+/// Two decimals: a line is read at a glance.
+fn cents(amount: Picodollars) -> String {
+    const CENT: u128 = 10_000_000_000;
+    let cents = (amount.0.unsigned_abs() + CENT / 2) / CENT;
+    if cents == 0 && amount != Picodollars::ZERO {
+        return dollars(Some(amount));
+    }
+    let whole = u64::try_from(cents / 100).unwrap_or(u64::MAX);
+    format!("${}.{:02}", grouped(whole), cents % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Status {
+        Status {
+            next: Some(StatusOfNext {
+                left: 41 * 60_000 + 59_999,
+                prompt: Tokens(131_200),
+                warm: Some(Picodollars(120_000_000_000)),
+                cold: Some(Picodollars(1_312_500_000_000)),
+            }),
+            session: Amount { known: Picodollars(8_404_999_999_999), is_partial: false },
+            today: Amount { known: Picodollars(1_031_004_000_000_000), is_partial: true },
+            read_of_prompts: (Tokens(979), Tokens(1_000)),
+            last_break: Some((Cause::ToolsChanged, Some(Picodollars(440_000_000_000)))),
+        }
+    }
+
+    fn line(template: &str, status: &Status) -> String {
+        StatusTemplate::parse(template).expect("a template").line(status)
+    }
+
+    #[test]
+    fn the_line_answers_in_its_order() {
+        let meaning = Cause::ToolsChanged.meaning();
+        let all = format!(
+            "warm 41m · next $0.12 (cold $1.31) · session $8.40 · today $1,031.00+ · hit 97 % · last break: {meaning} $0.44"
+        );
+        assert_eq!(line(STATUS_TEMPLATE, &status()), all);
+    }
+
+    #[test]
+    fn what_is_cold_has_one_price() {
+        let next = status().next.map(|next| StatusOfNext { left: 0, ..next });
+        let cold = Status { next, last_break: None, ..status() };
+        let shown = "cold · next $1.31 · session $8.40 · today $1,031.00+ · hit 97 %";
+        assert_eq!(line(STATUS_TEMPLATE, &cold), shown);
+        assert_eq!(line(STATUS_TEMPLATE, &Status::default()), "session $0.00 · today $0.00");
+    }
+
+    #[test]
+    fn unknown_prices_are_no_zeros() {
+        let next = StatusOfNext { left: 59_000, prompt: Tokens(1), warm: None, cold: None };
+        let unknown = Status { next: Some(next), ..Status::default() };
+        assert_eq!(
+            line("{warm}: {next}[ ({cold})] {prompt}", &unknown),
+            "warm 59s: unknown (unknown) 1"
+        );
+        let cheap = Status {
+            session: Amount { known: Picodollars(3_000_000_000), is_partial: false },
+            ..unknown
+        };
+        assert_eq!(line("{session}", &cheap), "$0.0030");
+    }
+
+    #[test]
+    fn templates_say_what_is_wrong() {
+        let wrong = |text: &str| StatusTemplate::parse(text).expect_err(text).to_string();
+        assert!(
+            wrong("{sesion}").contains("there is no {sesion}; did you mean"),
+            "{}",
+            wrong("{sesion}")
+        );
+        assert!(wrong("a {hit").starts_with("`{` at character 3 stands alone"));
+        assert!(wrong("[a").starts_with("`[` at character 1 stands alone"));
+        assert!(wrong("[a [b]]").starts_with("`[` at character 4 stands alone"));
+        assert!(wrong("a }").starts_with("`}` at character 3 stands alone"));
+        assert_eq!(line("{{a}} [[b]]\u{1b}[[0m", &status()), "{a} [b][0m");
+    }
+}
