@@ -148,6 +148,9 @@ fn large_sessions_are_followed_from_their_ends() {
     assert!(courses.iter().all(|one| one.read * 2 < one.anew), "{courses:?}");
 }
 
+/// Something that is done to a file, whose content is given.
+type Change = fn(&Path, &[u8]);
+
 /// What a look says of a file after something else was done to it than adding lines.
 fn after(change: impl FnOnce(&Path, &[u8])) -> Option<(Figures, Figures, bool)> {
     let (_, path) = by_size().into_iter().find(|(size, _)| *size > 400_000)?;
@@ -165,7 +168,7 @@ fn after(change: impl FnOnce(&Path, &[u8])) -> Option<(Figures, Figures, bool)> 
 
 #[test]
 fn a_file_that_became_another_is_read_anew() {
-    let changes: [(&str, fn(&Path, &[u8])); 4] = [
+    let changes: [(&str, Change); 4] = [
         ("cut", |path, content| std::fs::write(path, &content[..content.len() / 2]).expect("cut")),
         ("emptied", |path, _| std::fs::write(path, "").expect("emptied")),
         ("replaced", |path, content| {

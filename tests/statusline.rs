@@ -62,9 +62,10 @@ fn first_look() -> String {
 /// Four minutes after the last request of the first session.
 const AFTER: &str = "2026-08-03T11:50:40Z";
 
-/// The last prompt has 31,302 tokens, of which 31,300 can be read, and its answer 800: warm 31,300 · $0.50 + 800 · $10
-/// + 2 · $5 a million, cold 32,100 · $10 and the 2. It was written for an hour from 11:46:40 on. Of 163,512 tokens
-/// 121,500 were read. The last request wrote 14,100 again that it could have read, at $9.50 more a million.
+/// The last prompt has 31,302 tokens, of which 31,300 can be read, and its answer 800. Warm, a million cost $0.50 for what
+/// is read, $10 for the answer and $5 for the 2 of the tail; cold, 32,100 are written. It was written for an hour from
+/// 11:46:40 on. Of 163,512 tokens 121,500 were read. The last request wrote 14,100 again that it could have read, at $9.50
+/// more a million.
 const LINE: &str = "warm 56m · next $0.02 (cold $0.32) · session $0.58 · today $0.58 · hit 74 % · last break: \
                     an entry for an hour expired $0.13\n";
 
@@ -149,18 +150,26 @@ fn no_state_is_believed_that_is_not_its_own() {
         assert_eq!(home.line(AFTER, &arguments), LINE);
     }
     // The state of another file, which is as long and was changed at the same time.
-    let other = home.session("b.jsonl", &first_look().replace("16000", "17000"));
+    let other = home.session("b.jsonl", &first_look().replace(":6200", ":9200"));
     let changed = fs::metadata(&path).and_then(|metadata| metadata.modified()).expect("a time");
     let file = fs::File::options().write(true).open(&other).expect("a file");
     file.set_modified(changed).expect("a time");
-    let own = home.line(AFTER, &["--transcript", utf8(&other), "--template", "{hit}"]);
-    assert_ne!(own, home.line(AFTER, &["--transcript", utf8(&path), "--template", "{hit}"]));
-    // Prices that are others.
+    let of_other = ["--transcript", utf8(&other), "--template", "{session}"];
+    let own = home.line(AFTER, &of_other);
+    // Written for an hour: 3,000 tokens more.
+    assert_eq!(own, "$0.61\n");
+    fs::write(state, &kept).expect("as it was");
+    for one in home.states() {
+        fs::write(one, &kept).expect("another's");
+    }
+    assert_eq!(home.line(AFTER, &of_other), own);
+    // Prices that are others: ten times as much for what is read, 121,500 tokens.
     let prices = home.path("prices.toml");
-    let same = fs::read_to_string(project("fixtures/price-files/own.toml"));
-    fs::write(&prices, same.unwrap_or_default()).expect("written");
-    let (_, _, code) = home.run(AFTER, &["--transcript", utf8(&path), "--prices", "/none"], "");
-    assert_eq!(code, 2);
+    let toml = "schema = \"cachesim.prices/v1\"\n[[model]]\nid = \"claude-opus-5\"\n[[model.rate]]\nfrom = 2026-07-24\ninput = \"5\"\n\
+                cache_write_5m = \"6.25\"\ncache_write_1h = \"10\"\ncache_read = \"5\"\noutput = \"25\"\n";
+    fs::write(&prices, toml).expect("written");
+    let with = [&arguments[..], &["--prices", utf8(&prices), "--template", "{session}"]].concat();
+    assert_eq!(home.line(AFTER, &with), "$1.12\n");
 }
 
 #[test]
@@ -198,7 +207,7 @@ fn what_is_not_there_is_said() {
     }
     let (_, told, code) = home.run(AFTER, &["--template", "{sesion}"], "{}");
     assert_eq!(code, 2);
-    assert!(told.contains("there is no {sesion}; did you mean `session`?"), "{told}");
+    assert!(told.contains("there is no {sesion} (did you mean `session`"), "{told}");
     let (_, told, code) = home.run(AFTER, &["--transcript", utf8(home.0.path())], "");
     assert_eq!(code, 3);
     assert!(told.contains("it is no file"), "{told}");

@@ -40,8 +40,8 @@ impl Kept {
 
     /// What is known of a file. Damage, and what depends on something else, is nothing.
     pub(super) fn read(&self, path: &Path) -> Option<Followed> {
-        let bytes = read_whole(&self.place(path)?, MOST_BYTES).ok()?;
-        Followed::decode(&bytes, self.of)
+        let Place { state, of } = self.place(path)?;
+        Followed::decode(&read_whole(&state, MOST_BYTES).ok()?, of)
     }
 
     /// Keeps what is known of a file.
@@ -49,11 +49,9 @@ impl Kept {
     /// # Errors
     /// What the system says.
     pub(super) fn write(&self, path: &Path, followed: &Followed) -> io::Result<()> {
-        let Some((folder, place)) = self.folder.as_ref().zip(self.place(path)) else {
-            return Ok(());
-        };
-        let Some(bytes) = followed.encode(self.of) else { return Ok(()) };
-        let is_new = !place.exists();
+        let Some(Place { state, of }) = self.place(path) else { return Ok(()) };
+        let Some((bytes, folder)) = followed.encode(of).zip(state.parent()) else { return Ok(()) };
+        let is_new = !state.exists();
         let mut builder = DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -64,14 +62,22 @@ impl Kept {
         }
         let mut file = NamedTempFile::new_in(folder)?;
         file.write_all(&bytes)?;
-        file.persist(place).map(drop).map_err(|error| error.error)
+        file.persist(state).map(drop).map_err(|error| error.error)
     }
 
-    fn place(&self, path: &Path) -> Option<PathBuf> {
+    fn place(&self, path: &Path) -> Option<Place> {
         let mut hasher = FxHasher::default();
         fs::canonicalize(path).ok()?.hash(&mut hasher);
-        Some(self.folder.as_ref()?.join(format!("{:016x}", hasher.finish())))
+        let state = self.folder.as_ref()?.join(format!("{:016x}", hasher.finish()));
+        self.of.hash(&mut hasher);
+        Some(Place { state, of: hasher.finish() })
     }
+}
+
+/// Where the state of a file is, and the hash of all that it depends on beside what the file holds.
+struct Place {
+    state: PathBuf,
+    of: u64,
 }
 
 /// Removes states, and files of runs that were killed, that are old. What cannot be removed stays.

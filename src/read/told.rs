@@ -50,7 +50,7 @@ struct PromptCache<'a> {
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
 enum Moment<'a> {
-    Number(f64),
+    Number(i64),
     #[serde(borrow)]
     Text(Text<'a>),
     #[default]
@@ -58,16 +58,14 @@ enum Moment<'a> {
 }
 
 /// Numbers from here on are milliseconds since 1970, those below seconds.
-const LEAST_MILLIS: f64 = 1e11;
+const LEAST_MILLIS: i64 = 100_000_000_000;
 
 impl Moment<'_> {
     fn get(&self) -> Option<Millis> {
         match self {
             Self::Text(text) => moment(text),
-            Self::Number(number) if *number > 0.0 && *number < LEAST_MILLIS => {
-                Some(Millis::new((number * 1_000.0) as i64))
-            }
-            Self::Number(number) if *number > 0.0 => Some(Millis::new(*number as i64)),
+            Self::Number(number @ 1..LEAST_MILLIS) => Some(Millis::new(number * 1_000)),
+            Self::Number(number @ LEAST_MILLIS..) => Some(Millis::new(*number)),
             Self::Number(_) | Self::None => None,
         }
     }
@@ -114,7 +112,7 @@ mod tests {
                 is_warm: Some(true),
             }
         );
-        for at in ["1795694400", "1795694400000", "1795694400.0"] {
+        for at in ["1795694400", "1795694400000"] {
             let told = Told::parse(&format!(r#"{{"prompt_cache": {{"expires_at": {at}}}}}"#));
             assert_eq!(told.expect("an object").warm_until, noon, "{at}");
         }

@@ -315,7 +315,7 @@ mod tests {
     fn templates_say_what_is_wrong() {
         let wrong = |text: &str| StatusTemplate::parse(text).expect_err(text).to_string();
         assert!(
-            wrong("{sesion}").contains("there is no {sesion}; did you mean"),
+            wrong("{sesion}").contains("there is no {sesion} (did you mean `session`"),
             "{}",
             wrong("{sesion}")
         );
