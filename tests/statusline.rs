@@ -165,9 +165,9 @@ fn no_state_is_believed_that_is_not_its_own() {
     assert_eq!(home.line(AFTER, &of_other), own);
     // Prices that are others: ten times as much for what is read, 121,500 tokens.
     let prices = home.path("prices.toml");
-    let toml = "schema = \"cachesim.prices/v1\"\n[[model]]\nid = \"claude-opus-5\"\n[[model.rate]]\nfrom = 2026-07-24\ninput = \"5\"\n\
-                cache_write_5m = \"6.25\"\ncache_write_1h = \"10\"\ncache_read = \"5\"\noutput = \"25\"\n";
-    fs::write(&prices, toml).expect("written");
+    let built_in = fs::read_to_string(project("models/anthropic.toml")).expect("prices");
+    let other = built_in.replace("cache_read = \"0.5\"", "cache_read = \"5\"");
+    fs::write(&prices, other).expect("written");
     let with = [&arguments[..], &["--prices", utf8(&prices), "--template", "{session}"]].concat();
     assert_eq!(home.line(AFTER, &with), "$1.12\n");
 }
