@@ -107,7 +107,16 @@ fn the_client_says_more_than_the_session() {
     assert_eq!(told(r#", "model": {"id": "claude-opus-5[1m]"}"#), "warm 56m $0.02 $0.32\n");
     // Haiku 4.5 writes for an hour at $2 a million: 32,102 tokens.
     assert_eq!(told(r#", "model": {"id": "claude-haiku-4-5"}"#), "cold $0.06\n");
-    assert_eq!(told(r#", "model": {"id": "a-model-of-mine"}"#), "cold unknown\n");
+    // A name that no table knows may be one of the same model, and the client knows best what is warm.
+    assert_eq!(told(r#", "model": {"id": "a-model-of-mine"}"#), "warm 56m $0.02 $0.32\n");
+    let of_bedrock = r#", "model": {"id": "us.anthropic.claude-opus-5-v1:0"}"#;
+    assert_eq!(told(of_bedrock), "warm 56m $0.02 $0.32\n");
+    let is_warm = r#", "model": {"id": "claude-haiku-4-5"}, "prompt_cache": {"warm": true}"#;
+    assert_eq!(told(is_warm), "warm 56m $0.02 $0.32\n");
+    // Another model whose name begins alike: Opus 5.5 writes for an hour at $10 a million.
+    assert_eq!(told(r#", "model": {"id": "claude-opus-5-5"}"#).split(' ').next(), Some("cold"));
+    let absurd = r#", "prompt_cache": {"expires_at": 99999999999999}"#;
+    assert_eq!(told(absurd), "warm 56m $0.02 $0.32\n");
 }
 
 #[test]
@@ -120,13 +129,24 @@ fn a_session_counts_its_sub_agents_and_the_day_all_sessions_once() {
     home.session("fork.jsonl", &first_look());
     let other = first_look().replace("req_", "req_other_").replace("msg_", "msg_other_");
     home.session("other.jsonl", &other);
+    let later = first_look().replace("req_", "req_later_").replace("msg_", "msg_later_");
+    home.session("later.jsonl", &later.replace("2026-08-03", "2026-08-04"));
     let earlier = first_look().replace("req_", "req_old_").replace("msg_", "msg_old_");
     home.session("old.jsonl", &earlier.replace("2026-08-03", "2026-08-02"));
     let line = home.line(AFTER, &["--transcript", utf8(&path), "--template", "{session} {today}"]);
     // Twice 0.57531, and three times.
     assert_eq!(line, "$1.15 $1.73\n");
     let folder = home.path(".claude/projects");
-    let day = json(&["analyze", utf8(&folder), "--since", "2026-08-03", "--json", "-q"]);
+    let day = json(&[
+        "analyze",
+        utf8(&folder),
+        "--since",
+        "2026-08-03",
+        "--until",
+        "2026-08-03",
+        "--json",
+        "-q",
+    ]);
     assert_eq!(day["totals"]["billed"]["cost_usd"], "1.72593");
 }
 
@@ -163,10 +183,33 @@ fn no_state_is_believed_that_is_not_its_own() {
         fs::write(one, &kept).expect("another's");
     }
     assert_eq!(home.line(AFTER, &of_other), own);
+    // A file in its place that is as long and was changed at the same time.
+    let in_its_place = home.path("c.jsonl");
+    fs::write(&in_its_place, first_look().replace(":6200", ":9200")).expect("written");
+    let file = fs::File::options().write(true).open(&in_its_place).expect("a file");
+    file.set_modified(changed).expect("a time");
+    fs::rename(&in_its_place, &path).expect("moved");
+    assert_eq!(
+        home.line(AFTER, &["--transcript", utf8(&path), "--template", "{session}"]),
+        "$0.61\n"
+    );
+    fs::write(&path, first_look()).expect("as it was");
     // Prices that are others: ten times as much for what is read, 121,500 tokens.
     let prices = home.path("prices.toml");
-    let built_in = fs::read_to_string(project("models/anthropic.toml")).expect("prices");
-    let other = built_in.replace("cache_read = \"0.5\"", "cache_read = \"5\"");
+    let other = r#"
+        schema = "cachesim.prices/v1"
+        id = "mine"
+        as_of = "2026-08-01"
+        [[model]]
+        id = "claude-opus-5"
+        [[model.rate]]
+        from = 2026-07-24
+        input = "5"
+        cache_write_5m = "6.25"
+        cache_write_1h = "10"
+        cache_read = "5"
+        output = "25"
+    "#;
     fs::write(&prices, other).expect("written");
     let with = [&arguments[..], &["--prices", utf8(&prices), "--template", "{session}"]].concat();
     assert_eq!(home.line(AFTER, &with), "$1.12\n");
@@ -208,6 +251,9 @@ fn what_is_not_there_is_said() {
     let (_, told, code) = home.run(AFTER, &["--template", "{sesion}"], "{}");
     assert_eq!(code, 2);
     assert!(told.contains("there is no {sesion} (did you mean `session`"), "{told}");
+    let (_, told, code) = home.run(AFTER, &["--transcript", "/none.jsonl"], "");
+    assert_eq!(code, 3);
+    assert!(told.contains("cannot read /none.jsonl"), "{told}");
     let (_, told, code) = home.run(AFTER, &["--transcript", utf8(home.0.path())], "");
     assert_eq!(code, 3);
     assert!(told.contains("it is no file"), "{told}");

@@ -1,10 +1,11 @@
-//! What is kept of followed files, in the user's cache folder: a file for each, replaced as a whole. Only the owner
-//! reads them. None holds text or a path.
+//! What is kept of followed files, in the user's cache folder: a file for each, replaced as a whole, with the permissions
+//! of its owner alone. None holds a path, or text but the model's name.
 
 use std::fs::{self, DirBuilder};
 use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::{Duration, SystemTime};
 use std::{env, io};
 
@@ -25,6 +26,8 @@ pub(super) struct Kept {
     /// `None` where the user has no cache folder.
     folder: Option<PathBuf>,
     of: u64,
+    /// Old states are looked for once in a run.
+    tidying: Once,
 }
 
 impl Kept {
@@ -35,7 +38,8 @@ impl Kept {
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
         let program = env::current_exe().and_then(fs::metadata).ok();
         program.map(|program| (program.len(), program.modified().ok())).hash(&mut hasher);
-        Self { folder: cache_folder().map(|folder| folder.join("followed")), of: hasher.finish() }
+        let folder = cache_folder().map(|folder| folder.join("followed"));
+        Self { folder, of: hasher.finish(), tidying: Once::new() }
     }
 
     /// What is known of a file. Damage, and what depends on something else, is nothing.
@@ -51,6 +55,9 @@ impl Kept {
     pub(super) fn write(&self, path: &Path, followed: &Followed) -> io::Result<()> {
         let Some(Place { state, of }) = self.place(path) else { return Ok(()) };
         let Some((bytes, folder)) = followed.encode(of).zip(state.parent()) else { return Ok(()) };
+        if bytes.len() as u64 > MOST_BYTES {
+            return Ok(());
+        }
         let is_new = !state.exists();
         let mut builder = DirBuilder::new();
         builder.recursive(true);
@@ -58,7 +65,7 @@ impl Kept {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.create(folder)?;
         if is_new {
-            remove_old(folder);
+            self.tidying.call_once(|| remove_old(folder));
         }
         let mut file = NamedTempFile::new_in(folder)?;
         file.write_all(&bytes)?;

@@ -1,6 +1,7 @@
 //! `--since`, `--until` and `--timezone`, and days as the command line and price tables write them.
 
 use std::env;
+use std::ops::Range;
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
@@ -65,6 +66,13 @@ fn zone(name: &str) -> Result<Zone, CliError> {
 /// The day in UTC.
 pub(super) fn today() -> Date {
     now().to_zoned(jiff::tz::TimeZone::UTC).date()
+}
+
+/// The first moment of a day, and that of the next one.
+pub(super) fn day_of(at: Millis, zone: &Zone) -> Result<Range<Millis>, CliError> {
+    let day =
+        zone.day(at).ok_or_else(|| CliError::Usage(format!("{at} is outside of the calendar")))?;
+    Ok(Time::Day(day).beginning(zone)?..Time::Day(day).end(zone)?)
 }
 
 /// The moment at which the program runs.

@@ -1,11 +1,12 @@
 //! Looks at files again and again.
 
 use std::fs::{File, Metadata};
+use std::hash::{Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashSet, FxHasher};
 
 use super::part::{Part, hash};
 use super::seen::{Billed, LastBreak, Next, Seen, SeenRequest};
@@ -86,16 +87,19 @@ impl Follower {
         }
         let mut file = File::open(path)?;
         let metadata = file.metadata()?;
-        let changed = changed(&metadata);
+        let identity = identity(&metadata);
         if let Some(before) = before {
-            if before.bytes == metadata.len() && before.changed == changed && changed.is_some() {
+            if before.identity == identity && identity.is_some() {
                 return Ok(Followed { read: 0, ..before });
             }
-            if let Some(followed) = self.go_on(&mut file, path, metadata.len(), before)? {
-                return Ok(Followed { changed, ..followed });
+            let is_same_file = before.identity.map(|one| one.0) == identity.map(|one| one.0);
+            if is_same_file
+                && let Some(followed) = self.go_on(&mut file, path, metadata.len(), before)?
+            {
+                return Ok(Followed { identity, ..followed });
             }
         }
-        Ok(Followed { changed, ..self.afresh(&mut file, path)? })
+        Ok(Followed { identity, ..self.afresh(&mut file, path)? })
     }
 
     /// Reads the end of a file. `None` where that does not do.
@@ -121,14 +125,13 @@ impl Follower {
         let first_open = seen.first_from(mark.lines + 1);
         let mut requests = before.requests;
         requests.truncate(index(mark.settled));
-        let settled_here = first_open;
         requests.extend(seen.requests[first_open..].iter().map(|one| one.billed));
-        let from = From { place: 0, line: 1, settled_before: index(mark.settled) - settled_here };
+        let from = From { place: 0, line: 1, settled_before: index(mark.settled) - first_open };
         let known = (mark.settled_break, last_break);
         let mark = self.mark(path, &seen, &part, from, known)?;
         let (bytes, read) = (length, part.bytes.len() as u64);
         let next = newer(before.next, seen.next);
-        Ok(Some(Followed { requests, last_break, next, bytes, read, changed: None, mark }))
+        Ok(Some(Followed { requests, last_break, next, bytes, read, identity: None, mark }))
     }
 
     /// Reads the whole of a file.
@@ -147,7 +150,7 @@ impl Follower {
         }
         let requests = seen.requests.iter().map(|one| one.billed).collect();
         let (bytes, next) = (seen.bytes, seen.next);
-        Ok(Followed { requests, last_break, next, bytes, read: bytes, changed: None, mark })
+        Ok(Followed { requests, last_break, next, bytes, read: bytes, identity: None, mark })
     }
 
     /// Where reading goes on after what was seen from a line on; `part` has at least the end of it.
@@ -292,7 +295,21 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-fn changed(metadata: &Metadata) -> Option<u64> {
+/// Which file it is, and in which state, as far as the system tells: hashes.
+fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    u64::try_from(since.as_nanos()).ok()
+    let mut file = FxHasher::default();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (metadata.dev(), metadata.ino()).hash(&mut file);
+    }
+    let mut state = file.clone();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        (metadata.ctime(), metadata.ctime_nsec()).hash(&mut state);
+    }
+    (since, metadata.len()).hash(&mut state);
+    Some((file.finish(), state.finish()))
 }

@@ -20,8 +20,8 @@ pub struct Followed {
     pub bytes: u64,
     /// How many were read by the last look at it, beside searching for where reading goes on. Not kept.
     pub read: u64,
-    /// When it was last changed, in nanoseconds since 1970; `None` where the system does not say.
-    pub(super) changed: Option<u64>,
+    /// Which file it was, and in which state, as hashes; `None` where the system does not say.
+    pub(super) identity: Option<(u64, u64)>,
     pub(super) mark: Option<Mark>,
 }
 
@@ -53,7 +53,7 @@ struct Header {
     last_break: Option<LastBreak>,
     next: Option<Next>,
     bytes: u64,
-    changed: Option<u64>,
+    identity: Option<(u64, u64)>,
     mark: Option<Mark>,
 }
 
@@ -68,14 +68,14 @@ impl Followed {
     /// file. `None` of what they have no room for: a request of more than eighteen million dollars.
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
-        let Self { requests, last_break, next, bytes, read: _, changed, mark } = self;
+        let Self { requests, last_break, next, bytes, read: _, identity, mark } = self;
         let header = Header {
             of,
             requests: requests.len() as u64,
             last_break: *last_break,
             next: next.clone(),
             bytes: *bytes,
-            changed: *changed,
+            identity: *identity,
             mark: *mark,
         };
         let mut content = serde_json::to_vec(&header).ok()?;
@@ -103,14 +103,14 @@ impl Followed {
         let (numbers, []) = content[end + 1..].as_chunks() else { return None };
         let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let (rows, []) = numbers.as_chunks() else { return None };
-        let Header { of: own, requests, last_break, next, bytes, changed, mark } = header;
+        let Header { of: own, requests, last_break, next, bytes, identity, mark } = header;
         let is_sound = own == of
             && requests == rows.len() as u64
             && mark.is_none_or(|mark| {
                 mark.from <= mark.open && mark.open <= bytes && mark.settled <= requests
             });
         let requests = rows.iter().copied().map(request).collect();
-        is_sound.then_some(Self { requests, last_break, next, bytes, read: 0, changed, mark })
+        is_sound.then_some(Self { requests, last_break, next, bytes, read: 0, identity, mark })
     }
 }
 
@@ -167,7 +167,7 @@ mod tests {
             }),
             bytes: 2_000,
             read: 0,
-            changed: Some(3),
+            identity: Some((3, 4)),
             mark: Some(Mark {
                 from: 10,
                 open: 1_900,

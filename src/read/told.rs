@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde::de::Error as _;
 
-use super::input::{Flag, Shape, Text, moment};
+use super::input::{Flag, Shape, Text, moment, replace_lone_surrogates};
 use crate::base::units::Millis;
 
 /// What is used of it. Everything may be missing.
@@ -16,7 +17,7 @@ pub struct Told {
     pub model: Option<String>,
     /// `prompt_cache.expires_at`: until when the prompt can be read, by the client's own clock (2.1.251 and later).
     pub warm_until: Option<Millis>,
-    /// `prompt_cache.warm`: whether it can be read now.
+    /// `prompt_cache.warm`: whether it can be read now. That it can is of use only with a time.
     pub is_warm: Option<bool>,
 }
 
@@ -77,9 +78,13 @@ impl Told {
     /// # Errors
     /// It is no JSON object.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
+        let text = text.trim_start_matches('\u{feff}').trim_start();
         // A list would be taken for the object's members in their order.
-        let _members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text)?;
-        let object: Object<'_> = serde_json::from_str(text)?;
+        if !text.starts_with('{') {
+            return Err(serde_json::Error::custom("it does not begin with {"));
+        }
+        let repaired = replace_lone_surrogates(text);
+        let object: Object<'_> = serde_json::from_str(repaired.as_deref().unwrap_or(text))?;
         let model = object.model.0.and_then(|model| model.id.0);
         let cache = object.prompt_cache.0;
         let path = object.transcript_path.0.filter(|path| !path.is_empty());

@@ -121,7 +121,7 @@ impl StatusTemplate {
     /// # Errors
     /// It names a field that does not exist, or does not close what it opens.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
-        let characters: Vec<char> = text.chars().filter(|one| !one.is_control()).collect();
+        let characters: Vec<char> = text.chars().collect();
         let mut parts = Vec::new();
         let mut pieces = Vec::new();
         // Where a bracket was opened, and what stands before it.
@@ -153,6 +153,7 @@ impl StatusTemplate {
                     parts.push(std::mem::take(&mut pieces));
                     at += BETWEEN.chars().count() - 1;
                 }
+                _ if character.is_control() => {}
                 _ => add_text(&mut pieces, character),
             }
             at += 1;
@@ -323,6 +324,7 @@ mod tests {
         assert!(wrong("[a").starts_with("`[` at character 1 stands alone"));
         assert!(wrong("[a [b]]").starts_with("`[` at character 4 stands alone"));
         assert!(wrong("a }").starts_with("`}` at character 3 stands alone"));
+        assert!(wrong("a\n\u{1b}[").starts_with("`[` at character 4 stands alone"));
         assert_eq!(line("{{a}} [[b]]\u{1b}[[0m", &status()), "{a} [b][0m");
     }
 }

@@ -15,10 +15,14 @@ Examples:
 In ~/.claude/settings.json:
   \"statusLine\": {\"type\": \"command\", \"command\": \"cachesim statusline\"}
 
-Fields: {warm} for how long the prompt can be read, {next} what the next message costs now with nothing new in it, \
-{cold} what it costs once the cache has expired, {session} with its sub-agents, {today} all of Claude Code's sessions, \
-{hit} how much of the session's prompts was read, {break} the newest break and its cost, {prompt} its tokens. A part between · or \
-in brackets is left out where a field of it has no value.
+Fields: {warm} (\"warm\" and how long it stays in the cache, or \"cold\"), {next} (what the next message costs now: the last \
+prompt and its answer, without what is typed), {cold} (the same once the cache has expired; nothing where it has), {session} \
+(its cost with its sub-agents; + where a model has no price), {today} (the cost of all of Claude Code's sessions that were \
+changed today), {hit} (how much of the session's prompts came from the cache), {break} (the newest break of the main \
+conversation, and its cost), {prompt} (tokens of the next prompt).
+
+What stands between two \" · \", or in [brackets], is left out where a field in it has no value. {{, }}, [[ and ]] are the \
+characters themselves.
 
 What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new is read the next time.";
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 use std::{fs, thread};
@@ -37,17 +38,18 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let told = told(args)?;
     let zone = limits::zone_of(args.timezone.as_deref())?;
     let now = limits::moment();
-    let day = zone.day(now).and_then(|day| zone.beginning(day)).unwrap_or(now);
+    let day = limits::day_of(now, &zone)?;
     let (prices, models) = tables(&args.prices, args.platform)?;
-    let texts: Vec<_> = args.prices.iter().map(fs::read).filter_map(Result::ok).collect();
-    let kept = Kept::of(&(texts, args.platform as u8));
+    // The built-in tables are those of the program.
+    let laid = (!args.prices.is_empty()).then(|| format!("{prices:?}{models:?}"));
+    let kept = Kept::of(&(laid, args.platform as u8));
     let read = ReadOptions { models, ..StudyOptions::default().read };
     let options = StudyOptions { read, prices, ..StudyOptions::default() };
     let looking = Looking { follower: Follower::new(options, WindowSize::default()), kept };
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| CliError::Usage(format!("cannot start threads: {error}")))?;
-    let status = pool.install(|| looking.status(&told, now, day))?;
+    let status = pool.install(|| looking.status(&told, args.transcript.is_some(), now, day))?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", template.line(&status))?;
     Ok(out.flush()?)
@@ -59,8 +61,8 @@ fn told(args: &StatuslineArgs) -> Result<Told, CliError> {
     }
     let wrong = |problem: &str| {
         CliError::Usage(format!(
-            "statusline: {problem}; Claude Code gives it what a status line is told, and \
-             `--transcript FILE` shows a session"
+            "statusline: {problem}; Claude Code gives its status line a JSON object there, and \
+             `--transcript FILE` shows a session without one"
         ))
     };
     if io::stdin().is_terminal() {
@@ -78,8 +80,16 @@ struct Looking {
 }
 
 impl Looking {
-    fn status(&self, told: &Told, now: Millis, day: Millis) -> Result<Status, CliError> {
-        let transcript = told.transcript.as_deref().filter(|path| path.exists());
+    fn status(
+        &self,
+        told: &Told,
+        is_asked: bool,
+        now: Millis,
+        day: Range<Millis>,
+    ) -> Result<Status, CliError> {
+        // Claude Code names the file before it is there.
+        let is_there = |path: &&Path| is_asked || !is_missing(path);
+        let transcript = told.transcript.as_deref().filter(is_there);
         let main = transcript.map(|path| self.look(path).map_err(|error| unread(path, &error)));
         let main = main.transpose()?.unwrap_or_default();
         let mut own = BTreeSet::new();
@@ -96,7 +106,7 @@ impl Looking {
         let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
         for place in folders {
             for (path, changed) in files(&place.folder) {
-                let is_of_today = changed.is_none_or(|changed| changed >= day);
+                let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
                 if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
                     sum.add_others(&self.look_or_say(&path).requests);
                 }
@@ -133,13 +143,17 @@ impl Looking {
     }
 }
 
+fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
 fn unread(path: &Path, error: &FollowError) -> CliError {
     CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))
 }
 
 /// The sessions in a folder, each with when it was last changed. A folder that is not there has none.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Option<Millis>)> + use<> {
-    let entries = WalkDir::new(folder).sort_by_file_name().into_iter().flatten();
+    let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().flatten();
     let is_session = |entry: &walkdir::DirEntry| {
         entry.file_type().is_file() && entry.path().extension().is_some_and(|one| one == "jsonl")
     };
@@ -157,9 +171,13 @@ fn millis(since: Duration) -> Millis {
 /// What the next message finds, by what the client tells before what the session shows.
 fn next(main: &Followed, told: &Told, now: Millis, prices: &PriceTable) -> Option<StatusOfNext> {
     let next = main.next.as_ref()?;
-    let other = told.model.as_deref().filter(|model| !is_same_model(model, &next.model));
+    let id = |name: &str| prices.find(name).map(|model| model.id.clone());
+    // A name that is not known may be another one of the same model.
+    let is_other = |model: &&str| id(model).is_some_and(|other| id(&next.model) != Some(other));
+    let other = told.model.as_deref().filter(is_other).filter(|_| told.is_warm != Some(true));
     let is_lost = other.is_some() || told.is_warm == Some(false);
-    let until = told.warm_until.unwrap_or(next.warm_until);
+    let latest = now.plus(LONGEST_LIFETIME);
+    let until = told.warm_until.filter(|until| *until <= latest).unwrap_or(next.warm_until);
     Some(StatusOfNext {
         left: if is_lost { 0 } else { until.since(now) },
         prompt: next.prompt,
@@ -168,14 +186,13 @@ fn next(main: &Followed, told: &Told, now: Millis, prices: &PriceTable) -> Optio
     })
 }
 
-/// One of the names may have a date after it.
-fn is_same_model(one: &str, other: &str) -> bool {
-    one.starts_with(other) || other.starts_with(one)
-}
+/// No cache of a client's prompt lives longer: a day, in milliseconds.
+const LONGEST_LIFETIME: i64 = 24 * 60 * 60 * 1_000;
 
 /// Sums over several files, in which no request counts twice.
 struct Sum {
-    day: Millis,
+    day: Range<Millis>,
+    /// The requests of the files so far.
     seen: FxHashSet<u64>,
     session: Amount,
     today: Amount,
@@ -183,35 +200,27 @@ struct Sum {
 }
 
 impl Sum {
-    fn new(day: Millis) -> Self {
+    fn new(day: Range<Millis>) -> Self {
         let nothing = Amount::default();
         let read_of_prompts = (Tokens::ZERO, Tokens::ZERO);
         Self { day, seen: FxHashSet::default(), session: nothing, today: nothing, read_of_prompts }
     }
 
+    /// Adds a file of the session.
     fn add_session(&mut self, requests: &[Billed]) {
-        self.seen.reserve(requests.len());
-        for request in requests {
-            if self.seen.insert(request.id) {
-                self.session.add(request.cost);
-                self.read_of_prompts.0 += request.read;
-                self.read_of_prompts.1 += request.prompt;
-                self.add_today(request);
-            }
+        for request in requests.iter().filter(|one| !self.seen.contains(&one.id)) {
+            self.session.add(request.cost);
+            self.read_of_prompts.0 += request.read;
+            self.read_of_prompts.1 += request.prompt;
         }
+        self.add_others(requests);
     }
 
+    /// Adds a file to the day.
     fn add_others(&mut self, requests: &[Billed]) {
-        for request in requests {
-            if request.at >= self.day && self.seen.insert(request.id) {
-                self.add_today(request);
-            }
-        }
-    }
-
-    fn add_today(&mut self, request: &Billed) {
-        if request.at >= self.day {
-            self.today.add(request.cost);
-        }
+        let Self { day, seen, today, .. } = self;
+        let new = requests.iter().filter(|one| !seen.contains(&one.id) && day.contains(&one.at));
+        new.for_each(|one| today.add(one.cost));
+        seen.extend(requests.iter().map(|one| one.id));
     }
 }
