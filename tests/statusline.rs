@@ -259,6 +259,18 @@ fn what_is_not_there_is_said() {
     assert!(told.contains("it is no file"), "{told}");
 }
 
+#[test]
+fn a_home_that_is_not_there_is_not_made() {
+    let home = Home::new();
+    let path = home.session("a.jsonl", &first_look());
+    let missing = home.0.path().join("nobody");
+    let mut command = cachesim();
+    command.args(["statusline", "--transcript", utf8(&path)]).env("HOME", &missing);
+    let output = command.output().expect("the program runs");
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+    assert!(!missing.exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_cache_folder_that_cannot_be_written_is_said_and_the_line_is_shown() {

@@ -103,13 +103,15 @@ fn remove_old(folder: &Path) {
 /// The folder of the user's caches that is this program's.
 fn cache_folder() -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    // A home that is not there is not made.
+    let home = || env::home_dir().filter(|home| home.is_dir());
     let platform = || {
         if cfg!(windows) {
             set("LOCALAPPDATA")
         } else if cfg!(target_os = "macos") {
-            Some(env::home_dir()?.join("Library/Caches"))
+            Some(home()?.join("Library/Caches"))
         } else {
-            Some(env::home_dir()?.join(".cache"))
+            Some(home()?.join(".cache"))
         }
     };
     let folder = set("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).or_else(platform)?;

@@ -21,8 +21,8 @@ prompt and its answer, without what is typed), {cold} (the same once the cache h
 changed today), {hit} (how much of the session's prompts came from the cache), {break} (the newest break of the main \
 conversation, and its cost), {prompt} (tokens of the next prompt).
 
-What stands between two \" · \", or in [brackets], is left out where a field in it has no value. {{, }}, [[ and ]] are the \
-characters themselves.
+What stands between two \" · \", or in [brackets], is left out where a field in it has no value. A brace or a bracket that is \
+written twice is the character itself.
 
 What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new is read the next time.";
 
