@@ -4,7 +4,8 @@
     python3 benches/statusline.py BINARY [MEGABYTES]
 
 The session is made of one of ../shared/corpus that is repeated, later and with other ids, until it is as large. Prints the wall
-time and the peak memory of a first look, and of looks after a turn was added: the median and the slowest of twenty.
+time and the peak memory of a first look, and of looks after a turn was added: the median and the slowest of twenty. A
+turn with a new break has the whole session read.
 """
 
 import datetime
@@ -80,10 +81,10 @@ def main():
                     file.write(added)
             looks.append(look(binary, path, home))
         times = [seconds * 1e3 for seconds, _, _ in looks]
-        memory = max(memory for _, memory, _ in looks)
+        memory = [memory / 1024 for _, memory, _ in looks]
         print(
             f"{LOOKS} looks, each after a turn: median {statistics.median(times):.1f} ms, "
-            f"slowest {max(times):.1f} ms, {memory / 1024:.0f} MiB"
+            f"slowest {max(times):.1f} ms; median {statistics.median(memory):.0f} MiB, most {max(memory):.0f} MiB"
         )
         print(looks[-1][2])
 
