@@ -141,7 +141,6 @@ fn every_beginning_of_a_session_has_the_figures_of_the_whole() {
 #[test]
 fn large_sessions_are_followed_from_their_ends() {
     let all = by_size();
-    // Two with many breaks, which are read anew for each.
     let chosen: Vec<&PathBuf> = all.iter().rev().skip(1).take(4).map(|(_, path)| path).collect();
     let follow = |path: &&PathBuf| replay(path, WindowSize::default(), 9);
     let courses: Vec<Course> = chosen.par_iter().map(follow).collect();

@@ -16,7 +16,7 @@ use crate::simulate::pricing::Billing;
 pub struct Standing<'l> {
     ledger: &'l Ledger<'l>,
     after: RequestIndex,
-    /// For how long its messages were written, where that is known.
+    /// For how long its messages were written.
     ttl: Ttl,
     /// For how much longer they are found, in milliseconds.
     grace: i64,

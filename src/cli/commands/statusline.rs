@@ -49,7 +49,7 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let pool = pool.map_err(|error| CliError::Usage(format!("cannot start threads: {error}")))?;
-    let status = pool.install(|| looking.status(&told, args.transcript.is_some(), now, day))?;
+    let status = pool.install(|| looking.status(&told, now, day))?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", template.line(&status))?;
     Ok(out.flush()?)
@@ -70,7 +70,11 @@ fn told(args: &StatuslineArgs) -> Result<Told, CliError> {
     }
     let text = read_standard_input(MOST_SETTINGS)
         .map_err(|error| wrong(&format!("cannot read standard input: {error}")))?;
-    Told::parse(&text).map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))
+    let told = Told::parse(&text)
+        .map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))?;
+    // Claude Code names the file before it is there.
+    let transcript = told.transcript.filter(|path| !is_missing(path));
+    Ok(Told { transcript, ..told })
 }
 
 /// Looks at files, and keeps what is known of them.
@@ -80,16 +84,8 @@ struct Looking {
 }
 
 impl Looking {
-    fn status(
-        &self,
-        told: &Told,
-        is_asked: bool,
-        now: Millis,
-        day: Range<Millis>,
-    ) -> Result<Status, CliError> {
-        // Claude Code names the file before it is there.
-        let is_there = |path: &&Path| is_asked || !is_missing(path);
-        let transcript = told.transcript.as_deref().filter(is_there);
+    fn status(&self, told: &Told, now: Millis, day: Range<Millis>) -> Result<Status, CliError> {
+        let transcript = told.transcript.as_deref();
         let main = transcript.map(|path| self.look(path).map_err(|error| unread(path, &error)));
         let main = main.transpose()?.unwrap_or_default();
         let mut own = BTreeSet::new();
