@@ -43,6 +43,9 @@ pub mod study;
 
 pub mod follow;
 
+#[cfg(feature = "cli")]
+pub mod settings;
+
 #[cfg(feature = "redact")]
 pub mod redact;
 

@@ -11,7 +11,8 @@
 //! dollars by hand), `random_captures` (against `naive`, a second simulator that compares whole
 //! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
 //! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
-//! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged), `lint` (each rule), `fork` (the arithmetic of
+//! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
+//! `settings` (files in every form, set and taken back to the byte), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -115,6 +116,7 @@ mod same_bytes;
 mod samples;
 mod schemas;
 mod seeds;
+mod settings;
 mod sources;
 mod statusline;
 mod stored;

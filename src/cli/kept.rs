@@ -1,7 +1,7 @@
 //! What is kept of followed files, in the user's cache folder: a file for each, replaced as a whole, with the permissions
 //! of its owner alone. None holds a path, or text but the model's name.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::hash::{Hash as _, Hasher as _};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,7 @@ use std::{env, io};
 use rustc_hash::FxHasher;
 use tempfile::NamedTempFile;
 
+use super::folders::{cache_folder, make_private};
 use crate::follow::Followed;
 use crate::read::input::read_whole;
 
@@ -59,11 +60,7 @@ impl Kept {
             return Ok(());
         }
         let is_new = !state.exists();
-        let mut builder = DirBuilder::new();
-        builder.recursive(true);
-        #[cfg(unix)]
-        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-        builder.create(folder)?;
+        make_private(folder)?;
         if is_new {
             self.tidying.call_once(|| remove_old(folder));
         }
@@ -98,22 +95,4 @@ fn remove_old(folder: &Path) {
             let _stays = fs::remove_file(entry.path());
         }
     }
-}
-
-/// The folder of the user's caches that is this program's.
-fn cache_folder() -> Option<PathBuf> {
-    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A home that is not there is not made.
-    let home = || env::home_dir().filter(|home| home.is_dir());
-    let platform = || {
-        if cfg!(windows) {
-            set("LOCALAPPDATA")
-        } else if cfg!(target_os = "macos") {
-            Some(home()?.join("Library/Caches"))
-        } else {
-            Some(home()?.join(".cache"))
-        }
-    };
-    let folder = set("XDG_CACHE_HOME").filter(|folder| folder.is_absolute()).or_else(platform)?;
-    Some(folder.join("cachesim"))
 }

@@ -81,7 +81,7 @@ pub(super) fn moment() -> Millis {
 }
 
 /// The only clock that a figure may depend on, and only where a time is relative to now, or a window may be open.
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());
     fixed.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now)
 }
@@ -174,7 +174,7 @@ fn not_a_day(text: &str, option: &str) -> CliError {
 mod tests {
     use super::*;
 
-    fn now() -> Timestamp {
+    pub(super) fn now() -> Timestamp {
         "2026-11-20T23:30:00Z".parse().expect("a moment")
     }
 

@@ -1,10 +1,12 @@
 //! The command line: the only room that touches the terminal, the environment and exit codes.
 
 mod args;
+mod client_settings;
 mod commands;
 mod configuration;
 mod domains;
 mod error;
+mod folders;
 mod input;
 mod kept;
 mod limits;

@@ -39,13 +39,18 @@ impl Output {
         if args.output.as_os_str() != "-" {
             return Self::to_file(&args.output, args.color);
         }
+        Ok(Self::standard(args.color))
+    }
+
+    /// Standard output.
+    pub(super) fn standard(color: ColorArg) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let style = TextStyle {
             width: width(is_terminal),
-            bold: bold(args.color, is_terminal),
+            bold: bold(color, is_terminal),
             bars: is_terminal && !is_dumb(),
         };
-        Ok(Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style })
+        Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style }
     }
 
     /// Opens a file, which is replaced once everything is written.

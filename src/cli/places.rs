@@ -157,6 +157,12 @@ fn opencode_database(user: Option<&Path>) -> Option<Place> {
     })
 }
 
+/// Claude Code's homes: one, unless its variable names several.
+pub(super) fn claude_homes() -> Vec<PathBuf> {
+    let home = HOMES.iter().find(|home| home.client == Client::ClaudeCode);
+    home.map(|home| home.folders(env::home_dir().as_deref()).1).unwrap_or_default()
+}
+
 /// Whether a program keeps its sessions in a place of its own. (Logs lie wherever somebody puts them.)
 pub(super) fn has_places(client: Client) -> bool {
     let extensions = EXTENSIONS.iter().map(|(client, _)| *client);

@@ -14,7 +14,7 @@ use super::json::write_document;
 use super::number::{dollars, part, percent};
 use super::table::Tone;
 use crate::base::units::Picodollars;
-use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
+use crate::explain::advice::{Advice, AdviceEntry, Change, ClientSetting, SettingValue, Who};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::{History, RequestIndex};
@@ -189,12 +189,26 @@ fn explain(
     let mut how: Vec<String> = advice.into_iter().collect();
     how.push(format!("{who}."));
     how.extend(change.setting.map(|setting| format!("Claude Code: {setting}.")));
+    let is_set = !change.settings().is_empty();
+    how.extend(is_set.then(|| format!("`--apply {number}` sets that.")));
     how.extend(change.field.map(|field| format!("Request: {field}.")));
     document.text(how.join(" "));
     let evidence: Vec<String> =
         change.evidence.iter().map(|index| place(history, *index)).collect();
     let evidence = (!evidence.is_empty()).then(|| format!(" Evidence: {}.", evidence.join(", ")));
     document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
+}
+
+/// What a change would have saved if it had been the only one, in a sentence.
+#[must_use]
+pub fn promised(advice: &Advice, change: &Change, alone: Picodollars) -> String {
+    let most = if change.is_at_most { "at most " } else { "" };
+    let share = percent(part(Some(alone), Some(advice.spent())));
+    let saving = dollars(Some(alone));
+    format!(
+        "{}: alone it would have saved {most}{saving} ({share} of what was spent).",
+        change.label
+    )
 }
 
 /// The file and line of a request.
@@ -263,6 +277,8 @@ struct ChangeObject<'a> {
     who: Who,
     /// The setting, variable or command of Claude Code.
     setting: Option<&'static str>,
+    /// The keys of Claude Code's settings that make it, which `advise --apply` sets. None where it takes more than keys.
+    settings: Vec<SettingObject>,
     /// The field of the request.
     field: Option<&'static str>,
     /// What was seen.
@@ -271,6 +287,14 @@ struct ChangeObject<'a> {
     advice: &'a str,
     /// The requests that show it most clearly.
     evidence: Vec<PlaceObject<'a>>,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct SettingObject {
+    /// The key: the names that lead to it, from the outermost on.
+    key: &'static [&'static str],
+    /// The value.
+    value: SettingValue,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -319,11 +343,16 @@ fn change<'a>(history: &'a History, entry: &'a AdviceEntry) -> ChangeObject<'a> 
         assumption: &change.assumption,
         who: change.who,
         setting: change.setting,
+        settings: change.settings().iter().map(setting).collect(),
         field: change.field,
         observation: &change.observation,
         advice: &change.advice,
         evidence: change.evidence.iter().map(place).collect(),
     }
+}
+
+fn setting(setting: &ClientSetting) -> SettingObject {
+    SettingObject { key: setting.key, value: setting.value }
 }
 
 /// Writes advice.

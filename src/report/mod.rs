@@ -48,6 +48,8 @@ mod rows;
 mod sarif;
 mod schemas;
 mod session_names;
+#[cfg(feature = "cli")]
+mod settings_view;
 mod sources;
 mod status_line;
 mod table;
@@ -56,7 +58,7 @@ mod verify;
 mod verify_json;
 mod weights;
 
-pub use advice::{advice_document, write_advice};
+pub use advice::{advice_document, promised, write_advice};
 pub use analyze_view::{AnalyzeViewOptions, analyze_document};
 pub use baseline::{BaselineError, parse_baseline};
 pub use blocks_json::write_blocks;
@@ -113,6 +115,8 @@ pub use rows::{Metadata, Place, RowEncoding};
 
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
+#[cfg(feature = "cli")]
+pub use settings_view::settings_document;
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use status_line::{
     Amount, STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError,

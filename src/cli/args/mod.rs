@@ -1,6 +1,7 @@
 //! The command line as the user types it.
 
 mod about;
+mod advise;
 mod blocks;
 mod chart;
 mod check;
@@ -24,6 +25,7 @@ use about::{
     COMPLETIONS_EXAMPLES, CONFIG_NOTES, MAN_EXAMPLES, SCHEMA_EXAMPLES, SOURCES_EXAMPLES,
     STRATEGIES_EXAMPLES,
 };
+use advise::ADVISE_EXAMPLES;
 use blocks::BLOCKS_EXAMPLES;
 use chart::{CHART_EXAMPLES, REPORT_EXAMPLES};
 use check::CHECK_EXAMPLES;
@@ -42,6 +44,7 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     SourcesArgs, StrategiesArgs,
 };
+pub(super) use advise::{AdviseArgs, AdviseSettingsArgs, SettingsArgs};
 pub(super) use blocks::BlocksArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
@@ -182,15 +185,6 @@ Examples:
   cachesim analyze session.jsonl --format jsonl -o ledger.jsonl
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
 
-const ADVISE_EXAMPLES: &str = "\
-Examples:
-  cachesim advise
-  cachesim advise session.jsonl --top 3
-  cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
-
-Each change is simulated on top of those before it, so the savings add up to what all save \
-together.";
-
 const BREAKS_EXAMPLES: &str = "\
 Examples:
   cachesim breaks
@@ -298,35 +292,6 @@ impl TurnsArg {
 }
 
 const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
-
-/// `advise`.
-#[derive(Debug, Args)]
-pub(super) struct AdviseArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(super) input: InputArgs,
-    /// Its domains.
-    #[command(flatten)]
-    pub(super) domains: DomainArgs,
-    /// How many changes to list (tables)
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
-    pub(super) top: usize,
-    /// How long an entry lives that was written after one of a shorter TTL
-    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
-    pub(super) reading: ReadingArg,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
-    /// The simulation.
-    #[command(flatten)]
-    pub(super) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(super) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(super) output: OutputArgs,
-}
 
 /// `breaks`.
 #[derive(Debug, Args)]

@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::PlatformArg;
+use super::{PlatformArg, SettingsArgs};
 use crate::report::STATUS_TEMPLATE;
 
 pub(super) const STATUSLINE_EXAMPLES: &str = "\
 Examples:
   cachesim statusline --transcript session.jsonl
   cachesim statusline --template '{warm} · next {next}[ (cold {cold})]' < input.json
+  cachesim statusline --install
+  cachesim statusline --install --apply
 
-In ~/.claude/settings.json:
+--install shows what it sets in ~/.claude/settings.json, and with --apply sets it; all else in the file stays as it is, and \
+--undo takes it back. By hand it is this line:
   \"statusLine\": {\"type\": \"command\", \"command\": \"cachesim statusline\"}
 
 Fields: {warm} (\"warm\" and how long it stays in the cache, or \"cold\"), {next} (what the next message costs now: the last \
@@ -46,4 +49,16 @@ pub(in crate::cli) struct StatuslineArgs {
     /// regions of the government's most
     #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
     pub(in crate::cli) platform: PlatformArg,
+    /// Show what makes it the status line of Claude Code, with the options that are given here
+    #[arg(long, group = "change_of_settings", conflicts_with = "transcript")]
+    pub(in crate::cli) install: bool,
+    /// Write it
+    #[arg(long, requires = "install")]
+    pub(in crate::cli) apply: bool,
+    /// Take it back
+    #[arg(long, group = "change_of_settings", conflicts_with_all = ["transcript", "template", "timezone", "prices"])]
+    pub(in crate::cli) undo: bool,
+    /// Which settings file.
+    #[command(flatten)]
+    pub(in crate::cli) file: SettingsArgs,
 }

@@ -1,10 +1,10 @@
-//! The commands that explain: `explain`, `advise`, `breaks`, `context` and `verify`.
+//! The commands that explain: `explain`, `breaks`, `context` and `verify`.
 
 use std::path::Path;
 
 use crate::base::ttl::Ttl;
 use crate::cli::args::{
-    AdviseArgs, BreaksArgs, ContextArgs, ExplainArgs, Json, RecordedBreaksArg, RuleArg, VerifyArgs,
+    BreaksArgs, ContextArgs, ExplainArgs, Json, RecordedBreaksArg, RuleArg, VerifyArgs,
 };
 use crate::cli::domains::{DomainView, Histories};
 use crate::cli::error::CliError;
@@ -16,10 +16,9 @@ use crate::explain::analysis::Verification;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::story::{LocateError, LocatedRequest, has_id, locate, story};
 use crate::report::{
-    AgreementSums, BREAK_SCHEMA, BreakFile, BreaksViewOptions, ChangeSums, ContentSums, Document,
-    LossSums, Shown, advice_document, breaks_document, context_document, explain_document,
-    verify_document, write_advice, write_breaks, write_context, write_explanation,
-    write_verification,
+    AgreementSums, BREAK_SCHEMA, BreakFile, BreaksViewOptions, ContentSums, Document, LossSums,
+    Shown, breaks_document, context_document, explain_document, verify_document, write_breaks,
+    write_context, write_explanation, write_verification,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -127,36 +126,6 @@ impl ToldStory {
         write_explanation(&ledger, &story, args.show_text, &mut json)?;
         Ok(Self { document: explain_document(&ledger, &story, args.show_text), json })
     }
-}
-
-/// Shows what to change, and what each change would have saved.
-pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
-    let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let strategies = evidence_strategies();
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    let told = |run: &PreparedRun| -> Result<Told, CliError> {
-        let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
-        Ok(findings.told_under(args.reading.reading()))
-    };
-    let (domains, format) = (&args.domains, args.format.chosen);
-    if domains.domains.is_some() {
-        let view = DomainView { domains, output, format, top: None };
-        let sums = |run: &PreparedRun| {
-            let Told { advice, answer } = told(run)?;
-            Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
-        };
-        return view.show(&setup, sums, |Json, run, out| {
-            Ok(write_advice(&run.study.history, told(run)?.advice.as_ref(), out)?)
-        });
-    }
-    let run = setup.whole()?;
-    let Told { advice, answer } = told(&run)?;
-    let advice = advice.as_ref();
-    let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
-    output.show(format, document, |Json, out| write_advice(&run.study.history, advice, out))
 }
 
 /// Shows every request that read less than it could have.

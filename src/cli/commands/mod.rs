@@ -2,7 +2,9 @@
 //! in `about`, those that explain one study in `explain`.
 
 mod about;
+mod advise;
 mod analyze;
+mod apply;
 mod blocks;
 mod chart;
 mod check;
@@ -19,6 +21,7 @@ mod statusline;
 mod tokens;
 
 pub(super) use about::{completions, config, man, schema, sources, strategies};
+pub(super) use advise::advise;
 pub(super) use analyze::analyze;
 pub(super) use blocks::blocks;
 pub(super) use chart::chart;
@@ -26,7 +29,7 @@ pub(super) use check::check;
 pub(super) use compare::{compare, fork};
 pub(super) use convert::{place, redact};
 pub(super) use domains::domains;
-pub(super) use explain::{advise, breaks, context, explain, verify};
+pub(super) use explain::{breaks, context, explain, verify};
 pub(super) use gather::gather;
 pub(super) use lint::lint;
 pub(super) use part::part;

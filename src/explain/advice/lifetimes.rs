@@ -37,7 +37,10 @@ fn choices() -> Vec<LifetimeChoice> {
             label: "Cache everything for five minutes",
             design: with(FIVE_MINUTES, FIVE_MINUTES),
             who: Who::User,
-            setting: Some("FORCE_PROMPT_CACHING_5M=1 (since 2.1.108)"),
+            setting: Some(
+                "`promptCacheTtl` and `subagentPromptCacheTtl`: \"5m\" (since 2.1.243), or \
+                 FORCE_PROMPT_CACHING_5M=1 (since 2.1.108)",
+            ),
             field: "`cache_control: {\"type\": \"ephemeral\"}`, without `ttl`",
             patterns: &["uncached"],
             is_longer: false,

@@ -20,9 +20,11 @@ mod lifetimes;
 mod prompts;
 mod requests;
 mod seen;
+mod setting;
 
 pub use crate::explain::breaks::Who;
 pub use advise::{Advice, AdviceEntry, FirstAdvice};
+pub use setting::{ClientSetting, SettingValue};
 
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::RequestIndex;

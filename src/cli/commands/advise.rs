@@ -1,0 +1,108 @@
+//! `cachesim advise`.
+
+use super::apply::{DRY_RUN, SettingsRequest, Wanted, set, undone};
+use super::statusline::STATUSLINE;
+use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json};
+use crate::cli::domains::DomainView;
+use crate::cli::error::CliError;
+use crate::cli::output::Output;
+use crate::cli::prepared::{PreparedRun, Setup};
+use crate::explain::advice::{Advice, AdviceEntry, Who};
+use crate::explain::breaks::Options;
+use crate::report::{ChangeSums, Document, advice_document, promised, write_advice};
+use crate::settings::{Applied, Promise, Setting};
+use crate::simulate::cache::Reading;
+use crate::study::{Told, evidence_strategies};
+
+/// Shows what to change, and what each change would have saved; or makes a change that settings make.
+pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
+    let output = Output::open(&args.output)?;
+    let AdviseSettingsArgs { apply, undo, file, dry_run } = &args.settings;
+    let request = SettingsRequest { file: file.settings.as_deref(), only_shows: *dry_run };
+    if *undo {
+        let is_advice = |applied: &Applied| applied.change != STATUSLINE;
+        return output.text(&undone(request, is_advice, "advise --undo")?);
+    }
+    let options = args.tokens.read_options(true);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let (input, simulation) = (&args.input, &args.simulation);
+    let strategies = evidence_strategies();
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let told = |run: &PreparedRun| -> Result<Told, CliError> {
+        let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
+        Ok(findings.told_under(args.reading.reading()))
+    };
+    let (domains, format) = (&args.domains, args.format.chosen);
+    if domains.domains.is_some() {
+        let view = DomainView { domains, output, format, top: None };
+        let sums = |run: &PreparedRun| {
+            let Told { advice, answer } = told(run)?;
+            Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
+        };
+        return view.show(&setup, sums, |Json, run, out| {
+            Ok(write_advice(&run.study.history, told(run)?.advice.as_ref(), out)?)
+        });
+    }
+    let run = setup.whole()?;
+    let Told { advice, answer } = told(&run)?;
+    let advice = advice.as_ref();
+    if let Some(wanted) = apply {
+        let none = || CliError::NoInput("no model has a price: there is no change".to_owned());
+        return output.text(&applied(advice.ok_or_else(none)?, wanted, request)?);
+    }
+    let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
+    output.show(format, document, |Json, out| write_advice(&run.study.history, advice, out))
+}
+
+/// Makes the change with a number in the list, or with a code.
+fn applied(
+    advice: &Advice,
+    wanted: &str,
+    request: SettingsRequest<'_>,
+) -> Result<Document, CliError> {
+    let AdviceEntry { change, alone, .. } = entry(advice, wanted)?;
+    let settings = change.settings();
+    if settings.is_empty() {
+        let how = match (change.who, change.setting, change.field) {
+            (Who::User, Some(setting), _) => format!("in Claude Code it is done by {setting}"),
+            (_, _, Some(field)) => format!("who builds the agent does it in the request: {field}"),
+            _ => "only the service could".to_owned(),
+        };
+        let label = change.label;
+        let problem = format!("--apply {wanted}: no setting alone does it ({label}): {how}");
+        return Err(CliError::Usage(problem));
+    }
+    let promise =
+        Promise { saving_usd: *alone, spent_usd: advice.spent(), at_most: change.is_at_most };
+    let since = settings.iter().find_map(|setting| setting.since);
+    let since =
+        since.map_or_else(String::new, |since| format!(", in Claude Code {since} and later"));
+    let wanted = Wanted {
+        change: change.code,
+        title: promised(advice, change, *alone),
+        set: settings.iter().map(Setting::from).collect(),
+        promise: Some(promise),
+        acts: format!("It acts in sessions that begin from now on{since}."),
+        apply: DRY_RUN,
+        undo: "advise --undo",
+    };
+    set(wanted, request)
+}
+
+fn entry<'a>(advice: &'a Advice, wanted: &str) -> Result<&'a AdviceEntry, CliError> {
+    let found = match wanted.parse::<usize>() {
+        Ok(number) => number.checked_sub(1).and_then(|place| advice.changes.get(place)),
+        Err(_) => advice.changes.iter().find(|entry| entry.change.code == wanted),
+    };
+    found.ok_or_else(|| {
+        let entries = advice.changes.iter().enumerate();
+        let known: Vec<String> = entries
+            .filter(|(_, entry)| !entry.change.settings().is_empty())
+            .map(|(place, entry)| format!("{} ({})", place + 1, entry.change.code))
+            .collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        CliError::Usage(format!(
+            "--apply {wanted}: the list has no such change; those that settings make: {known}"
+        ))
+    })
+}

@@ -1,0 +1,62 @@
+//! The settings of a client: keys that a change sets, whether they would act, and the file with them, of which every
+//! other byte stays as it was.
+//!
+//! Claude Code reads several files (`layers.rs`), of which the strongest that has a key decides, and variables of the
+//! environment that are stronger than any file for some keys. A key is set only where nothing else decides.
+
+mod applied;
+mod layers;
+mod text;
+
+pub use applied::{Applied, Promise, UndoError};
+pub use layers::{Conflict, Layer, LayerFile, Layers};
+pub use text::{Place, SettingsError, SettingsProblem, SettingsText, shown};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::explain::advice::{ClientSetting, SettingValue};
+
+/// A key of the settings and its value.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub struct Setting {
+    /// The names that lead to it, from the outermost on; two at most.
+    pub key: Vec<String>,
+    /// The value.
+    pub value: Value,
+}
+
+impl From<&ClientSetting> for Setting {
+    fn from(setting: &ClientSetting) -> Self {
+        let value = match setting.value {
+            SettingValue::Text(text) => text.into(),
+            SettingValue::Number(number) => number.into(),
+        };
+        Self { key: setting.key.iter().map(|name| (*name).to_owned()).collect(), value }
+    }
+}
+
+impl Setting {
+    /// A key at the top.
+    #[must_use]
+    pub fn top(key: &str, value: Value) -> Self {
+        Self { key: vec![key.to_owned()], value }
+    }
+
+    /// The key as people write it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.key.join(".")
+    }
+}
+
+/// What happens to a key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyChange {
+    /// The key.
+    pub key: Vec<String>,
+    /// Its value before, if it had one.
+    pub before: Option<Value>,
+    /// Its value afterwards, if it has one.
+    pub after: Option<Value>,
+}
