@@ -1,6 +1,7 @@
 //! Compares the strategies of a ledger: what each costs, how it differs from the first one session
 //! by session, and how far it is from the bound. Expressions take their figures from here.
 
+mod draws;
 mod expression;
 mod paired;
 
