@@ -12,7 +12,8 @@
 //! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
 //! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
 //! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
-//! `settings` (files in every form, set and taken back to the byte), `lint` (each rule), `fork` (the arithmetic of
+//! `settings` (files in every form, set and taken back to the byte), `since_change` (verdicts by hand, and against
+//! rows), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -117,6 +118,7 @@ mod samples;
 mod schemas;
 mod seeds;
 mod settings;
+mod since_change;
 mod sources;
 mod statusline;
 mod stored;

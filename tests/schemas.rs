@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 25] = [
+const OUTPUTS: [&str; 26] = [
     "report",
     "advice",
+    "change",
     "groups",
     "explain",
     "check",

@@ -79,14 +79,18 @@ impl Home {
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let entries =
             walkdir::WalkDir::new(self.0.path()).sort_by_file_name().into_iter().flatten();
-        let files = entries.filter(|entry| entry.file_type().is_file());
+        let is_content = |name: &std::ffi::OsStr| name != "lock";
+        let files =
+            entries.filter(|entry| entry.file_type().is_file() && is_content(entry.file_name()));
         files
             .map(|entry| (entry.path().to_owned(), fs::read(entry.path()).expect("read")))
             .collect()
     }
 
     fn copies(&self) -> Vec<String> {
-        names(&self.path(".local/state/cachesim/applied"))
+        let mut names = names(&self.path(".local/state/cachesim/applied"));
+        names.retain(|name| name != "lock");
+        names
     }
 }
 
@@ -206,12 +210,7 @@ fn advice_is_applied_and_taken_back_to_the_byte() {
     // The project's, by its name; the user's stays.
     let named = ["--settings", ".claude/settings.local.json"];
     let shown = home.done(&[&["advise", &input, "-q", "--apply", "1"], &named[..]].concat());
-    assert!(
-        shown.contains(
-            "`cachesim advise --undo --settings '.claude/settings.local.json'` takes it back"
-        ),
-        "{shown}"
-    );
+    assert!(shown.contains("/work/.claude/settings.local.json` takes it back"), "{shown}");
     assert!(home.read("work/.claude/settings.local.json").contains("\"promptCacheTtl\": \"5m\""));
     assert_eq!(home.settings(), ODD);
     let other = home.refused(&["advise", "--undo"]);
@@ -295,7 +294,9 @@ fn a_key_that_would_not_act_is_not_set() {
     for stronger in ["work/.claude/settings.json", "work/.claude/settings.local.json"] {
         let told = refused(stronger, long);
         let stronger = stronger.trim_start_matches("work/");
-        let set = format!("`promptCacheTtl` is set in {stronger}, which is stronger");
+        let set = format!(
+            "`promptCacheTtl` would not act here, as it is set in {stronger}, which is stronger"
+        );
         assert!(told.contains(&set), "{told}");
     }
     let in_env = "{\"env\": {\"CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL\": \"1h\"}}";
@@ -307,6 +308,12 @@ fn a_key_that_would_not_act_is_not_set() {
         let name = format!("CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL is set in {shown}");
         assert!(told.contains(&name), "{told}");
     }
+    // The variable of the strongest file decides.
+    let home = Home::with(&in_env.replace("SUBAGENT_", ""));
+    home.write("work/.claude/settings.json", &in_env.replace("SUBAGENT_", "").replace("1h", "5m"));
+    home.done(&[&apply[..], &["--settings", ".claude/settings.json"]].concat());
+    let home = Home::with("{\"env\": {\"DISABLE_PROMPT_CACHING\": \"1\"}}");
+    assert!(home.refused(&apply).contains("as DISABLE_PROMPT_CACHING is set in ~/.claude"));
     let home = Home::with("{}");
     let variable = "CLAUDE_CODE_PROMPT_CACHE_TTL";
     let told = home.refused_by(home.command(&apply).env(variable, "1h"));
@@ -351,12 +358,61 @@ fn what_was_written_since_stays() {
     home.write(".claude/settings.json", &home.settings().replace("\"5m\"", "\"1h\""));
     let told = home.refused(&["advise", "--undo"]);
     assert!(told.contains("`promptCacheTtl` was changed since it was set"), "{told}");
-    let copy = told.split("kept in ~/").nth(1).expect("a path").trim();
+    let copy = told.split("is `before` in ~/").nth(1).expect("a path");
+    let copy = copy.split(';').next().expect("its end");
     let copy: Value = serde_json::from_str(&home.read(copy)).expect("a record");
     assert_eq!(copy["before"], "{\n  \"a\": 1\n}\n");
+    // Who puts it back by hand leaves nothing to take back, and what is on record is done with.
+    home.write(".claude/settings.json", "{\"a\": 1, \"b\": 2}");
+    let shown = home.done(&["advise", "--undo"]);
+    assert!(shown.contains("Nothing is written: the keys are what they were before."), "{shown}");
+    assert_eq!((home.settings().as_str(), home.copies().len()), ("{\"a\": 1, \"b\": 2}", 0));
     // A file that is gone is not made again.
+    home.done(&apply);
     fs::remove_file(home.path(".claude/settings.json")).expect("removed");
     assert!(home.refused(&["advise", "--undo"]).contains("the file is not there any more"));
+    // Neither is one that was not there before.
+    let home = Home::new();
+    home.done(&INSTALL);
+    fs::remove_file(home.path(".claude/settings.json")).expect("removed");
+    home.done(&["statusline", "--undo"]);
+    assert_eq!((names(&home.path(".claude")), home.copies().len()), (vec![], 0));
+}
+
+/// What stood there is put back as it was written, not as JSON would write it.
+#[test]
+fn an_old_value_is_put_back_as_it_was_written() {
+    let old = "{\n    // my bar\n    \"type\": \"command\",\n    \"padding\": 1.10,\n    \"command\": \"x\"\n  }";
+    let before = format!("{{\n  \"statusLine\": {old}\n}}\n");
+    let home = Home::with(&before);
+    home.done(&INSTALL);
+    let with = |text: &str| text.replace("\n}\n", ",\n  \"model\": \"opus\"\n}\n");
+    home.write(".claude/settings.json", &with(&home.settings()));
+    home.done(&["statusline", "--undo"]);
+    assert_eq!(home.settings(), with(&before));
+    // A key that already has its value is not of the change, and may change.
+    let home = Home::with("{\"promptCacheTtl\": \"\\u0035m\"}");
+    home.done(&["advise", &advised(), "-q", "--apply", "5m"]);
+    assert!(home.settings().contains("\\u0035m\", \"subagent"), "{}", home.settings());
+    home.write(".claude/settings.json", &home.settings().replace("\\u0035m", "1h"));
+    home.done(&["advise", "--undo"]);
+    assert_eq!(home.settings(), "{\"promptCacheTtl\": \"1h\"}");
+}
+
+/// Each of several runs at once sets what it says.
+#[test]
+fn runs_at_once_lose_nothing() {
+    for round in 0..8 {
+        let home = Home::with("{\n  \"a\": 1\n}\n");
+        std::thread::scope(|scope| {
+            scope.spawn(|| home.done(&INSTALL));
+            scope.spawn(|| home.done(&["advise", &advised(), "-q", "--apply", "5m"]));
+        });
+        let settings: Value = serde_json::from_str(&home.settings()).expect("JSON");
+        let keys = ["a", "statusLine", "promptCacheTtl", "subagentPromptCacheTtl"];
+        assert!(keys.iter().all(|key| settings.get(*key).is_some()), "round {round}: {settings}");
+        assert_eq!(home.copies(), ["000001.json", "000002.json"]);
+    }
 }
 
 #[test]
@@ -375,7 +431,7 @@ fn copies_are_the_owners_and_links_stay() {
     let folder = home.path(".local/state/cachesim/applied");
     assert_eq!((mode(&folder), mode(&folder.join(&home.copies()[0]))), (0o700, 0o600));
     // Neither damage among the copies nor a copy of another file is taken for one.
-    home.write(".local/state/cachesim/applied/9999999999-000.json", "{\"schema\": 1");
+    home.write(".local/state/cachesim/applied/999999.json", "{\"schema\": 1");
     home.done(&["statusline", "--undo"]);
     assert_eq!(home.read("dotfiles.json"), "{\"env\": {\"TOKEN\": \"sk-secret\"}}");
     // Without a place for a copy nothing is written.
@@ -399,6 +455,8 @@ fn space() -> impl Strategy<Value = &'static str> {
         "\r\n    ",
         " /* , } { */ ",
         " // , \" }\n",
+        " // \u{a0}\u{2028}x \u{a0} \n",
+        "\r",
         "\n\n  // {\n  ",
     ])
 }
@@ -474,5 +532,19 @@ proptest! {
             settings.remove(&key[..1]).expect("removed");
         }
         prop_assert_eq!(settings.as_str(), text);
+    }
+
+    #[test]
+    fn a_key_that_is_taken_out_goes_alone(
+        text in (space(), object(json_value()), space()).prop_map(|(a, object, b)| format!("{a}{object}{b}")),
+        key in prop::sample::select(vec!["p0", "p1", "p2", "p3"]),
+    ) {
+        let before = parsed(&text);
+        let mut settings = before.clone();
+        settings.remove(&[key]).expect("removed");
+        prop_assert_eq!(settings.get(&[key]), Ok(None));
+        for other in ["p0", "p1", "p2", "p3"].into_iter().filter(|other| *other != key) {
+            prop_assert_eq!(settings.get(&[other]), before.get(&[other]));
+        }
     }
 }

@@ -1,5 +1,7 @@
 //! Claude Code's settings files: where they are, what is written to one of them, and the copies that take it back.
 
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
@@ -34,31 +36,23 @@ fn managed_folder() -> &'static Path {
 /// A settings file that may be changed.
 pub(super) struct SettingsFile {
     /// The file, with links resolved.
-    pub(super) place: PathBuf,
+    pub(super) place: String,
     /// As the user names it.
     pub(super) shown: String,
     /// What it says. `None` where it is not there.
-    text: Option<SettingsText>,
-    layer: Layer,
-    layers: Layers<fn(&str) -> Option<String>>,
+    pub(super) text: Option<SettingsText>,
 }
 
 impl SettingsFile {
-    /// Reads the file that is named, or else the user's, and the files beside it that decide, too.
+    /// Reads the file that is named, or else the user's.
     ///
     /// # Errors
-    /// One of them cannot be read, is damaged, or is an administrator's.
+    /// It cannot be read, or is damaged.
     pub(super) fn open(named: Option<&Path>) -> Result<Self, CliError> {
         let path = named.map_or_else(user_file, |path| Ok(path.to_owned()))?;
-        let user = claude_homes().into_iter().next().map(|home| home.join("settings.json"));
-        Self::among(&path, user.as_deref(), managed_folder())
-    }
-
-    /// The file at a path, among the user's and those of a folder that administrators manage.
-    fn among(path: &Path, user: Option<&Path>, managed: &Path) -> Result<Self, CliError> {
-        let shown = shown_path(path);
+        let shown = shown_path(&path);
         let problem = |problem: &str| CliError::NoInput(format!("{shown}: {problem}"));
-        let place = place(path).map_err(|error| match error.kind() {
+        let place = place(&path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => problem(
                 "its folder is not there; make it first, or name another file with --settings",
             ),
@@ -68,23 +62,9 @@ impl SettingsFile {
             return Err(problem("it is no file"));
         }
         let text = read(&place)?;
-        let files = layer_files(&place, user, managed);
-        let own = files.iter().find(|(_, path)| is_same(path, &place));
-        let layer = own.map_or(Layer::Named, |(layer, _)| *layer);
-        if layer == Layer::Managed {
-            return Err(problem(
-                "it is managed by an administrator; name another file with --settings",
-            ));
-        }
-        let mut others = Vec::new();
-        for (layer, path) in files.into_iter().filter(|(_, path)| !is_same(path, &place)) {
-            if let Some(text) = read(&path)? {
-                others.push(LayerFile { layer, path, text });
-            }
-        }
-        let environment: fn(&str) -> Option<String> = |name| env::var(name).ok();
-        let layers = Layers { others, environment };
-        Ok(Self { place, shown, text, layer, layers })
+        let place = place.into_os_string().into_string();
+        let place = place.map_err(|_| problem("its path is no UTF-8; name another file"))?;
+        Ok(Self { place, shown, text })
     }
 
     /// The file with keys set.
@@ -97,28 +77,54 @@ impl SettingsFile {
         set: Vec<Setting>,
         promise: Option<Promise>,
     ) -> Result<Applied, CliError> {
-        let empty = || SettingsText::parse(b"").map_err(|error| self.damaged(&error));
-        let text = self.text.clone().map_or_else(empty, Ok)?;
-        let own = LayerFile { layer: self.layer, path: self.place.clone(), text };
-        for setting in &set {
-            let conflict = self.layers.conflict(setting, &own);
+        let user = claude_homes().into_iter().next().map(|home| home.join("settings.json"));
+        let files = layer_files(Path::new(&self.place), user.as_deref(), managed_folder());
+        self.refuse_conflicts(&set, files)?;
+        let before = self.text.as_ref();
+        let applied = Applied::new(&self.place, change, set, before, promise);
+        let applied = applied.map_err(|error| self.damaged(&error))?;
+        if applied.after.len() as u64 > MOST_SETTINGS {
+            let most = MOST_SETTINGS >> 20;
+            let problem =
+                format!("{}: it would have more than {most} MiB; nothing was changed", self.shown);
+            return Err(CliError::NoInput(problem));
+        }
+        Ok(applied)
+    }
+
+    /// Refuses keys that would not act, as the files of a client decide.
+    fn refuse_conflicts(
+        &self,
+        set: &[Setting],
+        files: Vec<(Layer, PathBuf)>,
+    ) -> Result<(), CliError> {
+        let own = files.iter().find(|(_, path)| is_same(path, Path::new(&self.place)));
+        let layer = own.map_or(Layer::Named, |(layer, _)| *layer);
+        if layer == Layer::Managed {
+            let problem = "it is managed by an administrator; name another file with --settings";
+            return Err(CliError::NoInput(format!("{}: {problem}", self.shown)));
+        }
+        let mut others = Vec::new();
+        for (layer, path) in files {
+            if is_same(&path, Path::new(&self.place)) {
+                continue;
+            }
+            if let Some(text) = read(&path)? {
+                others.push(LayerFile { layer, path, text });
+            }
+        }
+        let layers = Layers { others, environment: |name: &str| env::var(name).ok() };
+        let nothing = SettingsText::parse(b"").map_err(|error| self.damaged(&error))?;
+        let text = self.text.clone().unwrap_or(nothing);
+        let own = LayerFile { layer, path: self.place.clone().into(), text };
+        for setting in set {
+            let conflict = layers.conflict(setting, &own);
             let conflict = conflict.map_err(|(path, error)| damaged(&path, &error))?;
             if let Some(conflict) = conflict {
                 return Err(CliError::NoInput(told(&conflict)));
             }
         }
-        Applied::new(self.place.clone(), change, set, self.text.clone(), promise)
-            .map_err(|error| self.damaged(&error))
-    }
-
-    /// What it says.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub(super) fn text(&self) -> Result<&SettingsText, CliError> {
-        let missing =
-            || CliError::NoInput(format!("{}: the file is not there any more", self.shown));
-        self.text.as_ref().ok_or_else(missing)
+        Ok(())
     }
 
     /// Replaces the file as a whole, or removes it.
@@ -126,12 +132,13 @@ impl SettingsFile {
     /// # Errors
     /// It was changed since it was read, or what the system says.
     pub(super) fn replace(&self, text: Option<&str>) -> Result<(), CliError> {
-        let failed = |source| CliError::OutputFile { path: self.place.clone(), source };
+        let place = Path::new(&self.place);
+        let failed = |source| CliError::OutputFile { path: PathBuf::from(&self.shown), source };
         let Some(text) = text else {
             self.refuse_changed()?;
-            return fs::remove_file(&self.place).map_err(failed);
+            return fs::remove_file(place).map_err(failed);
         };
-        let mut file = OutputFile::open(&self.place).map_err(failed)?;
+        let mut file = OutputFile::open(place).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         self.refuse_changed()?;
         file.finish().map_err(failed)
@@ -139,11 +146,11 @@ impl SettingsFile {
 
     /// That it is damaged.
     pub(super) fn damaged(&self, error: &SettingsError) -> CliError {
-        damaged(&self.place, error)
+        damaged(Path::new(&self.place), error)
     }
 
     fn refuse_changed(&self) -> Result<(), CliError> {
-        if read(&self.place)? == self.text {
+        if read(Path::new(&self.place))? == self.text {
             return Ok(());
         }
         Err(CliError::NoInput(format!(
@@ -151,6 +158,11 @@ impl SettingsFile {
             self.shown
         )))
     }
+}
+
+/// A path as a word of a shell.
+pub(super) fn word(path: &str) -> String {
+    shlex::try_quote(path).map_or_else(|_| path.to_owned(), Cow::into_owned)
 }
 
 /// The user's settings.
@@ -203,11 +215,21 @@ fn is_same(one: &Path, other: &Path) -> bool {
 
 /// What a file says, if it is there.
 fn read(path: &Path) -> Result<Option<SettingsText>, CliError> {
+    let unread =
+        |problem: &str| CliError::NoInput(format!("cannot read {}: {problem}", shown_path(path)));
+    // Nobody may ever write into a pipe.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(unread("it is no file; nothing was changed"));
+    }
     match read_whole(path, MOST_SETTINGS) {
         Ok(bytes) => SettingsText::parse(&bytes).map(Some).map_err(|error| damaged(path, &error)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(unread(&error.to_string())),
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 fn damaged(path: &Path, error: &SettingsError) -> CliError {
@@ -223,8 +245,10 @@ fn told(conflict: &Conflict) -> String {
             shown_path(path)
         ),
         Conflict::Stronger { key, file: (_, path) } => format!(
-            "`{key}` is set in {0}, which is stronger; nothing was changed: set it there with --settings '{0}'",
-            shown_path(path)
+            "`{key}` would not act here, as it is set in {}, which is stronger; nothing was changed: set it there with \
+             --settings {}, or run this in another folder",
+            shown_path(path),
+            word(&fs::canonicalize(path).unwrap_or_else(|_| path.clone()).display().to_string())
         ),
         Conflict::Variable { key, variable, file } => format!(
             "`{key}` would not act, as {variable} is set in {}; nothing was changed: take it out there first",
@@ -240,8 +264,15 @@ fn told(conflict: &Conflict) -> String {
 /// The most bytes of a record: two files of settings, each byte escaped.
 const MOST_RECORD: u64 = 16 * MOST_SETTINGS;
 
-/// The records of what was set, which take it back. Each is a file that its owner alone may read.
+/// The records of what was set, which take it back. Each is a file that its owner alone may read, named by its number.
 pub(super) struct Records(PathBuf);
+
+/// A record, and where it is.
+pub(super) struct Record {
+    /// The file.
+    pub(super) path: PathBuf,
+    pub(super) applied: Applied,
+}
 
 impl Records {
     /// Those of the user.
@@ -256,43 +287,58 @@ impl Records {
         })
     }
 
+    /// Keeps other runs from changing settings until the lock is dropped.
+    pub(super) fn lock(&self) -> Result<File, CliError> {
+        let locked = || {
+            make_private(&self.0)?;
+            let lock = OpenOptions::new().create(true).append(true).open(self.0.join("lock"))?;
+            lock.lock()?;
+            Ok(lock)
+        };
+        locked().map_err(|error| self.failed(error))
+    }
+
     /// Keeps a record, and returns where.
     pub(super) fn keep(&self, applied: &Applied) -> Result<PathBuf, CliError> {
-        let failed = |source| CliError::OutputFile { path: self.0.clone(), source };
-        make_private(&self.0).map_err(failed)?;
-        let mut file = NamedTempFile::new_in(&self.0).map_err(failed)?;
-        file.write_all(&applied.to_json()).map_err(failed)?;
-        // Several in one second stay apart.
-        for number in 0.. {
-            let path = self.0.join(format!("{}-{number:03}.json", applied.at.as_second()));
-            match file.persist_noclobber(&path) {
-                Ok(_) => return Ok(path),
-                Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {
-                    file = error.file;
-                }
-                Err(error) => return Err(failed(error.error)),
-            }
-        }
-        Err(failed(io::ErrorKind::AlreadyExists.into()))
+        let last = self.numbered().map(|(number, _)| number).max().unwrap_or(0);
+        let path = self.0.join(format!("{:06}.json", last + 1));
+        let kept = || {
+            let mut file = NamedTempFile::new_in(&self.0)?;
+            file.write_all(&applied.to_json()?)?;
+            file.persist_noclobber(&path).map_err(|error| error.error)
+        };
+        kept().map_err(|error| self.failed(error))?;
+        Ok(path)
     }
 
-    /// The newest record of a file that holds, and where it is.
-    pub(super) fn newest(
-        &self,
-        place: &Path,
-        holds: impl Fn(&Applied) -> bool,
-    ) -> Option<(PathBuf, Applied)> {
+    fn failed(&self, source: io::Error) -> CliError {
+        CliError::OutputFile { path: self.0.clone(), source }
+    }
+
+    /// The files of records, by their numbers.
+    fn numbered(&self) -> impl Iterator<Item = (u64, PathBuf)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
-        let records = entries.filter_map(|entry| {
+        entries.filter_map(|entry| {
             let path = entry.path();
-            let applied = Applied::parse(&read_whole(&path, MOST_RECORD).ok()?)?;
-            (applied.file == place && holds(&applied)).then_some((path, applied))
-        });
-        records
-            .max_by(|(path, one), (other_path, other)| (one.at, path).cmp(&(other.at, other_path)))
+            let is_record = path.is_file() && path.extension().is_some_and(|one| one == "json");
+            let number = path.file_stem()?.to_str()?.parse().ok()?;
+            is_record.then_some((number, path))
+        })
     }
 
-    /// Forgets a record.
+    /// The newest record of a file that holds.
+    pub(super) fn newest(&self, place: &str, holds: impl Fn(&Applied) -> bool) -> Option<Record> {
+        let mut files: Vec<(u64, PathBuf)> = self.numbered().collect();
+        files.sort();
+        files.into_iter().rev().find_map(|(_, path)| {
+            let applied = Applied::parse(&read_whole(&path, MOST_RECORD).ok()?)?;
+            (applied.file == place && holds(&applied)).then_some(Record { path, applied })
+        })
+    }
+}
+
+impl Record {
+    /// Forgets it.
     pub(super) fn forget(path: &Path) -> Result<(), CliError> {
         let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
         fs::remove_file(path).map_err(failed)

@@ -75,6 +75,12 @@ pub(super) fn day_of(at: Millis, zone: &Zone) -> Result<Range<Millis>, CliError>
     Ok(Time::Day(day).beginning(zone)?..Time::Day(day).end(zone)?)
 }
 
+/// A day as an option names it, or a moment, of which the end is its beginning.
+pub(super) fn span_of(text: &str, option: &str, zone: &Zone) -> Result<Range<Millis>, CliError> {
+    let time = Time::parse(text, option, zone, now)?;
+    Ok(time.beginning(zone)?..time.end(zone)?)
+}
+
 /// The moment at which the program runs.
 pub(super) fn moment() -> Millis {
     Millis::new(now().as_millisecond())
@@ -174,7 +180,7 @@ fn not_a_day(text: &str, option: &str) -> CliError {
 mod tests {
     use super::*;
 
-    pub(super) fn now() -> Timestamp {
+    fn now() -> Timestamp {
         "2026-11-20T23:30:00Z".parse().expect("a moment")
     }
 

@@ -189,8 +189,11 @@ fn explain(
     let mut how: Vec<String> = advice.into_iter().collect();
     how.push(format!("{who}."));
     how.extend(change.setting.map(|setting| format!("Claude Code: {setting}.")));
-    let is_set = !change.settings().is_empty();
-    how.extend(is_set.then(|| format!("`--apply {number}` sets that.")));
+    let keys: Vec<String> =
+        change.settings().iter().map(|one| format!("`{}`", one.key.join("."))).collect();
+    if !keys.is_empty() {
+        how.push(format!("`cachesim advise --apply {}` sets {}.", change.code, keys.join(" and ")));
+    }
     how.extend(change.field.map(|field| format!("Request: {field}.")));
     document.text(how.join(" "));
     let evidence: Vec<String> =
@@ -277,7 +280,7 @@ struct ChangeObject<'a> {
     who: Who,
     /// The setting, variable or command of Claude Code.
     setting: Option<&'static str>,
-    /// The keys of Claude Code's settings that make it, which `advise --apply` sets. None where it takes more than keys.
+    /// The keys of Claude Code's settings that make it, which `advise --apply` sets. Empty where it takes more than keys.
     settings: Vec<SettingObject>,
     /// The field of the request.
     field: Option<&'static str>,

@@ -50,6 +50,7 @@ mod schemas;
 mod session_names;
 #[cfg(feature = "cli")]
 mod settings_view;
+mod since;
 mod sources;
 mod status_line;
 mod table;
@@ -117,6 +118,7 @@ pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 #[cfg(feature = "cli")]
 pub use settings_view::settings_document;
+pub use since::{ToldChange, since_document, write_since};
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use status_line::{
     Amount, STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError,

@@ -1,7 +1,5 @@
 //! What was set in a file: the file before and afterwards, so that it can be taken back, and what it promised.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -16,13 +14,13 @@ const SCHEMA: &str = "cachesim.applied/v1";
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Applied {
     schema: String,
-    /// The file, with links resolved.
-    pub file: PathBuf,
+    /// The path of the file, with links resolved.
+    pub file: String,
     /// When it was set.
     pub at: Timestamp,
     /// The change: the code of the advice, or the command that asked for it.
     pub change: String,
-    /// What was set.
+    /// The keys that have other values since, and these.
     pub set: Vec<Setting>,
     /// The file before. `None` where there was none.
     pub before: Option<String>,
@@ -39,45 +37,66 @@ pub struct Promise {
     pub saving_usd: Picodollars,
     /// Of what was spent.
     pub spent_usd: Picodollars,
-    /// Whether that is the most that can be.
-    pub at_most: bool,
+}
+
+impl Promise {
+    /// The share. `None` where nothing was spent.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        let (saving, spent) =
+            (self.saving_usd.to_dollars_lossy(), self.spent_usd.to_dollars_lossy());
+        (self.spent_usd > Picodollars::ZERO).then(|| saving / spent)
+    }
+}
+
+/// A file from which a change is taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// Its keys already are what they were.
+    Already,
+    /// It was not there before, and nothing was written to it since.
+    Removed,
+    /// What it is then.
+    File(SettingsText),
 }
 
 /// Why a change is not taken back.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// The file is damaged now.
+    /// A key cannot be put back.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A key has another value than it was given.
-    #[error("`{0}` was changed since")]
+    /// A key has a value that is neither that from before nor the one that it was given.
+    #[error("`{0}` was changed since it was set")]
     Changed(String),
+    /// The file was removed.
+    #[error("the file is not there any more")]
+    Gone,
 }
 
 impl Applied {
     /// Sets keys in a file, or in one that is not there.
     ///
     /// # Errors
-    /// The file is damaged, or something that is no object stands where a key belongs.
+    /// Something that is no object stands where a key belongs, or a key is there twice.
     pub fn new(
-        file: PathBuf,
+        file: &str,
         (change, at): (&str, Timestamp),
-        set: Vec<Setting>,
-        before: Option<SettingsText>,
+        wanted: Vec<Setting>,
+        before: Option<&SettingsText>,
         promise: Option<Promise>,
     ) -> Result<Self, SettingsError> {
-        let mut after = match &before {
-            Some(before) => before.clone(),
-            None => SettingsText::parse(b"")?,
-        };
-        for setting in &set {
-            if after.get(&path(setting))?.as_ref() != Some(&setting.value) {
-                after.set(&path(setting), &setting.value)?;
+        let mut after = before.map_or_else(|| SettingsText::parse(b""), |text| Ok(text.clone()))?;
+        let mut set = Vec::new();
+        for setting in wanted {
+            if after.get(&setting.path())?.as_ref() != Some(&setting.value) {
+                after.set(&setting.path(), &setting.value)?;
+                set.push(setting);
             }
         }
         Ok(Self {
             schema: SCHEMA.to_owned(),
-            file,
+            file: file.to_owned(),
             at,
             change: change.to_owned(),
             set,
@@ -87,57 +106,65 @@ impl Applied {
         })
     }
 
-    /// Reads a record. `None` of what is none.
+    /// Reads a record. `None` of what is none, and of one whose files cannot be read.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok().filter(|applied: &Self| applied.schema == SCHEMA)
+        let applied: Self = serde_json::from_slice(bytes).ok()?;
+        let is_readable =
+            applied.text_before().is_ok() && SettingsText::parse(applied.after.as_bytes()).is_ok();
+        (applied.schema == SCHEMA && is_readable).then_some(applied)
     }
 
     /// The record as it is kept.
-    #[must_use]
-    pub fn to_json(&self) -> Vec<u8> {
-        // Every map has text for keys.
-        serde_json::to_vec_pretty(self).unwrap_or_default()
-    }
-
-    /// Whether the file already says what is to be set.
-    #[must_use]
-    pub fn is_nothing(&self) -> bool {
-        self.before.as_deref() == Some(self.after.as_str())
+    ///
+    /// # Errors
+    /// None: it has text, numbers and keys that are text.
+    pub fn to_json(&self) -> serde_json::Result<Vec<u8>> {
+        serde_json::to_vec_pretty(self)
     }
 
     /// What happens to each key.
     ///
     /// # Errors
-    /// The file before is damaged.
+    /// Something that is no object stands where a key belongs, or a key is there twice.
     pub fn changes(&self) -> Result<Vec<KeyChange>, SettingsError> {
-        let before = SettingsText::parse(self.before.as_deref().unwrap_or_default().as_bytes())?;
+        let before = self.text_before()?;
         let change = |setting: &Setting| {
-            let before = before.get(&path(setting))?;
-            Ok(KeyChange { key: setting.key.clone(), before, after: Some(setting.value.clone()) })
+            let before = before.get(&setting.path())?;
+            Ok(KeyChange { key: setting.name(), before, after: Some(setting.value.clone()) })
         };
         self.set.iter().map(change).collect()
     }
 
-    /// The file without what was set. `None` where there was none before, and nothing else came since: a file that still
-    /// is what was written becomes what it was, to the byte; in one that was written since, the keys alone change.
+    fn text_before(&self) -> Result<SettingsText, SettingsError> {
+        SettingsText::parse(self.before.as_deref().unwrap_or_default().as_bytes())
+    }
+
+    /// The file without what was set. One that still is what was written becomes what it was, to the byte; in one that was
+    /// written since, the keys alone change, back to what was written for them before.
     ///
     /// # Errors
-    /// The file is damaged, or a key was changed since.
-    pub fn undone(&self, now: &SettingsText) -> Result<Option<SettingsText>, UndoError> {
+    /// A key was changed since, or the file is not there any more.
+    pub fn undone(&self, now: Option<&SettingsText>) -> Result<Undone, UndoError> {
+        let Some(now) = now else {
+            return if self.before.is_none() { Ok(Undone::Already) } else { Err(UndoError::Gone) };
+        };
+        let before = self.text_before()?;
         if now.as_str() == self.after {
-            let before = self.before.as_ref().map(|before| SettingsText::parse(before.as_bytes()));
-            return Ok(before.transpose()?);
+            return Ok(if self.before.is_some() { Undone::File(before) } else { Undone::Removed });
         }
-        let before = SettingsText::parse(self.before.as_deref().unwrap_or_default().as_bytes())?;
         let mut undone = now.clone();
         for setting in &self.set {
-            let key = path(setting);
-            if now.get(&key)?.as_ref() != Some(&setting.value) {
+            let key = setting.path();
+            let (old, value) = (before.get(&key)?, now.get(&key)?);
+            if value == old {
+                continue;
+            }
+            if value.as_ref() != Some(&setting.value) {
                 return Err(UndoError::Changed(setting.name()));
             }
-            if let Some(value) = before.get(&key)? {
-                undone.set(&key, &value)?;
+            if let Some(source) = before.source(&key)? {
+                undone.put(&key, &source)?;
                 continue;
             }
             undone.remove(&key)?;
@@ -147,12 +174,8 @@ impl Applied {
                 undone.remove(outer)?;
             }
         }
-        Ok(Some(undone))
+        Ok(if undone == *now { Undone::Already } else { Undone::File(undone) })
     }
-}
-
-fn path(setting: &Setting) -> Vec<&str> {
-    setting.key.iter().map(String::as_str).collect()
 }
 
 fn empty() -> serde_json::Value {

@@ -77,35 +77,49 @@ pub enum Conflict {
     },
 }
 
-/// What is stronger than a key: variables, and keys with the value that turns it off.
+/// What is stronger than a key.
 struct Stronger {
     key: &'static str,
+    /// Variables that give its value.
     variables: &'static [&'static str],
+    /// Variables that turn it off.
+    disabling: &'static [&'static str],
+    /// Keys with the value that turns it off.
     switches: &'static [(&'static str, bool)],
 }
 
-/// The variables that force five minutes, and that turn compaction off.
+/// The variable that forces five minutes.
 const FORCED: &str = "FORCE_PROMPT_CACHING_5M";
-const SWITCHES_OFF: [&str; 2] = ["DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"];
+
+/// The variable that has nothing cached.
+const UNCACHED: &str = "DISABLE_PROMPT_CACHING";
 
 /// By the client's documentation (promptCacheTtl, subagentPromptCacheTtl, autoCompactWindow, statusLine).
 const STRONGER: [Stronger; 4] = [
     Stronger {
         key: "promptCacheTtl",
-        variables: &[FORCED, "CLAUDE_CODE_PROMPT_CACHE_TTL"],
+        variables: &["CLAUDE_CODE_PROMPT_CACHE_TTL"],
+        disabling: &[UNCACHED, FORCED],
         switches: &[],
     },
     Stronger {
         key: "subagentPromptCacheTtl",
-        variables: &[FORCED, "CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL"],
+        variables: &["CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL"],
+        disabling: &[UNCACHED, FORCED],
         switches: &[],
     },
     Stronger {
         key: "autoCompactWindow",
-        variables: &["DISABLE_COMPACT", "DISABLE_AUTO_COMPACT", "CLAUDE_CODE_AUTO_COMPACT_WINDOW"],
+        variables: &["CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"],
+        disabling: &["DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"],
         switches: &[("autoCompactEnabled", false)],
     },
-    Stronger { key: "statusLine", variables: &[], switches: &[("disableAllHooks", true)] },
+    Stronger {
+        key: "statusLine",
+        variables: &[],
+        disabling: &[],
+        switches: &[("disableAllHooks", true)],
+    },
 ];
 
 impl<E: Fn(&str) -> Option<String>> Layers<E> {
@@ -119,33 +133,49 @@ impl<E: Fn(&str) -> Option<String>> Layers<E> {
         own: &LayerFile,
     ) -> Result<Option<Conflict>, (PathBuf, SettingsError)> {
         let key = setting.name();
-        let path: Vec<&str> = setting.key.iter().map(String::as_str).collect();
+        let path = setting.path();
         for other in self.others.iter().filter(|other| other.layer < own.layer) {
             if value(other, &path)?.is_some_and(|value| value != setting.value) {
                 let file = (other.layer, other.path.clone());
                 return Ok(Some(Conflict::Stronger { key, file }));
             }
         }
-        let files = || self.others.iter().chain([own]);
-        let stronger = STRONGER.iter().find(|stronger| stronger.key == key);
-        for variable in stronger.into_iter().flat_map(|stronger| stronger.variables) {
-            let decides = |text: &str| !agrees(variable, text, &setting.value);
+        let Some(stronger) = STRONGER.iter().find(|stronger| stronger.key == key) else {
+            return Ok(None);
+        };
+        let mut files: Vec<&LayerFile> = self.others.iter().chain([own]).collect();
+        files.sort_by_key(|file| file.layer);
+        // The strongest file that has a key decides.
+        let decisive = |path: &[&str]| {
+            let mut values = files
+                .iter()
+                .map(|file| Ok(value(file, path)?.map(|value| (value, file.path.clone()))));
+            values.find_map(Result::transpose).transpose()
+        };
+        for variable in stronger.disabling.iter().chain(stronger.variables) {
+            let is_disabling = stronger.disabling.contains(variable);
+            let decides = |text: &str| {
+                if is_disabling {
+                    disables(variable, text, setting)
+                } else {
+                    !agrees(text, setting)
+                }
+            };
+            let variable = *variable;
             if (self.environment)(variable).is_some_and(|text| decides(&text)) {
                 return Ok(Some(Conflict::Variable { key, variable, file: None }));
             }
-            for file in files() {
-                if value(file, &["env", variable])?.is_some_and(|value| decides(&text_of(&value))) {
-                    let file = Some(file.path.clone());
-                    return Ok(Some(Conflict::Variable { key, variable, file }));
-                }
+            if let Some((value, file)) = decisive(&["env", variable])?
+                && decides(&text_of(&value))
+            {
+                return Ok(Some(Conflict::Variable { key, variable, file: Some(file) }));
             }
         }
-        for (switch, off) in stronger.into_iter().flat_map(|stronger| stronger.switches) {
-            for file in files() {
-                if value(file, &[switch])? == Some(Value::Bool(*off)) {
-                    let (by, file) = ((*switch, *off), file.path.clone());
-                    return Ok(Some(Conflict::TurnedOff { key, by, file }));
-                }
+        for (switch, off) in stronger.switches {
+            if let Some((value, file)) = decisive(&[switch])?
+                && value == *off
+            {
+                return Ok(Some(Conflict::TurnedOff { key, by: (switch, *off), file }));
             }
         }
         Ok(None)
@@ -160,15 +190,16 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether a variable leaves a key what it is to be.
-fn agrees(variable: &str, text: &str, value: &Value) -> bool {
+/// Whether a variable that turns a key off does so.
+fn disables(variable: &str, text: &str, setting: &Setting) -> bool {
+    let text = text.trim().to_ascii_lowercase();
+    let is_on = !matches!(text.as_str(), "" | "0" | "false" | "no" | "off");
+    // Five minutes may be forced where they are wanted.
+    is_on && !(variable == FORCED && setting.value == "5m")
+}
+
+/// Whether a variable leaves a key the value that it is to have.
+fn agrees(text: &str, setting: &Setting) -> bool {
     let text = text.trim();
-    let is_off = matches!(text.to_ascii_lowercase().as_str(), "" | "0" | "false" | "no" | "off");
-    if variable == FORCED {
-        is_off || value == "5m"
-    } else if SWITCHES_OFF.contains(&variable) {
-        is_off
-    } else {
-        text.is_empty() || text == text_of(value)
-    }
+    text.is_empty() || text == text_of(&setting.value)
 }

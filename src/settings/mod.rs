@@ -6,9 +6,10 @@
 
 mod applied;
 mod layers;
+mod root;
 mod text;
 
-pub use applied::{Applied, Promise, UndoError};
+pub use applied::{Applied, Promise, UndoError, Undone};
 pub use layers::{Conflict, Layer, LayerFile, Layers};
 pub use text::{Place, SettingsError, SettingsProblem, SettingsText, shown};
 
@@ -43,6 +44,12 @@ impl Setting {
         Self { key: vec![key.to_owned()], value }
     }
 
+    /// The names that lead to it.
+    #[must_use]
+    pub fn path(&self) -> Vec<&str> {
+        self.key.iter().map(String::as_str).collect()
+    }
+
     /// The key as people write it.
     #[must_use]
     pub fn name(&self) -> String {
@@ -53,8 +60,8 @@ impl Setting {
 /// What happens to a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyChange {
-    /// The key.
-    pub key: Vec<String>,
+    /// The key as people write it.
+    pub key: String,
     /// Its value before, if it had one.
     pub before: Option<Value>,
     /// Its value afterwards, if it has one.

@@ -1,20 +1,21 @@
 //! The text of a settings file. Comments, unknown keys, indentation, commas at ends and line ends stay: a key is put in or
-//! taken out at its place, and nothing else is written anew.
+//! taken out at its place, and nothing else is written anew. That all other keys kept their values is looked at each time.
 
-use std::iter;
 use std::ops::Range;
 
-use jsonc_parser::ast::{Object, ObjectProp, Value as Node};
+use jsonc_parser::ast::Value as Node;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::Token;
-use jsonc_parser::{CollectOptions, ParseOptions, ParseResult, parse_to_ast};
-use serde_json::Value;
+use jsonc_parser::{
+    CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
+};
+use serde_json::{Map, Value};
+
+use super::root::Root;
+use crate::base::toml_text::line_and_column;
 
 /// What a file with one new key begins from.
 const NEW: &str = "{\n}\n";
-
-/// The indentation of a key where no other shows one.
-const INDENT: &str = "  ";
 
 /// Some editors put it in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -35,7 +36,7 @@ pub enum SettingsProblem {
     #[error("it is no UTF-8")]
     NoText,
     /// It is not JSON, even with comments and commas at ends.
-    #[error("it is no JSON: {0}")]
+    #[error("it cannot be read as JSON: {0}")]
     NoJson(String),
     /// It is another value.
     #[error("it is no object")]
@@ -46,21 +47,35 @@ pub enum SettingsProblem {
     /// A key is there twice, and readers differ in which one they take.
     #[error("`{0}` is there twice")]
     Twice(String),
+    /// Another key would change, too.
+    #[error("`{0}` cannot be changed alone")]
+    NotAlone(String),
 }
 
 /// What is wrong, and where; said after the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default())]
 pub struct SettingsError {
-    /// Where. `None` of bytes that are no text.
+    /// Where. `None` of what is about the whole file.
     pub place: Option<Place>,
     /// What.
     pub problem: SettingsProblem,
 }
 
+impl SettingsError {
+    /// A problem at a byte of a text.
+    pub(super) fn at(text: &str, offset: usize, problem: SettingsProblem) -> Self {
+        let (line, column) = line_and_column(text, offset);
+        Self { place: Some(Place { line, column }), problem }
+    }
+}
+
 /// The text of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsText(String);
+
+/// What is put in place of parts of a text, in their order.
+pub(super) type Edits = Vec<(Range<usize>, String)>;
 
 impl SettingsText {
     /// Reads a file. A file that is empty has no keys.
@@ -71,9 +86,7 @@ impl SettingsText {
         let text = std::str::from_utf8(bytes)
             .map_err(|_| SettingsError { place: None, problem: SettingsProblem::NoText })?;
         let settings = Self(text.to_owned());
-        if !settings.is_empty() {
-            settings.with_root(|_| Ok(()))?;
-        }
+        settings.with_root(|_| Ok(()))?;
         Ok(settings)
     }
 
@@ -83,23 +96,24 @@ impl SettingsText {
         &self.0
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.trim_start_matches(BYTE_ORDER_MARK).trim().is_empty()
-    }
-
     /// The value of a key, if it has one.
     ///
     /// # Errors
     /// The key is there twice, or leads into something that is no object.
     pub fn get(&self, key: &[&str]) -> Result<Option<Value>, SettingsError> {
-        if self.is_empty() {
-            return Ok(None);
-        }
         self.with_root(|root| {
-            let Some((last, path)) = key.split_last() else { return Ok(None) };
-            let Some(object) = root.inner(path)? else { return Ok(None) };
-            let property = root.property(object, last)?;
-            Ok(property.map(|property| property.value.clone().into()))
+            Ok(root.find(key)?.map(|(_, property)| property.value.clone().into()))
+        })
+    }
+
+    /// The value of a key as it is written.
+    ///
+    /// # Errors
+    /// As for [`SettingsText::get`].
+    pub fn source(&self, key: &[&str]) -> Result<Option<String>, SettingsError> {
+        self.with_root(|root| {
+            let found = root.find(key)?;
+            Ok(found.map(|(_, property)| root.text[range(&property.value)].to_owned()))
         })
     }
 
@@ -108,25 +122,29 @@ impl SettingsText {
     /// # Errors
     /// The key is there twice, or leads into something that is no object.
     pub fn set(&mut self, key: &[&str], value: &Value) -> Result<(), SettingsError> {
-        if self.is_empty() {
-            self.0.truncate(self.mark());
-            self.0.push_str(NEW);
+        self.put(key, &shown(value))
+    }
+
+    /// Gives a key a value as it is written elsewhere.
+    ///
+    /// # Errors
+    /// As for [`SettingsText::set`], or it is no value.
+    pub fn put(&mut self, key: &[&str], source: &str) -> Result<(), SettingsError> {
+        let value =
+            parsed(source, |value, _| Ok(value.map_or(Value::Null, |value| value.clone().into())))?;
+        let has_root = self.with_root(|root| Ok(root.object.is_some()))?;
+        let mut whole = self.clone();
+        if !has_root {
+            let is_cut =
+                !whole.0.trim_start_matches(BYTE_ORDER_MARK).is_empty() && !whole.0.ends_with('\n');
+            whole.0.push_str(if is_cut { "\n" } else { "" });
+            whole.0.push_str(NEW);
         }
-        let (range, text) = self.with_root(|root| {
-            let mut object = root.object;
-            for (at, name) in key.iter().enumerate() {
-                let rest = &key[at + 1..];
-                match root.property(object, name)? {
-                    Some(property) if rest.is_empty() => {
-                        return Ok((range(&property.value), shown(value)));
-                    }
-                    Some(property) => object = root.object_of(property)?,
-                    None => return Ok(root.insertion(object, name, &nested(rest, value))),
-                }
-            }
-            Ok((0..0, String::new()))
-        })?;
-        self.replace(range, &text);
+        let (edits, mut expected) =
+            whole.with_root(|root| Ok((root.putting(key, source)?, root.value())))?;
+        put_into(&mut expected, key, value);
+        let changed = whole.edited(edits).filter(|changed| changed.is(&expected));
+        *self = changed.ok_or_else(|| not_alone(key))?;
         Ok(())
     }
 
@@ -135,19 +153,30 @@ impl SettingsText {
     /// # Errors
     /// The key is there twice, or leads into something that is no object.
     pub fn remove(&mut self, key: &[&str]) -> Result<(), SettingsError> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        let ranges = self.with_root(|root| {
-            let Some((last, path)) = key.split_last() else { return Ok(Vec::new()) };
-            let Some(object) = root.inner(path)? else { return Ok(Vec::new()) };
-            let property = root.property(object, last)?;
-            Ok(property.map(|property| root.removal(object, property)).unwrap_or_default())
+        let (ways, expected) = self.with_root(|root| {
+            let mut expected = root.value();
+            take_from(&mut expected, key);
+            Ok((root.removing(key)?, expected))
         })?;
-        for range in ranges.into_iter().rev() {
-            self.replace(range, "");
-        }
+        let mut changed = ways.into_iter().map(|edits| self.edited(edits));
+        let changed = changed.find_map(|one| one.filter(|changed| changed.is(&expected)));
+        *self = changed.ok_or_else(|| not_alone(key))?;
         Ok(())
+    }
+
+    /// Whether all its keys have these values.
+    fn is(&self, expected: &Value) -> bool {
+        self.with_root(|root| Ok(root.value())).is_ok_and(|value| value == *expected)
+    }
+
+    /// The text with parts replaced. `None` where it is no settings file any more.
+    fn edited(&self, edits: Edits) -> Option<Self> {
+        let mark = self.mark();
+        let mut text = self.0.clone();
+        for (range, with) in edits.into_iter().rev() {
+            text.replace_range(range.start + mark..range.end + mark, &with);
+        }
+        Self::parse(text.as_bytes()).ok()
     }
 
     /// The length of the mark in front of the text.
@@ -155,37 +184,73 @@ impl SettingsText {
         if self.0.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
 
-    fn replace(&mut self, range: Range<usize>, with: &str) {
-        let mark = self.mark();
-        self.0.replace_range(range.start + mark..range.end + mark, with);
-    }
-
     fn with_root<T>(
         &self,
         work: impl FnOnce(&Root<'_>) -> Result<T, SettingsError>,
     ) -> Result<T, SettingsError> {
         let text = &self.0[self.mark()..];
-        let collected = CollectOptions { tokens: true, ..CollectOptions::default() };
-        let ParseResult { value, tokens, .. } = parse_to_ast(text, &collected, &accepted())
-            .map_err(|error| {
-                let place = Place { line: error.line_display(), column: error.column_display() };
-                let problem = SettingsProblem::NoJson(error.kind().to_string());
-                SettingsError { place: Some(place), problem }
-            })?;
-        let is_comma =
-            |token: &&jsonc_parser::tokens::TokenAndRange<'_>| matches!(token.token, Token::Comma);
-        let tokens = tokens.unwrap_or_default();
-        let commas = tokens.iter().filter(is_comma).map(range).collect();
-        match &value {
-            Some(Node::Object(object)) => work(&Root { text, object, commas }),
-            other => Err(error_at(
-                text,
-                other.as_ref().map_or(0, Ranged::start),
-                SettingsProblem::NoObject,
-            )),
-        }
+        parsed(text, |value, tokens| {
+            let object = match value {
+                None => None,
+                Some(Node::Object(object)) => Some(object),
+                Some(other) => {
+                    return Err(SettingsError::at(text, other.start(), SettingsProblem::NoObject));
+                }
+            };
+            work(&Root { text, object, tokens })
+        })
     }
 }
+
+/// A part of a text: a word, a sign or a comment, and where it is.
+pub(super) type Part<'a> = (Token<'a>, Range<usize>);
+
+/// Works with the value of a text, and with its parts.
+fn parsed<T>(
+    text: &str,
+    work: impl FnOnce(Option<&Node<'_>>, &[Part<'_>]) -> Result<T, SettingsError>,
+) -> Result<T, SettingsError> {
+    let comments = CommentCollectionStrategy::AsTokens;
+    let collected = CollectOptions { tokens: true, comments };
+    let ParseResult { value, tokens, .. } =
+        parse_to_ast(text, &collected, &accepted()).map_err(|error| {
+            let place = Place { line: error.line_display(), column: error.column_display() };
+            let problem = SettingsProblem::NoJson(error.kind().to_string());
+            SettingsError { place: Some(place), problem }
+        })?;
+    let parts = tokens
+        .unwrap_or_default()
+        .into_iter()
+        .map(|token| (token.token, token.range.start..token.range.end));
+    let parts: Vec<Part<'_>> = parts.collect();
+    refuse_loose(text, &parts)?;
+    work(value.as_ref(), &parts)
+}
+
+/// Refuses what the parser takes and JSON does not: other space between the parts, and texts that are not closed on
+/// their line.
+fn refuse_loose(text: &str, parts: &[Part<'_>]) -> Result<(), SettingsError> {
+    let problem =
+        |at, what: &str| Err(SettingsError::at(text, at, SettingsProblem::NoJson(what.to_owned())));
+    let mut end = 0;
+    for (token, range) in parts {
+        if let Some(at) = text[end..range.start].find(|one| !SPACE.contains(&one)) {
+            return problem(end + at, "Unexpected space");
+        }
+        let is_text = matches!(token, Token::String(_));
+        if is_text && serde_json::from_str::<String>(&text[range.clone()]).is_err() {
+            return problem(range.start, "Unescaped control character in a text");
+        }
+        end = range.end;
+    }
+    match text[end..].find(|one| !SPACE.contains(&one)) {
+        Some(at) => problem(end + at, "Unexpected space"),
+        None => Ok(()),
+    }
+}
+
+/// What JSON has for space.
+pub(super) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
 /// JSON with comments and commas at ends, and nothing else that is looser.
 fn accepted() -> ParseOptions {
@@ -203,144 +268,41 @@ fn accepted() -> ParseOptions {
     }
 }
 
-/// The object of a text.
-struct Root<'a> {
-    text: &'a str,
-    object: &'a Object<'a>,
-    /// The commas of the whole text.
-    commas: Vec<Range<usize>>,
-}
-
-impl<'a> Root<'a> {
-    /// The object to which names lead, if all of them are there.
-    fn inner(&self, path: &[&str]) -> Result<Option<&'a Object<'a>>, SettingsError> {
-        let mut object = self.object;
-        for name in path {
-            let Some(property) = self.property(object, name)? else { return Ok(None) };
-            object = self.object_of(property)?;
-        }
-        Ok(Some(object))
-    }
-
-    fn property(
-        &self,
-        object: &'a Object<'a>,
-        name: &str,
-    ) -> Result<Option<&'a ObjectProp<'a>>, SettingsError> {
-        let mut named = object.properties.iter().filter(|one| one.name.as_str() == name);
-        let first = named.next();
-        match named.next() {
-            Some(second) => {
-                let problem = SettingsProblem::Twice(name.to_owned());
-                Err(error_at(self.text, second.start(), problem))
-            }
-            None => Ok(first),
-        }
-    }
-
-    fn object_of(&self, property: &'a ObjectProp<'a>) -> Result<&'a Object<'a>, SettingsError> {
-        property.value.as_object().ok_or_else(|| {
-            let problem = SettingsProblem::NoInnerObject(property.name.as_str().to_owned());
-            error_at(self.text, property.value.start(), problem)
-        })
-    }
-
-    /// Where a new key goes, and the text that goes there: as the last one, spaced as the last one was.
-    fn insertion(&self, object: &Object<'_>, name: &str, value: &str) -> (Range<usize>, String) {
-        let entry = format!("{}: {value}", Value::from(name));
-        let close = object.end() - 1;
-        let Some(last) = object.properties.last() else {
-            let inner = &self.text[object.start() + 1..close];
-            let at = object.start() + 1 + inner.trim_end().len();
-            return if inner.contains('\n') {
-                let indent = self.indent_of_line(object.start()).to_owned() + INDENT;
-                (at..at, format!("{}{indent}{entry}", self.line_end()))
-            } else {
-                let space = if inner.trim_end().is_empty() { "" } else { " " };
-                (at..at, format!("{space}{entry}"))
-            };
-        };
-        let after = &self.text[last.end()..close];
-        let at = last.end() + after.trim_end().len();
-        let own = self.space_before(last.start());
-        let space = if own.contains('\n') {
-            own.to_owned()
-        } else if self.text[at..close].contains('\n') {
-            // What stands last may be a comment up to the end of its line.
-            format!("{}{}{INDENT}", self.line_end(), self.indent_of_line(object.start()))
-        } else if object.properties.len() > 1 {
-            own.to_owned()
-        } else {
-            " ".to_owned()
-        };
-        if self.comma_after(last, object).is_some() {
-            // A comma at the end stays at the end.
-            return (at..at, format!("{space}{entry},"));
-        }
-        let kept = &self.text[last.end()..at];
-        (last.end()..at, format!(",{kept}{space}{entry}"))
-    }
-
-    /// What goes with a key. Where it is the last one, the comma before it goes, unless there is one after it.
-    fn removal(&self, object: &Object<'_>, property: &ObjectProp<'_>) -> Vec<Range<usize>> {
-        let space = self.space_before(property.start());
-        let start = property.start() - space.len();
-        if let Some(comma) = self.comma_after(property, object) {
-            return vec![start..property.end(), comma];
-        }
-        // A comma between the property before and this one is after all commas within that one.
-        let before =
-            self.commas.iter().rfind(|comma| comma.end <= start && comma.start > object.start());
-        before.cloned().into_iter().chain(iter::once(start..property.end())).collect()
-    }
-
-    /// The comma between a property and the next one, or the end.
-    fn comma_after(&self, property: &ObjectProp<'_>, object: &Object<'_>) -> Option<Range<usize>> {
-        let first = self.commas.iter().find(|comma| comma.start >= property.end())?;
-        (first.start < object.end()).then(|| first.clone())
-    }
-
-    /// The space in front of a place, from the end of a line on where it begins one.
-    fn space_before(&self, at: usize) -> &'a str {
-        let before = &self.text[..at];
-        let space = &before[before.trim_end().len()..];
-        // Empty lines before the last key are not repeated.
-        space.rfind('\n').map_or(space, |line| {
-            let line = if space[..line].ends_with('\r') { line - 1 } else { line };
-            &space[line..]
-        })
-    }
-
-    fn indent_of_line(&self, at: usize) -> &'a str {
-        let line = self.text[..at].rfind('\n').map_or(0, |end| end + 1);
-        let rest = &self.text[line..at];
-        &rest[..rest.len() - rest.trim_start().len()]
-    }
-
-    fn line_end(&self) -> &'static str {
-        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
-    }
-}
-
-fn range(ranged: &impl Ranged) -> Range<usize> {
+pub(super) fn range(ranged: &impl Ranged) -> Range<usize> {
     ranged.start()..ranged.end()
 }
 
-fn error_at(text: &str, at: usize, problem: SettingsProblem) -> SettingsError {
-    let before = &text[..at];
-    let line = before.rfind('\n').map_or(0, |end| end + 1);
-    let place = Place {
-        line: before.matches('\n').count() + 1,
-        column: before[line..].chars().count() + 1,
-    };
-    SettingsError { place: Some(place), problem }
+fn not_alone(key: &[&str]) -> SettingsError {
+    SettingsError { place: None, problem: SettingsProblem::NotAlone(key.join(".")) }
 }
 
-/// A value within objects of one key each.
-fn nested(path: &[&str], value: &Value) -> String {
-    path.iter()
-        .rev()
-        .fold(shown(value), |inner, name| format!("{{{}: {inner}}}", Value::from(*name)))
+/// Gives a key of an object a value; what leads to it is there, or comes with it.
+fn put_into(object: &mut Value, key: &[&str], value: Value) {
+    let inner = |object: &mut Value, name: &&str| match object {
+        Value::Object(object) => {
+            std::mem::take(object.entry(*name).or_insert_with(|| Map::new().into()))
+        }
+        _ => Value::Null,
+    };
+    match key {
+        [] => *object = value,
+        [name, rest @ ..] => {
+            let mut below = inner(object, name);
+            put_into(&mut below, rest, value);
+            if let Value::Object(object) = object {
+                object.insert((*name).to_owned(), below);
+            }
+        }
+    }
+}
+
+/// Takes a key out of an object, if it is there.
+fn take_from(object: &mut Value, key: &[&str]) {
+    let Some((last, path)) = key.split_last() else { return };
+    let inner = path.iter().try_fold(object, |object, name| object.get_mut(*name));
+    if let Some(Value::Object(object)) = inner {
+        object.remove(*last);
+    }
 }
 
 /// A value in one line, spaced as people do.
@@ -368,7 +330,7 @@ mod tests {
         SettingsText::parse(text.as_bytes()).expect("settings")
     }
 
-    /// Sets a key, and takes it out again, which gives the text back to the byte.
+    /// The text with a key set.
     fn set(text: &str, key: &[&str], value: &Value) -> String {
         let mut settings = parsed(text);
         settings.set(key, value).expect("set");
@@ -395,6 +357,8 @@ mod tests {
             ("{\"a\": 1 // one\n}", "{\"a\": 1, // one\n  \"k\": \"v\"\n}"),
             ("{\"a\": 1, // one\n}", "{\"a\": 1, // one\n  \"k\": \"v\",\n}"),
             ("  {}", "  {\"k\": \"v\"}"),
+            ("{\r  \"a\": 1 // one\r}", "{\r  \"a\": 1, // one\r  \"k\": \"v\"\r}"),
+            ("{\n  \"a\": 1 // one\u{a0} \n}", "{\n  \"a\": 1, // one\u{a0} \n  \"k\": \"v\"\n}"),
             ("{\n}\n", "{\n  \"k\": \"v\"\n}\n"),
             ("{ /* none */ }", "{ /* none */ \"k\": \"v\" }"),
             ("{ // none\n}", "{ // none\n  \"k\": \"v\"\n}"),
@@ -412,9 +376,10 @@ mod tests {
             back.remove(&["k"]).expect("removed");
             assert_eq!(back.as_str(), before);
         }
-        for empty in ["", " \n", "\u{feff}"] {
-            let mark = if empty == "\u{feff}" { empty } else { "" };
-            assert_eq!(set(empty, &["k"], &1.into()), format!("{mark}{{\n  \"k\": 1\n}}\n"));
+        for (empty, kept) in
+            [("", ""), (" \n", " \n"), ("\u{feff}", "\u{feff}"), ("// none", "// none\n")]
+        {
+            assert_eq!(set(empty, &["k"], &1.into()), format!("{kept}{{\n  \"k\": 1\n}}\n"));
         }
     }
 
@@ -437,6 +402,15 @@ mod tests {
         let mut settings = parsed("{\n  \"k\": 1, // of k\n  \"b\": [1, 2]\n}");
         settings.remove(&["k"]).expect("removed");
         assert_eq!(settings.as_str(), "{ // of k\n  \"b\": [1, 2]\n}");
+        // A comment does not take in what follows.
+        for (before, after) in [
+            ("{ // mine\n \"k\": 1, \"b\": 2}", "{ // mine\n  \"b\": 2}"),
+            ("{\"y\": 4, // mine\n  \"k\": 1 }", "{\"y\": 4 // mine\n   }"),
+        ] {
+            let mut settings = parsed(before);
+            settings.remove(&["k"]).expect("removed");
+            assert_eq!(settings.as_str(), after);
+        }
         let mut same = settings.clone();
         same.remove(&["k"]).expect("nothing to remove");
         assert_eq!(same, settings);
@@ -447,7 +421,15 @@ mod tests {
         let told = |text: &[u8]| SettingsText::parse(text).expect_err("damaged").to_string();
         assert_eq!(told(b"\xff"), ": it is no UTF-8");
         assert_eq!(told(b"\n [1]"), ":2:2: it is no object");
-        assert_eq!(told(b"// none"), ":1:1: it is no object");
+        for (loose, place) in
+            [("{\"a\": \"x\n\"}", ":1:7: "), ("{\u{a0}}", ":1:2: "), ("{}\u{c}", ":1:3: ")]
+        {
+            assert!(
+                told(loose.as_bytes()).starts_with(place),
+                "{loose:?} {}",
+                told(loose.as_bytes())
+            );
+        }
         for damaged in [
             "{\n  \"a\": 1",
             "{\"a\" 1}",
@@ -457,9 +439,12 @@ mod tests {
             "{} x",
             "{\"a\": 0x1}",
         ] {
-            assert!(told(damaged.as_bytes()).contains(": it is no JSON: "), "{damaged}");
+            assert!(
+                told(damaged.as_bytes()).contains(": it cannot be read as JSON: "),
+                "{damaged}"
+            );
         }
-        assert!(told("[".repeat(100_000).as_bytes()).contains("it is no JSON"));
+        assert!(told("[".repeat(100_000).as_bytes()).contains("it cannot be read as JSON"));
         let mut twice = parsed("{\"k\": 1,\n \"k\": 2, \"n\": 3}");
         let told = |error: SettingsError| error.to_string();
         assert_eq!(twice.get(&["k"]).map_err(told), Err(":2:2: `k` is there twice".to_owned()));

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::common::{lines, project, recorded, run, text};
+use crate::since_change::write_sessions;
 
 /// What a run prints, as one document or one a line; none where there is nothing to report.
 pub(super) fn documents(arguments: &[&str]) -> Vec<Value> {
@@ -37,6 +38,7 @@ pub(super) fn commands() -> Vec<(&'static str, Vec<&'static str>)> {
         ("ledger", vec!["analyze", "--format", "jsonl", "--strategy", STRATEGIES]),
         ("ledger", vec!["analyze", "--format", "jsonl", "--domains", "depth:1"]),
         ("advice", vec!["advise", "--format", "json"]),
+        ("change", vec!["advise", "--format", "json", "--since-change=2026-07-01"]),
         ("breaks", vec!["breaks", "--format", "json"]),
         ("breaks", vec!["breaks", "--format", "json", "--rule", "client"]),
         ("break", vec!["breaks", "--format", "jsonl"]),
@@ -333,6 +335,11 @@ pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     for (name, arguments) in reviews(folder.path()) {
         add(name, &arguments.iter().map(String::as_str).collect::<Vec<_>>());
     }
+    let sessions = folder.path().join("since-change");
+    fs::create_dir(&sessions).expect("a folder");
+    write_sessions(&sessions);
+    let sessions = sessions.to_str().expect("a plain path");
+    add("change", &["advise", sessions, "-q", "--json", "--since-change=2026-10-10"]);
     for (name, command, document) in parts(folder.path()) {
         all.entry(name).or_default().push((command, document));
     }

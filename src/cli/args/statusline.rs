@@ -53,10 +53,14 @@ pub(in crate::cli) struct StatuslineArgs {
     #[arg(long, group = "change_of_settings", conflicts_with = "transcript")]
     pub(in crate::cli) install: bool,
     /// Write it
-    #[arg(long, requires = "install")]
+    #[arg(long, requires = "install", conflicts_with = "undo")]
     pub(in crate::cli) apply: bool,
-    /// Take it back
-    #[arg(long, group = "change_of_settings", conflicts_with_all = ["transcript", "template", "timezone", "prices"])]
+    /// Take the line back that --install --apply wrote last
+    #[arg(
+        long,
+        group = "change_of_settings",
+        conflicts_with_all = ["transcript", "template", "timezone", "prices", "platform"]
+    )]
     pub(in crate::cli) undo: bool,
     /// Which settings file.
     #[command(flatten)]

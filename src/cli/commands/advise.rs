@@ -1,27 +1,35 @@
 //! `cachesim advise`.
 
-use super::apply::{DRY_RUN, SettingsRequest, Wanted, set, undone};
+use super::apply::{DRY_RUN, SettingsRequest, Wanted, last, set, undone};
 use super::statusline::STATUSLINE;
 use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json};
 use crate::cli::domains::DomainView;
 use crate::cli::error::CliError;
+use crate::cli::limits;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
 use crate::explain::advice::{Advice, AdviceEntry, Who};
 use crate::explain::breaks::Options;
-use crate::report::{ChangeSums, Document, advice_document, promised, write_advice};
+use crate::explain::compare::SinceChange;
+use crate::report::{
+    ChangeSums, Document, ToldChange, advice_document, promised, since_document, write_advice,
+    write_since,
+};
 use crate::settings::{Applied, Promise, Setting};
 use crate::simulate::cache::Reading;
+use crate::simulate::strategy::Strategy;
 use crate::study::{Told, evidence_strategies};
 
 /// Shows what to change, and what each change would have saved; or makes a change that settings make.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let AdviseSettingsArgs { apply, undo, file, dry_run } = &args.settings;
+    let AdviseSettingsArgs { apply, undo, since_change, file, dry_run } = &args.settings;
     let request = SettingsRequest { file: file.settings.as_deref(), only_shows: *dry_run };
     if *undo {
-        let is_advice = |applied: &Applied| applied.change != STATUSLINE;
         return output.text(&undone(request, is_advice, "advise --undo")?);
+    }
+    if let Some(day) = since_change {
+        return show_since(args, day, request, output);
     }
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
@@ -72,14 +80,14 @@ fn applied(
         let problem = format!("--apply {wanted}: no setting alone does it ({label}): {how}");
         return Err(CliError::Usage(problem));
     }
-    let promise =
-        Promise { saving_usd: *alone, spent_usd: advice.spent(), at_most: change.is_at_most };
+    let promise = Promise { saving_usd: *alone, spent_usd: advice.spent() };
+    let how = change.setting.map(|setting| format!(" Claude Code: {setting}.")).unwrap_or_default();
     let since = settings.iter().find_map(|setting| setting.since);
     let since =
         since.map_or_else(String::new, |since| format!(", in Claude Code {since} and later"));
     let wanted = Wanted {
         change: change.code,
-        title: promised(advice, change, *alone),
+        title: format!("{}{how}", promised(advice, change, *alone)),
         set: settings.iter().map(Setting::from).collect(),
         promise: Some(promise),
         acts: format!("It acts in sessions that begin from now on{since}."),
@@ -87,6 +95,37 @@ fn applied(
         undo: "advise --undo",
     };
     set(wanted, request)
+}
+
+fn is_advice(applied: &Applied) -> bool {
+    applied.change != STATUSLINE
+}
+
+/// Shows what became of the change that was made on a day, or of the one that was made last.
+fn show_since(
+    args: &AdviseArgs,
+    day: &str,
+    request: SettingsRequest<'_>,
+    output: Output,
+) -> Result<(), CliError> {
+    let zone = limits::zone_of(args.input.filter.timezone.as_deref())?;
+    let told = if day.is_empty() {
+        last(request, is_advice)?
+    } else {
+        let at = limits::span_of(day, "--since-change", &zone)?;
+        ToldChange { code: None, at, promised: None }
+    };
+    let options = args.tokens.read_options(false);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    let (input, simulation) = (&args.input, &args.simulation);
+    let strategies = vec![Strategy::billed()];
+    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let run = setup.whole()?;
+    let ledger = run.ledger()?;
+    let since = SinceChange::new(&ledger, &run.study.selection, &told.at);
+    let since = since.as_ref();
+    let document = || Ok(since_document(&told, since, &zone));
+    output.show(args.format.chosen, document, |Json, out| write_since(&ledger, &told, since, out))
 }
 
 fn entry<'a>(advice: &'a Advice, wanted: &str) -> Result<&'a AdviceEntry, CliError> {

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::cli::client_settings::{Records, SettingsFile};
+use crate::base::units::Millis;
+use crate::cli::client_settings::{Record, Records, SettingsFile, word};
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::limits::now;
-use crate::report::{Document, settings_document};
+use crate::report::{Document, ToldChange, settings_document};
 use crate::settings::{
-    Applied, KeyChange, Promise, Setting, SettingsError, SettingsText, UndoError,
+    Applied, KeyChange, Promise, Setting, SettingsError, SettingsText, UndoError, Undone,
 };
 
 /// In which file, and whether anything is written.
@@ -44,20 +45,22 @@ pub(super) const DRY_RUN: &str = "The same command without --dry-run";
 /// Sets keys, and says what was before.
 pub(super) fn set(wanted: Wanted, request: SettingsRequest<'_>) -> Result<Document, CliError> {
     let Wanted { change, title, set, promise, acts, apply, undo } = wanted;
+    let records = Records::of_user()?;
+    let _lock = (!request.only_shows).then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
     let applied = file.with((change, now()), set, promise)?;
     let changes = applied.changes().map_err(|error| file.damaged(&error))?;
-    let end = if changes.iter().all(|change| change.before == change.after) {
+    let end = if changes.is_empty() {
         format!("{} already says so: there is nothing to write.", file.shown)
     } else if request.only_shows {
         format!("Nothing is written. {apply} writes it; all else in the file stays as it is.")
     } else {
-        let copy = Records::of_user()?.keep(&applied)?;
+        let copy = records.keep(&applied)?;
         if let Err(error) = file.replace(Some(&applied.after)) {
-            Records::forget(&copy)?;
+            Record::forget(&copy)?;
             return Err(error);
         }
-        let named = request.file.map(|_| format!(" --settings '{}'", file.shown));
+        let named = request.file.map(|_| format!(" --settings {}", word(&file.place)));
         let (named, copy) = (named.unwrap_or_default(), shown_path(&copy));
         format!(
             "Written; all else in the file is as it was. {acts} `cachesim {undo}{named}` takes it back, from {copy}."
@@ -66,59 +69,94 @@ pub(super) fn set(wanted: Wanted, request: SettingsRequest<'_>) -> Result<Docume
     Ok(settings_document(&title, &file.shown, &changes, &end))
 }
 
+/// The change that was made last in a file, of those that hold.
+pub(super) fn last(
+    request: SettingsRequest<'_>,
+    holds: impl Fn(&Applied) -> bool,
+) -> Result<ToldChange, CliError> {
+    let file = SettingsFile::open(request.file)?;
+    let record = Records::of_user()?.newest(&file.place, holds).ok_or_else(|| {
+        CliError::NoInput(format!(
+            "no change is on record that `advise --apply` made in {}; name its day, as in --since-change=2026-11-20",
+            file.shown
+        ))
+    })?;
+    let applied = record.applied;
+    let at = Millis::new(applied.at.as_millisecond());
+    let promised = applied.promise.as_ref().and_then(Promise::share);
+    Ok(ToldChange { code: Some(applied.change), at: at..at, promised })
+}
+
 /// Takes back what was set last in a file, of the changes that hold.
 pub(super) fn undone(
     request: SettingsRequest<'_>,
     holds: impl Fn(&Applied) -> bool,
     undo: &str,
 ) -> Result<Document, CliError> {
+    let records = Records::of_user()?;
+    let _lock = (!request.only_shows).then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
-    let (copy, applied) = Records::of_user()?.newest(&file.place, holds).ok_or_else(|| {
+    let Record { path, applied } = records.newest(&file.place, holds).ok_or_else(|| {
         let shown = &file.shown;
         CliError::NoInput(format!("nothing is on record that `{undo}` could take back in {shown}"))
     })?;
-    let now = file.text()?;
-    let before = applied.undone(now).map_err(|error| match error {
-        UndoError::Settings(error) => file.damaged(&error),
-        UndoError::Changed(key) => CliError::NoInput(format!(
-            "{}: `{key}` was changed since it was set; nothing was changed. The file as it was is kept in {}",
-            file.shown,
-            shown_path(&copy)
-        )),
-    })?;
-    let changes = changes(&applied, now, before.as_ref()).map_err(|error| file.damaged(&error))?;
-    let text = before.as_ref().map(SettingsText::as_str);
+    let undone = applied.undone(file.text.as_ref());
+    let undone = undone.map_err(|error| not_undone(&file, &path, &applied, &error))?;
+    let changes =
+        changes(&applied, file.text.as_ref(), &undone).map_err(|error| file.damaged(&error))?;
     let end = if request.only_shows {
         format!("Nothing is written. {DRY_RUN} writes it; all else in the file stays as it is.")
     } else {
-        file.replace(text)?;
-        Records::forget(&copy)?;
-        let said = match text {
-            None => "The file was not there before, and is removed.",
-            Some(_) if text == applied.before.as_deref() => {
-                "Written; the file is what it was, to the byte."
+        let said = match &undone {
+            Undone::Already => "Nothing is written: the keys are what they were before.",
+            Undone::Removed => {
+                file.replace(None)?;
+                "The file was not there before, and is removed."
             }
-            Some(_) => "Written; all else in the file is as it was.",
+            Undone::File(text) => {
+                file.replace(Some(text.as_str()))?;
+                if applied.before.as_deref() == Some(text.as_str()) {
+                    "Written; the file is what it was, to the byte."
+                } else {
+                    "Written; all else in the file is as it was."
+                }
+            }
         };
+        Record::forget(&path)?;
         said.to_owned()
     };
-    let at = applied.at.as_second();
-    let at =
-        Timestamp::from_second(at).map_or_else(|_| String::new(), |at| format!(", set at {at}"));
-    let title = format!("Takes back `{}`{at}.", applied.change);
+    let at = Timestamp::from_second(applied.at.as_second()).unwrap_or(applied.at);
+    let title = format!("Takes back `{}`, set at {at}.", applied.change);
     Ok(settings_document(&title, &file.shown, &changes, &end))
+}
+
+/// Why a change is not taken back, and what to do.
+fn not_undone(file: &SettingsFile, path: &Path, applied: &Applied, error: &UndoError) -> CliError {
+    let (shown, copy) = (&file.shown, shown_path(path));
+    CliError::NoInput(format!(
+        "{shown}: {error}, so `{}` is not taken back, and nothing was changed. The file as it was is `before` in {copy}; \
+         remove that record to leave the change as it is",
+        applied.change
+    ))
 }
 
 /// What happens to the keys when they are taken back.
 fn changes(
     applied: &Applied,
-    now: &SettingsText,
-    undone: Option<&SettingsText>,
+    now: Option<&SettingsText>,
+    undone: &Undone,
 ) -> Result<Vec<KeyChange>, SettingsError> {
+    let after = match undone {
+        Undone::Already => return Ok(Vec::new()),
+        Undone::Removed => None,
+        Undone::File(text) => Some(text),
+    };
+    let value = |text: Option<&SettingsText>, setting: &Setting| {
+        Ok(text.map(|text| text.get(&setting.path())).transpose()?.flatten())
+    };
     let change = |setting: &Setting| {
-        let key: Vec<&str> = setting.key.iter().map(String::as_str).collect();
-        let after = undone.map(|undone| undone.get(&key)).transpose()?.flatten();
-        Ok(KeyChange { key: setting.key.clone(), before: now.get(&key)?, after })
+        let (before, after) = (value(now, setting)?, value(after, setting)?);
+        Ok(KeyChange { key: setting.name(), before, after })
     };
     applied.set.iter().map(change).collect()
 }

@@ -61,9 +61,12 @@ const SETTINGS: [(&str, &[ClientSetting]); 8] = [
 ];
 
 impl Change {
-    /// The settings that make it. None where it takes more than settings, or a choice.
+    /// The settings that make it. None where it takes more than settings, or a choice, or another client's.
     #[must_use]
     pub fn settings(&self) -> &'static [ClientSetting] {
+        if self.setting.is_none() {
+            return &[];
+        }
         let found = SETTINGS.iter().find(|(code, _)| *code == self.code);
         found.map(|(_, settings)| *settings).unwrap_or_default()
     }

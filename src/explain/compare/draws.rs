@@ -4,10 +4,10 @@
 use crate::base::units::Picodollars;
 
 /// The number of draws. More would move the interval by less than a thousandth of its width.
-const DRAWS: usize = 1_000;
+pub(super) const DRAWS: usize = 1_000;
 
 /// Steele and Vigna's `SplitMix64` (2014), which draws the same on every machine.
-struct SplitMix(u64);
+pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
     fn next(&mut self) -> u64 {
@@ -19,7 +19,7 @@ impl SplitMix {
     }
 
     /// A random index below `count`.
-    fn place(&mut self, count: usize) -> usize {
+    pub(super) fn place(&mut self, count: usize) -> usize {
         let high = (u128::from(self.next()) * count as u128) >> 64;
         usize::try_from(high).unwrap_or(0)
     }
@@ -35,7 +35,12 @@ pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodoll
         .map(|_| amounts.iter().map(|_| amounts[random.place(amounts.len())]).sum())
         .collect();
     sums.sort_unstable();
-    Some((sums[DRAWS * 25 / 1_000], sums[DRAWS * 975 / 1_000 - 1]))
+    Some(middle(&sums))
+}
+
+/// The 2.5th and the 97.5th percentile of sorted draws.
+pub(super) fn middle<T: Copy>(sorted: &[T]) -> (T, T) {
+    (sorted[DRAWS * 25 / 1_000], sorted[DRAWS * 975 / 1_000 - 1])
 }
 
 #[cfg(test)]

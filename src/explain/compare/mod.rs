@@ -4,9 +4,11 @@
 mod draws;
 mod expression;
 mod paired;
+mod since;
 
 pub use expression::{Expression, ExpressionError, ExpressionProblem, Reference, StrategyMetric};
 pub use paired::{Decisive, Paired, PairedVerdict, TimesLess};
+pub use since::{KindOfSession, LEAST_SESSIONS, Side, SinceChange, SinceVerdict};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -33,11 +33,12 @@ use super::report_json::{self, Report};
 use super::rows::Placed;
 use super::rows::breaks::{BREAK_SCHEMA, BreakRow};
 use super::rows::ledger::{LEDGER_SCHEMA, LedgerRow};
+use super::since::{self, ChangeSinceObject};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
 use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 29 } else { 28 };
+const FORMATS: usize = if cfg!(feature = "redact") { 30 } else { 29 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -46,6 +47,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<GroupsObject<'_>>("groups", groups::SCHEMA, "analyze --by … --format json", "requests by day, project, model and the like, with what they cost and lost"),
     MachineFormat::output::<Placed<'_, LedgerRow<'_>>>("ledger", LEDGER_SCHEMA, "analyze --format jsonl", "a line for each request and strategy"),
     MachineFormat::output::<AdviceDocument<'_>>("advice", advice::SCHEMA, "advise --format json", "what to change, ranked by what it would have saved"),
+    MachineFormat::output::<ChangeSinceObject<'_>>("change", since::SCHEMA, "advise --since-change --format json", "what became of a change of settings"),
     MachineFormat::output::<BreaksObject<'_>>("breaks", breaks_json::SCHEMA, "breaks --format json", "the sums of the breaks and their patterns"),
     MachineFormat::output::<Placed<'_, BreakRow<'_>>>("break", BREAK_SCHEMA, "breaks --format jsonl", "a line for each break"),
     MachineFormat::output::<DomainListing>("domain", DOMAIN_SCHEMA, "domains", "the files of a domain"),

@@ -1,0 +1,229 @@
+//! Compares what requests cost before and after a change, among sessions of the same kind.
+//!
+//! Sessions are of one kind whose main model is the same, and whose numbers of requests lie between the same powers of
+//! four: a request of a long session costs more. What was sent after the change would have cost, kind by kind, as much a
+//! request as before. How far that depends on the sessions at hand is found by drawing those of each kind and side
+//! again, one fewer than there are (Rao and Wu 1988), as few sessions look more alike than they are.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::draws::{DRAWS, SplitMix, middle};
+use crate::base::units::{Millis, Picodollars};
+use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
+
+/// Kinds with fewer sessions on a side are not compared.
+pub const LEAST_SESSIONS: usize = 3;
+
+/// The step from one size of sessions to the next.
+const SIZE_STEP: u64 = 4;
+
+/// Sessions on one side of a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Side {
+    /// How many.
+    pub sessions: u64,
+    /// Their requests.
+    pub requests: u64,
+    /// What these were billed.
+    pub cost: Picodollars,
+}
+
+/// Sessions of one kind, on both sides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KindOfSession {
+    /// The model of most requests.
+    pub model: String,
+    /// How many requests a session has.
+    pub size: Range<u64>,
+    /// Before the change.
+    pub before: Side,
+    /// After it.
+    pub after: Side,
+}
+
+/// Sessions before and after a change.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SinceChange {
+    /// The kinds that are compared, those with the highest cost after it first.
+    pub kinds: Vec<KindOfSession>,
+    /// Sessions of kinds with too few on one side, before and after.
+    pub left_out: (u64, u64),
+    /// Sessions whose cost is not known.
+    pub unknown: u64,
+    /// Sessions that began while it was made.
+    pub during: u64,
+    /// What the requests after it would have cost at the price of those before.
+    pub expected: Picodollars,
+    /// The share of that which was saved; negative where more was spent. `None` where nothing is compared.
+    pub saved: Option<f64>,
+    /// The 2.5th and the 97.5th percentile of that share.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// What became of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SinceVerdict {
+    /// It saves as much as was promised.
+    Kept,
+    /// It saves more.
+    More,
+    /// It saves less.
+    Less,
+    /// Requests cost less, and nothing was promised.
+    Cheaper,
+    /// They cost more, and nothing was promised.
+    MoreExpensive,
+    /// The sessions differ too much among themselves, or are too few.
+    CannotTell,
+}
+
+/// A session's cost and requests.
+type Cost = (Picodollars, u64);
+
+/// The sessions of a kind, before and after.
+type Sides = [Vec<Cost>; 2];
+
+impl SinceChange {
+    /// Compares the sessions that began before a change with those that began after it. `None` where no usage was
+    /// recorded.
+    #[must_use]
+    pub fn new(ledger: &Ledger<'_>, selection: &Selection, change: &Range<Millis>) -> Option<Self> {
+        let billed = ledger.billed()?;
+        let mut found = Self::default();
+        let mut kinds: BTreeMap<(String, u32), Sides> = BTreeMap::new();
+        for session in &selection.sessions {
+            let requests = || session.requests.iter().copied();
+            let began = requests().map(|index| ledger.history.request(index).start).min();
+            let totals = ledger.totals(billed, requests());
+            let (Some(began), Some(cost)) = (began, known_cost(&totals)) else {
+                found.unknown += 1;
+                continue;
+            };
+            let side = if began < change.start {
+                0
+            } else if began >= change.end {
+                1
+            } else {
+                found.during += 1;
+                continue;
+            };
+            let kind = (model(ledger, session), size(totals.requests));
+            kinds.entry(kind).or_default()[side].push((cost, totals.requests));
+        }
+        let is_compared = |sides: &Sides| sides.iter().all(|side| side.len() >= LEAST_SESSIONS);
+        for [before, after] in kinds.values().filter(|sides| !is_compared(sides)) {
+            found.left_out.0 += before.len() as u64;
+            found.left_out.1 += after.len() as u64;
+        }
+        kinds.retain(|_, sides| is_compared(sides));
+        found.expected = kinds.values().map(|[before, after]| expected(before, after)).sum();
+        let sides: Vec<&Sides> = kinds.values().collect();
+        found.saved = saved(&sides, Vec::clone);
+        found.interval = found.saved.and_then(|_| interval(&sides));
+        let kind = |((model, size), [before, after]): (&(String, u32), &Sides)| KindOfSession {
+            model: model.clone(),
+            size: SIZE_STEP.saturating_pow(*size)..SIZE_STEP.saturating_pow(*size + 1),
+            before: side(before),
+            after: side(after),
+        };
+        found.kinds = kinds.iter().map(kind).collect();
+        found.kinds.sort_by_key(|kind| Reverse(kind.after.cost));
+        Some(found)
+    }
+
+    /// All sessions that are compared, before and after.
+    #[must_use]
+    pub fn sides(&self) -> (Side, Side) {
+        let sum = |side: fn(&KindOfSession) -> Side| {
+            self.kinds.iter().map(side).fold(Side::default(), |sum, side| Side {
+                sessions: sum.sessions + side.sessions,
+                requests: sum.requests + side.requests,
+                cost: sum.cost + side.cost,
+            })
+        };
+        (sum(|kind| kind.before), sum(|kind| kind.after))
+    }
+
+    /// Holds it against the share that was promised, if one was.
+    #[must_use]
+    pub fn verdict(&self, promised: Option<f64>) -> SinceVerdict {
+        match (self.interval, promised.map(rounded)) {
+            (Some((low, _)), Some(promised)) if low > promised => SinceVerdict::More,
+            (Some((_, high)), Some(promised)) if high < promised => SinceVerdict::Less,
+            (Some((low, _)), Some(_)) if low > 0.0 => SinceVerdict::Kept,
+            (Some((low, _)), None) if low > 0.0 => SinceVerdict::Cheaper,
+            (Some((_, high)), None) if high < 0.0 => SinceVerdict::MoreExpensive,
+            _ => SinceVerdict::CannotTell,
+        }
+    }
+}
+
+/// What was billed, if it is known of all requests.
+fn known_cost(totals: &Totals) -> Option<Picodollars> {
+    let is_known = totals.unpriced == 0 && totals.unrecorded == 0 && totals.requests > 0;
+    totals.cost().filter(|_| is_known)
+}
+
+/// The model of most requests, the first by name of several.
+fn model(ledger: &Ledger<'_>, session: &Session) -> String {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for index in &session.requests {
+        *counts.entry(ledger.history.model(*index)).or_default() += 1;
+    }
+    let most = counts.iter().rev().max_by_key(|(_, count)| **count);
+    most.map_or_else(String::new, |(model, _)| (*model).to_owned())
+}
+
+/// The power of four that a number reaches.
+fn size(requests: u64) -> u32 {
+    requests.checked_ilog(SIZE_STEP).unwrap_or(0)
+}
+
+fn side(sessions: &[Cost]) -> Side {
+    Side {
+        sessions: sessions.len() as u64,
+        requests: sessions.iter().map(|(_, requests)| requests).sum(),
+        cost: sessions.iter().map(|(cost, _)| *cost).sum(),
+    }
+}
+
+/// What the requests after a change would have cost at the price of those before, rounded down.
+fn expected(before: &[Cost], after: &[Cost]) -> Picodollars {
+    let (before, after) = (side(before), side(after));
+    Picodollars(before.cost.0 * i128::from(after.requests) / i128::from(before.requests).max(1))
+}
+
+/// The share that was saved of what was to be expected, among sessions that are picked from each side.
+fn saved(kinds: &[&Sides], mut picked: impl FnMut(&Vec<Cost>) -> Vec<Cost>) -> Option<f64> {
+    let (mut spent, mut all) = (Picodollars::ZERO, Picodollars::ZERO);
+    for [before, after] in kinds {
+        let (before, after) = (picked(before), picked(after));
+        all += expected(&before, &after);
+        spent += side(&after).cost;
+    }
+    let share = 1.0 - spent.to_dollars_lossy() / all.to_dollars_lossy();
+    (all > Picodollars::ZERO).then_some(rounded(share))
+}
+
+/// A share to six decimals, so that equal shares are equal however they were worked out.
+fn rounded(share: f64) -> f64 {
+    (share * 1e6).round() / 1e6
+}
+
+/// The middle 95 % of the shares of sessions that are drawn again. `None` where one has nothing to compare.
+fn interval(kinds: &[&Sides]) -> Option<(f64, f64)> {
+    let mut random = SplitMix(0);
+    let mut draw = |side: &Vec<Cost>| {
+        (1..side.len()).map(|_| side[random.place(side.len())]).collect::<Vec<Cost>>()
+    };
+    let shares = (0..DRAWS).map(|_| saved(kinds, &mut draw));
+    let mut shares: Vec<f64> = shares.collect::<Option<_>>()?;
+    shares.sort_unstable_by(f64::total_cmp);
+    Some(middle(&shares))
+}

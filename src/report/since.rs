@@ -1,0 +1,259 @@
+//! What became of a change, for people (the verdict, then kind by kind) and for programs (`cachesim.change/v1`).
+
+use std::io::{self, Write};
+use std::ops::Range;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::document::{Align, Document, Grid};
+use super::inputs::Inputs;
+use super::json::write_document;
+use super::number::{dollars, percent, percent_difference, relative};
+use super::report_json::Prices;
+use crate::base::units::{Millis, Picodollars};
+use crate::base::wording::counted;
+use crate::base::zone::Zone;
+use crate::explain::compare::{KindOfSession, LEAST_SESSIONS, Side, SinceChange, SinceVerdict};
+use crate::simulate::ledger::Ledger;
+
+/// A change that was made, as it is told.
+#[derive(Clone, Debug)]
+pub struct ToldChange {
+    /// Its code, where it is on record.
+    pub code: Option<String>,
+    /// When it was made.
+    pub at: Range<Millis>,
+    /// The share of what was spent that it would have saved, where it is on record.
+    pub promised: Option<f64>,
+}
+
+/// What became of a change, as text.
+#[must_use]
+pub fn since_document(told: &ToldChange, since: Option<&SinceChange>, zone: &Zone) -> Document {
+    let mut document = Document::default();
+    let Some(since) = since else {
+        document.text("No usage is recorded, so nothing can be compared.");
+        return document;
+    };
+    let name = told.code.as_ref().map(|code| format!("`{code}`, set ")).unwrap_or_default();
+    let at = zone.minute(told.at.start);
+    let verdict = since.verdict(told.promised);
+    document.text(format!("{name}{at}: {}.", label(verdict)));
+    document.text(answer(told, since));
+    if !since.kinds.is_empty() {
+        document.heading("Sessions of the same kind");
+        document.grid(kinds(&since.kinds));
+    }
+    document.text(notes(since));
+    document
+}
+
+/// The verdict for people.
+fn label(verdict: SinceVerdict) -> &'static str {
+    match verdict {
+        SinceVerdict::Kept => "it saves what was promised",
+        SinceVerdict::More => "it saves more than was promised",
+        SinceVerdict::Less => "it saves less than was promised",
+        SinceVerdict::Cheaper => "requests cost less",
+        SinceVerdict::MoreExpensive => "requests cost more",
+        SinceVerdict::CannotTell => "it cannot be told yet",
+    }
+}
+
+/// How much was saved, and how sure that is.
+fn answer(told: &ToldChange, since: &SinceChange) -> String {
+    let promised = told.promised.map(|share| format!("; {} were promised", percent(Some(share))));
+    let promised = promised.unwrap_or_default();
+    let (Some(saved), Some((low, high))) = (since.saved, since.interval) else {
+        return format!(
+            "No kind of session has {LEAST_SESSIONS} sessions before and {LEAST_SESSIONS} after it{promised}."
+        );
+    };
+    let (_, after) = since.sides();
+    let change = if saved < 0.0 { "more" } else { "less" };
+    format!(
+        "{} cost {}, {} {change} than the {} that they would have cost before. Drawn again, the same sessions give {} to \
+         {} less in 95 % of cases{promised}.",
+        counted(after.requests, "request", "requests"),
+        dollars(Some(after.cost)),
+        percent(Some(saved.abs())),
+        dollars(Some(since.expected)),
+        percent(Some(low)),
+        percent(Some(high)),
+    )
+}
+
+fn kinds(kinds: &[KindOfSession]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("model", Align::Left),
+        ("requests", Align::Right),
+        ("sessions before", Align::Right),
+        ("after", Align::Right),
+        ("a request before", Align::Right),
+        ("after", Align::Right),
+        ("difference", Align::Right),
+    ])
+    .hide_first(&["sessions before"]);
+    for kind in kinds {
+        let (before, after) = (per_request(kind.before), per_request(kind.after));
+        grid.add(vec![
+            kind.model.clone(),
+            format!("{}–{}", kind.size.start, kind.size.end - 1),
+            kind.before.sessions.to_string(),
+            kind.after.sessions.to_string(),
+            dollars(before),
+            dollars(after),
+            percent_difference(relative(after, before)),
+        ]);
+    }
+    grid
+}
+
+fn per_request(side: Side) -> Option<Picodollars> {
+    Some(Picodollars(side.cost.0.checked_div(i128::from(side.requests))?))
+}
+
+/// What is not compared, and what the figures hold beside the change.
+fn notes(since: &SinceChange) -> String {
+    let mut notes = Vec::new();
+    let (before, after) = since.left_out;
+    if before + after > 0 {
+        notes.push(format!(
+            "{} before and {after} after it are of kinds with fewer than {LEAST_SESSIONS} on a side, and in no figure.",
+            counted(before, "session", "sessions")
+        ));
+    }
+    if since.during > 0 {
+        notes.push(format!(
+            "{} began on that day, and are in none.",
+            counted(since.during, "session", "sessions")
+        ));
+    }
+    if since.unknown > 0 {
+        notes.push(format!(
+            "Of {} the cost is not known.",
+            counted(since.unknown, "session", "sessions")
+        ));
+    }
+    notes.push(
+        "Whatever else changed since (projects, tasks, the client) is in the difference, too."
+            .to_owned(),
+    );
+    notes.join(" ")
+}
+
+pub(super) const SCHEMA: &str = "cachesim.change/v1";
+
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ChangeSinceObject<'a> {
+    /// The format and its version.
+    schema: &'static str,
+    /// The version of the program.
+    tool_version: &'static str,
+    /// The table of list prices.
+    prices: Prices<'a>,
+    /// What was read.
+    inputs: Inputs,
+    /// The change, where it is on record.
+    change: Option<&'a str>,
+    /// When it began to be made: sessions that began earlier are before it.
+    from: Millis,
+    /// When it was made: sessions that began then or later are after it.
+    until: Millis,
+    /// The share of what was spent that it would have saved, where it is on record.
+    promised_share: Option<f64>,
+    /// What became of it.
+    verdict: SinceVerdict,
+    /// The share that was saved of what the requests after it would have cost before; negative where they cost more.
+    saved_share: Option<f64>,
+    /// The 2.5th and the 97.5th percentile of that share, sessions drawn again.
+    saved_share_interval: Option<[f64; 2]>,
+    /// What the requests after it would have cost at the price of those before, kind by kind.
+    expected_usd: Picodollars,
+    /// The sessions that are compared, before it.
+    before: SideObject,
+    /// The sessions that are compared, after it.
+    after: SideObject,
+    /// The kinds of sessions.
+    kinds: Vec<KindObject>,
+    /// Sessions of kinds with too few on one side, before and after.
+    left_out_sessions: [u64; 2],
+    /// Sessions that began while it was made.
+    sessions_during: u64,
+    /// Sessions whose cost is not known.
+    sessions_of_unknown_cost: u64,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct SideObject {
+    /// How many sessions.
+    sessions: u64,
+    /// Their requests.
+    requests: u64,
+    /// What these were billed.
+    cost_usd: Picodollars,
+}
+
+#[derive(JsonSchema, Serialize)]
+struct KindObject {
+    /// The model of most requests.
+    model: String,
+    /// The fewest requests of a session.
+    requests_from: u64,
+    /// One more than the most.
+    requests_below: u64,
+    /// Before the change.
+    before: SideObject,
+    /// After it.
+    after: SideObject,
+}
+
+impl From<Side> for SideObject {
+    fn from(side: Side) -> Self {
+        Self { sessions: side.sessions, requests: side.requests, cost_usd: side.cost }
+    }
+}
+
+/// Writes what became of a change. `since` is `None` where no usage is recorded.
+///
+/// # Errors
+/// Writing to `out` fails.
+pub fn write_since(
+    ledger: &Ledger<'_>,
+    told: &ToldChange,
+    since: Option<&SinceChange>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let nothing = SinceChange::default();
+    let since = since.unwrap_or(&nothing);
+    let (before, after) = since.sides();
+    let kind = |kind: &KindOfSession| KindObject {
+        model: kind.model.clone(),
+        requests_from: kind.size.start,
+        requests_below: kind.size.end,
+        before: kind.before.into(),
+        after: kind.after.into(),
+    };
+    let object = ChangeSinceObject {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION"),
+        prices: Prices::of(ledger.prices),
+        inputs: Inputs::of(ledger.history),
+        change: told.code.as_deref(),
+        from: told.at.start,
+        until: told.at.end,
+        promised_share: told.promised,
+        verdict: since.verdict(told.promised),
+        saved_share: since.saved,
+        saved_share_interval: since.interval.map(|(low, high)| [low, high]),
+        expected_usd: since.expected,
+        before: before.into(),
+        after: after.into(),
+        kinds: since.kinds.iter().map(kind).collect(),
+        left_out_sessions: [since.left_out.0, since.left_out.1],
+        sessions_during: since.during,
+        sessions_of_unknown_cost: since.unknown,
+    };
+    write_document(&object, out)
+}
