@@ -240,6 +240,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
     insta::assert_snapshot!("help_blocks", stdout(&["blocks", "--help"]));
     insta::assert_snapshot!("help_statusline", stdout(&["statusline", "--help"]));
+    insta::assert_snapshot!("help_hook", stdout(&["hook", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
@@ -252,7 +253,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 30] = [
+const COMMANDS: [&[&str]; 31] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -262,6 +263,7 @@ const COMMANDS: [&[&str]; 30] = [
     &["context"],
     &["blocks"],
     &["statusline"],
+    &["hook"],
     &["chart"],
     &["report"],
     &["verify"],

@@ -13,7 +13,7 @@
 //! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
 //! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
 //! `settings` (files in every form, set and taken back to the byte), `since_change` (verdicts by hand, and against
-//! rows), `lint` (each rule), `fork` (the arithmetic of
+//! rows), `hook` (each event by hand, and the skill's commands), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -81,6 +81,7 @@ mod fork;
 mod fuzz_targets;
 mod gates;
 mod generated;
+mod hook;
 mod keys;
 mod laws;
 mod licences;

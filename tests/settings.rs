@@ -390,6 +390,17 @@ fn an_old_value_is_put_back_as_it_was_written() {
     home.write(".claude/settings.json", &with(&home.settings()));
     home.done(&["statusline", "--undo"]);
     assert_eq!(home.settings(), with(&before));
+    // An object that came with a key stays where somebody wrote into it.
+    let home = Home::with("{\"a\": 1}");
+    let deferred = project("fixtures/deferred-tools");
+    home.done(&["advise", utf8(&deferred), "-q", "--apply", "deferred-tools"]);
+    assert_eq!(home.settings(), "{\"a\": 1, \"env\": {\"ENABLE_TOOL_SEARCH\": \"true\"}}");
+    home.write(
+        ".claude/settings.json",
+        "{\"a\": 1, \"env\": { // mine\n \"ENABLE_TOOL_SEARCH\": \"true\"}}",
+    );
+    home.done(&["advise", "--undo"]);
+    assert_eq!(home.settings(), "{\"a\": 1, \"env\": { // mine\n }}");
     // A key that already has its value is not of the change, and may change.
     let home = Home::with("{\"promptCacheTtl\": \"\\u0035m\"}");
     home.done(&["advise", &advised(), "-q", "--apply", "5m"]);
@@ -434,6 +445,10 @@ fn copies_are_the_owners_and_links_stay() {
     home.write(".local/state/cachesim/applied/999999.json", "{\"schema\": 1");
     home.done(&["statusline", "--undo"]);
     assert_eq!(home.read("dotfiles.json"), "{\"env\": {\"TOKEN\": \"sk-secret\"}}");
+    // Neither is what has the name of a record.
+    home.write(".local/state/cachesim/applied/18446744073709551615.json", "{}");
+    home.done(&INSTALL);
+    home.done(&["statusline", "--undo"]);
     // Without a place for a copy nothing is written.
     let told = home.refused_by(home.command(&INSTALL).env("XDG_STATE_HOME", "/dev/null/x"));
     assert!(told.contains("cannot write to /dev/null/x/cachesim/applied"), "{told}");

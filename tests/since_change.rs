@@ -151,11 +151,11 @@ fn the_verdict_is_as_worked_out_by_hand() {
         assert_eq!((&found["verdict"], &found["change"]), (&json!(verdict), &json!("1h")));
         assert_eq!(found["from"], "2026-10-10T12:00:00.000Z");
         let (out, _, _) = home.run(&["--since-change"]);
-        let answer =
-            "20 requests cost $1.60, 20.0 % less than the $2.00 that they would have cost before.";
+        let answer = "20 requests cost $1.60, 20.0 % less than the $2.00 that they would have cost before; in 95 of 100 \
+                      cases between 20.0 % less and 20.0 % less; ";
         assert!(out.starts_with(&format!("`1h`, set 2026-10-10 12:00: {words}.")), "{out}");
         assert!(
-            out.contains(answer) && out.contains(&format!("; {promised}.0 % were promised")),
+            out.contains(answer) && out.contains(&format!("; {promised}.0 % were promised.")),
             "{out}"
         );
         assert!(out.contains("claude-haiku-4-5      4–15"), "{out}");
@@ -170,7 +170,41 @@ fn the_verdict_is_as_worked_out_by_hand() {
     let (out, _, _) = home.run(&[&format!("--since-change={DAY}")]);
     assert!(out.contains("20 requests cost $2.40, 20.0 % more than the $2.00"), "{out}");
     home.promised("20");
-    assert_eq!(home.json(&["--since-change"])["verdict"], "less");
+    let found = home.json(&["--since-change"]);
+    assert_eq!((&found["verdict"], &found["in_force"]), (&json!("more_expensive"), &json!(true)));
+    fs::write(home.path(".claude/settings.json"), "{}").expect("written");
+    assert_eq!(home.json(&["--since-change"])["in_force"], false);
+    let (out, _, _) = home.run(&["--since-change"]);
+    assert!(out.contains("it is not in force any more"), "{out}");
+}
+
+/// Three sessions on a side leave two degrees of freedom: as a factor, an end is 4.303 / 1.96 times as far away.
+#[test]
+fn few_sessions_are_less_sure() {
+    let home = Home::new().before();
+    for (day, tokens) in [("11", 50_000), ("12", 80_000), ("13", 110_000)] {
+        home.session(&format!("2026-10-{day}T10:00:00Z"), HAIKU, 4, tokens);
+    }
+    let found = home.json(&[&format!("--since-change={DAY}")]);
+    // Of two that are drawn from 50, 80 and 110 the lowest and the highest are in more than a fortieth of the draws.
+    let ends: Vec<f64> =
+        serde_json::from_value(found["saved_share_interval"].clone()).expect("two");
+    let wider = |cost: f64| 1.0 - 0.8 * (cost / 0.8_f64).powf(4.303 / 1.96);
+    assert!((ends[0] - wider(1.1)).abs() < 1e-5 && (ends[1] - wider(0.5)).abs() < 1e-5, "{ends:?}");
+    assert_eq!(found["verdict"], "cannot_tell");
+}
+
+/// Filters choose sessions. What was sent before the period is theirs, too.
+#[test]
+fn sessions_are_compared_whole() {
+    let home = Home::new().before().after([80_000; 4]);
+    // It begins before the change and ends after it.
+    home.session("2026-10-09T23:00:00Z", HAIKU, 4, 100_000);
+    let day = format!("--since-change={DAY}");
+    let all = home.json(&[&day]);
+    assert_eq!(all["before"], json!({"sessions": 4, "requests": 16, "cost_usd": "1.6"}));
+    let since = home.json(&[&day, "--since", "2026-10-02"]);
+    assert_eq!(since["before"], json!({"sessions": 3, "requests": 12, "cost_usd": "1.2"}));
 }
 
 #[test]
@@ -229,6 +263,15 @@ fn what_cannot_be_compared_is_said() {
         )
     );
     assert!(refused(&["--since-change=soon"]).contains("--since-change: `soon` is no time"));
+    assert!(refused(&["--since-change="]).contains("--since-change: `` is no time"));
+    assert!(refused(&["--since-change=2026-10-10T12:00"]).contains("is no time"));
+    let as_path = refused(&["--since-change", "2026-10-10"]);
+    assert!(
+        as_path.contains("2026-10-10 is no path; a day is written --since-change=2026-10-10"),
+        "{as_path}"
+    );
+    let both = refused(&["--since-change=2026-10-10", "--settings", "x.json"]);
+    assert!(both.contains("leave it out where --since-change has a day"), "{both}");
     for wrong in ["--undo", "--top=3", "--domains=depth:1", "--dry-run"] {
         assert!(refused(&["--since-change", wrong]).contains("cannot be used with"), "{wrong}");
     }

@@ -9,21 +9,21 @@ use std::thread;
 use crate::common::{cachesim, json, project, text, utf8};
 
 /// A home with a cache of its own, and sessions in Claude Code's folder.
-struct Home(tempfile::TempDir);
+pub(crate) struct Home(tempfile::TempDir);
 
 impl Home {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().expect("a folder"))
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         let path = self.0.path().join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         path
     }
 
     /// A session among Claude Code's.
-    fn session(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn session(&self, name: &str, content: &str) -> PathBuf {
         let path = self.path(".claude/projects/-w-demo").join(name);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         fs::write(&path, content).expect("written");
@@ -37,11 +37,22 @@ impl Home {
         states
     }
 
-    /// What the program prints at a moment, and how it ends.
     fn run(&self, moment: &str, arguments: &[&str], input: &str) -> (String, String, i32) {
+        self.run_command("statusline", moment, arguments, input)
+    }
+
+    /// What the program prints at a moment, and how it ends.
+    pub(crate) fn run_command(
+        &self,
+        command: &str,
+        moment: &str,
+        arguments: &[&str],
+        input: &str,
+    ) -> (String, String, i32) {
+        let name = command;
         let at: jiff::Timestamp = moment.parse().expect("a moment");
         let mut command = cachesim();
-        command.arg("statusline").args(arguments).write_stdin(input);
+        command.arg(name).args(arguments).write_stdin(input);
         command.env("HOME", self.0.path()).env("SOURCE_DATE_EPOCH", at.as_second().to_string());
         let output = command.output().expect("the program runs");
         let code = output.status.code().expect("it ends");
@@ -55,12 +66,12 @@ impl Home {
     }
 }
 
-fn first_look() -> String {
+pub(crate) fn first_look() -> String {
     fs::read_to_string(project("fixtures/first-look/session.jsonl")).expect("a session")
 }
 
 /// Four minutes after the last request of the first session.
-const AFTER: &str = "2026-08-03T11:50:40Z";
+pub(crate) const AFTER: &str = "2026-08-03T11:50:40Z";
 
 /// The last prompt has 31,302 tokens, of which 31,300 can be read, and its answer 800. Warm, a million cost $0.50 for what
 /// is read, $10 for the answer and $5 for the 2 of the tail; cold, 32,100 are written. It was written for an hour from

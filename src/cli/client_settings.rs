@@ -322,6 +322,8 @@ impl Records {
             let path = entry.path();
             let is_record = path.is_file() && path.extension().is_some_and(|one| one == "json");
             let number = path.file_stem()?.to_str()?.parse().ok()?;
+            // A number that has no next one is none of this program's.
+            let is_record = is_record && number < u64::MAX;
             is_record.then_some((number, path))
         })
     }

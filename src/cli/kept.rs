@@ -59,14 +59,30 @@ impl Kept {
         if bytes.len() as u64 > MOST_BYTES {
             return Ok(());
         }
-        let is_new = !state.exists();
-        make_private(folder)?;
-        if is_new {
+        if !state.exists() {
             self.tidying.call_once(|| remove_old(folder));
         }
-        let mut file = NamedTempFile::new_in(folder)?;
-        file.write_all(&bytes)?;
-        file.persist(state).map(drop).map_err(|error| error.error)
+        replace(&state, &bytes)
+    }
+
+    /// The request of whose break a hook told last, in a session.
+    pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
+        let told = read_whole(&self.told(path)?, MOST_BYTES).ok()?;
+        Some(u64::from_le_bytes(told.try_into().ok()?))
+    }
+
+    /// Keeps that a break was told.
+    ///
+    /// # Errors
+    /// What the system says, or that there is no cache folder.
+    pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
+        let told = self.told(path).ok_or(io::ErrorKind::NotFound)?;
+        replace(&told, &request.to_le_bytes())
+    }
+
+    /// What was told of a session stands beside its state, whatever figures depend on.
+    fn told(&self, path: &Path) -> Option<PathBuf> {
+        Some(self.place(path)?.state.with_extension("told"))
     }
 
     fn place(&self, path: &Path) -> Option<Place> {
@@ -82,6 +98,15 @@ impl Kept {
 struct Place {
     state: PathBuf,
     of: u64,
+}
+
+/// Replaces a file in a folder that only its owner may look into.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
+    make_private(folder)?;
+    let mut file = NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Removes states, and files of runs that were killed, that are old. What cannot be removed stays.

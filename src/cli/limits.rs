@@ -112,7 +112,8 @@ impl Time {
         if let Ok(at) = text.parse::<Timestamp>() {
             return Ok(Self::Moment(moment(at)));
         }
-        if let Ok(day) = text.parse::<Date>() {
+        // A day with a time of no zone would be taken for the day.
+        if let Some(day) = text.parse::<Date>().ok().filter(|day| day.to_string() == text) {
             return Ok(Self::Day(day));
         }
         match text {

@@ -10,6 +10,7 @@ mod folders;
 mod input;
 mod kept;
 mod limits;
+mod looking;
 mod output;
 mod output_file;
 mod part_key;
@@ -21,6 +22,7 @@ mod runs;
 mod strategies;
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -48,7 +50,7 @@ pub fn main() -> ExitCode {
     match panic::catch_unwind(start) {
         Ok(Ok(())) => ExitCode::from(error::DONE),
         Ok(Err(error)) => {
-            let code = error.exit_code();
+            let code = safe_for_hooks(error.exit_code());
             if code != error::DONE {
                 say(&error.to_string());
             }
@@ -59,6 +61,14 @@ pub fn main() -> ExitCode {
             ExitCode::from(error::BUG)
         }
     }
+}
+
+/// An exit code of an event's hook: with 2 Claude Code would stop what it is doing.
+fn safe_for_hooks(code: u8) -> u8 {
+    let commands = Cli::command();
+    let is_command = |word: &OsString| commands.get_subcommands().any(|one| word == one.get_name());
+    let is_hook = env::args_os().skip(1).find(is_command).is_some_and(|word| word == "hook");
+    if is_hook && code == error::USAGE { error::GATE_FAILED } else { code }
 }
 
 /// Parses the command line twice at most: once as typed, to learn which configuration applies, and
@@ -116,9 +126,11 @@ fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
         let lines: Vec<_> = text.lines().map(terminal_safe).collect();
         if error.use_stderr() && lines.iter().any(|line| matches!(line, Cow::Owned(_))) {
             let _ignored = writeln!(anstream::stderr(), "{}", lines.join("\n"));
-            std::process::exit(error.exit_code());
+        } else {
+            let _ignored = error.print();
         }
-        error.exit()
+        let code = u8::try_from(error.exit_code()).unwrap_or(error::USAGE);
+        std::process::exit(i32::from(safe_for_hooks(code)))
     })
 }
 
@@ -150,6 +162,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Part(args) => with_threads(&args.input, &args.output, || commands::part(args)),
         Command::Gather(args) => commands::gather(args),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
+        Command::Hook(args) => commands::hook(args),
         Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
         Command::Tokens(args) => commands::tokens(args),
         Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),

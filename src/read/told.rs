@@ -1,5 +1,6 @@
-//! What Claude Code tells the command of its status line, as an object on standard input.
+//! What Claude Code tells the commands of its status line and of its hooks, as an object on standard input.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -13,12 +14,39 @@ use crate::base::units::Millis;
 pub struct Told {
     /// `transcript_path`: the session's file, which is there from its first message on.
     pub transcript: Option<PathBuf>,
-    /// `model.id`: to which the next message goes, without the size of its context (`[1m]`).
+    /// `hook_event_name`, with `source` of a session that starts.
+    pub event: Option<HookEvent>,
+    /// `model.id`, or `model` of hooks: to which the next message goes, without the size of its context (`[1m]`).
     pub model: Option<String>,
     /// `prompt_cache.expires_at`: until when the prompt can be read, by the client's own clock (2.1.251 and later).
     pub warm_until: Option<Millis>,
     /// `prompt_cache.warm`: whether it can be read now. That it can is of use only with a time.
     pub is_warm: Option<bool>,
+}
+
+/// An event of a hook.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    /// `SessionStart` of a session that is resumed. Others start with nothing.
+    Resumed,
+    /// `UserPromptSubmit`: a message is being sent.
+    Prompt,
+    /// `PreCompact`: a summary is being asked for.
+    Compaction,
+    /// `Stop`: the answer is complete.
+    Stop,
+}
+
+impl HookEvent {
+    fn by_name(name: &str, source: Option<&str>) -> Option<Self> {
+        match (name, source) {
+            ("SessionStart", Some("resume")) => Some(Self::Resumed),
+            ("UserPromptSubmit", _) => Some(Self::Prompt),
+            ("PreCompact", _) => Some(Self::Compaction),
+            ("Stop", _) => Some(Self::Stop),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -27,16 +55,36 @@ struct Object<'a> {
     #[serde(borrow)]
     transcript_path: Text<'a>,
     #[serde(borrow)]
-    model: Shape<Model<'a>>,
+    hook_event_name: Text<'a>,
+    #[serde(borrow)]
+    source: Text<'a>,
+    #[serde(borrow)]
+    model: Model<'a>,
     #[serde(borrow)]
     prompt_cache: Shape<PromptCache<'a>>,
 }
 
+/// A model as an object or as its name.
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Model<'a> {
+#[serde(untagged)]
+enum Model<'a> {
+    Object {
+        #[serde(borrow)]
+        id: Text<'a>,
+    },
     #[serde(borrow)]
-    id: Text<'a>,
+    Name(Text<'a>),
+    #[default]
+    None,
+}
+
+impl<'a> Model<'a> {
+    fn id(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Object { id } | Self::Name(id) => id.0,
+            Self::None => None,
+        }
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -85,11 +133,14 @@ impl Told {
         }
         let repaired = replace_lone_surrogates(text);
         let object: Object<'_> = serde_json::from_str(repaired.as_deref().unwrap_or(text))?;
-        let model = object.model.0.and_then(|model| model.id.0);
+        let model = object.model.id();
+        let event = object.hook_event_name.0;
+        let event = event.and_then(|name| HookEvent::by_name(&name, object.source.0.as_deref()));
         let cache = object.prompt_cache.0;
         let path = object.transcript_path.0.filter(|path| !path.is_empty());
         Ok(Self {
             transcript: path.map(|path| PathBuf::from(path.into_owned())),
+            event,
             model: model.map(|id| id.split('[').next().unwrap_or_default().to_owned()),
             warm_until: cache.as_ref().and_then(|cache| cache.expires_at.get()),
             is_warm: cache.and_then(|cache| cache.warm).map(|warm| warm.0),
@@ -112,6 +163,7 @@ mod tests {
             told.expect("an object"),
             Told {
                 transcript: Some("/s/a.jsonl".into()),
+                event: None,
                 model: Some("claude-opus-5".to_owned()),
                 warm_until: noon,
                 is_warm: Some(true),
@@ -121,7 +173,27 @@ mod tests {
             let told = Told::parse(&format!(r#"{{"prompt_cache": {{"expires_at": {at}}}}}"#));
             assert_eq!(told.expect("an object").warm_until, noon, "{at}");
         }
-        for other in ["{}", r#"{"transcript_path": 3, "model": "x", "prompt_cache": []}"#] {
+        let told = Told::parse(
+            r#"{"hook_event_name": "SessionStart", "source": "resume", "model": "x[1m]"}"#,
+        );
+        let told = told.expect("an object");
+        assert_eq!((told.event, told.model.as_deref()), (Some(HookEvent::Resumed), Some("x")));
+        for (event, known) in [
+            (r#""SessionStart", "source": "startup""#, None),
+            (r#""Stop", "source": 3"#, Some(HookEvent::Stop)),
+            (r#""PreCompact""#, Some(HookEvent::Compaction)),
+            (r#""UserPromptSubmit""#, Some(HookEvent::Prompt)),
+            (r#""PostToolUse""#, None),
+            ("7", None),
+        ] {
+            let told = Told::parse(&format!(r#"{{"hook_event_name": {event}}}"#));
+            assert_eq!(told.expect("an object").event, known, "{event}");
+        }
+        for other in [
+            "{}",
+            r#"{"transcript_path": 3, "model": {"id": 3}, "prompt_cache": []}"#,
+            r#"{"model": [1]}"#,
+        ] {
             assert_eq!(Told::parse(other).expect("an object"), Told::default(), "{other}");
         }
         for wrong in ["", "[]", "3", "{"] {

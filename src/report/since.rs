@@ -26,6 +26,8 @@ pub struct ToldChange {
     pub at: Range<Millis>,
     /// The share of what was spent that it would have saved, where it is on record.
     pub promised: Option<f64>,
+    /// Whether its keys still have the values that it gave them, where it is on record.
+    pub in_force: Option<bool>,
 }
 
 /// What became of a change, as text.
@@ -45,7 +47,7 @@ pub fn since_document(told: &ToldChange, since: Option<&SinceChange>, zone: &Zon
         document.heading("Sessions of the same kind");
         document.grid(kinds(&since.kinds));
     }
-    document.text(notes(since));
+    document.text(notes(told, since));
     document
 }
 
@@ -65,45 +67,45 @@ fn label(verdict: SinceVerdict) -> &'static str {
 fn answer(told: &ToldChange, since: &SinceChange) -> String {
     let promised = told.promised.map(|share| format!("; {} were promised", percent(Some(share))));
     let promised = promised.unwrap_or_default();
-    let (Some(saved), Some((low, high))) = (since.saved, since.interval) else {
+    if since.kinds.is_empty() {
         return format!(
             "No kind of session has {LEAST_SESSIONS} sessions before and {LEAST_SESSIONS} after it{promised}."
         );
-    };
+    }
     let (_, after) = since.sides();
-    let change = if saved < 0.0 { "more" } else { "less" };
+    let (Some(saved), Some((low, high))) = (since.saved, since.interval) else {
+        return format!("Too little was billed before or after it to be compared{promised}.");
+    };
     format!(
-        "{} cost {}, {} {change} than the {} that they would have cost before. Drawn again, the same sessions give {} to \
-         {} less in 95 % of cases{promised}.",
+        "{} cost {}, {} than the {} that they would have cost before; in 95 of 100 cases between {} and {}{promised}.",
         counted(after.requests, "request", "requests"),
         dollars(Some(after.cost)),
-        percent(Some(saved.abs())),
+        less_or_more(saved),
         dollars(Some(since.expected)),
-        percent(Some(low)),
-        percent(Some(high)),
+        less_or_more(low),
+        less_or_more(high),
     )
+}
+
+fn less_or_more(saved: f64) -> String {
+    format!("{} {}", percent(Some(saved.abs())), if saved < 0.0 { "more" } else { "less" })
 }
 
 fn kinds(kinds: &[KindOfSession]) -> Grid {
     let mut grid = Grid::new(&[
         ("model", Align::Left),
         ("requests", Align::Right),
-        ("sessions before", Align::Right),
-        ("after", Align::Right),
-        ("a request before", Align::Right),
-        ("after", Align::Right),
+        ("sessions", Align::Right),
+        ("a request", Align::Right),
         ("difference", Align::Right),
-    ])
-    .hide_first(&["sessions before"]);
+    ]);
     for kind in kinds {
         let (before, after) = (per_request(kind.before), per_request(kind.after));
         grid.add(vec![
             kind.model.clone(),
             format!("{}–{}", kind.size.start, kind.size.end - 1),
-            kind.before.sessions.to_string(),
-            kind.after.sessions.to_string(),
-            dollars(before),
-            dollars(after),
+            format!("{} → {}", kind.before.sessions, kind.after.sessions),
+            format!("{} → {}", dollars(before), dollars(after)),
             percent_difference(relative(after, before)),
         ]);
     }
@@ -115,8 +117,14 @@ fn per_request(side: Side) -> Option<Picodollars> {
 }
 
 /// What is not compared, and what the figures hold beside the change.
-fn notes(since: &SinceChange) -> String {
+fn notes(told: &ToldChange, since: &SinceChange) -> String {
     let mut notes = Vec::new();
+    if told.in_force == Some(false) {
+        notes.push("Its keys were changed since: it is not in force any more.".to_owned());
+    }
+    if told.promised.is_some() {
+        notes.push("The promise is of the sessions that were read when it was made.".to_owned());
+    }
     let (before, after) = since.left_out;
     if before + after > 0 {
         notes.push(format!(
@@ -129,6 +137,10 @@ fn notes(since: &SinceChange) -> String {
             "{} began on that day, and are in none.",
             counted(since.during, "session", "sessions")
         ));
+    }
+    if since.others > 0 {
+        let others = counted(since.others, "session", "sessions");
+        notes.push(format!("{others} of other programs are in none."));
     }
     if since.unknown > 0 {
         notes.push(format!(
@@ -163,11 +175,13 @@ pub(super) struct ChangeSinceObject<'a> {
     until: Millis,
     /// The share of what was spent that it would have saved, where it is on record.
     promised_share: Option<f64>,
+    /// Whether its keys still have the values that it gave them, where it is on record.
+    in_force: Option<bool>,
     /// What became of it.
     verdict: SinceVerdict,
     /// The share that was saved of what the requests after it would have cost before; negative where they cost more.
     saved_share: Option<f64>,
-    /// The 2.5th and the 97.5th percentile of that share, sessions drawn again.
+    /// Where that share is in 95 of 100 cases, by sessions that are drawn again.
     saved_share_interval: Option<[f64; 2]>,
     /// What the requests after it would have cost at the price of those before, kind by kind.
     expected_usd: Picodollars,
@@ -181,6 +195,8 @@ pub(super) struct ChangeSinceObject<'a> {
     left_out_sessions: [u64; 2],
     /// Sessions that began while it was made.
     sessions_during: u64,
+    /// Sessions of programs that the change is not about.
+    sessions_of_other_programs: u64,
     /// Sessions whose cost is not known.
     sessions_of_unknown_cost: u64,
 }
@@ -244,6 +260,7 @@ pub fn write_since(
         from: told.at.start,
         until: told.at.end,
         promised_share: told.promised,
+        in_force: told.in_force,
         verdict: since.verdict(told.promised),
         saved_share: since.saved,
         saved_share_interval: since.interval.map(|(low, high)| [low, high]),
@@ -253,6 +270,7 @@ pub fn write_since(
         kinds: since.kinds.iter().map(kind).collect(),
         left_out_sessions: [since.left_out.0, since.left_out.1],
         sessions_during: since.during,
+        sessions_of_other_programs: since.others,
         sessions_of_unknown_cost: since.unknown,
     };
     write_document(&object, out)

@@ -40,12 +40,14 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The share. `None` where nothing was spent.
+    /// The share. `None` where nothing was spent, or not a part of it would have been saved.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let (saving, spent) =
             (self.saving_usd.to_dollars_lossy(), self.spent_usd.to_dollars_lossy());
-        (self.spent_usd > Picodollars::ZERO).then(|| saving / spent)
+        (self.spent_usd > Picodollars::ZERO)
+            .then(|| saving / spent)
+            .filter(|share| (0.0..=1.0).contains(share))
     }
 }
 
@@ -169,15 +171,14 @@ impl Applied {
             }
             undone.remove(&key)?;
             let outer = &key[..key.len() - 1];
-            let is_empty = undone.get(outer)?.is_some_and(|value| value == empty());
+            // An object that came with the key goes with it, unless something else is in it now.
+            let source = undone.source(outer)?;
+            let is_empty =
+                source.is_some_and(|source| source.split_whitespace().collect::<String>() == "{}");
             if is_empty && before.get(outer)?.is_none() {
                 undone.remove(outer)?;
             }
         }
         Ok(if undone == *now { Undone::Already } else { Undone::File(undone) })
     }
-}
-
-fn empty() -> serde_json::Value {
-    serde_json::Value::Object(serde_json::Map::new())
 }

@@ -91,21 +91,28 @@ struct Stronger {
 /// The variable that forces five minutes.
 const FORCED: &str = "FORCE_PROMPT_CACHING_5M";
 
-/// The variable that has nothing cached.
-const UNCACHED: &str = "DISABLE_PROMPT_CACHING";
+/// The variables that take lifetimes away: all but five minutes, or the cache itself, of some models or all.
+const NOT_CACHED: &[&str] = &[
+    FORCED,
+    "DISABLE_PROMPT_CACHING",
+    "DISABLE_PROMPT_CACHING_HAIKU",
+    "DISABLE_PROMPT_CACHING_SONNET",
+    "DISABLE_PROMPT_CACHING_OPUS",
+    "DISABLE_PROMPT_CACHING_FABLE",
+];
 
 /// By the client's documentation (promptCacheTtl, subagentPromptCacheTtl, autoCompactWindow, statusLine).
 const STRONGER: [Stronger; 4] = [
     Stronger {
         key: "promptCacheTtl",
         variables: &["CLAUDE_CODE_PROMPT_CACHE_TTL"],
-        disabling: &[UNCACHED, FORCED],
+        disabling: NOT_CACHED,
         switches: &[],
     },
     Stronger {
         key: "subagentPromptCacheTtl",
         variables: &["CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL"],
-        disabling: &[UNCACHED, FORCED],
+        disabling: NOT_CACHED,
         switches: &[],
     },
     Stronger {

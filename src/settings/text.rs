@@ -9,6 +9,7 @@ use jsonc_parser::tokens::Token;
 use jsonc_parser::{
     CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
 };
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::root::Root;
@@ -238,7 +239,7 @@ fn refuse_loose(text: &str, parts: &[Part<'_>]) -> Result<(), SettingsError> {
             return problem(end + at, "Unexpected space");
         }
         let is_text = matches!(token, Token::String(_));
-        if is_text && serde_json::from_str::<String>(&text[range.clone()]).is_err() {
+        if is_text && serde_json::from_str::<IgnoredAny>(&text[range.clone()]).is_err() {
             return problem(range.start, "Unescaped control character in a text");
         }
         end = range.end;

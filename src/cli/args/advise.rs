@@ -26,8 +26,11 @@ and where the key would not act: because an administrator manages it, a stronger
 --undo gives the file back to the byte; where something else was written to it since, it takes back the keys alone.
 
 --since-change compares requests of sessions whose main model and size are the same (from 4, 16, 64, … requests on), of \
-which at least three began before and three after. Sessions of each kind are drawn again, and the middle 95 % is held \
-against the promise.";
+which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \
+100 cases is held against the promise. Filters choose sessions, which are compared whole.";
+
+/// The value of --since-change without a day: the change that was made last.
+pub(in crate::cli) const LAST: &str = "last";
 
 /// `advise`.
 #[derive(Debug, Args)]
@@ -77,7 +80,7 @@ pub(in crate::cli) struct AdviseSettingsArgs {
         value_name = "DAY",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "",
+        default_missing_value = LAST,
         group = "change_of_settings",
         conflicts_with_all = ["domains", "top", "reading"]
     )]

@@ -9,6 +9,7 @@ mod compare;
 mod explain;
 mod fork;
 mod format;
+mod hook;
 mod part;
 mod redact;
 mod shared;
@@ -33,6 +34,7 @@ use compare::COMPARE_EXAMPLES;
 use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
+use hook::HOOK_EXAMPLES;
 use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
 use statusline::STATUSLINE_EXAMPLES;
@@ -44,7 +46,7 @@ pub(super) use about::{
     CompletionsArgs, ConfigArgs, ConfigCommand, ConfigurationArgs, ManArgs, SchemaArgs,
     SourcesArgs, StrategiesArgs,
 };
-pub(super) use advise::{AdviseArgs, AdviseSettingsArgs, SettingsArgs};
+pub(super) use advise::{AdviseArgs, AdviseSettingsArgs, LAST, SettingsArgs};
 pub(super) use blocks::BlocksArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
@@ -54,6 +56,7 @@ pub(super) use fork::ForkArgs;
 pub(super) use format::{
     CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
 };
+pub(super) use hook::HookArgs;
 pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
 use shared::NOT_OF_A_RUN;
@@ -61,7 +64,7 @@ pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
     PlatformArg, SimulationArgs, TokensArgs, here,
 };
-pub(super) use statusline::StatuslineArgs;
+pub(super) use statusline::{LookingArgs, StatuslineArgs};
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
@@ -118,6 +121,9 @@ pub(super) enum Command {
     /// One line about the session that is under way: warm until when, what the next message costs
     #[command(after_help = STATUSLINE_EXAMPLES)]
     Statusline(StatuslineArgs),
+    /// Answers events of Claude Code: warns before a message that is not in the cache, and after a break
+    #[command(after_help = HOOK_EXAMPLES)]
+    Hook(HookArgs),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),

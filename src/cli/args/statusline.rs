@@ -41,14 +41,9 @@ pub(in crate::cli) struct StatuslineArgs {
     /// The time zone in which the day begins, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
-    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
-    /// genai-prices
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
-    /// regions of the government's most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
-    pub(in crate::cli) platform: PlatformArg,
+    /// The prices.
+    #[command(flatten)]
+    pub(in crate::cli) looking: LookingArgs,
     /// Show what makes it the status line of Claude Code, with the options that are given here
     #[arg(long, group = "change_of_settings", conflicts_with = "transcript")]
     pub(in crate::cli) install: bool,
@@ -65,4 +60,17 @@ pub(in crate::cli) struct StatuslineArgs {
     /// Which settings file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,
+}
+
+/// The prices of what looks at sessions that are under way.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct LookingArgs {
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
+    /// genai-prices
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) prices: Vec<PathBuf>,
+    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
+    /// regions of the government's most
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    pub(in crate::cli) platform: PlatformArg,
 }

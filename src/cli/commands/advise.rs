@@ -1,8 +1,12 @@
 //! `cachesim advise`.
 
+use std::path::PathBuf;
+
 use super::apply::{DRY_RUN, SettingsRequest, Wanted, last, set, undone};
 use super::statusline::STATUSLINE;
-use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json};
+use crate::base::client::Client;
+use crate::base::zone::Zone;
+use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json, LAST};
 use crate::cli::domains::DomainView;
 use crate::cli::error::CliError;
 use crate::cli::limits;
@@ -109,12 +113,19 @@ fn show_since(
     output: Output,
 ) -> Result<(), CliError> {
     let zone = limits::zone_of(args.input.filter.timezone.as_deref())?;
-    let told = if day.is_empty() {
+    let told = if day == LAST {
+        refuse_day_as_path(args, &zone)?;
         last(request, is_advice)?
     } else {
+        if request.file.is_some() {
+            let problem = "--settings says whose last change is meant; leave it out where --since-change has a day";
+            return Err(CliError::Usage(problem.to_owned()));
+        }
         let at = limits::span_of(day, "--since-change", &zone)?;
-        ToldChange { code: None, at, promised: None }
+        ToldChange { code: None, at, promised: None, in_force: None }
     };
+    // What is on record is a key of Claude Code's.
+    let only = told.code.as_ref().map(|_| Client::ClaudeCode);
     let options = args.tokens.read_options(false);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
@@ -122,10 +133,25 @@ fn show_since(
     let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     let run = setup.whole()?;
     let ledger = run.ledger()?;
-    let since = SinceChange::new(&ledger, &run.study.selection, &told.at);
+    let since = SinceChange::new(&ledger, &run.study.selection, &told.at, only);
     let since = since.as_ref();
     let document = || Ok(since_document(&told, since, &zone));
     output.show(args.format.chosen, document, |Json, out| write_since(&ledger, &told, since, out))
+}
+
+/// Refuses a day that was meant for the option.
+fn refuse_day_as_path(args: &AdviseArgs, zone: &Zone) -> Result<(), CliError> {
+    let is_day = |path: &&PathBuf| {
+        let day = path.to_str().filter(|_| !path.exists());
+        day.is_some_and(|day| limits::span_of(day, "--since-change", zone).is_ok())
+    };
+    match args.input.paths.iter().find(is_day) {
+        Some(day) => Err(CliError::Usage(format!(
+            "{0} is no path; a day is written --since-change={0}",
+            day.display()
+        ))),
+        None => Ok(()),
+    }
 }
 
 fn entry<'a>(advice: &'a Advice, wanted: &str) -> Result<&'a AdviceEntry, CliError> {

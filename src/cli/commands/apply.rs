@@ -84,7 +84,13 @@ pub(super) fn last(
     let applied = record.applied;
     let at = Millis::new(applied.at.as_millisecond());
     let promised = applied.promise.as_ref().and_then(Promise::share);
-    Ok(ToldChange { code: Some(applied.change), at: at..at, promised })
+    let has_value = |setting: &Setting| {
+        let value = file.text.as_ref().map(|text| text.get(&setting.path())).transpose()?.flatten();
+        Ok(value.as_ref() == Some(&setting.value))
+    };
+    let values: Result<Vec<bool>, SettingsError> = applied.set.iter().map(has_value).collect();
+    let in_force = values.map_err(|error| file.damaged(&error))?.into_iter().all(|holds| holds);
+    Ok(ToldChange { code: Some(applied.change), at: at..at, promised, in_force: Some(in_force) })
 }
 
 /// Takes back what was set last in a file, of the changes that hold.

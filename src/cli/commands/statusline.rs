@@ -1,11 +1,11 @@
 //! `cachesim statusline`.
 
 use std::collections::BTreeSet;
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use std::{env, fs, thread};
+use std::{env, fs};
 
 use clap::ValueEnum as _;
 use rustc_hash::FxHashSet;
@@ -17,23 +17,14 @@ use crate::base::client::Client;
 use crate::base::units::{Millis, Tokens};
 use crate::cli::args::{ColorArg, PlatformArg, StatuslineArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::shown_path;
-use crate::cli::kept::Kept;
 use crate::cli::limits;
-use crate::cli::output::{Output, say};
+use crate::cli::looking::{Looking, told_by_client};
+use crate::cli::output::Output;
 use crate::cli::places::places;
-use crate::cli::prepared::tables;
-use crate::follow::{Billed, FollowError, Followed, Follower, WindowSize};
-use crate::read::input::{MOST_SETTINGS, read_standard_input};
+use crate::follow::Billed;
 use crate::read::told::Told;
-use crate::report::{Amount, Document, STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate};
-use crate::requests::conversation::ReadOptions;
+use crate::report::{Amount, Document, STATUS_TEMPLATE, Status, StatusTemplate};
 use crate::settings::{Applied, Setting};
-use crate::simulate::pricing::PriceTable;
-use crate::study::StudyOptions;
-
-/// More threads take longer to start than they save.
-const MOST_THREADS: usize = 4;
 
 /// Prints a line about the session that is under way.
 pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> {
@@ -46,17 +37,8 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let told = told(args)?;
     let now = limits::moment();
     let day = limits::day_of(now, &zone)?;
-    let (prices, models) = tables(&args.prices, args.platform)?;
-    // The built-in tables are those of the program.
-    let laid = (!args.prices.is_empty()).then(|| format!("{prices:?}{models:?}"));
-    let kept = Kept::of(&(laid, args.platform as u8));
-    let read = ReadOptions { models, ..StudyOptions::default().read };
-    let options = StudyOptions { read, prices, ..StudyOptions::default() };
-    let looking = Looking { follower: Follower::new(options, WindowSize::default()), kept };
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let pool = pool.map_err(|error| CliError::Usage(format!("cannot start threads: {error}")))?;
-    let status = pool.install(|| looking.status(&told, now, day))?;
+    let status =
+        Looking::of(&args.looking)?.with_threads(|looking| status(looking, &told, now, day))?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", template.line(&status))?;
     Ok(out.flush()?)
@@ -96,13 +78,16 @@ fn command_line(args: &StatuslineArgs) -> Result<String, CliError> {
     if let Some(zone) = &args.timezone {
         option("--timezone", zone.clone());
     }
-    for file in &args.prices {
+    for file in &args.looking.prices {
         let place = fs::canonicalize(file);
         let place = place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
         option("--prices", text_of(&place)?);
     }
-    if let Some(platform) =
-        args.platform.to_possible_value().filter(|_| args.platform != PlatformArg::Auto)
+    if let Some(platform) = args
+        .looking
+        .platform
+        .to_possible_value()
+        .filter(|_| args.looking.platform != PlatformArg::Auto)
     {
         option("--platform", platform.get_name().to_owned());
     }
@@ -134,95 +119,49 @@ fn text_of(path: &Path) -> Result<String, CliError> {
 }
 
 fn told(args: &StatuslineArgs) -> Result<Told, CliError> {
-    if let Some(path) = &args.transcript {
-        return Ok(Told { transcript: Some(path.clone()), ..Told::default() });
+    match &args.transcript {
+        Some(path) => Ok(Told { transcript: Some(path.clone()), ..Told::default() }),
+        None => {
+            told_by_client("statusline", ", and `--transcript FILE` shows a session without one")
+        }
     }
-    let wrong = |problem: &str| {
-        CliError::Usage(format!(
-            "statusline: {problem}; Claude Code gives its status line a JSON object there, and \
-             `--transcript FILE` shows a session without one"
-        ))
-    };
-    if io::stdin().is_terminal() {
-        return Err(wrong("standard input is a terminal"));
-    }
-    let text = read_standard_input(MOST_SETTINGS)
-        .map_err(|error| wrong(&format!("cannot read standard input: {error}")))?;
-    let told = Told::parse(&text)
-        .map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))?;
-    // Claude Code names the file before it is there.
-    let transcript = told.transcript.filter(|path| !is_missing(path));
-    Ok(Told { transcript, ..told })
 }
 
-/// Looks at files, and keeps what is known of them.
-struct Looking {
-    follower: Follower,
-    kept: Kept,
-}
-
-impl Looking {
-    fn status(&self, told: &Told, now: Millis, day: Range<Millis>) -> Result<Status, CliError> {
-        let transcript = told.transcript.as_deref();
-        let main = transcript.map(|path| self.look(path).map_err(|error| unread(path, &error)));
-        let main = main.transpose()?.unwrap_or_default();
-        let mut own = BTreeSet::new();
-        own.extend(transcript.map(Path::to_owned));
-        if let Some(path) = transcript {
-            own.extend(files(&path.with_extension("")).map(|(path, _)| path));
-        }
-        let mut sum = Sum::new(day);
-        sum.add_session(&main.requests);
-        for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
-            sum.add_session(&self.look_or_say(path).requests);
-        }
-        let folders = places(&[Client::ClaudeCode]);
-        let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
-        for place in folders {
-            for (path, changed) in files(&place.folder) {
-                let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
-                if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
-                    sum.add_others(&self.look_or_say(&path).requests);
-                }
+fn status(
+    looking: &Looking,
+    told: &Told,
+    now: Millis,
+    day: Range<Millis>,
+) -> Result<Status, CliError> {
+    let transcript = told.transcript.as_deref();
+    let main = transcript.map(|path| looking.look(path)).transpose()?.unwrap_or_default();
+    let mut own = BTreeSet::new();
+    own.extend(transcript.map(Path::to_owned));
+    if let Some(path) = transcript {
+        own.extend(files(&path.with_extension("")).map(|(path, _)| path));
+    }
+    let mut sum = Sum::new(day);
+    sum.add_session(&main.requests);
+    for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
+        sum.add_session(&looking.look_or_say(path).requests);
+    }
+    let folders = places(&[Client::ClaudeCode]);
+    let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
+    for place in folders {
+        for (path, changed) in files(&place.folder) {
+            let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
+            if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
+                sum.add_others(&looking.look_or_say(&path).requests);
             }
         }
-        Ok(Status {
-            next: next(&main, told, now, self.follower.prices()),
-            session: sum.session,
-            today: sum.today,
-            read_of_prompts: sum.read_of_prompts,
-            last_break: main.last_break.map(|found| (found.cause, found.excess)),
-        })
     }
-
-    fn look(&self, path: &Path) -> Result<Followed, FollowError> {
-        let before = self.kept.read(path);
-        let followed = self.follower.look(path, before)?;
-        if followed.read > 0
-            && let Err(error) = self.kept.write(path, &followed)
-        {
-            say(&format!(
-                "cannot keep what was read in the cache folder: {error}; set XDG_CACHE_HOME"
-            ));
-        }
-        Ok(followed)
-    }
-
-    /// Of a file beside the session's: one that cannot be read is named, and in no sum.
-    fn look_or_say(&self, path: &Path) -> Followed {
-        self.look(path).unwrap_or_else(|error| {
-            say(&unread(path, &error).to_string());
-            Followed::default()
-        })
-    }
-}
-
-fn is_missing(path: &Path) -> bool {
-    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
-}
-
-fn unread(path: &Path, error: &FollowError) -> CliError {
-    CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))
+    Ok(Status {
+        next: looking.next(&main, told, now),
+        session: sum.session,
+        today: sum.today,
+        read_of_prompts: sum.read_of_prompts,
+        last_break: main.last_break.map(|found| (found.cause, found.excess)),
+    })
 }
 
 /// The sessions in a folder, each with when it was last changed. A folder that is not there has none.
@@ -241,27 +180,6 @@ fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Option<Millis>)> + use
 fn millis(since: Duration) -> Millis {
     Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
-
-/// What the next message finds, by what the client tells before what the session shows.
-fn next(main: &Followed, told: &Told, now: Millis, prices: &PriceTable) -> Option<StatusOfNext> {
-    let next = main.next.as_ref()?;
-    let id = |name: &str| prices.find(name).map(|model| model.id.clone());
-    // A name that is not known may be another one of the same model.
-    let is_other = |model: &&str| id(model).is_some_and(|other| id(&next.model) != Some(other));
-    let other = told.model.as_deref().filter(is_other).filter(|_| told.is_warm != Some(true));
-    let is_lost = other.is_some() || told.is_warm == Some(false);
-    let latest = now.plus(LONGEST_LIFETIME);
-    let until = told.warm_until.filter(|until| *until <= latest).unwrap_or(next.warm_until);
-    Some(StatusOfNext {
-        left: if is_lost { 0 } else { until.since(now) },
-        prompt: next.prompt,
-        warm: next.warm,
-        cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
-    })
-}
-
-/// No cache of a client's prompt lives longer: a day, in milliseconds.
-const LONGEST_LIFETIME: i64 = 24 * 60 * 60 * 1_000;
 
 /// Sums over several files, in which no request counts twice.
 struct Sum {

@@ -3,7 +3,7 @@
 
 use crate::base::units::Picodollars;
 
-/// The number of draws. More would move the interval by less than a thousandth of its width.
+/// The number of draws. With others, an end of the interval would be elsewhere by about a fiftieth of its width.
 pub(super) const DRAWS: usize = 1_000;
 
 /// Steele and Vigna's `SplitMix64` (2014), which draws the same on every machine.

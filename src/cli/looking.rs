@@ -1,0 +1,135 @@
+//! Looking at sessions that are under way, for what Claude Code runs while it works: what it tells on standard input, and
+//! the files that it names, of which what was read is kept.
+
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
+use std::{fs, thread};
+
+use super::args::LookingArgs;
+use super::error::CliError;
+use super::input::shown_path;
+use super::kept::Kept;
+use super::output::say;
+use super::prepared::tables;
+use crate::base::units::Millis;
+use crate::follow::{FollowError, Followed, Follower, WindowSize};
+use crate::read::input::{MOST_SETTINGS, read_standard_input};
+use crate::read::told::Told;
+use crate::report::StatusOfNext;
+use crate::requests::conversation::ReadOptions;
+use crate::study::StudyOptions;
+
+/// More threads take longer to start than they save.
+const MOST_THREADS: usize = 4;
+
+/// Looks at files, and keeps what is known of them.
+pub(super) struct Looking {
+    follower: Follower,
+    kept: Kept,
+}
+
+impl Looking {
+    /// With the prices that the options name.
+    pub(super) fn of(args: &LookingArgs) -> Result<Self, CliError> {
+        let (prices, models) = tables(&args.prices, args.platform)?;
+        // The built-in tables are those of the program.
+        let laid = (!args.prices.is_empty()).then(|| format!("{prices:?}{models:?}"));
+        let kept = Kept::of(&(laid, args.platform as u8));
+        let read = ReadOptions { models, ..StudyOptions::default().read };
+        let options = StudyOptions { read, prices, ..StudyOptions::default() };
+        Ok(Self { follower: Follower::new(options, WindowSize::default()), kept })
+    }
+
+    /// Works with few threads.
+    pub(super) fn with_threads<T: Send>(
+        &self,
+        work: impl FnOnce(&Self) -> Result<T, CliError> + Send,
+    ) -> Result<T, CliError> {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let failed = |error| CliError::Usage(format!("cannot start threads: {error}"));
+        pool.map_err(failed)?.install(|| work(self))
+    }
+
+    /// What is known of a session.
+    pub(super) fn look(&self, path: &Path) -> Result<Followed, CliError> {
+        self.followed(path).map_err(|error| {
+            CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))
+        })
+    }
+
+    fn followed(&self, path: &Path) -> Result<Followed, FollowError> {
+        let before = self.kept.read(path);
+        let followed = self.follower.look(path, before)?;
+        if followed.read > 0
+            && let Err(error) = self.kept.write(path, &followed)
+        {
+            say(&format!(
+                "cannot keep what was read in the cache folder: {error}; set XDG_CACHE_HOME"
+            ));
+        }
+        Ok(followed)
+    }
+
+    /// Of a file beside the session's: one that cannot be read is named, and in no sum.
+    pub(super) fn look_or_say(&self, path: &Path) -> Followed {
+        self.look(path).unwrap_or_else(|error| {
+            say(&error.to_string());
+            Followed::default()
+        })
+    }
+
+    /// What the next message finds, by what the client tells before what the session shows.
+    pub(super) fn next(&self, main: &Followed, told: &Told, now: Millis) -> Option<StatusOfNext> {
+        let prices = self.follower.prices();
+        let next = main.next.as_ref()?;
+        let id = |name: &str| prices.find(name).map(|model| model.id.clone());
+        // A name that is not known may be another one of the same model.
+        let is_other = |model: &&str| id(model).is_some_and(|other| id(&next.model) != Some(other));
+        let other = told.model.as_deref().filter(is_other).filter(|_| told.is_warm != Some(true));
+        let is_lost = other.is_some() || told.is_warm == Some(false);
+        let latest = now.plus(LONGEST_LIFETIME);
+        let until = told.warm_until.filter(|until| *until <= latest).unwrap_or(next.warm_until);
+        Some(StatusOfNext {
+            left: if is_lost { 0 } else { until.since(now) },
+            prompt: next.prompt,
+            warm: next.warm,
+            cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
+        })
+    }
+
+    /// The request of whose break a hook told last, in a session.
+    pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
+        self.kept.told_break(path)
+    }
+
+    /// Keeps that a break was told.
+    pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
+        self.kept.tell_break(path, request)
+    }
+}
+
+/// No cache of a client's prompt lives longer: a day, in milliseconds.
+const LONGEST_LIFETIME: i64 = 24 * 60 * 60 * 1_000;
+
+/// What Claude Code tells on standard input. `other` says how to do without.
+pub(super) fn told_by_client(command: &str, other: &str) -> Result<Told, CliError> {
+    let wrong = |problem: &str| {
+        let given = "Claude Code gives it a JSON object there";
+        CliError::Usage(format!("{command}: {problem}; {given}{other}"))
+    };
+    if io::stdin().is_terminal() {
+        return Err(wrong("standard input is a terminal"));
+    }
+    let text = read_standard_input(MOST_SETTINGS)
+        .map_err(|error| wrong(&format!("cannot read standard input: {error}")))?;
+    let told = Told::parse(&text)
+        .map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))?;
+    // Claude Code names the file before it is there.
+    let transcript = told.transcript.filter(|path| !is_missing(path));
+    Ok(Told { transcript, ..told })
+}
+
+fn is_missing(path: &Path) -> bool {
+    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}

@@ -1,0 +1,165 @@
+//! `hook`: each event by hand, what is told once, what stops nothing, and the skill's commands.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::common::{cachesim, project, text, utf8};
+use crate::statusline::{AFTER, Home, first_look};
+
+/// The last request's entries live until then: 11:46:40 and an hour.
+const COLD: &str = "2026-08-03T12:46:40Z";
+const WARM: &str = "2026-08-03T12:46:39Z";
+
+impl Home {
+    /// What `hook` prints of an event, where it ends well.
+    fn hook(&self, moment: &str, arguments: &[&str], event: &Value) -> String {
+        let (out, told, code) = self.run_command("hook", moment, arguments, &event.to_string());
+        assert_eq!((told.as_str(), code), ("", 0), "{event}");
+        out
+    }
+}
+
+fn event(home: &Home, name: &str) -> Value {
+    let path = home.path(".claude/projects/-w-demo/a.jsonl");
+    json!({ "hook_event_name": name, "transcript_path": utf8(&path), "session_id": "s", "cwd": "/w/demo" })
+}
+
+/// The message of a hook's answer.
+fn message(answer: &str) -> String {
+    let answer: Value = serde_json::from_str(answer).expect("JSON");
+    assert_eq!(answer["suppressOutput"], true);
+    // Nothing that would enter a prompt, or stop anything.
+    assert_eq!(answer.as_object().expect("an object").len(), 2, "{answer}");
+    answer["systemMessage"].as_str().expect("a message").to_owned()
+}
+
+/// Cold, 32,100 tokens are written at $10 a million and 2 sent at $5: $0.321. Warm, 31,300 are read at $0.50, 800 written at
+/// $10 and 2 sent: $0.0237.
+#[test]
+fn a_message_that_is_cold_is_told_by_hand() {
+    let home = Home::new();
+    home.session("a.jsonl", &first_look());
+    let resumed = json!({ "source": "resume", "model": "claude-opus-5" });
+    let with = |mut event: Value, more: &Value| {
+        event.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        event
+    };
+    let beginning = "cachesim: this conversation is not in the cache any more: ";
+    for (event, words) in [
+        (
+            with(event(&home, "SessionStart"), &resumed),
+            "the next message writes its 32,102 tokens again, $0.3210 instead of $0.0237. /clear",
+        ),
+        (
+            event(&home, "UserPromptSubmit"),
+            "this message writes its 32,102 tokens again, $0.3210 instead of $0.0237. Next time, /clear",
+        ),
+        (
+            event(&home, "PreCompact"),
+            "the summary reads none of its 32,102 tokens, $0.3210 instead of $0.0237. /clear",
+        ),
+    ] {
+        let told = message(&home.hook(COLD, &[], &event));
+        assert!(told.starts_with(&format!("{beginning}{words}")), "{told}");
+        assert_eq!(home.hook(WARM, &[], &event), "", "warm");
+        assert_eq!(home.hook(COLD, &["--at-least", "0.2974"], &event), "", "{event}");
+        assert!(!home.hook(COLD, &["--at-least", "0.2973"], &event).is_empty(), "{event}");
+    }
+    // A session that begins has nothing to lose, and other events say nothing.
+    for (name, source) in
+        [("SessionStart", "startup"), ("SessionStart", "clear"), ("SessionEnd", "x")]
+    {
+        let event = with(event(&home, name), &json!({ "source": source }));
+        assert_eq!(home.hook(COLD, &[], &event), "", "{event}");
+    }
+    // To another model the prompt is new, however short the pause.
+    let other = json!({ "source": "resume", "model": "claude-sonnet-4-6" });
+    let told = home.hook(WARM, &["--at-least", "0"], &with(event(&home, "SessionStart"), &other));
+    assert!(message(&told).contains("the next message writes its"), "{told}");
+}
+
+/// The last request wrote 14,100 tokens again at $10 that it could have read at $0.50: $0.13395.
+#[test]
+fn a_break_is_told_once() {
+    let home = Home::new();
+    let path = home.session("a.jsonl", &first_look());
+    let stop = event(&home, "Stop");
+    let told = message(&home.hook(AFTER, &[], &stop));
+    let cost = "an entry for an hour expired. It cost $0.1340 more than reading from it.";
+    assert!(told.starts_with("cachesim: the cache broke ") && told.ends_with(cost), "{told}");
+    assert_eq!(home.hook(AFTER, &[], &stop), "", "told already");
+    fs::remove_dir_all(home.path(".cache")).expect("removed");
+    assert_eq!(home.hook(AFTER, &["--at-least", "0.14"], &stop), "", "too little");
+    // After more than an hour it is no news.
+    assert_eq!(home.hook("2026-08-03T13:00:00Z", &[], &stop), "");
+    // Of another session it is told again.
+    let other = home.session("b.jsonl", &first_look());
+    assert_ne!(path, other);
+    let stop = json!({ "hook_event_name": "Stop", "transcript_path": utf8(&other) });
+    assert!(!home.hook(AFTER, &[], &stop).is_empty());
+    // Where nothing can be kept, it would be told after each turn, and is not.
+    let mut command = cachesim();
+    command.env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/dev/null");
+    let output = command.arg("hook").write_stdin(stop.to_string()).output().expect("it runs");
+    assert_eq!(text(&output.stdout), "");
+}
+
+/// Exit code 2 of a hook stops Claude Code, so there is none.
+#[test]
+fn a_failure_stops_nothing() {
+    let home = Home::new();
+    home.session("a.jsonl", &first_look());
+    let run = |arguments: &[&str], input: &str| home.run_command("hook", AFTER, arguments, input);
+    let stop = event(&home, "Stop").to_string();
+    for (arguments, input, problem) in [
+        (&["--no-such-option"][..], stop.as_str(), "unexpected argument '--no-such-option'"),
+        (&["--at-least", "much"], &stop, "expected an amount of dollars such as 0.10"),
+        (&["--at-least=-1"], &stop, "expected an amount of dollars such as 0.10"),
+        (&[], "", "hook: standard input is no JSON object"),
+        (&[], "[]", "hook: standard input is no JSON object"),
+        (&["--config", "no-such.toml"], &stop, "no-such.toml"),
+    ] {
+        let (out, told, code) = run(arguments, input);
+        assert_eq!((out.as_str(), code), ("", 1), "{told}");
+        assert!(told.contains(problem), "{told}");
+    }
+    for event in [
+        json!({}),
+        json!({ "hook_event_name": "Stop" }),
+        json!({ "hook_event_name": "Stop", "transcript_path": utf8(&home.path("missing.jsonl")) }),
+        json!({ "hook_event_name": 3, "transcript_path": [1] }),
+    ] {
+        assert_eq!(home.hook(AFTER, &[], &event), "", "{event}");
+    }
+}
+
+/// Each command of the skill answers for a session.
+#[test]
+fn the_skill_names_commands_that_answer() {
+    let skill = project("integrations/claude-code/skills/cachesim/SKILL.md");
+    let skill = fs::read_to_string(skill).expect("the skill");
+    let head = skill.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
+    let (head, body) = head.expect("a head");
+    assert!(head.contains("name: cachesim") && head.contains("description: "), "{head}");
+    let session = project("fixtures/first-look");
+    let file = session.join("session.jsonl");
+    let mut count = 0;
+    for line in body.lines().filter_map(|line| line.trim().strip_prefix("cachesim ")) {
+        let words = line.split(' ').map(|word| match word {
+            "SESSION" if line.contains("--transcript") => utf8(&file),
+            "SESSION" => utf8(&session),
+            "REQUEST" => "session.jsonl:14",
+            word => word,
+        });
+        let words: Vec<&str> = words.collect();
+        let output = cachesim().args(&words).output().expect("it runs");
+        assert!(
+            output.status.success() && !output.stdout.is_empty(),
+            "{words:?}: {}",
+            text(&output.stderr)
+        );
+        count += 1;
+    }
+    assert_eq!(count, 6);
+}
