@@ -134,6 +134,76 @@ fn a_failure_stops_nothing() {
     }
 }
 
+/// Hooks that are there stay, to the byte, and a shell runs what is installed.
+#[test]
+#[cfg(unix)]
+fn hooks_are_installed_beside_others() {
+    use std::process::{Command, Stdio};
+    let home = Home::new();
+    let settings = home.path(".claude/settings.json");
+    let before = "{\n  \"hooks\": {\n    // mine\n    \"Stop\": [\n      {\"hooks\": [{\"type\": \"command\", \"command\": \"x\"}]} // x\n    ],\n    \"Other\": []\n  }\n}\n";
+    fs::write(&settings, before).expect("written");
+    let run = |arguments: &[&str]| home.run_command("hook", AFTER, arguments, "");
+    let (shown, told, code) = run(&["--install"]);
+    assert_eq!((told.as_str(), code), ("", 0));
+    assert!(
+        shown.contains("Nothing is written. The same command with --apply writes it"),
+        "{shown}"
+    );
+    assert_eq!(fs::read_to_string(&settings).expect("there"), before);
+    assert_eq!(run(&["--install", "--apply", "--at-least", "0.5"]).2, 0);
+    let now = fs::read_to_string(&settings).expect("there");
+    let kept = before.split("\n    ],").next().expect("a beginning").replace("]} // x", "]}, // x");
+    assert!(now.starts_with(&kept) && now.contains("\"Other\": [],"), "{now}");
+    let again = run(&["--install", "--apply", "--at-least", "0.50"]).0;
+    assert!(again.contains("already says so"), "{again}");
+    let plain: String =
+        now.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let plain: Value = serde_json::from_str(&plain).expect("JSON");
+    home.session("a.jsonl", &first_look());
+    for (event, hooks) in
+        [("Stop", 2), ("SessionStart", 1), ("UserPromptSubmit", 1), ("PreCompact", 1)]
+    {
+        let list = plain["hooks"][event].as_array().expect("a list");
+        assert_eq!(list.len(), hooks, "{event}");
+        let command = list[hooks - 1]["hooks"][0]["command"].as_str().expect("a command");
+        assert!(command.ends_with(" hook --at-least 0.5"), "{command}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", command]).env("HOME", home.path("").as_os_str());
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = shell.spawn().expect("a shell");
+        let input = self::event(&home, event).to_string();
+        std::io::Write::write_all(&mut shell.stdin.take().expect("piped"), input.as_bytes())
+            .expect("written");
+        assert!(shell.wait().expect("it ends").success(), "{event}");
+    }
+    let (shown, _, _) = run(&["--undo"]);
+    assert!(shown.contains("the file is what it was, to the byte"), "{shown}");
+    assert_eq!(fs::read_to_string(&settings).expect("there"), before);
+    // Where something else came since, the lists go back as they were.
+    assert_eq!(run(&["--install", "--apply"]).2, 0);
+    let now =
+        fs::read_to_string(&settings).expect("there").replace("\"Other\": []", "\"Other\": [1]");
+    fs::write(&settings, now).expect("written");
+    assert_eq!(run(&["--undo"]).2, 0);
+    let after = fs::read_to_string(&settings).expect("there");
+    assert_eq!(after, before.replace("\"Other\": []", "\"Other\": [1]"));
+    // A list is needed, and hooks that run.
+    for (content, problem) in [
+        ("{\"hooks\": {\"Stop\": {}}}", "`hooks.Stop` is no list"),
+        (
+            "{\"disableAllHooks\": true}",
+            "`hooks.SessionStart` would not act, as `disableAllHooks` is true",
+        ),
+    ] {
+        fs::write(&settings, content).expect("written");
+        let (out, told, code) = run(&["--install", "--apply"]);
+        assert_eq!((out.as_str(), code), ("", 3), "{told}");
+        assert!(told.contains(problem), "{told}");
+        assert_eq!(fs::read_to_string(&settings).expect("there"), content);
+    }
+}
+
 /// Each command of the skill answers for a session.
 #[test]
 fn the_skill_names_commands_that_answer() {

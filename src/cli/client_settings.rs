@@ -67,6 +67,11 @@ impl SettingsFile {
         Ok(Self { place, shown, text })
     }
 
+    /// What it says, which is nothing where it is not there.
+    pub(super) fn known(&self) -> Result<SettingsText, SettingsError> {
+        self.text.clone().map_or_else(|| SettingsText::parse(b""), Ok)
+    }
+
     /// The file with keys set.
     ///
     /// # Errors
@@ -114,8 +119,7 @@ impl SettingsFile {
             }
         }
         let layers = Layers { others, environment: |name: &str| env::var(name).ok() };
-        let nothing = SettingsText::parse(b"").map_err(|error| self.damaged(&error))?;
-        let text = self.text.clone().unwrap_or(nothing);
+        let text = self.known().map_err(|error| self.damaged(&error))?;
         let own = LayerFile { layer, path: self.place.clone().into(), text };
         for setting in set {
             let conflict = layers.conflict(setting, &own);

@@ -2,6 +2,7 @@
 
 mod args;
 mod client_settings;
+mod command_line;
 mod commands;
 mod configuration;
 mod domains;

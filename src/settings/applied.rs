@@ -92,7 +92,10 @@ impl Applied {
         let mut set = Vec::new();
         for setting in wanted {
             if after.get(&setting.path())?.as_ref() != Some(&setting.value) {
-                after.set(&setting.path(), &setting.value)?;
+                match &setting.source {
+                    Some(source) => after.put(&setting.path(), source)?,
+                    None => after.set(&setting.path(), &setting.value)?,
+                }
                 set.push(setting);
             }
         }

@@ -88,6 +88,9 @@ struct Stronger {
     switches: &'static [(&'static str, bool)],
 }
 
+/// The key whose lists of all files are put together.
+const HOOKS: &str = "hooks";
+
 /// The variable that forces five minutes.
 const FORCED: &str = "FORCE_PROMPT_CACHING_5M";
 
@@ -102,7 +105,7 @@ const NOT_CACHED: &[&str] = &[
 ];
 
 /// By the client's documentation (promptCacheTtl, subagentPromptCacheTtl, autoCompactWindow, statusLine).
-const STRONGER: [Stronger; 4] = [
+const STRONGER: [Stronger; 5] = [
     Stronger {
         key: "promptCacheTtl",
         variables: &["CLAUDE_CODE_PROMPT_CACHE_TTL"],
@@ -120,6 +123,12 @@ const STRONGER: [Stronger; 4] = [
         variables: &["CLAUDE_CODE_AUTO_COMPACT_WINDOW", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"],
         disabling: &["DISABLE_COMPACT", "DISABLE_AUTO_COMPACT"],
         switches: &[("autoCompactEnabled", false)],
+    },
+    Stronger {
+        key: HOOKS,
+        variables: &[],
+        disabling: &[],
+        switches: &[("disableAllHooks", true), ("allowManagedHooksOnly", true)],
     },
     Stronger {
         key: "statusLine",
@@ -141,13 +150,15 @@ impl<E: Fn(&str) -> Option<String>> Layers<E> {
     ) -> Result<Option<Conflict>, (PathBuf, SettingsError)> {
         let key = setting.name();
         let path = setting.path();
-        for other in self.others.iter().filter(|other| other.layer < own.layer) {
+        let is_merged = path.first() == Some(&HOOKS);
+        for other in self.others.iter().filter(|other| other.layer < own.layer && !is_merged) {
             if value(other, &path)?.is_some_and(|value| value != setting.value) {
                 let file = (other.layer, other.path.clone());
                 return Ok(Some(Conflict::Stronger { key, file }));
             }
         }
-        let Some(stronger) = STRONGER.iter().find(|stronger| stronger.key == key) else {
+        let Some(stronger) = STRONGER.iter().find(|stronger| path.first() == Some(&stronger.key))
+        else {
             return Ok(None);
         };
         let mut files: Vec<&LayerFile> = self.others.iter().chain([own]).collect();

@@ -5,6 +5,7 @@
 //! environment that are stronger than any file for some keys. A key is set only where nothing else decides.
 
 mod applied;
+mod array;
 mod layers;
 mod root;
 mod text;
@@ -25,6 +26,9 @@ pub struct Setting {
     pub key: Vec<String>,
     /// The value.
     pub value: Value,
+    /// The value as it is to be written, where parts of it stay as they were.
+    #[serde(skip)]
+    pub source: Option<String>,
 }
 
 impl From<&ClientSetting> for Setting {
@@ -33,7 +37,11 @@ impl From<&ClientSetting> for Setting {
             SettingValue::Text(text) => text.into(),
             SettingValue::Number(number) => number.into(),
         };
-        Self { key: setting.key.iter().map(|name| (*name).to_owned()).collect(), value }
+        Self {
+            key: setting.key.iter().map(|name| (*name).to_owned()).collect(),
+            value,
+            source: None,
+        }
     }
 }
 
@@ -41,7 +49,7 @@ impl Setting {
     /// A key at the top.
     #[must_use]
     pub fn top(key: &str, value: Value) -> Self {
-        Self { key: vec![key.to_owned()], value }
+        Self { key: vec![key.to_owned()], value, source: None }
     }
 
     /// The names that lead to it.

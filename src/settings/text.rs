@@ -13,6 +13,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::root::Root;
+use super::{Setting, array};
 use crate::base::toml_text::line_and_column;
 
 /// What a file with one new key begins from.
@@ -45,6 +46,9 @@ pub enum SettingsProblem {
     /// A key leads into something that has no keys.
     #[error("`{0}` is no object")]
     NoInnerObject(String),
+    /// A key has something else than a list.
+    #[error("`{0}` is no list")]
+    NoList(String),
     /// A key is there twice, and readers differ in which one they take.
     #[error("`{0}` is there twice")]
     Twice(String),
@@ -149,6 +153,34 @@ impl SettingsText {
         Ok(())
     }
 
+    /// A key whose list has an element more, or a list of it alone. `None` where the list already has it.
+    ///
+    /// # Errors
+    /// The key is there twice, or has something else than a list.
+    pub fn appended(
+        &self,
+        key: &[&str],
+        element: &Value,
+    ) -> Result<Option<Setting>, SettingsError> {
+        let with = |value: Vec<Value>, source: Option<String>| Setting {
+            key: key.iter().map(|name| (*name).to_owned()).collect(),
+            value: value.into(),
+            source,
+        };
+        let no_list =
+            || SettingsError { place: None, problem: SettingsProblem::NoList(key.join(".")) };
+        let Some(value) = self.get(key)? else {
+            return Ok(Some(with(vec![element.clone()], None)));
+        };
+        let Value::Array(mut list) = value else { return Err(no_list()) };
+        if list.contains(element) {
+            return Ok(None);
+        }
+        let source = self.source(key)?.ok_or_else(no_list)?;
+        list.push(element.clone());
+        Ok(Some(with(list, Some(array::appended(&source, element)?.ok_or_else(no_list)?))))
+    }
+
     /// Takes a key out, with its comma and the space in front of it.
     ///
     /// # Errors
@@ -207,7 +239,7 @@ impl SettingsText {
 pub(super) type Part<'a> = (Token<'a>, Range<usize>);
 
 /// Works with the value of a text, and with its parts.
-fn parsed<T>(
+pub(super) fn parsed<T>(
     text: &str,
     work: impl FnOnce(Option<&Node<'_>>, &[Part<'_>]) -> Result<T, SettingsError>,
 ) -> Result<T, SettingsError> {

@@ -2,25 +2,18 @@
 
 use clap::Args;
 
-use super::LookingArgs;
+use super::{LookingArgs, SetupArgs};
 use crate::base::units::Picodollars;
 
 pub(super) const HOOK_EXAMPLES: &str = "\
 Examples:
   cachesim hook < event.json
   cachesim hook --at-least 1.00
+  cachesim hook --install
+  cachesim hook --install --apply
 
-Examples: in ~/.claude/settings.json, for each event that it knows
-  \"hooks\": {
-    \"SessionStart\":
-      [{\"hooks\": [{\"type\": \"command\", \"command\": \"cachesim hook\"}]}],
-    \"UserPromptSubmit\":
-      [{\"hooks\": [{\"type\": \"command\", \"command\": \"cachesim hook\"}]}],
-    \"PreCompact\":
-      [{\"hooks\": [{\"type\": \"command\", \"command\": \"cachesim hook\"}]}],
-    \"Stop\":
-      [{\"hooks\": [{\"type\": \"command\", \"command\": \"cachesim hook\"}]}]
-  }
+--install shows what it adds to the hooks of ~/.claude/settings.json, and with --apply adds it; other hooks and every other byte \
+stay, and --undo takes it back.
 
 SessionStart warns where a session is resumed whose prompt is not in the cache any more, UserPromptSubmit before a message \
 and PreCompact before a summary that find nothing there, Stop once after a break of the main conversation. Claude Code \
@@ -34,12 +27,18 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), together with what s
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HookArgs {
     /// Warn only of what costs so many dollars more than reading from the cache
-    #[arg(long, value_name = "USD", default_value = "0.10", value_parser = dollars)]
+    #[arg(long, value_name = "USD", default_value = LEAST, value_parser = dollars, conflicts_with = "undo")]
     pub(in crate::cli) at_least: Picodollars,
     /// The prices.
     #[command(flatten)]
     pub(in crate::cli) looking: LookingArgs,
+    /// The settings.
+    #[command(flatten)]
+    pub(in crate::cli) setup: SetupArgs,
 }
+
+/// From so many dollars on it warns.
+pub(in crate::cli) const LEAST: &str = "0.10";
 
 fn dollars(text: &str) -> Result<Picodollars, String> {
     let amount: Result<Picodollars, _> = text.parse();

@@ -56,7 +56,7 @@ pub(super) use fork::ForkArgs;
 pub(super) use format::{
     CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
 };
-pub(super) use hook::HookArgs;
+pub(super) use hook::{HookArgs, LEAST};
 pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
 use shared::NOT_OF_A_RUN;
@@ -64,7 +64,7 @@ pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
     PlatformArg, SimulationArgs, TokensArgs, here,
 };
-pub(super) use statusline::{LookingArgs, StatuslineArgs};
+pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.

@@ -33,29 +33,33 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StatuslineArgs {
     /// Show this session, in place of the one that standard input names
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["install", "undo"])]
     pub(in crate::cli) transcript: Option<PathBuf>,
     /// What to show
-    #[arg(long, value_name = "TEXT", default_value = STATUS_TEMPLATE)]
+    #[arg(long, value_name = "TEXT", default_value = STATUS_TEMPLATE, conflicts_with = "undo")]
     pub(in crate::cli) template: String,
     /// The time zone in which the day begins, such as Europe/Berlin [default: UTC]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", conflicts_with = "undo")]
     pub(in crate::cli) timezone: Option<String>,
     /// The prices.
     #[command(flatten)]
     pub(in crate::cli) looking: LookingArgs,
-    /// Show what makes it the status line of Claude Code, with the options that are given here
-    #[arg(long, group = "change_of_settings", conflicts_with = "transcript")]
+    /// The settings.
+    #[command(flatten)]
+    pub(in crate::cli) setup: SetupArgs,
+}
+
+/// How a command that Claude Code runs gets into its settings.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct SetupArgs {
+    /// Show what has Claude Code run this, with the options that are given here
+    #[arg(long, group = "change_of_settings")]
     pub(in crate::cli) install: bool,
     /// Write it
     #[arg(long, requires = "install", conflicts_with = "undo")]
     pub(in crate::cli) apply: bool,
-    /// Take the line back that --install --apply wrote last
-    #[arg(
-        long,
-        group = "change_of_settings",
-        conflicts_with_all = ["transcript", "template", "timezone", "prices", "platform"]
-    )]
+    /// Take back what --install --apply wrote last
+    #[arg(long, group = "change_of_settings")]
     pub(in crate::cli) undo: bool,
     /// Which settings file.
     #[command(flatten)]
@@ -67,10 +71,10 @@ pub(in crate::cli) struct StatuslineArgs {
 pub(in crate::cli) struct LookingArgs {
     /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
     /// genai-prices
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "undo")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
     /// regions of the government's most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, conflicts_with = "undo")]
     pub(in crate::cli) platform: PlatformArg,
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::apply::{DRY_RUN, SettingsRequest, Wanted, last, set, undone};
+use super::hook::HOOK;
 use super::statusline::STATUSLINE;
 use crate::base::client::Client;
 use crate::base::zone::Zone;
@@ -92,17 +93,16 @@ fn applied(
     let wanted = Wanted {
         change: change.code,
         title: format!("{}{how}", promised(advice, change, *alone)),
-        set: settings.iter().map(Setting::from).collect(),
         promise: Some(promise),
         acts: format!("It acts in sessions that begin from now on{since}."),
         apply: DRY_RUN,
         undo: "advise --undo",
     };
-    set(wanted, request)
+    set(wanted, request, |_| Ok(settings.iter().map(Setting::from).collect()))
 }
 
 fn is_advice(applied: &Applied) -> bool {
-    applied.change != STATUSLINE
+    applied.change != STATUSLINE && applied.change != HOOK
 }
 
 /// Shows what became of the change that was made on a day, or of the one that was made last.

@@ -29,7 +29,6 @@ pub(super) struct Wanted {
     pub(super) change: &'static str,
     /// What the change is, in a sentence.
     pub(super) title: String,
-    pub(super) set: Vec<Setting>,
     pub(super) promise: Option<Promise>,
     /// Where and from when on it acts, in a sentence.
     pub(super) acts: String,
@@ -42,12 +41,17 @@ pub(super) struct Wanted {
 /// How a command writes that was asked only to show.
 pub(super) const DRY_RUN: &str = "The same command without --dry-run";
 
-/// Sets keys, and says what was before.
-pub(super) fn set(wanted: Wanted, request: SettingsRequest<'_>) -> Result<Document, CliError> {
-    let Wanted { change, title, set, promise, acts, apply, undo } = wanted;
+/// Sets keys, which may depend on what the file says, and tells what was before.
+pub(super) fn set(
+    wanted: Wanted,
+    request: SettingsRequest<'_>,
+    keys: impl FnOnce(&SettingsText) -> Result<Vec<Setting>, SettingsError>,
+) -> Result<Document, CliError> {
+    let Wanted { change, title, promise, acts, apply, undo } = wanted;
     let records = Records::of_user()?;
     let _lock = (!request.only_shows).then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
+    let set = file.known().and_then(|text| keys(&text)).map_err(|error| file.damaged(&error))?;
     let applied = file.with((change, now()), set, promise)?;
     let changes = applied.changes().map_err(|error| file.damaged(&error))?;
     let end = if changes.is_empty() {

@@ -3,20 +3,29 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use serde_json::json;
+
+use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::units::{Millis, Picodollars};
-use crate::cli::args::HookArgs;
+use crate::cli::args::{ColorArg, HookArgs, LEAST};
+use crate::cli::command_line::CommandLine;
 use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
+use crate::cli::output::Output;
 use crate::follow::Followed;
 use crate::read::told::{HookEvent, Told};
-use crate::report::{ColdMessage, HookNote};
+use crate::report::{ColdMessage, Document, HookNote};
+use crate::settings::Applied;
 
 /// A break that is older is no news, as in a session that went on before there was a hook.
 const NEWS: i64 = 60 * 60 * 1_000;
 
 /// Answers an event of Claude Code: with a warning, or with nothing.
 pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
+    if args.setup.install || args.setup.undo {
+        return Output::standard(ColorArg::Auto).text(&change_of_settings(args)?);
+    }
     let told = told_by_client("hook", "")?;
     let note = match (told.event, &told.transcript) {
         (Some(event), Some(path)) => {
@@ -31,6 +40,45 @@ pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
         out.flush()?;
     }
     Ok(())
+}
+
+/// By what the record of installed hooks is found.
+pub(super) const HOOK: &str = "hook";
+
+/// The events that it answers.
+const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"];
+
+/// Has Claude Code run it at its events, or takes that back.
+fn change_of_settings(args: &HookArgs) -> Result<Document, CliError> {
+    let file = args.setup.file.settings.as_deref();
+    if args.setup.undo {
+        let request = SettingsRequest { file, only_shows: false };
+        return undone(request, |applied: &Applied| applied.change == HOOK, "hook --undo");
+    }
+    let hooks = json!({ "hooks": [{ "type": "command", "command": command(args)? }] });
+    let wanted = Wanted {
+        change: HOOK,
+        title: "Has Claude Code run `cachesim hook` at its events.".to_owned(),
+        promise: None,
+        acts: "It acts in sessions that begin from now on.".to_owned(),
+        apply: "The same command with --apply",
+        undo: "hook --undo",
+    };
+    set(wanted, SettingsRequest { file, only_shows: !args.setup.apply }, |text| {
+        let added = EVENTS.iter().map(|event| text.appended(&["hooks", event], &hooks));
+        added.filter_map(Result::transpose).collect()
+    })
+}
+
+/// The command with the options that are given, for a shell.
+fn command(args: &HookArgs) -> Result<String, CliError> {
+    let mut line = CommandLine::of(HOOK)?;
+    let least = args.at_least.to_string();
+    if LEAST.parse() != Ok(args.at_least) {
+        line.add("--at-least", &least);
+    }
+    line.add_prices(&args.looking)?;
+    line.for_shell()
 }
 
 /// An event, and from what costs on it is worth a warning.

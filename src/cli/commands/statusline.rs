@@ -1,13 +1,12 @@
 //! `cachesim statusline`.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::io::{self, Write as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
-use std::{env, fs};
 
-use clap::ValueEnum as _;
 use rustc_hash::FxHashSet;
 use serde_json::json;
 use walkdir::WalkDir;
@@ -15,7 +14,8 @@ use walkdir::WalkDir;
 use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::client::Client;
 use crate::base::units::{Millis, Tokens};
-use crate::cli::args::{ColorArg, PlatformArg, StatuslineArgs};
+use crate::cli::args::{ColorArg, StatuslineArgs};
+use crate::cli::command_line::CommandLine;
 use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
@@ -31,7 +31,7 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let template = StatusTemplate::parse(&args.template)
         .map_err(|error| CliError::Usage(format!("--template: {error}")))?;
     let zone = limits::zone_of(args.timezone.as_deref())?;
-    if args.install || args.undo {
+    if args.setup.install || args.setup.undo {
         return Output::standard(ColorArg::Auto).text(&change_of_settings(args)?);
     }
     let told = told(args)?;
@@ -49,73 +49,36 @@ pub(super) const STATUSLINE: &str = "statusline";
 
 /// Makes it the status line of Claude Code, or takes that back.
 fn change_of_settings(args: &StatuslineArgs) -> Result<Document, CliError> {
-    let file = args.file.settings.as_deref();
-    if args.undo {
+    let file = args.setup.file.settings.as_deref();
+    if args.setup.undo {
         let request = SettingsRequest { file, only_shows: false };
         let is_own = |applied: &Applied| applied.change == STATUSLINE;
         return undone(request, is_own, "statusline --undo");
     }
-    let value = json!({ "type": "command", "command": command_line(args)? });
+    let value = json!({ "type": "command", "command": command(args)? });
     let wanted = Wanted {
         change: STATUSLINE,
         title: "Makes `cachesim statusline` the status line of Claude Code.".to_owned(),
-        set: vec![Setting::top("statusLine", value)],
         promise: None,
         acts: "Claude Code shows it from its next message on.".to_owned(),
         apply: "The same command with --apply",
         undo: "statusline --undo",
     };
-    set(wanted, SettingsRequest { file, only_shows: !args.apply })
+    let request = SettingsRequest { file, only_shows: !args.setup.apply };
+    set(wanted, request, |_| Ok(vec![Setting::top("statusLine", value)]))
 }
 
 /// The command that shows the line with the options that are given, for a shell.
-fn command_line(args: &StatuslineArgs) -> Result<String, CliError> {
-    let mut words = vec![program()?, STATUSLINE.to_owned()];
-    let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
+fn command(args: &StatuslineArgs) -> Result<String, CliError> {
+    let mut line = CommandLine::of(STATUSLINE)?;
     if args.template != STATUS_TEMPLATE {
-        option("--template", args.template.clone());
+        line.add("--template", &args.template);
     }
     if let Some(zone) = &args.timezone {
-        option("--timezone", zone.clone());
+        line.add("--timezone", zone);
     }
-    for file in &args.looking.prices {
-        let place = fs::canonicalize(file);
-        let place = place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
-        option("--prices", text_of(&place)?);
-    }
-    if let Some(platform) = args
-        .looking
-        .platform
-        .to_possible_value()
-        .filter(|_| args.looking.platform != PlatformArg::Auto)
-    {
-        option("--platform", platform.get_name().to_owned());
-    }
-    shlex::try_join(words.iter().map(String::as_str)).map_err(|error| {
-        CliError::Usage(format!("statusline: no shell takes such an option: {error}"))
-    })
-}
-
-/// What this program is called.
-const PROGRAM: &str = "cachesim";
-
-/// What a shell calls this program: its name where that leads here, or else where it is.
-fn program() -> Result<String, CliError> {
-    let failed = |error| CliError::Usage(format!("statusline: cannot find this program: {error}"));
-    let place = env::current_exe().and_then(fs::canonicalize).map_err(failed)?;
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let first = env::split_paths(&folders)
-        .map(|folder| folder.join(PROGRAM).with_extension(env::consts::EXE_EXTENSION))
-        .find(|path| path.is_file());
-    if first.and_then(|first| fs::canonicalize(first).ok()).is_some_and(|first| first == place) {
-        return Ok(PROGRAM.to_owned());
-    }
-    text_of(&place)
-}
-
-fn text_of(path: &Path) -> Result<String, CliError> {
-    let problem = || CliError::Usage(format!("{}: the name is no text", path.display()));
-    path.to_str().map(str::to_owned).ok_or_else(problem)
+    line.add_prices(&args.looking)?;
+    line.for_shell()
 }
 
 fn told(args: &StatuslineArgs) -> Result<Told, CliError> {

@@ -1,0 +1,68 @@
+//! The command by which Claude Code runs this program, as its settings have it.
+
+use std::path::Path;
+use std::{env, fs};
+
+use clap::ValueEnum as _;
+
+use super::args::{LookingArgs, PlatformArg};
+use super::error::CliError;
+
+/// What this program is called.
+const PROGRAM: &str = "cachesim";
+
+/// A command with its options.
+pub(super) struct CommandLine(Vec<String>);
+
+impl CommandLine {
+    /// A command of this program.
+    pub(super) fn of(command: &str) -> Result<Self, CliError> {
+        Ok(Self(vec![program()?, command.to_owned()]))
+    }
+
+    /// Adds an option.
+    pub(super) fn add(&mut self, option: &str, value: &str) {
+        self.0.extend([option.to_owned(), value.to_owned()]);
+    }
+
+    /// Adds the prices that are given.
+    pub(super) fn add_prices(&mut self, args: &LookingArgs) -> Result<(), CliError> {
+        for file in &args.prices {
+            let place = fs::canonicalize(file);
+            let place =
+                place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
+            self.add("--prices", &text_of(&place)?);
+        }
+        if args.platform != PlatformArg::Auto
+            && let Some(platform) = args.platform.to_possible_value()
+        {
+            self.add("--platform", platform.get_name());
+        }
+        Ok(())
+    }
+
+    /// As a shell takes it.
+    pub(super) fn for_shell(&self) -> Result<String, CliError> {
+        shlex::try_join(self.0.iter().map(String::as_str))
+            .map_err(|error| CliError::Usage(format!("no shell takes such an option: {error}")))
+    }
+}
+
+/// What a shell calls this program: its name where that leads here, or else where it is.
+fn program() -> Result<String, CliError> {
+    let failed = |error| CliError::Usage(format!("cannot find this program: {error}"));
+    let place = env::current_exe().and_then(fs::canonicalize).map_err(failed)?;
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let first = env::split_paths(&folders)
+        .map(|folder| folder.join(PROGRAM).with_extension(env::consts::EXE_EXTENSION))
+        .find(|path| path.is_file());
+    if first.and_then(|first| fs::canonicalize(first).ok()).is_some_and(|first| first == place) {
+        return Ok(PROGRAM.to_owned());
+    }
+    text_of(&place)
+}
+
+fn text_of(path: &Path) -> Result<String, CliError> {
+    let problem = || CliError::Usage(format!("{}: the name is no text", path.display()));
+    path.to_str().map(str::to_owned).ok_or_else(problem)
+}

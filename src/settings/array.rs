@@ -1,0 +1,71 @@
+//! An element at the end of a list of settings, of which every other byte stays.
+
+use jsonc_parser::tokens::Token;
+use serde_json::Value;
+
+use super::text::{Part, SPACE, SettingsError, parsed, shown};
+
+/// A list as it is written, with an element more. `None` where the text is no list.
+pub(super) fn appended(source: &str, element: &Value) -> Result<Option<String>, SettingsError> {
+    parsed(source, |value, parts| {
+        let is_list = value.is_some_and(|value| value.as_array().is_some());
+        Ok(is_list.then(|| with_element(source, parts, &shown(element))).flatten())
+    })
+}
+
+fn with_element(source: &str, parts: &[Part<'_>], element: &str) -> Option<String> {
+    let (_, inner) = parts.split_last()?;
+    let (last, end) = inner.last()?;
+    let is_comment =
+        |part: &Part<'_>| matches!(part.0, Token::CommentLine(_) | Token::CommentBlock(_));
+    let (sign, after) = inner.iter().rfind(|part| !is_comment(part))?;
+    let first = inner.get(1).map_or(after.end, |(_, first)| first.start);
+    let space = &source[inner[0].1.end..first];
+    let is_open = space.contains(['\n', '\r']) || matches!(last, Token::CommentLine(_));
+    let space = match sign {
+        _ if is_open && space.trim_matches(SPACE).is_empty() && !space.is_empty() => space,
+        _ if is_open => "\n",
+        Token::OpenBracket => "",
+        _ => " ",
+    };
+    let comma = if matches!(sign, Token::OpenBracket | Token::Comma) { "" } else { "," };
+    let closing = if matches!(sign, Token::Comma) { "," } else { "" };
+    let (head, rest) = source.split_at(after.end);
+    let (comments, tail) = rest.split_at(end.end - after.end);
+    Some(format!("{head}{comma}{comments}{space}{element}{closing}{tail}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_element_stands_as_the_first_one_does() {
+        for (before, after) in [
+            ("[]", Some("[\"v\"]")),
+            ("[ ]", Some("[\"v\" ]")),
+            ("[1]", Some("[1, \"v\"]")),
+            ("[ 1, 2 ]", Some("[ 1, 2, \"v\" ]")),
+            ("[\n    1\n  ]", Some("[\n    1,\n    \"v\"\n  ]")),
+            ("[\r\n\t[1, 2],\r\n]", Some("[\r\n\t[1, 2],\r\n\t\"v\",\r\n]")),
+            ("[\n  1 // one\n]", Some("[\n  1, // one\n  \"v\"\n]")),
+            ("[1 // one\n]", Some("[1, // one\n\"v\"\n]")),
+            ("[1, /* two */]", Some("[1, /* two */ \"v\",]")),
+            ("[ // none\n]", Some("[ // none\n\"v\"\n]")),
+            ("{}", None),
+        ] {
+            let appended = appended(before, &"v".into()).expect("a value");
+            assert_eq!(appended.as_deref(), after, "{before}");
+            if let Some(after) = after {
+                let last =
+                    parsed(after, |value, _| Ok(value.map(|value| Value::from(value.clone()))));
+                let last = last.expect("a value").expect("one");
+                assert_eq!(
+                    last.as_array().and_then(|list| list.last()),
+                    Some(&"v".into()),
+                    "{after}"
+                );
+            }
+        }
+    }
+}
