@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Times `cachesim statusline` on a large session that grows by a turn.
+"""Times `cachesim statusline` and `cachesim hook` on a large session that grows by a turn.
 
     python3 benches/statusline.py BINARY [MEGABYTES]
 
 The session is made of one of ../shared/corpus that is repeated, later and with other ids, until it is as large. Prints the wall
-time and the peak memory of a first look, and of looks after a turn was added: the median and the slowest of twenty. A
-turn with a new break has the whole session read.
+time and the peak memory of a first look, and of looks after a turn was added: the median and the slowest of twenty of each
+command. A turn with a new break has the whole session read.
 """
 
 import datetime
+import json
 import os
 import re
 import resource
@@ -45,18 +46,31 @@ def pieces():
         round_ += 1
 
 
-def look(binary, path, home):
-    """The seconds and the kilobytes of one look, and its line."""
+def look(binary, command, path, home):
+    """The seconds and the kilobytes of one look, and what it prints."""
+    event = json.dumps({"hook_event_name": "Stop", "transcript_path": str(path)})
     before = time.perf_counter()
     child = subprocess.Popen(
-        [binary, "statusline", "--transcript", path], stdout=subprocess.PIPE, env={"HOME": home}
+        [binary, command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"HOME": home}
     )
+    child.stdin.write(event.encode())
+    child.stdin.close()
     line = child.stdout.read()
     _, status, usage = os.wait4(child.pid, 0)
     seconds = time.perf_counter() - before
     if status:
-        sys.exit("statusline failed")
+        sys.exit(f"{command} failed")
     return seconds, usage.ru_maxrss, line.decode().strip()
+
+
+def grow(path, lines):
+    """Adds a turn: lines up to the next answer."""
+    with path.open("ab") as file:
+        answered = False
+        while not answered:
+            added = next(lines)
+            answered = b'"type":"assistant"' in added
+            file.write(added)
 
 
 def main():
@@ -68,25 +82,22 @@ def main():
         with path.open("wb") as file:
             while file.tell() < size:
                 file.write(next(lines))
-        seconds, memory, line = look(binary, path, home)
+        seconds, memory, line = look(binary, "statusline", path, home)
         print(f"{path.stat().st_size / 1e6:.0f} MB, a first look: {seconds * 1e3:.0f} ms, {memory / 1024:.0f} MiB")
         print(line)
-        looks = []
-        for _ in range(LOOKS):
-            with path.open("ab") as file:
-                answered = False
-                while not answered:
-                    added = next(lines)
-                    answered = b'"type":"assistant"' in added
-                    file.write(added)
-            looks.append(look(binary, path, home))
-        times = [seconds * 1e3 for seconds, _, _ in looks]
-        memory = [memory / 1024 for _, memory, _ in looks]
-        print(
-            f"{LOOKS} looks, each after a turn: median {statistics.median(times):.1f} ms, "
-            f"slowest {max(times):.1f} ms; median {statistics.median(memory):.0f} MiB, most {max(memory):.0f} MiB"
-        )
-        print(looks[-1][2])
+        for command in ("statusline", "hook"):
+            looks = []
+            for _ in range(LOOKS):
+                grow(path, lines)
+                looks.append(look(binary, command, path, home))
+            times = [seconds * 1e3 for seconds, _, _ in looks]
+            memory = [memory / 1024 for _, memory, _ in looks]
+            print(
+                f"{command}: {LOOKS} looks, each after a turn: median {statistics.median(times):.1f} ms, "
+                f"slowest {max(times):.1f} ms; median {statistics.median(memory):.0f} MiB, "
+                f"most {max(memory):.0f} MiB"
+            )
+            print(looks[-1][2])
 
 
 if __name__ == "__main__":

@@ -550,6 +550,27 @@ proptest! {
     }
 
     #[test]
+    fn a_list_gets_one_element_more(
+        elements in prop::collection::vec((space(), json_value(), space()), 0..4),
+        is_open in any::<bool>(),
+        end in space(),
+        text in object(json_value()),
+    ) {
+        let comma = if is_open && !elements.is_empty() { "," } else { "" };
+        let elements: Vec<String> = elements.iter().map(|(a, one, b)| format!("{a}{one}{b}")).collect();
+        let list = format!("[{}{comma}{end}]", elements.join(","));
+        let before = parsed(&format!("{{\"k\": {list}, \"o\": {text}}}"));
+        let added = before.appended(&["k"], &"new".into()).expect("a list").expect("one more");
+        let mut settings = before.clone();
+        settings.put(&["k"], added.source.as_deref().expect("as it is written")).expect("put");
+        let mut all = before.get(&["k"]).expect("one").expect("a list");
+        all.as_array_mut().expect("a list").push("new".into());
+        prop_assert_eq!(settings.get(&["k"]), Ok(Some(all)));
+        prop_assert_eq!(settings.get(&["o"]), before.get(&["o"]));
+        prop_assert_eq!(settings.appended(&["k"], &"new".into()), Ok(None));
+    }
+
+    #[test]
     fn a_key_that_is_taken_out_goes_alone(
         text in (space(), object(json_value()), space()).prop_map(|(a, object, b)| format!("{a}{object}{b}")),
         key in prop::sample::select(vec!["p0", "p1", "p2", "p3"]),

@@ -3,7 +3,7 @@
 use jsonc_parser::tokens::Token;
 use serde_json::Value;
 
-use super::text::{Part, SPACE, SettingsError, parsed, shown};
+use super::text::{Part, SettingsError, parsed, shown};
 
 /// A list as it is written, with an element more. `None` where the text is no list.
 pub(super) fn appended(source: &str, element: &Value) -> Result<Option<String>, SettingsError> {
@@ -21,11 +21,11 @@ fn with_element(source: &str, parts: &[Part<'_>], element: &str) -> Option<Strin
     let (sign, after) = inner.iter().rfind(|part| !is_comment(part))?;
     let first = inner.get(1).map_or(after.end, |(_, first)| first.start);
     let space = &source[inner[0].1.end..first];
-    let is_open = space.contains(['\n', '\r']) || matches!(last, Token::CommentLine(_));
-    let space = match sign {
-        _ if is_open && space.trim_matches(SPACE).is_empty() && !space.is_empty() => space,
-        _ if is_open => "\n",
-        Token::OpenBracket => "",
+    let space = match (last, sign) {
+        _ if space.contains(['\n', '\r']) => space,
+        // A comment goes on to the end of its line.
+        (Token::CommentLine(_), _) => "\n",
+        (_, Token::OpenBracket) => "",
         _ => " ",
     };
     let comma = if matches!(sign, Token::OpenBracket | Token::Comma) { "" } else { "," };
@@ -50,6 +50,8 @@ mod tests {
             ("[\r\n\t[1, 2],\r\n]", Some("[\r\n\t[1, 2],\r\n\t\"v\",\r\n]")),
             ("[\n  1 // one\n]", Some("[\n  1, // one\n  \"v\"\n]")),
             ("[1 // one\n]", Some("[1, // one\n\"v\"\n]")),
+            ("[ 1, // one\r]", Some("[ 1, // one\n\"v\",\r]")),
+            ("[ // none\n  1 ]", Some("[ // none\n  1, \"v\" ]")),
             ("[1, /* two */]", Some("[1, /* two */ \"v\",]")),
             ("[ // none\n]", Some("[ // none\n\"v\"\n]")),
             ("{}", None),
