@@ -45,23 +45,25 @@ fn a_message_that_is_cold_is_told_by_hand() {
         event.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
         event
     };
-    let beginning = "cachesim: this conversation is not in the cache any more: ";
     for (event, words) in [
         (
             with(event(&home, "SessionStart"), &resumed),
-            "the next message writes its 32,102 tokens again, $0.3210 instead of $0.0237. /clear",
+            "cachesim: the next message finds nothing of this conversation in the cache: 32,102 tokens cost $0.3210 instead of \
+             $0.0237. /clear or a new session starts small.",
         ),
         (
             event(&home, "UserPromptSubmit"),
-            "this message writes its 32,102 tokens again, $0.3210 instead of $0.0237. Next time, /clear",
+            "cachesim: this message finds nothing of this conversation in the cache: 32,102 tokens cost $0.3210 instead of \
+             $0.0237. Next time, /clear or a new session starts small.",
         ),
         (
             event(&home, "PreCompact"),
-            "the summary reads none of its 32,102 tokens, $0.3210 instead of $0.0237. /clear",
+            "cachesim: the summary finds nothing of this conversation in the cache: 32,102 tokens cost $0.3210 instead of \
+             $0.0237. /clear or a new session needs no summary.",
         ),
     ] {
         let told = message(&home.hook(COLD, &[], &event));
-        assert!(told.starts_with(&format!("{beginning}{words}")), "{told}");
+        assert_eq!(told, words);
         assert_eq!(home.hook(WARM, &[], &event), "", "warm");
         assert_eq!(home.hook(COLD, &["--at-least", "0.2974"], &event), "", "{event}");
         assert!(!home.hook(COLD, &["--at-least", "0.2973"], &event).is_empty(), "{event}");
@@ -76,7 +78,7 @@ fn a_message_that_is_cold_is_told_by_hand() {
     // To another model the prompt is new, however short the pause.
     let other = json!({ "source": "resume", "model": "claude-sonnet-4-6" });
     let told = home.hook(WARM, &["--at-least", "0"], &with(event(&home, "SessionStart"), &other));
-    assert!(message(&told).contains("the next message writes its"), "{told}");
+    assert!(message(&told).contains("the next message finds nothing"), "{told}");
 }
 
 /// The last request wrote 14,100 tokens again at $10 that it could have read at $0.50: $0.13395.
@@ -86,7 +88,7 @@ fn a_break_is_told_once() {
     let path = home.session("a.jsonl", &first_look());
     let stop = event(&home, "Stop");
     let told = message(&home.hook(AFTER, &[], &stop));
-    let cost = "an entry for an hour expired. It cost $0.1340 more than reading from it.";
+    let cost = "(as far as the session shows, an entry for an hour expired); it cost $0.1340 more than reading.";
     assert!(told.starts_with("cachesim: the cache broke ") && told.ends_with(cost), "{told}");
     assert_eq!(home.hook(AFTER, &[], &stop), "", "told already");
     fs::remove_dir_all(home.path(".cache")).expect("removed");
@@ -118,7 +120,7 @@ fn a_failure_stops_nothing() {
         (&["--at-least=-1"], &stop, "expected an amount of dollars such as 0.10"),
         (&[], "", "hook: standard input is no JSON object"),
         (&[], "[]", "hook: standard input is no JSON object"),
-        (&["--config", "no-such.toml"], &stop, "no-such.toml"),
+        (&["--config", "check"], &stop, "check"),
     ] {
         let (out, told, code) = run(arguments, input);
         assert_eq!((out.as_str(), code), ("", 1), "{told}");

@@ -13,7 +13,7 @@ use super::output::say;
 use super::prepared::tables;
 use crate::base::units::Millis;
 use crate::follow::{FollowError, Followed, Follower, WindowSize};
-use crate::read::input::{MOST_SETTINGS, read_standard_input};
+use crate::read::input::{MOST_REPORT, read_standard_input};
 use crate::read::told::Told;
 use crate::report::StatusOfNext;
 use crate::requests::conversation::ReadOptions;
@@ -121,7 +121,8 @@ pub(super) fn told_by_client(command: &str, other: &str) -> Result<Told, CliErro
     if io::stdin().is_terminal() {
         return Err(wrong("standard input is a terminal"));
     }
-    let text = read_standard_input(MOST_SETTINGS)
+    // A message that is being sent may be long.
+    let text = read_standard_input(MOST_REPORT)
         .map_err(|error| wrong(&format!("cannot read standard input: {error}")))?;
     let told = Told::parse(&text)
         .map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))?;

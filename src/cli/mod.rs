@@ -68,7 +68,10 @@ pub fn main() -> ExitCode {
 fn safe_for_hooks(code: u8) -> u8 {
     let commands = Cli::command();
     let is_command = |word: &OsString| commands.get_subcommands().any(|one| word == one.get_name());
-    let is_hook = env::args_os().skip(1).find(is_command).is_some_and(|word| word == "hook");
+    // The value of an option may be called as a command is.
+    let words: Vec<OsString> = env::args_os().collect();
+    let mut pairs = words.windows(2).filter(|pair| pair[0] != "--config");
+    let is_hook = pairs.find(|pair| is_command(&pair[1])).is_some_and(|pair| pair[1] == "hook");
     if is_hook && code == error::USAGE { error::GATE_FAILED } else { code }
 }
 

@@ -57,23 +57,22 @@ impl HookNote {
                     (grouped(prompt.0), dollars(Some(warm)), dollars(Some(cold)));
                 let (what, instead) = match message {
                     ColdMessage::Next => {
-                        ("the next message writes", "/clear or a new session starts small.")
+                        ("the next message", "/clear or a new session starts small.")
                     }
                     ColdMessage::This => {
-                        ("this message writes", "Next time, /clear or a new session starts small.")
+                        ("this message", "Next time, /clear or a new session starts small.")
                     }
                     ColdMessage::Summary => {
-                        ("the summary reads none of", "/clear or a new session needs no summary.")
+                        ("the summary", "/clear or a new session needs no summary.")
                     }
                 };
-                let again = if message == ColdMessage::Summary { "" } else { " again" };
                 format!(
-                    "cachesim: this conversation is not in the cache any more: {what} its {prompt} tokens{again}, {cold} \
+                    "cachesim: {what} finds nothing of this conversation in the cache: {prompt} tokens cost {cold} \
                      instead of {warm}. {instead}"
                 )
             }
             Self::Broke { cause, excess, ago } => format!(
-                "cachesim: the cache broke {} ago: {}. It cost {} more than reading from it.",
+                "cachesim: the cache broke {} ago (as far as the session shows, {}); it cost {} more than reading.",
                 duration(ago.max(0)),
                 cause.meaning(),
                 dollars(Some(excess)),

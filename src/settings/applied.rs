@@ -96,6 +96,9 @@ impl Applied {
                     Some(source) => after.put(&setting.path(), source)?,
                     None => after.set(&setting.path(), &setting.value)?,
                 }
+                if after.get(&setting.path())?.as_ref() != Some(&setting.value) {
+                    return Err(SettingsError::not_alone(&setting.name()));
+                }
                 set.push(setting);
             }
         }

@@ -68,6 +68,11 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
+    /// That a key cannot be changed without something else.
+    pub(super) fn not_alone(key: &str) -> Self {
+        Self { place: None, problem: SettingsProblem::NotAlone(key.to_owned()) }
+    }
+
     /// A problem at a byte of a text.
     pub(super) fn at(text: &str, offset: usize, problem: SettingsProblem) -> Self {
         let (line, column) = line_and_column(text, offset);
@@ -149,7 +154,7 @@ impl SettingsText {
             whole.with_root(|root| Ok((root.putting(key, source)?, root.value())))?;
         put_into(&mut expected, key, value);
         let changed = whole.edited(edits).filter(|changed| changed.is(&expected));
-        *self = changed.ok_or_else(|| not_alone(key))?;
+        *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
         Ok(())
     }
 
@@ -193,7 +198,7 @@ impl SettingsText {
         })?;
         let mut changed = ways.into_iter().map(|edits| self.edited(edits));
         let changed = changed.find_map(|one| one.filter(|changed| changed.is(&expected)));
-        *self = changed.ok_or_else(|| not_alone(key))?;
+        *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
         Ok(())
     }
 
@@ -303,10 +308,6 @@ fn accepted() -> ParseOptions {
 
 pub(super) fn range(ranged: &impl Ranged) -> Range<usize> {
     ranged.start()..ranged.end()
-}
-
-fn not_alone(key: &[&str]) -> SettingsError {
-    SettingsError { place: None, problem: SettingsProblem::NotAlone(key.join(".")) }
 }
 
 /// Gives a key of an object a value; what leads to it is there, or comes with it.

@@ -16,10 +16,10 @@ Examples:
 stay, and --undo takes it back.
 
 SessionStart warns where a session is resumed whose prompt is not in the cache any more, UserPromptSubmit before a message \
-and PreCompact before a summary that find nothing there, Stop once after a break of the main conversation. Claude Code \
+and PreCompact before a summary that find nothing there, Stop once after a break that is no summary. Claude Code \
 shows it to the user alone: no prompt changes by it. Other events say nothing.
 
-A failure is told on stderr with exit code 1, never 2, which would stop Claude Code.
+A failure is told on stderr, and never ends with exit code 2, with which Claude Code would stop what it is doing.
 
 What was read is kept in the cache folder (XDG_CACHE_HOME), together with what statusline keeps.";
 

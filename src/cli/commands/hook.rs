@@ -13,6 +13,7 @@ use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
 use crate::cli::output::Output;
+use crate::explain::breaks::Cause;
 use crate::follow::Followed;
 use crate::read::told::{HookEvent, Told};
 use crate::report::{ColdMessage, Document, HookNote};
@@ -115,7 +116,8 @@ impl Hook<'_> {
 
     /// Of a break that was not told yet.
     fn broke(&self, looking: &Looking, path: &Path, session: &Followed) -> Option<HookNote> {
-        let found = session.last_break?;
+        // A summary is asked for, and makes prompts shorter.
+        let found = session.last_break.filter(|found| found.cause != Cause::Compaction)?;
         let excess = found.excess.filter(|excess| *excess >= self.least)?;
         let ago = self.now.since(found.sent);
         let is_news = ago <= NEWS && looking.told_break(path) != Some(found.request);
