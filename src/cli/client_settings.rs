@@ -350,3 +350,51 @@ impl Record {
         fs::remove_file(path).map_err(failed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_whose_they_are() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = |name: &str| folder.path().join(name);
+        for one in ["home/.claude", "work/.claude", "managed/managed-settings.d"] {
+            fs::create_dir_all(path(one)).expect("a folder");
+        }
+        for one in [
+            "home/.claude/settings.json",
+            "managed/managed-settings.d/10-a.json",
+            "managed/managed-settings.d/x",
+        ] {
+            fs::write(path(one), "{}").expect("written");
+        }
+        let user = path("home/.claude/settings.json");
+        let files = layer_files(&path("work/.claude/settings.json"), Some(&user), &path("managed"));
+        let expected = [
+            (Layer::Managed, path("managed/managed-settings.json")),
+            (Layer::Managed, path("managed/managed-settings.d/10-a.json")),
+            (Layer::Local, path("work/.claude/settings.local.json")),
+            (Layer::Project, path("work/.claude/settings.json")),
+            (Layer::User, user),
+        ];
+        assert_eq!(files, expected);
+    }
+
+    #[test]
+    fn what_an_administrator_manages_is_left_to_them() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let managed = folder.path().join("managed-settings.json");
+        fs::write(&managed, "{\"promptCacheTtl\": \"5m\"}").expect("written");
+        let set = [Setting::top("promptCacheTtl", "1h".into())];
+        let of = |path: &Path| {
+            let file = SettingsFile::open(Some(path)).expect("readable");
+            let files = layer_files(Path::new(&file.place), None, folder.path());
+            file.refuse_conflicts(&set, files).map_err(|error| error.to_string())
+        };
+        let own = of(&managed).expect_err("refused");
+        assert!(own.contains("it is managed by an administrator"), "{own}");
+        let other = of(&folder.path().join("settings.json")).expect_err("refused");
+        assert!(other.contains("`promptCacheTtl` is managed by an administrator, in "), "{other}");
+    }
+}

@@ -221,3 +221,50 @@ fn agrees(text: &str, setting: &Setting) -> bool {
     let text = text.trim();
     text.is_empty() || text == text_of(&setting.value)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(layer: Layer, text: &str) -> LayerFile {
+        let path = PathBuf::from(format!("{layer:?}.json"));
+        LayerFile { layer, path, text: SettingsText::parse(text.as_bytes()).expect("settings") }
+    }
+
+    fn conflict(others: &[(Layer, &str)], own: Layer) -> Option<Conflict> {
+        let others = others.iter().map(|(layer, text)| file(*layer, text)).collect();
+        let layers = Layers { others, environment: |_: &str| None };
+        let setting = Setting::top("promptCacheTtl", "1h".into());
+        layers.conflict(&setting, &file(own, "{}")).expect("readable")
+    }
+
+    #[test]
+    fn the_strongest_file_that_has_a_key_decides() {
+        let five = "{\"promptCacheTtl\": \"5m\"}";
+        let stronger = |layer: Layer| {
+            let file = (layer, PathBuf::from(format!("{layer:?}.json")));
+            Some(Conflict::Stronger { key: "promptCacheTtl".to_owned(), file })
+        };
+        for layer in [Layer::Managed, Layer::Named, Layer::Local, Layer::Project] {
+            assert_eq!(conflict(&[(layer, five)], Layer::User), stronger(layer));
+        }
+        assert_eq!(conflict(&[(Layer::User, five), (Layer::Project, five)], Layer::Local), None);
+        assert_eq!(
+            conflict(&[(Layer::Managed, "{\"promptCacheTtl\": \"1h\"}")], Layer::User),
+            None
+        );
+        let managed = [(Layer::Managed, five), (Layer::Local, five)];
+        assert_eq!(conflict(&managed, Layer::Named), stronger(Layer::Managed));
+    }
+
+    #[test]
+    fn so_does_the_strongest_file_that_has_a_variable() {
+        let with =
+            |value: &str| format!("{{\"env\": {{\"FORCE_PROMPT_CACHING_5M\": \"{value}\"}}}}");
+        let (on, off) = (with("1"), with("0"));
+        let forced = conflict(&[(Layer::User, &on)], Layer::Local);
+        assert!(matches!(forced, Some(Conflict::Variable { variable: FORCED, file: Some(_), .. })));
+        assert_eq!(conflict(&[(Layer::User, &on), (Layer::Managed, &off)], Layer::Local), None);
+        assert!(conflict(&[(Layer::User, &off), (Layer::Managed, &on)], Layer::Local).is_some());
+    }
+}
