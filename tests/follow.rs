@@ -8,7 +8,7 @@ use cachesim::BreakOptions;
 use cachesim::base::units::{Picodollars, Tokens};
 use cachesim::explain::breaks::Cause;
 use cachesim::explain::next::Standing;
-use cachesim::follow::{Followed, Follower, LastBreak, WindowSize};
+use cachesim::follow::{Followed, Follower, WindowSize};
 use cachesim::requests::conversation::RequestIndex;
 use cachesim::study::{Study, StudyError, StudyOptions};
 use rayon::prelude::*;
@@ -24,7 +24,7 @@ struct Figures {
     cost: Picodollars,
     read: Tokens,
     prompt: Tokens,
-    last_break: Option<(Cause, Option<Picodollars>)>,
+    breaks: Vec<(Cause, Option<Picodollars>)>,
     next: Option<(Option<Picodollars>, Option<Picodollars>)>,
 }
 
@@ -35,7 +35,7 @@ impl Figures {
             cost: requests.clone().filter_map(|one| one.cost).sum(),
             read: requests.clone().map(|one| one.read).sum(),
             prompt: requests.map(|one| one.prompt).sum(),
-            last_break: followed.last_break.map(|LastBreak { cause, excess, .. }| (cause, excess)),
+            breaks: followed.breaks.iter().map(|one| (one.cause, one.excess)).collect(),
             next: followed.next.as_ref().map(|next| (next.warm, next.cold)),
         }
     }
@@ -49,7 +49,8 @@ impl Figures {
         };
         let findings = study.breaks(BreakOptions::default()).expect("breaks");
         let billed = &findings.figures().billed;
-        let newest = findings.list().iter().max_by_key(|one| one.request);
+        let mut breaks: Vec<_> = findings.list().iter().collect();
+        breaks.sort_by_key(|one| one.request);
         let indices = (0..study.history.requests.len()).map(RequestIndex::new).rev();
         let mut main = indices.clone().filter(|one| study.history.request(*one).agent.is_none());
         let last = main.next().or(indices.clone().next()).expect("a request");
@@ -61,7 +62,7 @@ impl Figures {
             cost: billed.cost().unwrap_or_default(),
             read: billed.read,
             prompt: billed.prompt(),
-            last_break: newest.map(|one| (one.cause, one.excess)),
+            breaks: breaks.into_iter().map(|one| (one.cause, one.excess)).collect(),
             next: standing.map(|one| {
                 let prompt = one.least_prompt();
                 (one.cost(one.warm(prompt)), one.cost(one.cold(prompt)))
@@ -107,8 +108,8 @@ fn replay(path: &Path, size: WindowSize, step: usize) -> Course {
         course.looks += 1;
         course.read += followed.read;
         course.anew += followed.bytes;
-        course.breaks += u64::from(followed.last_break != last_break);
-        last_break = followed.last_break;
+        course.breaks += u64::from(followed.last_break() != last_break);
+        last_break = followed.last_break();
         kept = Some(followed.encode(1).expect("room"));
     }
     course

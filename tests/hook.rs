@@ -107,6 +107,33 @@ fn a_break_is_told_once() {
     assert_eq!(text(&output.stdout), "");
 }
 
+/// After the break of $0.13395 a request reads 28,000 of the 31,300 tokens that it could have, and writes the other
+/// 3,300 again at $10 in place of $0.50: $0.03135.
+#[test]
+fn a_small_break_hides_no_large_one() {
+    let home = Home::new();
+    let content = first_look();
+    let lines: Vec<&str> = content.lines().collect();
+    let later = [("000e\"", "0010\""), ("000d\"", "000e\""), ("11:46", "11:47"), ("_F", "_G")];
+    let answer = later
+        .iter()
+        .fold(lines[lines.len() - 1].to_owned(), |line, (from, to)| line.replace(from, to));
+    let usage = ["\"cache_read_input_tokens\":28000", "\"ephemeral_1h_input_tokens\":4100"];
+    let answer = answer
+        .replace("\"cache_read_input_tokens\":16000", usage[0])
+        .replace("\"ephemeral_1h_input_tokens\":15300", usage[1])
+        .replace("\"cache_creation_input_tokens\":15300", "\"cache_creation_input_tokens\":4100");
+    home.session("a.jsonl", &format!("{content}{answer}\n"));
+    let stop = event(&home, "Stop");
+    let told = message(&home.hook(AFTER, &["--at-least", "0.01"], &stop));
+    assert!(told.ends_with("it cost $0.1340 more than reading."), "{told}");
+    assert_eq!(home.hook(AFTER, &["--at-least", "0.01"], &stop), "", "told already");
+    // Without the larger one the smaller is told.
+    fs::remove_dir_all(home.path(".cache")).expect("removed");
+    let told = home.hook("2026-08-03T12:47:45Z", &["--at-least", "0.01"], &stop);
+    assert!(message(&told).ends_with("it cost $0.0314 more than reading."), "{told}");
+}
+
 /// Exit code 2 of a hook stops Claude Code, so there is none.
 #[test]
 fn a_failure_stops_nothing() {

@@ -9,7 +9,7 @@ use std::time::UNIX_EPOCH;
 use rustc_hash::{FxHashSet, FxHasher};
 
 use super::part::{Part, hash};
-use super::seen::{Billed, LastBreak, Next, Seen, SeenRequest};
+use super::seen::{Billed, FoundBreak, Next, Seen, SeenRequest};
 use super::state::{Followed, Mark};
 use crate::read::input::{Discovered, Source, discover};
 use crate::requests::conversation::read;
@@ -121,17 +121,19 @@ impl Follower {
             return Ok(None);
         }
         let seen = self.see(path, &part.bytes)?;
-        let Some(last_break) = believed(&seen, &mark, &before) else { return Ok(None) };
+        if !is_believed(&seen, &mark, &before) {
+            return Ok(None);
+        }
         let first_open = seen.first_from(mark.lines + 1);
         let mut requests = before.requests;
         requests.truncate(index(mark.settled));
         requests.extend(seen.requests[first_open..].iter().map(|one| one.billed));
         let from = From { place: 0, line: 1, settled_before: index(mark.settled) - first_open };
-        let known = (mark.settled_break, last_break);
-        let mark = self.mark(path, &seen, &part, from, known)?;
+        let breaks = if mark.from == 0 { seen.breaks.clone() } else { before.breaks };
+        let mark = self.mark(path, &seen, &part, from)?;
         let (bytes, read) = (length, part.bytes.len() as u64);
         let next = newer(before.next, seen.next);
-        Ok(Some(Followed { requests, last_break, next, bytes, read, identity: None, mark }))
+        Ok(Some(Followed { requests, breaks, next, bytes, read, identity: None, mark }))
     }
 
     /// Reads the whole of a file.
@@ -139,18 +141,17 @@ impl Follower {
         let discovered = discover(&[path.to_owned()]);
         let is_seekable = discovered.sources.iter().all(|source| source.seekable().is_some());
         let seen = self.study(discovered)?;
-        let last_break = seen.last_break(|_| true);
         let mut mark = None;
         if is_seekable && seen.is_divisible {
             let most = self.size.most * WindowSize::SEARCHED;
             if let Some(part) = Part::read_end(file, seen.bytes, seen.lines, most)? {
                 let from = From { place: 0, line: 1, settled_before: 0 };
-                mark = self.mark(path, &seen, &part, from, (None, last_break))?;
+                mark = self.mark(path, &seen, &part, from)?;
             }
         }
         let requests = seen.requests.iter().map(|one| one.billed).collect();
-        let (bytes, next) = (seen.bytes, seen.next);
-        Ok(Followed { requests, last_break, next, bytes, read: bytes, identity: None, mark })
+        let (bytes, next, breaks) = (seen.bytes, seen.next, seen.breaks);
+        Ok(Followed { requests, breaks, next, bytes, read: bytes, identity: None, mark })
     }
 
     /// Where reading goes on after what was seen from a line on; `part` has at least the end of it.
@@ -160,7 +161,6 @@ impl Follower {
         seen: &Seen,
         part: &Part,
         from: From,
-        (settled_break, last_break): (Option<LastBreak>, Option<LastBreak>),
     ) -> Result<Option<Mark>, StudyError> {
         let Some(first_open) = seen.requests.len().checked_sub(self.size.open) else {
             return Ok(None);
@@ -169,11 +169,6 @@ impl Follower {
             return Ok(None);
         };
         let Some(open) = part.start(open_line) else { return Ok(None) };
-        let newest = seen.last_break(|line| line < open_line);
-        // What the whole file said of it counts.
-        let newest = last_break
-            .filter(|last| newest.is_some_and(|one| one.request == last.request))
-            .or(newest);
         let mark = |place: usize, line: u64, repairs| Mark {
             from: part.offset(place),
             open: part.offset(open),
@@ -181,7 +176,6 @@ impl Follower {
             settled: (from.settled_before + first_open) as u64,
             hash: hash(&part.bytes[place..open]),
             repairs,
-            settled_break: later(settled_break, newest),
         };
         let reaches_back = part.start(from.line) == Some(from.place);
         let is_short = reaches_back && (open - from.place) as u64 <= self.size.most;
@@ -222,44 +216,35 @@ struct From {
     settled_before: usize,
 }
 
-/// The newest break of the whole file, where what its end shows can be believed.
-#[allow(clippy::option_option)] // whether it can, and whether there is one
-fn believed(seen: &Seen, mark: &Mark, before: &Followed) -> Option<Option<LastBreak>> {
+/// Whether what the end of a file shows is what the whole file says.
+fn is_believed(seen: &Seen, mark: &Mark, before: &Followed) -> bool {
     let is_whole = mark.from == 0;
     let first_open = seen.first_from(mark.lines + 1);
     let (context, open) = seen.requests.split_at(first_open);
     let (settled, known) = before.requests.split_at(index(mark.settled));
-    let same = &settled[settled.len().checked_sub(context.len())?..];
-    let is_settled = context.iter().map(|one| one.billed).eq(same.iter().copied());
+    let Some(earlier) = settled.len().checked_sub(context.len()) else { return false };
+    let same = settled[earlier..].iter().copied();
+    let is_settled = context.iter().map(|one| one.billed).eq(same);
     let ids: FxHashSet<u64> = open.iter().map(|one| one.billed.id).collect();
     let is_once = settled.iter().all(|one| !ids.contains(&one.id));
     let is_mended_alike = is_whole || seen.repairs == mark.repairs;
     if !(seen.is_divisible && is_settled && is_once && is_mended_alike) {
-        return None;
+        return false;
     }
-    if is_whole {
-        return Some(seen.last_break(|_| true));
-    }
+    is_whole || open.iter().all(|one| is_known_alike(one, known, seen, before))
+}
+
+/// Whether of an open request nothing is shown that the whole file was not asked about.
+fn is_known_alike(one: &SeenRequest, known: &[Billed], seen: &Seen, before: &Followed) -> bool {
     // What was known of requests before is what the whole file says.
-    let mut new = open.iter().filter(|one| !known.contains(&one.billed));
-    if new.any(|one| one.is_alone) {
-        return None;
+    if one.is_alone {
+        return known.contains(&one.billed);
     }
-    let is_alone = |id: u64| open.iter().any(|one| one.billed.id == id && one.is_alone);
-    let is_open = |found: &LastBreak| known.iter().any(|one| one.id == found.request);
-    let shown = seen.last_break(|line| line > mark.lines);
-    let last = before.last_break.filter(is_open);
-    let is_alike = match (shown, last) {
-        (_, Some(last)) if is_alone(last.request) => {
-            shown.is_none_or(|shown| shown.request == last.request || shown.sent < last.sent)
-        }
-        (Some(shown), Some(last)) => shown.request == last.request && shown.excess == last.excess,
-        // What the end alone takes for a break was none in the whole.
-        (Some(shown), None) => is_alone(shown.request),
-        (None, Some(_)) => false,
-        (None, None) => true,
+    let excess = |breaks: &[FoundBreak]| {
+        let found = breaks.iter().rev().find(|found| found.request == one.billed.id);
+        found.map(|found| found.excess)
     };
-    is_alike.then_some(before.last_break)
+    excess(&seen.breaks) == excess(&before.breaks)
 }
 
 /// What is said of the next message, where something was said before.
@@ -270,11 +255,6 @@ fn newer(before: Option<Next>, now: Option<Next>) -> Option<Next> {
         (Some(before), Some(now)) if before.is_main && !now.is_main => Some(before),
         (_, now) => now,
     }
-}
-
-/// The later of two breaks; of two that were sent at once the second.
-fn later(one: Option<LastBreak>, other: Option<LastBreak>) -> Option<LastBreak> {
-    one.into_iter().chain(other).max_by_key(|found| found.sent)
 }
 
 /// Whether fewer lines, from that of a request on, say the same of what comes after it.

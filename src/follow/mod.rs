@@ -22,5 +22,5 @@ mod seen;
 mod state;
 
 pub use follower::{FollowError, Follower, WindowSize};
-pub use seen::{Billed, LastBreak, Next};
+pub use seen::{Billed, FoundBreak, Next};
 pub use state::Followed;

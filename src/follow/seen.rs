@@ -31,9 +31,9 @@ pub struct Billed {
     pub prompt: Tokens,
 }
 
-/// The newest request that read less than it could have.
+/// A request that read less than it could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LastBreak {
+pub struct FoundBreak {
     /// The [`id`](Billed::id) of the request.
     pub request: u64,
     /// When it was sent.
@@ -101,20 +101,13 @@ pub(super) struct SeenRequest {
     pub(super) is_alone: bool,
 }
 
-/// A break in a file or a part.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SeenBreak {
-    pub(super) line: u64,
-    pub(super) found: LastBreak,
-}
-
 /// What a file or a part shows.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// By their lines.
     pub(super) requests: Vec<SeenRequest>,
     /// By time.
-    pub(super) breaks: Vec<SeenBreak>,
+    pub(super) breaks: Vec<FoundBreak>,
     pub(super) next: Option<Next>,
     pub(super) repairs: Repairs,
     pub(super) lines: u64,
@@ -143,14 +136,11 @@ impl Seen {
         requests.sort_by_key(|one| one.line);
         let mut breaks: Vec<&Break> = found.list.iter().collect();
         breaks.sort_by_key(|one| one.request);
-        let seen_break = |one: &Break| SeenBreak {
-            line: history.request(one.request).line,
-            found: LastBreak {
-                request: id(history, history.request(one.request)),
-                sent: history.request(one.request).start,
-                cause: one.cause,
-                excess: one.excess,
-            },
+        let found_break = |one: &Break| FoundBreak {
+            request: id(history, history.request(one.request)),
+            sent: history.request(one.request).start,
+            cause: one.cause,
+            excess: one.excess,
         };
         let main = indices().rev().find(|index| history.request(*index).agent.is_none());
         let last = main.or_else(|| indices().next_back());
@@ -158,7 +148,7 @@ impl Seen {
         let standing = conversation.and_then(|of| Standing::of(&ledger, steps, of));
         Ok(Self {
             requests,
-            breaks: breaks.into_iter().map(seen_break).collect(),
+            breaks: breaks.into_iter().map(found_break).collect(),
             next: standing.map(|standing| next(history, &standing)),
             repairs: repairs(&history.diagnostics),
             lines: history.lines,
@@ -175,12 +165,6 @@ impl Seen {
             bytes: history.bytes,
             ..Self::default()
         }
-    }
-
-    /// The newest break whose line is one of these.
-    pub(super) fn last_break(&self, is_meant: impl Fn(u64) -> bool) -> Option<LastBreak> {
-        let found = self.breaks.iter().rev().find(|one| is_meant(one.line))?;
-        Some(found.found)
     }
 
     /// The place in the list of the first request from a line on.

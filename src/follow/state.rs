@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::part::hash;
-use super::seen::{Billed, LastBreak, Next, Repairs};
+use super::seen::{Billed, FoundBreak, Next, Repairs};
 use crate::base::units::{Millis, Picodollars, Tokens};
 
 /// What is known of a file.
@@ -12,8 +12,8 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 pub struct Followed {
     /// What was billed for its requests, in the order of their answers' first lines.
     pub requests: Vec<Billed>,
-    /// The newest break in it.
-    pub last_break: Option<LastBreak>,
+    /// The breaks in it, by time.
+    pub breaks: Vec<FoundBreak>,
     /// What the next message costs.
     pub next: Option<Next>,
     /// How many bytes of it are known.
@@ -40,8 +40,6 @@ pub(super) struct Mark {
     pub(super) hash: u64,
     /// How many lines were mended from `from` on.
     pub(super) repairs: Repairs,
-    /// The newest settled break.
-    pub(super) settled_break: Option<LastBreak>,
 }
 
 /// Everything but the requests.
@@ -50,7 +48,7 @@ struct Header {
     /// The hash of all that the figures depend on beside the file.
     of: u64,
     requests: u64,
-    last_break: Option<LastBreak>,
+    breaks: Vec<FoundBreak>,
     next: Option<Next>,
     bytes: u64,
     identity: Option<(u64, u64)>,
@@ -64,15 +62,21 @@ const NUMBERS_OF_REQUEST: usize = 5;
 const UNKNOWN: u64 = u64::MAX;
 
 impl Followed {
+    /// The newest break in it.
+    #[must_use]
+    pub fn last_break(&self) -> Option<FoundBreak> {
+        self.breaks.last().copied()
+    }
+
     /// The bytes that [`decode`](Self::decode) takes. `of` is the hash of all that the figures depend on beside the
     /// file. `None` of what they have no room for: a request of more than eighteen million dollars.
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
-        let Self { requests, last_break, next, bytes, read: _, identity, mark } = self;
+        let Self { requests, breaks, next, bytes, read: _, identity, mark } = self;
         let header = Header {
             of,
             requests: requests.len() as u64,
-            last_break: *last_break,
+            breaks: breaks.clone(),
             next: next.clone(),
             bytes: *bytes,
             identity: *identity,
@@ -103,14 +107,14 @@ impl Followed {
         let (numbers, []) = content[end + 1..].as_chunks() else { return None };
         let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
         let (rows, []) = numbers.as_chunks() else { return None };
-        let Header { of: own, requests, last_break, next, bytes, identity, mark } = header;
+        let Header { of: own, requests, breaks, next, bytes, identity, mark } = header;
         let is_sound = own == of
             && requests == rows.len() as u64
             && mark.is_none_or(|mark| {
                 mark.from <= mark.open && mark.open <= bytes && mark.settled <= requests
             });
         let requests = rows.iter().copied().map(request).collect();
-        is_sound.then_some(Self { requests, last_break, next, bytes, read: 0, identity, mark })
+        is_sound.then_some(Self { requests, breaks, next, bytes, read: 0, identity, mark })
     }
 }
 
@@ -140,7 +144,7 @@ mod tests {
     use crate::explain::breaks::Cause;
 
     fn followed() -> Followed {
-        let found = LastBreak {
+        let found = FoundBreak {
             request: u64::MAX,
             sent: Millis::new(1_789_999_999_999),
             cause: Cause::ToolsChanged,
@@ -155,7 +159,7 @@ mod tests {
         };
         Followed {
             requests: vec![request, Billed { cost: None, ..request }],
-            last_break: Some(found),
+            breaks: vec![found, FoundBreak { excess: Some(Picodollars(1)), ..found }],
             next: Some(Next {
                 is_main: true,
                 model: "claude-sonnet-5".to_owned(),
@@ -175,7 +179,6 @@ mod tests {
                 settled: 1,
                 hash: 5,
                 repairs: [1; 6],
-                settled_break: Some(found),
             }),
         }
     }

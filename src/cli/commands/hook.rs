@@ -114,15 +114,21 @@ impl Hook<'_> {
         is_worth.then_some(HookNote::Cold { message, prompt: next.prompt, warm, cold })
     }
 
-    /// Of a break that was not told yet.
+    /// Of the most expensive break that was not told yet.
     fn broke(&self, looking: &Looking, path: &Path, session: &Followed) -> Option<HookNote> {
-        // A summary is asked for, and makes prompts shorter.
-        let found = session.last_break.filter(|found| found.cause != Cause::Compaction)?;
-        let excess = found.excess.filter(|excess| *excess >= self.least)?;
-        let ago = self.now.since(found.sent);
-        let is_news = ago <= NEWS && looking.told_break(path) != Some(found.request);
+        let told = looking.told_break(path);
+        let told = session.breaks.iter().rposition(|found| Some(found.request) == told);
+        let new = &session.breaks[told.map_or(0, |place| place + 1)..];
+        let of_worth = new.iter().filter_map(|found| {
+            let excess = found.excess.filter(|excess| *excess >= self.least)?;
+            let ago = self.now.since(found.sent);
+            // A summary is asked for, and makes prompts shorter.
+            let is_news = ago <= NEWS && found.cause != Cause::Compaction;
+            is_news.then_some((excess, found.cause, ago))
+        });
+        let (excess, cause, ago) = of_worth.max_by_key(|(excess, ..)| *excess)?;
         // What cannot be kept would be told after each turn.
-        let is_kept = is_news && looking.tell_break(path, found.request).is_ok();
-        is_kept.then_some(HookNote::Broke { cause: found.cause, excess, ago })
+        looking.tell_break(path, session.last_break()?.request).ok()?;
+        Some(HookNote::Broke { cause, excess, ago })
     }
 }

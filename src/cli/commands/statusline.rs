@@ -123,7 +123,7 @@ fn status(
         session: sum.session,
         today: sum.today,
         read_of_prompts: sum.read_of_prompts,
-        last_break: main.last_break.map(|found| (found.cause, found.excess)),
+        last_break: main.last_break().map(|found| (found.cause, found.excess)),
     })
 }
 
