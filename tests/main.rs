@@ -13,7 +13,8 @@
 //! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
 //! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
 //! `settings` (files in every form, set and taken back to the byte), `since_change` (verdicts by hand, and against
-//! rows), `hook` (each event by hand, and the skill's commands), `lint` (each rule), `fork` (the arithmetic of
+//! rows), `hook` (each event by hand, and the skill's commands), `watch` (sessions replayed, files that become others, the
+//! table on a terminal), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -131,6 +132,7 @@ mod titles;
 mod tokens;
 mod turns;
 mod untold;
+mod watch;
 mod widths;
 
 /// A test module that nobody declared above would silently never run.

@@ -94,6 +94,8 @@ pub struct Facts {
     pub effort_keeps_cache: bool,
     /// Whether the client's own rule for breaks looks at it.
     pub client_reports_breaks: bool,
+    /// The most tokens of a prompt with its answer; `None` where that is not known.
+    pub window: Option<Tokens>,
     /// What estimates its tokens.
     pub tokenizer: Arc<Tokenizer>,
     /// The vocabulary in which its tokens are counted; `None` where it is not known.
@@ -257,6 +259,7 @@ pub(super) struct Given {
     pub(super) frame: Option<Tokens>,
     pub(super) effort_keeps_cache: Option<bool>,
     pub(super) client_reports_breaks: Option<bool>,
+    pub(super) window: Option<Tokens>,
     pub(super) tokenizer: Option<Arc<Tokenizer>>,
     pub(super) vocabulary: Option<GivenVocabulary>,
 }
@@ -272,6 +275,7 @@ impl Given {
         facts.effort_keeps_cache = self.effort_keeps_cache.unwrap_or(facts.effort_keeps_cache);
         let reports = self.client_reports_breaks.unwrap_or(facts.client_reports_breaks);
         facts.client_reports_breaks = reports;
+        facts.window = self.window.or(facts.window);
         if let Some(tokenizer) = tokenizer {
             facts.elsewhere_per_1000 = tokenizer.elsewhere_per_1000.get();
             facts.vocabulary = tokenizer.vocabulary;

@@ -44,7 +44,7 @@ pub(super) fn parse(content: &str, before: Option<&Known>) -> Result<Known, Faul
 }
 
 fn usual_facts(given: Given) -> Result<Facts, Fault> {
-    let missing = || Fault::at(0, "`usual` needs all facts");
+    let missing = || Fault::at(0, "`usual` needs all facts but `window`");
     Ok(Facts {
         minimum: given.minimum.ok_or_else(missing)?,
         drops_thinking: given.drops_thinking.ok_or_else(missing)?,
@@ -53,6 +53,7 @@ fn usual_facts(given: Given) -> Result<Facts, Fault> {
         frame: given.frame.ok_or_else(missing)?,
         effort_keeps_cache: given.effort_keeps_cache.ok_or_else(missing)?,
         client_reports_breaks: given.client_reports_breaks.ok_or_else(missing)?,
+        window: given.window,
         tokenizer: given.tokenizer.ok_or_else(missing)?,
         vocabulary: given.vocabulary.ok_or_else(missing)?.known(),
         elsewhere_per_1000: 1_000,
@@ -94,7 +95,7 @@ impl Known {
 }
 
 /// The keys of facts.
-const FACTS: [&str; 9] = [
+const FACTS: [&str; 10] = [
     "minimum",
     "drops_thinking",
     "prefix_check",
@@ -102,6 +103,7 @@ const FACTS: [&str; 9] = [
     "frame",
     "effort_keeps_cache",
     "client_reports_breaks",
+    "window",
     "tokenizer",
     "vocabulary",
 ];
@@ -123,6 +125,7 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
         frame: tokens("frame")?,
         effort_keeps_cache: flag(table, "effort_keeps_cache")?,
         client_reports_breaks: flag(table, "client_reports_breaks")?,
+        window: tokens("window")?,
         tokenizer: tokenizer.transpose()?.map(Arc::clone),
         vocabulary: table.get("vocabulary").map(vocabulary).transpose()?,
     })

@@ -60,6 +60,12 @@ impl Zone {
         self.formatted(at, "%m-%d %H:%M")
     }
 
+    /// Formats the time of day to the second.
+    #[must_use]
+    pub fn time(&self, at: Millis) -> String {
+        self.formatted(at, "%H:%M:%S")
+    }
+
     /// The offset from UTC at a moment, in seconds.
     #[must_use]
     pub fn seconds_ahead(&self, at: Millis) -> i64 {

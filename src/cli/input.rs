@@ -409,7 +409,7 @@ pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
 }
 
 /// Where programs keep their sessions: those places that are there.
-fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
+pub(super) fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     let places = places(only);
     let folders = places.iter().map(|place| place.folder.clone());
     let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.exists());

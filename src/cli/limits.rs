@@ -162,6 +162,13 @@ fn hours(text: &str) -> Option<i64> {
     Some(i64::from(count) * hours).filter(|hours| *hours <= 4_000_000)
 }
 
+/// Parses a span of time as an option names it, into milliseconds.
+pub(super) fn span_in_millis(text: &str) -> Result<i64, String> {
+    let hours = hours(text).filter(|hours| *hours > 0);
+    let millis = hours.map(|hours| hours * 60 * 60 * 1_000);
+    millis.ok_or_else(|| "expected a span of time such as 2h, 1d or 1w".to_owned())
+}
+
 /// Parses `YYYY-MM-DD`.
 pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {
     text.parse().map_err(|_| not_a_day(text, option))

@@ -40,6 +40,11 @@ impl Looking {
         Ok(Self { follower: Follower::new(options, WindowSize::default()), kept })
     }
 
+    /// What looks at files, without what is kept.
+    pub(super) fn follower(&self) -> &Follower {
+        &self.follower
+    }
+
     /// Works with few threads.
     pub(super) fn with_threads<T: Send>(
         &self,
@@ -95,6 +100,8 @@ impl Looking {
             prompt: next.prompt,
             warm: next.warm,
             cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
+            compaction: next.compaction,
+            window: next.window,
         })
     }
 

@@ -21,6 +21,7 @@ mod prepared;
 mod rows;
 mod runs;
 mod strategies;
+mod watching;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -178,6 +179,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Config(args) => commands::config(args, configuration),
         Command::Sources(args) => commands::sources(args),
         Command::Statusline(args) => commands::statusline(args),
+        Command::Watch(args) => commands::watch(args),
         Command::Strategies(args) => commands::strategies(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),

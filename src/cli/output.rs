@@ -185,6 +185,11 @@ pub(super) fn help_width() -> u16 {
     known_width(io::stdout().is_terminal()).unwrap_or(MOST_HELP).clamp(LEAST_WIDTH, MOST_HELP)
 }
 
+/// Whether what is shown on a terminal has colours.
+pub(super) fn has_colours(color: ColorArg) -> bool {
+    bold(color, true)
+}
+
 fn bold(color: ColorArg, is_terminal: bool) -> bool {
     match color {
         ColorArg::Always => true,
@@ -199,6 +204,6 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
 }
 
 /// Whether the terminal can show only plain text.
-fn is_dumb() -> bool {
+pub(super) fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

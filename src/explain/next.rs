@@ -9,6 +9,7 @@ use crate::read::input::PromptSplit;
 use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
 use crate::requests::prompt::{LARGEST_CONSTANT_TAIL, Step};
 use crate::simulate::ledger::Ledger;
+use crate::simulate::management::Compaction;
 use crate::simulate::pricing::Billing;
 
 /// How a conversation stands after one of its requests.
@@ -85,10 +86,24 @@ impl<'l> Standing<'l> {
     /// What a prompt costs that is split like this, without the answer to it. `None` where the model has no price.
     #[must_use]
     pub fn cost(&self, split: PromptSplit) -> Option<Picodollars> {
+        self.cost_with(split, Tokens::ZERO)
+    }
+
+    fn cost_with(&self, split: PromptSplit, output: Tokens) -> Option<Picodollars> {
         let PromptSplit { input, read, write_5m, write_1h } = split;
         let rates = self.ledger.rates_for(self.after, split.total())?;
-        let billing = Billing { input, read, write_5m, write_1h, output: Tokens::ZERO };
+        let billing = Billing { input, read, write_5m, write_1h, output };
         Some(billing.cost(&rates))
+    }
+
+    /// What a request for a summary of the conversation costs now, with the answer to it: as long as all that was left
+    /// is found, and once nothing is. The size of the summary is assumed, as where compaction is simulated.
+    #[must_use]
+    pub fn compaction(&self) -> [Option<Picodollars>; 2] {
+        let Compaction { attempt, summary, .. } = Compaction::default();
+        let prompt = self.least_prompt() + attempt.request;
+        let output = summary + attempt.analysis;
+        [self.warm(prompt), self.cold(prompt)].map(|split| self.cost_with(split, output))
     }
 
     fn split(&self, prompt: Tokens, found: Tokens) -> PromptSplit {

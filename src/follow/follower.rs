@@ -133,7 +133,8 @@ impl Follower {
         let mark = self.mark(path, &seen, &part, from)?;
         let (bytes, read) = (length, part.bytes.len() as u64);
         let next = newer(before.next, seen.next);
-        Ok(Some(Followed { requests, breaks, next, bytes, read, identity: None, mark }))
+        let about = seen.about.or(before.about);
+        Ok(Some(Followed { requests, breaks, next, bytes, read, about, identity: None, mark }))
     }
 
     /// Reads the whole of a file.
@@ -150,8 +151,8 @@ impl Follower {
             }
         }
         let requests = seen.requests.iter().map(|one| one.billed).collect();
-        let (bytes, next, breaks) = (seen.bytes, seen.next, seen.breaks);
-        Ok(Followed { requests, breaks, next, bytes, read: bytes, identity: None, mark })
+        let Seen { bytes, next, breaks, about, .. } = seen;
+        Ok(Followed { requests, breaks, next, bytes, read: bytes, about, identity: None, mark })
     }
 
     /// Where reading goes on after what was seen from a line on; `part` has at least the end of it.

@@ -20,7 +20,9 @@ mod follower;
 mod part;
 mod seen;
 mod state;
+mod watched;
 
 pub use follower::{FollowError, Follower, WindowSize};
-pub use seen::{Billed, FoundBreak, Next};
+pub use seen::{About, Billed, FoundBreak, Next};
 pub use state::Followed;
+pub use watched::{FileChange, Happening, Look, Watched};

@@ -61,6 +61,21 @@ pub struct Next {
     pub warm: Option<Picodollars>,
     /// Its cost after that, where nothing of it can be read.
     pub cold: Option<Picodollars>,
+    /// What a request for a summary costs until then and after that, with an answer of an assumed size.
+    pub compaction: [Option<Picodollars>; 2],
+    /// The most tokens that the model takes, where that is known.
+    pub window: Option<Tokens>,
+}
+
+/// Whose requests a file has, by its last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// The id of the session.
+    pub session: String,
+    /// The folder of the project, where that is known: the whole path.
+    pub project: Option<String>,
+    /// The id of the sub-agent, where all requests are a sub-agent's.
+    pub agent: Option<String>,
 }
 
 impl Next {
@@ -109,6 +124,7 @@ pub(super) struct Seen {
     /// By time.
     pub(super) breaks: Vec<FoundBreak>,
     pub(super) next: Option<Next>,
+    pub(super) about: Option<About>,
     pub(super) repairs: Repairs,
     pub(super) lines: u64,
     pub(super) bytes: u64,
@@ -150,6 +166,7 @@ impl Seen {
             requests,
             breaks: breaks.into_iter().map(found_break).collect(),
             next: standing.map(|standing| next(history, &standing)),
+            about: last.map(|index| about(history, history.request(index))),
             repairs: repairs(&history.diagnostics),
             lines: history.lines,
             bytes: history.bytes,
@@ -219,5 +236,15 @@ fn next(history: &History, standing: &Standing<'_>) -> Next {
         prompt,
         warm: standing.cost(standing.warm(prompt)),
         cold: standing.cost(standing.cold(prompt)),
+        compaction: standing.compaction(),
+        window: history.facts(standing.request().model).window,
+    }
+}
+
+fn about(history: &History, last: &Request) -> About {
+    About {
+        session: history.symbols.text(last.session).to_owned(),
+        project: history.text(last.project).map(str::to_owned),
+        agent: history.text(last.agent).map(str::to_owned),
     }
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::part::hash;
-use super::seen::{Billed, FoundBreak, Next, Repairs};
+use super::seen::{About, Billed, FoundBreak, Next, Repairs};
 use crate::base::units::{Millis, Picodollars, Tokens};
 
 /// What is known of a file.
@@ -20,6 +20,8 @@ pub struct Followed {
     pub bytes: u64,
     /// How many were read by the last look at it, beside searching for where reading goes on. Not kept.
     pub read: u64,
+    /// Whose requests it has. Not kept.
+    pub about: Option<About>,
     /// Which file it was, and in which state, as hashes; `None` where the system does not say.
     pub(super) identity: Option<(u64, u64)>,
     pub(super) mark: Option<Mark>,
@@ -72,7 +74,7 @@ impl Followed {
     /// file. `None` of what they have no room for: a request of more than eighteen million dollars.
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
-        let Self { requests, breaks, next, bytes, read: _, identity, mark } = self;
+        let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
         let header = Header {
             of,
             requests: requests.len() as u64,
@@ -114,7 +116,8 @@ impl Followed {
                 mark.from <= mark.open && mark.open <= bytes && mark.settled <= requests
             });
         let requests = rows.iter().copied().map(request).collect();
-        is_sound.then_some(Self { requests, breaks, next, bytes, read: 0, identity, mark })
+        let kept = Self { requests, breaks, next, bytes, identity, mark, ..Self::default() };
+        is_sound.then_some(kept)
     }
 }
 
@@ -168,9 +171,12 @@ mod tests {
                 prompt: Tokens(100_200),
                 warm: Some(Picodollars(1)),
                 cold: None,
+                compaction: [Some(Picodollars(2)), None],
+                window: Some(Tokens(200_000)),
             }),
             bytes: 2_000,
             read: 0,
+            about: None,
             identity: Some((3, 4)),
             mark: Some(Mark {
                 from: 10,

@@ -58,6 +58,7 @@ mod table;
 mod turns_view;
 mod verify;
 mod verify_json;
+mod watch;
 mod weights;
 
 pub use advice::{advice_document, promised, write_advice};
@@ -128,6 +129,9 @@ pub use status_line::{
 pub use turns_view::TurnDetail;
 pub use verify::{Shown, verify_document};
 pub use verify_json::write_verification;
+pub use watch::{
+    OpenSession, WatchEvent, WatchEventKind, WatchTable, WatchedNames, WatchedSession, watch_table,
+};
 pub use weights::{
     WeighedPrompt, WeighedText, prompt_document, text_document, write_prompt, write_text,
 };

@@ -36,7 +36,12 @@ impl<'h> SessionNames<'h> {
     /// The names of sessions by their ids.
     pub(super) fn among(symbols: &'h Symbols, sessions: impl Iterator<Item = Symbol>) -> Self {
         let sessions: FxHashSet<Symbol> = sessions.collect();
-        let ids: BTreeSet<&str> = sessions.into_iter().map(|symbol| symbols.text(symbol)).collect();
+        Self::of_ids(symbols, sessions.into_iter().map(|symbol| symbols.text(symbol)))
+    }
+
+    /// The names of sessions with these ids.
+    pub(super) fn of_ids(symbols: &'h Symbols, ids: impl Iterator<Item = &'h str>) -> Self {
+        let ids: BTreeSet<&str> = ids.collect();
         let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
         Self { symbols, ids, turned }
     }

@@ -37,6 +37,10 @@ pub struct StatusOfNext {
     pub warm: Option<Picodollars>,
     /// What it costs after that.
     pub cold: Option<Picodollars>,
+    /// What a request for a summary costs until then and after that.
+    pub compaction: [Option<Picodollars>; 2],
+    /// The most tokens that the model takes, where that is known.
+    pub window: Option<Tokens>,
 }
 
 /// A sum of what is known.
@@ -55,7 +59,8 @@ impl Amount {
         self.is_partial |= cost.is_none();
     }
 
-    fn shown(self) -> String {
+    /// With two decimals.
+    pub(super) fn shown(self) -> String {
         cents(self.known) + if self.is_partial { "+" } else { "" }
     }
 }
@@ -233,7 +238,7 @@ fn value(field: Field, status: &Status) -> Option<String> {
 }
 
 /// `41m` or, of the last minute, `41s`.
-fn left_for(millis: i64) -> String {
+pub(super) fn left_for(millis: i64) -> String {
     match millis / 1_000 {
         seconds @ ..60 => format!("{seconds}s"),
         seconds @ 60..3_600 => format!("{}m", seconds / 60),
@@ -246,7 +251,7 @@ fn price(amount: Option<Picodollars>) -> String {
 }
 
 /// Two decimals: a line is read at a glance.
-fn cents(amount: Picodollars) -> String {
+pub(super) fn cents(amount: Picodollars) -> String {
     const CENT: u128 = 10_000_000_000;
     let cents = (amount.0.unsigned_abs() + CENT / 2) / CENT;
     if cents == 0 && amount != Picodollars::ZERO {
@@ -267,6 +272,8 @@ mod tests {
                 prompt: Tokens(131_200),
                 warm: Some(Picodollars(120_000_000_000)),
                 cold: Some(Picodollars(1_312_500_000_000)),
+                compaction: [None; 2],
+                window: None,
             }),
             session: Amount { known: Picodollars(8_404_999_999_999), is_partial: false },
             today: Amount { known: Picodollars(1_031_004_000_000_000), is_partial: true },
@@ -299,7 +306,14 @@ mod tests {
 
     #[test]
     fn unknown_prices_are_no_zeros() {
-        let next = StatusOfNext { left: 59_000, prompt: Tokens(1), warm: None, cold: None };
+        let next = StatusOfNext {
+            left: 59_000,
+            prompt: Tokens(1),
+            warm: None,
+            cold: None,
+            compaction: [None; 2],
+            window: None,
+        };
         let unknown = Status { next: Some(next), ..Status::default() };
         assert_eq!(
             line("{warm}: {next}[ ({cold})] {prompt}", &unknown),

@@ -40,7 +40,7 @@ pub(in crate::cli) struct HookArgs {
 /// From so many dollars on it warns.
 pub(in crate::cli) const LEAST: &str = "0.10";
 
-fn dollars(text: &str) -> Result<Picodollars, String> {
+pub(super) fn dollars(text: &str) -> Result<Picodollars, String> {
     let amount: Result<Picodollars, _> = text.parse();
     let amount = amount.ok().filter(|amount| *amount >= Picodollars::ZERO);
     amount.ok_or_else(|| "expected an amount of dollars such as 0.10".to_owned())

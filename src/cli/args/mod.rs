@@ -15,6 +15,7 @@ mod redact;
 mod shared;
 mod statusline;
 mod tokens;
+mod watch;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -39,6 +40,7 @@ use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
 use statusline::STATUSLINE_EXAMPLES;
 use tokens::TOKENS_EXAMPLES;
+use watch::WATCH_EXAMPLES;
 
 use crate::report::TurnDetail;
 
@@ -66,6 +68,7 @@ pub(super) use shared::{
 };
 pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
+pub(super) use watch::WatchArgs;
 
 /// Replays coding-agent sessions through the providers' prompt-cache rules.
 ///
@@ -124,6 +127,9 @@ pub(super) enum Command {
     /// Answers events of Claude Code: warns before a message that is not in the cache, and after a break
     #[command(after_help = HOOK_EXAMPLES)]
     Hook(HookArgs),
+    /// Sessions as they go on: warm until when, what the next message costs, breaks as they happen
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(WatchArgs),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),

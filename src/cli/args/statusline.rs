@@ -59,7 +59,7 @@ pub(in crate::cli) struct SetupArgs {
     #[arg(long, requires = "install", conflicts_with = "undo")]
     pub(in crate::cli) apply: bool,
     /// Take back what --install --apply wrote last
-    #[arg(long, group = "change_of_settings")]
+    #[arg(long, group = "change_of_settings", conflicts_with_all = ["prices", "platform"])]
     pub(in crate::cli) undo: bool,
     /// Which settings file.
     #[command(flatten)]
@@ -71,10 +71,10 @@ pub(in crate::cli) struct SetupArgs {
 pub(in crate::cli) struct LookingArgs {
     /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
     /// genai-prices
-    #[arg(long, value_name = "FILE", conflicts_with = "undo")]
+    #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
     /// regions of the government's most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, conflicts_with = "undo")]
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
     pub(in crate::cli) platform: PlatformArg,
 }

@@ -20,6 +20,7 @@ mod prices;
 mod report;
 mod statusline;
 mod tokens;
+mod watch;
 
 pub(super) use about::{completions, config, man, schema, sources, strategies};
 pub(super) use advise::advise;
@@ -39,3 +40,4 @@ pub(super) use prices::prices;
 pub(super) use report::report;
 pub(super) use statusline::statusline;
 pub(super) use tokens::tokens;
+pub(super) use watch::watch;

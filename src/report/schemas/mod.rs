@@ -36,9 +36,10 @@ use super::rows::ledger::{LEDGER_SCHEMA, LedgerRow};
 use super::since::{self, ChangeSinceObject};
 use super::sources::{self, SourcesObject};
 use super::verify_json::{self, VerifyObject};
+use super::watch::{self, EventObject};
 use super::weights::{self, TokensObject};
 
-const FORMATS: usize = if cfg!(feature = "redact") { 30 } else { 29 };
+const FORMATS: usize = if cfg!(feature = "redact") { 31 } else { 30 };
 
 /// Every machine format. Others have no schema.
 #[rustfmt::skip] // a format is a line
@@ -66,6 +67,7 @@ pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = [
     MachineFormat::output::<ForkObject<'_>>("fork", fork::SCHEMA, "fork --format json", "what each way to fork is charged"),
     MachineFormat::output::<PricesObject<'_>>("prices", prices::SCHEMA, "prices list|show --format json", "models and their prices"),
     MachineFormat::output::<UpdateObject<'_>>("prices-update", price_changes::SCHEMA, "prices update --format json", "what another table of prices changes"),
+    MachineFormat::output::<EventObject<'_>>("event", watch::SCHEMA, "watch --jsonl", "a line for each event of a session that goes on"),
     MachineFormat::output::<SourcesObject<'_>>("sources", sources::SCHEMA, "sources --format json", "where sessions are looked for, and what is there"),
     MachineFormat::output::<ConfigObject<'_>>("config-show", config_view::SCHEMA, "config show --format json", "every option with its value and where it comes from"),
     #[cfg(feature = "redact")]

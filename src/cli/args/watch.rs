@@ -1,0 +1,61 @@
+//! The options of `watch`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::hook::dollars;
+use super::{ColorArg, LookingArgs, NamingArgs};
+use crate::base::units::Picodollars;
+use crate::cli::limits::span_in_millis;
+
+pub(super) const WATCH_EXAMPLES: &str = "\
+Examples:
+  cachesim watch
+  cachesim watch ~/.claude/projects/-home-me-app --budget 20
+  cachesim watch --jsonl | jq 'select(.event == \"break\")'
+  cachesim watch --exec 'jq -r .event | mail -s cachesim me'
+
+On a terminal it shows a table: for each open session whether its prompt is in the cache and for how long, what the next \
+message costs now and once the cache has expired, what a summary (/compact) costs now and then, how much of the model's \
+window the prompt fills, and what the session cost with its sub-agents. Sub-agents whose prompt is in the cache have lines of \
+their own. Below it stand breaks, as they happen, each with its cause. q or Ctrl-C ends it, the arrow keys scroll.
+
+In a pipe, with --jsonl, and where TERM is dumb, it prints a line for each event: a session went on, a break, a cache that \
+expired, a budget that is used up, a file that was shortened, replaced, rewritten or removed.
+
+What a summary costs is estimated: it is taken to have 4,000 tokens. A break is told once; those of before it runs are in no line. \
+Nothing is written to disk.";
+
+/// `watch`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct WatchArgs {
+    /// Files, and folders (walked for *.jsonl and *.json) [default: what all agents keep at home; see sources]
+    #[arg(value_name = "PATH")]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+    /// Print each event as a line of JSON (cachesim.event/v1)
+    #[arg(long)]
+    pub(in crate::cli) jsonl: bool,
+    /// Tell, and ring the terminal's bell, once all that is watched cost more than this today
+    #[arg(long, value_name = "USD", value_parser = dollars)]
+    pub(in crate::cli) budget: Option<Picodollars>,
+    /// Run this in a shell at each event but that a session went on, with the event as a line of JSON on its standard
+    /// input. One runs at a time, for a minute at most, and its output is not shown
+    #[arg(long, value_name = "COMMAND")]
+    pub(in crate::cli) exec: Option<String>,
+    /// A session is open where its file changed so lately, or where its prompt is in the cache: 2h, 1d
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span_in_millis)]
+    pub(in crate::cli) idle: i64,
+    /// The time zone in which the day begins and times are shown, such as Europe/Berlin [default: UTC]
+    #[arg(long, value_name = "NAME")]
+    pub(in crate::cli) timezone: Option<String>,
+    /// The names of projects.
+    #[command(flatten)]
+    pub(in crate::cli) naming: NamingArgs,
+    /// The prices.
+    #[command(flatten)]
+    pub(in crate::cli) looking: LookingArgs,
+    /// Whether the table has colours
+    #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
+    pub(in crate::cli) color: ColorArg,
+}

@@ -1,0 +1,116 @@
+//! Runs a command for each event, one after the other, beside the watch.
+
+use std::io::{self, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// A command is ended after so long.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Once the watch ends, one that runs may go on for so long.
+const LAST: Duration = Duration::from_secs(2);
+
+/// From one look at a running command to the next.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
+
+/// Runs a command for each event.
+pub(super) struct Runner {
+    lines: Sender<Vec<u8>>,
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Runner {
+    /// Starts none yet. `tell` is called with what went wrong.
+    pub(super) fn start(
+        command: String,
+        tell: impl Fn(String) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (lines, receiver) = mpsc::channel();
+        let ends = Arc::new(AtomicBool::new(false));
+        let work = Work { command, ends: Arc::clone(&ends) };
+        let thread = thread::Builder::new()
+            .name("exec".to_owned())
+            .spawn(move || work.run_all(&receiver, tell))?;
+        Ok(Self { lines, ends, thread })
+    }
+
+    /// Has the command run with this on its standard input.
+    pub(super) fn run(&self, line: Vec<u8>) {
+        // Nobody takes it only where the thread has ended, which it does with the watch.
+        let _is_taken = self.lines.send(line);
+    }
+
+    /// Waits for the command that runs. Those that were not started are dropped.
+    pub(super) fn finish(self) {
+        self.ends.store(true, Ordering::Relaxed);
+        drop(self.lines);
+        let _has_panicked = self.thread.join();
+    }
+}
+
+struct Work {
+    command: String,
+    ends: Arc<AtomicBool>,
+}
+
+impl Work {
+    fn run_all(&self, lines: &Receiver<Vec<u8>>, tell: impl Fn(String)) {
+        for line in lines {
+            if self.ends.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Err(problem) = self.run(&line) {
+                tell(format!("--exec: {problem}"));
+            }
+        }
+    }
+
+    fn run(&self, line: &[u8]) -> Result<(), String> {
+        let mut child = shell(&self.command)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("cannot run a shell: {error}"))?;
+        if let Some(mut input) = child.stdin.take() {
+            // A command need not read it. A line is shorter than what a pipe takes without a reader.
+            let _is_read = input.write_all(line);
+        }
+        self.wait(&mut child)
+    }
+
+    fn wait(&self, child: &mut Child) -> Result<(), String> {
+        let mut until = Instant::now() + LONGEST;
+        let mut has_ended = false;
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) if status.success() => return Ok(()),
+                Ok(Some(status)) => return Err(format!("the command failed: {status}")),
+                Ok(None) => {}
+                Err(error) => return Err(format!("cannot wait for the command: {error}")),
+            }
+            if self.ends.load(Ordering::Relaxed) && !has_ended {
+                has_ended = true;
+                until = until.min(Instant::now() + LAST);
+            }
+            if Instant::now() >= until {
+                let _has_ended = child.kill();
+                let _is_gone = child.wait();
+                return Err("the command took too long and was ended".to_owned());
+            }
+            thread::sleep(BETWEEN_LOOKS);
+        }
+    }
+}
+
+fn shell(command: &str) -> Command {
+    let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+    let mut shell = Command::new(shell);
+    shell.args([option, command]);
+    shell
+}

@@ -1,0 +1,133 @@
+//! The files that are watched: which there are, and which of them changed.
+//!
+//! The system tells of changes at once where it can. Beside that the open files are looked at again and again, and all
+//! folders now and then: file systems of a network tell nothing, and limits of the system may be reached.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use crate::base::units::Millis;
+use crate::read::input::{Location, discover};
+
+/// The files below some paths.
+pub(super) struct WatchedFiles {
+    roots: Vec<PathBuf>,
+    known: BTreeMap<PathBuf, Stamp>,
+    watcher: Option<RecommendedWatcher>,
+    /// The roots of which the system tells changes.
+    told: BTreeSet<PathBuf>,
+}
+
+/// By what a change of a file is noticed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Stamp {
+    changed: Option<SystemTime>,
+    length: u64,
+    /// Which file has the name.
+    file: u64,
+}
+
+/// What the system tells.
+pub(super) enum Told {
+    /// These paths changed.
+    Paths(Vec<PathBuf>),
+    /// Something was missed.
+    Missed,
+}
+
+impl WatchedFiles {
+    /// Nothing is looked at yet. `tell` is called with what the system tells.
+    pub(super) fn below(roots: Vec<PathBuf>, mut tell: impl FnMut(Told) + Send + 'static) -> Self {
+        let watcher =
+            notify::recommended_watcher(move |event: notify::Result<notify::Event>| match event {
+                Ok(event) if event.need_rescan() => tell(Told::Missed),
+                Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
+                Ok(event) => tell(Told::Paths(event.paths)),
+                Err(_) => tell(Told::Missed),
+            });
+        Self { roots, known: BTreeMap::new(), watcher: watcher.ok(), told: BTreeSet::new() }
+    }
+
+    /// Looks through all folders: the files that are new, changed or gone.
+    pub(super) fn scan(&mut self) -> Vec<PathBuf> {
+        self.listen();
+        let found = discover(&self.roots).sources.into_iter();
+        let paths = found.filter_map(|source| match source.location {
+            Location::File(path) => Some(path),
+            Location::StandardInput | Location::Memory(_) => None,
+        });
+        let named: BTreeSet<&PathBuf> = self.roots.iter().collect();
+        let mut paths: BTreeSet<PathBuf> =
+            paths.filter(|path| grows(path) || named.contains(path)).collect();
+        paths.extend(self.known.keys().cloned());
+        self.check(paths)
+    }
+
+    /// Which of these are new, changed or gone.
+    pub(super) fn check(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
+        let mut changed = Vec::new();
+        for path in paths {
+            let now = stamp(&path);
+            let before = match now {
+                Some(now) => self.known.insert(path.clone(), now),
+                None => self.known.remove(&path),
+            };
+            if before != now {
+                changed.push(path);
+            }
+        }
+        changed
+    }
+
+    /// Whether it is one of the files.
+    pub(super) fn knows(&self, path: &Path) -> bool {
+        self.known.contains_key(path)
+    }
+
+    /// The files below a folder.
+    pub(super) fn below_folder<'a>(
+        &'a self,
+        folder: &'a Path,
+    ) -> impl Iterator<Item = &'a PathBuf> {
+        let files = self.known.range(folder.to_owned()..).map(|(path, _)| path);
+        files.take_while(move |path| path.starts_with(folder))
+    }
+
+    /// When a file changed last, as far as the system says.
+    pub(super) fn changed(&self, path: &Path) -> Option<Millis> {
+        let since = self.known.get(path)?.changed?.duration_since(UNIX_EPOCH).ok()?;
+        Some(Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    /// Asks the system for changes of every root that is there by now.
+    fn listen(&mut self) {
+        let Some(watcher) = &mut self.watcher else { return };
+        for root in &self.roots {
+            if !root.exists() {
+                self.told.remove(root);
+            } else if !self.told.contains(root)
+                && watcher.watch(root, RecursiveMode::Recursive).is_ok()
+            {
+                self.told.insert(root.clone());
+            }
+        }
+    }
+}
+
+/// Whether files of this name grow while a session goes on. Databases and tables do not.
+fn grows(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json")
+}
+
+fn stamp(path: &Path) -> Option<Stamp> {
+    let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    #[cfg(unix)]
+    let file = std::os::unix::fs::MetadataExt::ino(&metadata);
+    #[cfg(not(unix))]
+    let file = 0;
+    Some(Stamp { changed: metadata.modified().ok(), length: metadata.len(), file })
+}

@@ -1,0 +1,210 @@
+//! The table on a terminal, which is left as it was found: at the end, on an error, and on a panic.
+
+use std::collections::VecDeque;
+use std::io;
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Paragraph, Row, Table};
+use ratatui::{DefaultTerminal, Frame};
+
+use crate::report::WatchTable;
+
+/// So many of the newest lines are kept.
+const MOST_LINES: usize = 200;
+
+/// The first column has so many cells, or others are left out.
+const LEAST_NAME: u16 = 16;
+
+/// What is left out where there is no room, in this order: columns of the table by their place.
+const LEFT_OUT: [usize; 4] = [4, 3, 5, 2];
+
+/// What stands before the second part of a long line: as much as its time takes.
+const INDENT: &str = "         ";
+
+const KEYS: &str = "q quits, ↑ ↓ scroll";
+
+/// What a key asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// Nothing that is known.
+    Nothing,
+    /// Something else is to be shown.
+    Redraw,
+    /// The end.
+    End,
+}
+
+/// A terminal that shows the table until this is dropped.
+pub(super) struct Screen {
+    terminal: DefaultTerminal,
+    view: View,
+}
+
+/// What is shown beside the table.
+struct View {
+    lines: VecDeque<String>,
+    /// How many sessions are above the first one that is shown.
+    above: usize,
+    has_colours: bool,
+}
+
+impl Screen {
+    /// Takes the terminal over.
+    pub(super) fn open(has_colours: bool) -> io::Result<Self> {
+        let terminal = ratatui::try_init()?;
+        Ok(Self { terminal, view: View { lines: VecDeque::new(), above: 0, has_colours } })
+    }
+
+    /// Adds a line about something that happened.
+    pub(super) fn add(&mut self, line: String) {
+        if self.view.lines.len() == MOST_LINES {
+            self.view.lines.pop_front();
+        }
+        self.view.lines.push_back(line);
+    }
+
+    /// Answers a key.
+    pub(super) fn key(&mut self, key: KeyEvent) -> Asked {
+        if key.kind == KeyEventKind::Release {
+            return Asked::Nothing;
+        }
+        let above = &mut self.view.above;
+        match key.code {
+            KeyCode::Char('q') | KeyCode::Esc => return Asked::End,
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Asked::End;
+            }
+            KeyCode::Down | KeyCode::Char('j') => *above = above.saturating_add(1),
+            KeyCode::Up | KeyCode::Char('k') => *above = above.saturating_sub(1),
+            KeyCode::PageDown => *above = above.saturating_add(10),
+            KeyCode::PageUp => *above = above.saturating_sub(10),
+            KeyCode::Home => *above = 0,
+            _ => return Asked::Nothing,
+        }
+        Asked::Redraw
+    }
+
+    /// Shows the table and the newest lines.
+    pub(super) fn draw(&mut self, table: &WatchTable) -> io::Result<()> {
+        let view = &mut self.view;
+        self.terminal.draw(|frame| view.draw(frame, table)).map(drop)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+impl View {
+    fn draw(&mut self, frame: &mut Frame<'_>, table: &WatchTable) {
+        // A heading, and at least as much room for what happened as for a third of the sessions.
+        let rows = u16::try_from(table.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
+        let most = frame.area().height.saturating_sub(3) * 2 / 3;
+        let [answer, sessions, _, lines, keys] = Layout::vertical([
+            Constraint::Length(1),
+            Constraint::Length(rows.min(most.max(2))),
+            Constraint::Length(1),
+            Constraint::Min(0),
+            Constraint::Length(1),
+        ])
+        .areas(frame.area());
+        let bold = self.style(Modifier::BOLD);
+        frame.render_widget(Line::styled(table.answer.as_str(), bold), answer);
+        self.draw_sessions(frame, table, sessions);
+        frame.render_widget(Paragraph::new(self.newest(lines)), lines);
+        frame.render_widget(Line::styled(KEYS, self.style(Modifier::DIM)), keys);
+    }
+
+    /// The newest lines for which there is room, in their order.
+    fn newest(&self, area: Rect) -> Vec<Line<'static>> {
+        let room = usize::from(area.height);
+        let style = textwrap::Options::new(area.width.into()).subsequent_indent(INDENT);
+        // No line is shorter than one of the screen.
+        let kept = self.lines.iter().skip(self.lines.len().saturating_sub(room));
+        let wrapped: Vec<_> = kept.flat_map(|line| textwrap::wrap(line, &style)).collect();
+        let skipped = wrapped.len().saturating_sub(room);
+        wrapped.into_iter().skip(skipped).map(|line| Line::raw(line.into_owned())).collect()
+    }
+
+    fn draw_sessions(&mut self, frame: &mut Frame<'_>, table: &WatchTable, area: Rect) {
+        let shown = columns(table, area.width);
+        let room = usize::from(area.height.saturating_sub(1));
+        self.above = self.above.min(table.rows.len().saturating_sub(room));
+        let cells = |cells: &[String]| {
+            let of = |place: &usize| cells[*place].clone();
+            Row::new(shown.iter().map(of).collect::<Vec<_>>())
+        };
+        let rows = table.rows.iter().skip(self.above).take(room).map(|(row, is_warm)| {
+            let style = if *is_warm { Style::new() } else { self.style(Modifier::DIM) };
+            cells(row).style(style)
+        });
+        let widths = shown.iter().map(|place| match table.columns[*place].1 {
+            0 => Constraint::Fill(1),
+            width => Constraint::Length(width),
+        });
+        let heading: Vec<String> = table.columns.iter().map(|(name, _)| (*name).into()).collect();
+        let widget = Table::new(rows, widths)
+            .header(cells(&heading).style(self.style(Modifier::UNDERLINED)))
+            .column_spacing(1);
+        frame.render_widget(widget, area);
+    }
+
+    fn style(&self, modifier: Modifier) -> Style {
+        if self.has_colours { Style::new().add_modifier(modifier) } else { Style::new() }
+    }
+}
+
+/// The columns for which there is room.
+fn columns(table: &WatchTable, width: u16) -> Vec<usize> {
+    let mut shown: Vec<usize> = (0..table.columns.len()).collect();
+    let needed = |shown: &[usize]| {
+        let widths = shown.iter().map(|place| table.columns[*place].1 + 1);
+        widths.sum::<u16>() + LEAST_NAME
+    };
+    for left_out in LEFT_OUT {
+        if needed(&shown) <= width {
+            break;
+        }
+        shown.retain(|place| *place != left_out);
+    }
+    shown
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Runs in a terminal of its own, where the test below starts it.
+    #[test]
+    #[ignore = "it panics on a terminal"]
+    fn panics_on_a_terminal() {
+        let _screen = Screen::open(true).expect("a terminal");
+        panic!("on purpose");
+    }
+
+    #[test]
+    fn a_panic_gives_the_terminal_back() {
+        let own = std::env::current_exe().expect("a path");
+        let test = "cli::watching::screen::tests::panics_on_a_terminal";
+        let run = format!("'{}' {test} --exact --ignored --nocapture; stty -a", own.display());
+        let script = Command::new("script").args(["-qec", &run, "/dev/null"]).output();
+        let Ok(script) = script else {
+            assert!(std::env::var_os("CI").is_none(), "this test needs `script` of util-linux");
+            eprintln!("skipped: there is no `script` of util-linux");
+            return;
+        };
+        let shown = String::from_utf8_lossy(&script.stdout);
+        let (other, own) = (shown.find("\x1b[?1049h"), shown.find("\x1b[?1049l"));
+        let message = shown.find("on purpose");
+        assert!(other < own && own < message && other.is_some(), "{shown}");
+        let state = shown.rsplit("speed").next().unwrap_or_default();
+        assert!([" icanon", " echo ", " isig"].iter().all(|flag| state.contains(flag)), "{shown}");
+    }
+}

@@ -1,0 +1,258 @@
+//! The sessions that are watched: what becomes of them, and which are open.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use rustc_hash::FxHashSet;
+
+use super::files::WatchedFiles;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::zone::Zone;
+use crate::cli::error::CliError;
+use crate::cli::limits::day_of;
+use crate::cli::looking::Looking;
+use crate::follow::{Followed, Happening, Look, Watched};
+use crate::read::told::Told;
+use crate::report::{
+    Amount, OpenSession, StatusOfNext, WatchEvent, WatchEventKind, WatchTable, WatchedNames,
+    WatchedSession, watch_table,
+};
+
+/// What is watched, and how.
+pub(super) struct Sessions<'a> {
+    pub(super) looking: &'a Looking,
+    pub(super) watched: Watched,
+    pub(super) names: WatchedNames,
+    pub(super) zone: Zone,
+    /// A session is open for so many milliseconds after its file changed.
+    pub(super) idle: i64,
+    pub(super) budget: Option<Picodollars>,
+    /// The files whose prompts were in the cache when they were looked at last.
+    warm: BTreeSet<PathBuf>,
+    /// The beginning of the day whose budget was told to be used up.
+    told_of: Option<Millis>,
+}
+
+/// What happened, in which file.
+pub(super) type Happened = (Option<PathBuf>, Millis, WatchEventKind);
+
+impl<'a> Sessions<'a> {
+    pub(super) fn new(
+        looking: &'a Looking,
+        names: WatchedNames,
+        zone: Zone,
+        idle: i64,
+        budget: Option<Picodollars>,
+    ) -> Self {
+        let watched = Watched::new(looking.follower().clone());
+        let warm = BTreeSet::new();
+        Self { looking, watched, names, zone, idle, budget, warm, told_of: None }
+    }
+
+    /// Of the files that are there when the watch begins, those that count for today or are open; with them those of
+    /// their sub-agents.
+    pub(super) fn chosen(
+        &self,
+        files: &WatchedFiles,
+        found: Vec<PathBuf>,
+        now: Millis,
+    ) -> Result<BTreeSet<PathBuf>, CliError> {
+        let since = self.day(now)?.start.min(now.plus(-self.idle));
+        let is_chosen = |path: &PathBuf| files.changed(path).is_none_or(|at| at >= since);
+        let chosen = found.into_iter().filter(is_chosen).collect();
+        Ok(self.with_agents(files, chosen))
+    }
+
+    /// With sessions that were not looked at before, those of their sub-agents.
+    pub(super) fn with_agents(
+        &self,
+        files: &WatchedFiles,
+        mut paths: BTreeSet<PathBuf>,
+    ) -> BTreeSet<PathBuf> {
+        let new: Vec<PathBuf> =
+            paths.iter().filter(|path| self.watched.file(path).is_none()).cloned().collect();
+        for path in new {
+            paths.extend(files.below_folder(&path.with_extension("")).cloned());
+        }
+        paths
+    }
+
+    /// Looks at files: what happened in them, and by them.
+    pub(super) fn look(
+        &mut self,
+        paths: BTreeSet<PathBuf>,
+        is_old: bool,
+        now: Millis,
+    ) -> Result<Vec<Happened>, CliError> {
+        let looks = paths.into_iter().map(|path| Look { path, is_old }).collect();
+        let mut all: Vec<Happened> = Vec::new();
+        for (path, happening) in self.watched.look(looks) {
+            let (at, kind) = match happening {
+                Happening::Changed(change) => (now, WatchEventKind::File(change)),
+                Happening::Broke(found) => {
+                    let (cause, excess) = (found.cause, found.excess);
+                    (found.sent, WatchEventKind::Break { cause, excess })
+                }
+                Happening::WentOn => match self.figures(&path, now) {
+                    Some(kind) => (now, kind),
+                    None => continue,
+                },
+            };
+            all.push((Some(path), at, kind));
+        }
+        all.extend(self.overspent(now)?);
+        Ok(all)
+    }
+
+    /// Whose prompts are not in the cache any more, of those that were.
+    pub(super) fn expired(&mut self, now: Millis) -> Vec<Happened> {
+        let mut warm = BTreeSet::new();
+        let mut expired = Vec::new();
+        for (path, followed) in self.watched.files() {
+            let Some(next) = self.next(followed, now) else { continue };
+            if next.left > 0 {
+                warm.insert(path.to_owned());
+            } else if self.warm.contains(path) {
+                let StatusOfNext { warm, cold, .. } = next;
+                expired.push((Some(path.to_owned()), now, WatchEventKind::Cold { warm, cold }));
+            }
+        }
+        self.warm = warm;
+        expired
+    }
+
+    /// Looks no more at files of sessions that are not open.
+    pub(super) fn close(&mut self, files: &WatchedFiles, now: Millis) {
+        let open: BTreeSet<&Path> = self
+            .watched
+            .files()
+            .filter(|(path, followed)| {
+                let changed = files.changed(path);
+                let is_late = changed.is_some_and(|at| at.plus(self.idle) < now);
+                !is_late || self.next(followed, now).is_some_and(|next| next.left > 0)
+            })
+            .map(|(path, _)| path)
+            .collect();
+        let paths = self.watched.files().map(|(path, _)| path);
+        let is_closed = |path: &&Path| {
+            !open.contains(path)
+                && !self.main_of(path).is_some_and(|main| open.contains(main.as_path()))
+        };
+        let closed: Vec<PathBuf> = paths.filter(is_closed).map(Path::to_owned).collect();
+        closed.iter().for_each(|path| self.watched.forget(path));
+    }
+
+    /// The table of open sessions: the one that was used last first, each with its sub-agents whose prompts are in the
+    /// cache.
+    pub(super) fn table(&self, now: Millis) -> Result<WatchTable, CliError> {
+        let mut open: Vec<OpenSession<'_>> = Vec::new();
+        let mut agents: BTreeMap<PathBuf, Vec<(&Path, &Followed)>> = BTreeMap::new();
+        let mut mains: Vec<(&Path, &Followed)> = Vec::new();
+        for (path, followed) in self.watched.files().filter(|(_, one)| !one.requests.is_empty()) {
+            match self.main_of(path) {
+                Some(main) => agents.entry(main).or_default().push((path, followed)),
+                None => mains.push((path, followed)),
+            }
+        }
+        mains.sort_by_key(|(_, followed)| std::cmp::Reverse(last_of(followed)));
+        for (path, followed) in mains {
+            let of_agents = agents.remove(path).unwrap_or_default();
+            let files = std::iter::once(followed).chain(of_agents.iter().map(|(_, one)| *one));
+            let session = session_of(path, followed);
+            let next = self.next(followed, now);
+            open.push(OpenSession { session, is_agent: false, cost: cost(files), next });
+            for (path, followed) in of_agents {
+                let next = self.next(followed, now).filter(|next| next.left > 0);
+                let session = session_of(path, followed);
+                let cost = cost(std::iter::once(followed));
+                open.extend(next.map(|next| {
+                    let next = Some(next);
+                    OpenSession { session, is_agent: true, cost, next }
+                }));
+            }
+        }
+        Ok(watch_table(&open, &self.names, self.today(now)?, self.budget))
+    }
+
+    /// The event, with whose it is.
+    pub(super) fn event<'s>(
+        &'s self,
+        path: Option<&'s Path>,
+        at: Millis,
+        kind: WatchEventKind,
+    ) -> WatchEvent<'s> {
+        let session = path.map(|path| match self.watched.file(path) {
+            Some(followed) => session_of(path, followed),
+            None => WatchedSession { file: stem(path), about: None },
+        });
+        WatchEvent { at, session, kind }
+    }
+
+    /// The session of a sub-agent's file, where that is followed, too.
+    fn main_of(&self, path: &Path) -> Option<PathBuf> {
+        let folders = path.ancestors().skip(1);
+        let mut mains = folders.map(|folder| folder.with_extension("jsonl"));
+        mains.find(|main| self.watched.file(main).is_some())
+    }
+
+    /// What a session comes to now, where it has any request.
+    fn figures(&self, path: &Path, now: Millis) -> Option<WatchEventKind> {
+        let followed = self.watched.file(path).filter(|one| !one.requests.is_empty())?;
+        let sum = |of: fn(&crate::follow::Billed) -> Tokens| followed.requests.iter().map(of).sum();
+        Some(WatchEventKind::Session {
+            cost: cost(std::iter::once(followed)),
+            requests: followed.requests.len() as u64,
+            read_of_prompts: (sum(|one| one.read), sum(|one| one.prompt)),
+            next: self.next(followed, now),
+        })
+    }
+
+    fn next(&self, followed: &Followed, now: Millis) -> Option<StatusOfNext> {
+        self.looking.next(followed, &Told::default(), now)
+    }
+
+    /// That the budget is used up, once a day.
+    fn overspent(&mut self, now: Millis) -> Result<Option<Happened>, CliError> {
+        let Some(budget) = self.budget else { return Ok(None) };
+        let (day, today) = (self.day(now)?.start, self.today(now)?);
+        if today.known <= budget || self.told_of == Some(day) {
+            return Ok(None);
+        }
+        self.told_of = Some(day);
+        Ok(Some((None, now, WatchEventKind::Budget { today, budget })))
+    }
+
+    fn today(&self, now: Millis) -> Result<Amount, CliError> {
+        let day = self.day(now)?;
+        let mut today = Amount::default();
+        let of_today = self.watched.billed().filter(|one| day.contains(&one.at));
+        of_today.for_each(|one| today.add(one.cost));
+        Ok(today)
+    }
+
+    fn day(&self, now: Millis) -> Result<Range<Millis>, CliError> {
+        day_of(now, &self.zone)
+    }
+}
+
+fn last_of(followed: &Followed) -> Option<Millis> {
+    followed.requests.iter().map(|one| one.at).max()
+}
+
+fn session_of<'p>(path: &'p Path, followed: &'p Followed) -> WatchedSession<'p> {
+    WatchedSession { file: stem(path), about: followed.about.as_ref() }
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("?")
+}
+
+/// What the requests of some files cost, each once.
+fn cost<'f>(files: impl Iterator<Item = &'f Followed>) -> Amount {
+    let mut seen = FxHashSet::default();
+    let mut cost = Amount::default();
+    let requests = files.flat_map(|file| &file.requests);
+    requests.filter(|one| seen.insert(one.id)).for_each(|one| cost.add(one.cost));
+    cost
+}

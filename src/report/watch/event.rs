@@ -1,0 +1,190 @@
+//! Something that happened in sessions that are watched, as a line for people.
+
+use std::collections::BTreeMap;
+
+use super::super::escape::terminal_safe;
+use super::super::number::{dollars, tokens};
+use super::super::session_names::SessionNames;
+use super::super::status_line::{Amount, StatusOfNext, cents, left_for};
+use crate::base::id::Symbols;
+use crate::base::project::ProjectNaming;
+use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::zone::Zone;
+use crate::explain::breaks::Cause;
+use crate::follow::{About, FileChange};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub struct WatchEvent<'a> {
+    /// When: when the request of a break was sent, else when it was noticed.
+    pub at: Millis,
+    /// In which session; `None` of what is of all sessions.
+    pub session: Option<WatchedSession<'a>>,
+    /// What.
+    pub kind: WatchEventKind,
+}
+
+/// A session, or a sub-agent's file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchedSession<'a> {
+    /// The name of its file, without the ending.
+    pub file: &'a str,
+    /// What its requests say; `None` where it has none yet.
+    pub about: Option<&'a About>,
+}
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WatchEventKind {
+    /// The session went on, or is there at the start: what it comes to now.
+    Session {
+        /// What it cost.
+        cost: Amount,
+        /// How many requests it has.
+        requests: u64,
+        /// The tokens of its prompts that were read, and all.
+        read_of_prompts: (Tokens, Tokens),
+        /// What the next message finds, where that is known.
+        next: Option<StatusOfNext>,
+    },
+    /// A request read less than it could have.
+    Break {
+        /// Why.
+        cause: Cause,
+        /// What it cost beyond reading, or `None` where its model has no price.
+        excess: Option<Picodollars>,
+    },
+    /// What the session left in the cache is not found any more.
+    Cold {
+        /// What the next message would have cost.
+        warm: Option<Picodollars>,
+        /// What it costs.
+        cold: Option<Picodollars>,
+    },
+    /// More was spent today than is planned.
+    Budget {
+        /// What was spent.
+        today: Amount,
+        /// What is planned.
+        budget: Picodollars,
+    },
+    /// Its file became another.
+    File(FileChange),
+}
+
+/// Short names of sessions and projects.
+#[derive(Debug)]
+pub struct WatchedNames {
+    symbols: Symbols,
+    naming: ProjectNaming,
+}
+
+impl WatchedNames {
+    /// Names in which projects are named like this.
+    #[must_use]
+    pub fn by(naming: ProjectNaming) -> Self {
+        Self { symbols: Symbols::default(), naming }
+    }
+
+    /// The names of these sessions, as short as tells them apart.
+    #[must_use]
+    pub fn of(&self, sessions: &[WatchedSession<'_>]) -> Vec<String> {
+        let ids = sessions.iter().map(|session| session.id());
+        let names = SessionNames::of_ids(&self.symbols, ids);
+        let projects = self.projects(sessions);
+        let named = sessions.iter().map(|session| {
+            let project = session.project().and_then(|path| projects.get(path));
+            let name = names.of_id(session.id());
+            let name = match session.agent() {
+                Some(agent) => format!("{name} agent {agent}"),
+                None => name,
+            };
+            let project = project.map(|project| format!(" {project}")).unwrap_or_default();
+            terminal_safe(&(name + &project)).into_owned()
+        });
+        named.collect()
+    }
+
+    /// The names of the projects of these sessions, by their folders.
+    pub(super) fn projects<'a>(
+        &self,
+        sessions: &[WatchedSession<'a>],
+    ) -> BTreeMap<&'a str, String> {
+        let mut paths: Vec<&str> = sessions.iter().filter_map(|one| one.project()).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        let names = self.naming.of_paths(&paths);
+        paths.into_iter().zip(names).collect()
+    }
+}
+
+impl<'a> WatchedSession<'a> {
+    pub(super) fn id(&self) -> &'a str {
+        self.about.map_or(self.file, |about| &about.session)
+    }
+
+    pub(super) fn agent(&self) -> Option<&'a str> {
+        self.about?.agent.as_deref()
+    }
+
+    pub(super) fn project(&self) -> Option<&'a str> {
+        self.about?.project.as_deref()
+    }
+}
+
+impl WatchEvent<'_> {
+    /// The event in a line for people, with the name of its session.
+    #[must_use]
+    pub fn line(&self, name: &str, zone: &Zone) -> String {
+        let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let line = format!("{} {of}{}", zone.time(self.at), self.kind.text());
+        terminal_safe(&line).into_owned()
+    }
+}
+
+impl WatchEventKind {
+    fn text(&self) -> String {
+        match self {
+            Self::Session { cost, next, .. } => {
+                let mut parts = vec![format!("cost {}", cost.shown())];
+                if let Some(next) = next {
+                    parts.push(next_text(next));
+                    parts.push(format!("{} tokens", tokens(next.prompt)));
+                }
+                parts.join(" · ")
+            }
+            Self::Break { cause, excess } => format!(
+                "the cache broke, {} more than reading: {}",
+                dollars(*excess),
+                cause.meaning()
+            ),
+            Self::Cold { warm, cold } => format!(
+                "the cache expired; the next message costs {} instead of {}",
+                dollars(*cold),
+                dollars(*warm)
+            ),
+            Self::Budget { today, budget } => {
+                format!("today cost {}, more than {}", today.shown(), cents(*budget))
+            }
+            Self::File(change) => match change {
+                FileChange::Shortened => "its file became shorter, and was read anew".to_owned(),
+                FileChange::Replaced => {
+                    "its file was replaced by another, which was read anew".to_owned()
+                }
+                FileChange::Rewritten => "its file was rewritten, and was read anew".to_owned(),
+                FileChange::Gone => "its file is gone".to_owned(),
+                FileChange::Unreadable(why) => format!("its file cannot be read: {why}"),
+            },
+        }
+    }
+}
+
+/// `warm 41m, next $0.12 (cold $1.31)`.
+fn next_text(next: &StatusOfNext) -> String {
+    if next.left > 0 {
+        let (warm, cold) = (dollars(next.warm), dollars(next.cold));
+        format!("warm {}, next {warm} (cold {cold})", left_for(next.left))
+    } else {
+        format!("cold, next {}", dollars(next.cold))
+    }
+}

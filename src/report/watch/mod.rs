@@ -1,0 +1,10 @@
+//! What `watch` shows: events as lines for people and as `cachesim.event/v1` for programs, and the open sessions as a
+//! table.
+
+mod event;
+mod event_json;
+mod table;
+
+pub use event::{WatchEvent, WatchEventKind, WatchedNames, WatchedSession};
+pub(super) use event_json::{EventObject, SCHEMA};
+pub use table::{OpenSession, WatchTable, watch_table};

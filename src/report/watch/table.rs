@@ -1,0 +1,110 @@
+//! The open sessions as a table for a terminal: cells, without a word of how they are drawn.
+
+use super::super::escape::terminal_safe;
+use super::super::status_line::{Amount, StatusOfNext, cents, left_for};
+use super::event::{WatchedNames, WatchedSession};
+use crate::base::units::{Picodollars, Tokens};
+use crate::base::wording::{counted, grouped};
+
+/// A session whose file changed lately, or whose cache is warm.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenSession<'a> {
+    /// Whose it is.
+    pub session: WatchedSession<'a>,
+    /// Whether it is a sub-agent of the one before it that is none.
+    pub is_agent: bool,
+    /// What it cost; of a session with those of its sub-agents that have files of their own.
+    pub cost: Amount,
+    /// What its next message finds.
+    pub next: Option<StatusOfNext>,
+}
+
+/// A table, cell by cell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchTable {
+    /// The answer: how many sessions are open, and what was spent today.
+    pub answer: String,
+    /// The names of the columns, the first of which is as wide as there is room.
+    pub columns: [(&'static str, u16); COLUMNS],
+    /// A row for each session, and whether its cache is warm.
+    pub rows: Vec<([String; COLUMNS], bool)>,
+}
+
+const COLUMNS: usize = 7;
+
+/// The columns with their widths; the first takes the rest of the line.
+const HEADING: [(&str, u16); COLUMNS] = [
+    ("session", 0),
+    ("cache", 9),
+    ("next", 7),
+    ("cold", 7),
+    ("compact", 13),
+    ("context", 10),
+    ("cost", 9),
+];
+
+/// The table of open sessions.
+#[must_use]
+pub fn watch_table(
+    open: &[OpenSession<'_>],
+    names: &WatchedNames,
+    today: Amount,
+    budget: Option<Picodollars>,
+) -> WatchTable {
+    let sessions: Vec<WatchedSession<'_>> = open.iter().map(|one| one.session).collect();
+    let rows = names.of(&sessions).into_iter().zip(open);
+    let rows = rows.map(|(name, one)| (row(&name, one), is_warm(one))).collect();
+    WatchTable { answer: answer(open, today, budget), columns: HEADING, rows }
+}
+
+fn is_warm(open: &OpenSession<'_>) -> bool {
+    open.next.is_some_and(|next| next.left > 0)
+}
+
+fn answer(open: &[OpenSession<'_>], today: Amount, budget: Option<Picodollars>) -> String {
+    let main = open.iter().filter(|one| !one.is_agent);
+    let warm = open.iter().filter(|one| is_warm(one)).count();
+    let sessions = counted(main.count() as u64, "session", "sessions");
+    let of = budget.map(|budget| format!(" of {}", cents(budget))).unwrap_or_default();
+    format!("{sessions} open, {warm} warm · today {}{of}", today.shown())
+}
+
+fn row(name: &str, open: &OpenSession<'_>) -> [String; COLUMNS] {
+    let name = match (open.is_agent, open.session.agent()) {
+        (true, Some(agent)) => terminal_safe(&format!("  └ {agent}")).into_owned(),
+        (true, None) => format!("  └ {name}"),
+        (false, _) => name.to_owned(),
+    };
+    let cost = open.cost.shown();
+    let Some(next) = open.next else {
+        let none = || "–".to_owned();
+        return [name, none(), none(), none(), none(), none(), cost];
+    };
+    let [warm, cold] = next.compaction;
+    let fill = fill(next.prompt, next.window);
+    if next.left > 0 {
+        let cache = format!("warm {}", left_for(next.left));
+        let compact = format!("{} → {}", price(warm), price(cold));
+        [name, cache, price(next.warm), price(next.cold), compact, fill, cost]
+    } else {
+        let cache = "cold".to_owned();
+        [name, cache, price(next.cold), String::new(), price(cold), fill, cost]
+    }
+}
+
+fn price(amount: Option<Picodollars>) -> String {
+    amount.map_or("?".to_owned(), cents)
+}
+
+/// `131k 65 %`: the size of the next prompt, and its share of what the model takes.
+fn fill(prompt: Tokens, window: Option<Tokens>) -> String {
+    let size = match prompt.0 {
+        small @ ..1_000 => small.to_string(),
+        large => format!("{}k", grouped(large / 1_000)),
+    };
+    let share = window.filter(|window| window.0 > 0).map(|window| {
+        let share = u128::from(prompt.0) * 100 / u128::from(window.0);
+        format!(" {share} %")
+    });
+    size + &share.unwrap_or_default()
+}
