@@ -241,6 +241,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_blocks", stdout(&["blocks", "--help"]));
     insta::assert_snapshot!("help_statusline", stdout(&["statusline", "--help"]));
     insta::assert_snapshot!("help_hook", stdout(&["hook", "--help"]));
+    insta::assert_snapshot!("help_watch", stdout(&["watch", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
@@ -253,7 +254,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 31] = [
+const COMMANDS: [&[&str]; 32] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -264,6 +265,7 @@ const COMMANDS: [&[&str]; 31] = [
     &["blocks"],
     &["statusline"],
     &["hook"],
+    &["watch"],
     &["chart"],
     &["report"],
     &["verify"],

@@ -17,9 +17,11 @@ use tempfile::TempDir;
 use crate::common::{cachesim, project, text};
 
 /// Commands over sessions with their formats. Each is also run with `--show-text` where `+` is in front.
-const RUNS: [(&str, &str); 30] = [
+const RUNS: [(&str, &str); 32] = [
     ("+analyze all --top 100000 --turns all", "table markdown json jsonl csv"),
     ("analyze all --by session", "table markdown json csv"),
+    ("watch all --once --idle 9w", ""),
+    ("watch all --once --idle 9w --jsonl", ""),
     ("analyze all --by model", "table json csv"),
     ("analyze all --by project", "table markdown json csv"),
     ("analyze all --by agent-type", "table json csv"),

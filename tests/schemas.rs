@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::common::{project, run, stdout, text};
 
-const OUTPUTS: [&str; 26] = [
+const OUTPUTS: [&str; 27] = [
     "report",
     "advice",
     "change",
@@ -42,6 +42,7 @@ const OUTPUTS: [&str; 26] = [
     "prices-update",
     "redact-explain",
     "sources",
+    "event",
 ];
 
 const INPUTS: [&str; 4] = ["config", "strategy", "capture", "bundle"];

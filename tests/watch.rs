@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::common::{run, shared, text, utf8};
 use crate::statusline::{AFTER, first_look};
@@ -29,17 +29,19 @@ struct Watch {
 }
 
 impl Watch {
-    /// Watches at a moment of the trace.
+    /// Watches at a moment of the trace, at which the clock stands still.
     fn of(folder: &Path, moment: &str, arguments: &[&str]) -> Self {
         let at: jiff::Timestamp = moment.parse().expect("a moment");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_cachesim"))
-            .arg("watch")
-            .arg(folder)
-            .args(arguments)
-            .env_clear()
+        Self::with_clock(folder, Some(at), arguments)
+    }
+
+    fn with_clock(folder: &Path, at: Option<jiff::Timestamp>, arguments: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cachesim"));
+        command.arg("watch").arg(folder).args(arguments).env_clear();
+        command.envs(at.map(|at| ("SOURCE_DATE_EPOCH", at.as_second().to_string())));
+        let mut child = command
             .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1")])
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("SOURCE_DATE_EPOCH", at.as_second().to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -141,7 +143,8 @@ fn by_session<'a>(breaks: impl Iterator<Item = &'a Value>) -> BTreeMap<String, V
     let mut all: BTreeMap<String, Vec<[String; 3]>> = BTreeMap::new();
     for one in breaks {
         let at = one.get("start").unwrap_or(&one["at"]);
-        let told = [at, &one["cause"], &one["excess_usd"]].map(ToString::to_string);
+        let what = one.get("event").unwrap_or(one);
+        let told = [at, &what["cause"], &what["excess_usd"]].map(ToString::to_string);
         all.entry(one["session_id"].to_string()).or_default().push(told);
     }
     all
@@ -178,13 +181,13 @@ fn a_replay_shows_every_break_once_and_in_order() {
     // Whatever was written before another session has come before it.
     fs::write(folder.path().join("last.jsonl"), first_look()).expect("written");
     let events = watch.events_until(|event| event["session_id"] == FIRST_LOOK);
-    let breaks = events.iter().filter(|event| event["event"] == "break");
+    let breaks = events.iter().filter(|event| event["event"]["kind"] == "break");
     let told = by_session(breaks.filter(|event| event["session_id"] != FIRST_LOOK));
     let mut rows = by_session(replays.iter().flat_map(|replay| &replay.breaks));
     rows.values_mut().for_each(|breaks| breaks.sort());
     assert_eq!(told, rows);
     // Nothing was done to a file but that it grew.
-    assert!(events.iter().all(|event| event["event"] != "file"), "{events:#?}");
+    assert!(events.iter().all(|event| event["event"]["kind"] != "file"), "{events:#?}");
     assert_eq!(watch.end().1, "");
 }
 
@@ -198,18 +201,20 @@ fn a_file_that_becomes_another_is_told_and_followed() {
     fs::write(&path, lines[..11].concat()).expect("written");
     let watch = Watch::of(folder.path(), AFTER, &["--jsonl"]);
     let cost = |requests: u64| {
-        move |event: &Value| event["event"] == "session" && event["requests"] == requests
+        move |event: &Value| {
+            event["event"]["kind"] == "session" && event["event"]["requests"] == requests
+        }
     };
     watch.events_until(cost(5));
     let changed = |to: &str, requests: u64| {
         let events = watch.events_until(cost(requests));
         let changes: Vec<&Value> = events
             .iter()
-            .filter(|event| event["event"] == "file")
-            .map(|one| &one["change"])
+            .filter(|event| event["event"]["kind"] == "file")
+            .map(|one| &one["event"]["change"])
             .collect();
         assert_eq!(changes, [to], "{events:#?}");
-        let breaks = events.iter().filter(|event| event["event"] == "break").count();
+        let breaks = events.iter().filter(|event| event["event"]["kind"] == "break").count();
         assert_eq!(breaks, 0, "{events:#?}");
     };
     // Truncated in place.
@@ -228,16 +233,17 @@ fn a_file_that_becomes_another_is_told_and_followed() {
     changed("replaced", 3);
     // Deleted, and there again.
     fs::remove_file(&path).expect("removed");
-    let gone = watch.events_until(|event| event["event"] == "file");
-    assert_eq!(gone.last().map(|event| &event["change"]), Some(&Value::from("gone")));
+    let gone = watch.events_until(|event| event["event"]["kind"] == "file");
+    assert_eq!(gone.last().map(|event| &event["event"]["change"]), Some(&Value::from("gone")));
     fs::write(&path, lines[..9].concat()).expect("written");
     watch.events_until(cost(4));
     // And its break comes when it is written, once.
     add(&path, &lines[9..].concat());
     let events = watch.events_until(cost(6));
-    let breaks: Vec<&Value> = events.iter().filter(|event| event["event"] == "break").collect();
+    let breaks: Vec<&Value> =
+        events.iter().filter(|event| event["event"]["kind"] == "break").collect();
     assert_eq!(breaks.len(), 1, "{events:#?}");
-    assert_eq!(breaks[0]["excess_usd"], "0.13395");
+    assert_eq!(breaks[0]["event"]["excess_usd"], "0.13395");
     let (rest, told) = watch.end();
     assert_eq!(told, "");
     assert!(rest.iter().all(|line| !line.contains("\"break\"")), "{rest:#?}");
@@ -276,7 +282,7 @@ fn a_budget_is_told_once_and_commands_run_at_events() {
     assert_eq!((rest.len(), said.as_str()), (0, ""));
     let told = fs::read_to_string(&told).expect("the command ran");
     let events = told.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
-    let events: Vec<String> = events.map(|event| event["event"].to_string()).collect();
+    let events: Vec<String> = events.map(|event| event["event"]["kind"].to_string()).collect();
     assert_eq!(events, ["\"break\"", "\"break\"", "\"budget\""]);
 }
 
@@ -312,13 +318,77 @@ fn what_comes_later_is_found() {
     let agent = content.replace("msg_", "a_").replace("req_", "b_");
     let agent = agent.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a1\"");
     fs::write(agents.join("agent-a1.jsonl"), agent).expect("written");
-    let mut events = watch.events_until(|event| event["event"] == "session");
+    let mut events = watch.events_until(|event| event["event"]["kind"] == "session");
     let is_agent = events.last().is_some_and(|event| event["agent_id"] == "a1");
     events.extend(watch.events_until(|event| {
-        event["event"] == "session" && (event["agent_id"] == "a1") != is_agent
+        event["event"]["kind"] == "session" && (event["agent_id"] == "a1") != is_agent
     }));
-    let sessions: Vec<&Value> = events.iter().filter(|event| event["event"] == "session").collect();
+    let sessions: Vec<&Value> =
+        events.iter().filter(|event| event["event"]["kind"] == "session").collect();
     assert!(sessions.iter().all(|event| event["session_id"] == FIRST_LOOK));
-    assert!(sessions.iter().all(|event| event["cost_usd"] == "0.57531"), "{sessions:#?}");
+    assert!(sessions.iter().all(|event| event["event"]["cost_usd"] == "0.57531"), "{sessions:#?}");
     watch.end();
+}
+
+/// The first session, so that its cache expires in so many seconds.
+fn expiring(seconds: i64) -> String {
+    let last: jiff::Timestamp = "2026-08-03T11:46:40Z".parse().expect("a moment");
+    let later = jiff::Timestamp::now().duration_since(last);
+    let later = later - jiff::SignedDuration::from_secs(3_600 - seconds);
+    let content = first_look();
+    let lines = content.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).expect("a line");
+        if let Some(at) = line["timestamp"].as_str() {
+            let at: jiff::Timestamp = at.parse().expect("a moment");
+            line["timestamp"] = (at + later).to_string().into();
+        }
+        format!("{line}\n")
+    });
+    lines.collect()
+}
+
+/// An event of each kind, by a clock that goes on.
+pub(crate) fn every_event() -> Vec<Value> {
+    let content = expiring(5);
+    let lines: Vec<&str> = content.split_inclusive('\n').collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.jsonl");
+    fs::write(&path, lines[..9].concat()).expect("written");
+    // Where it is about noon, no day begins in the middle of the session.
+    let east = 12 - i64::from(jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).hour());
+    let zone = format!("Etc/GMT{:+}", -east);
+    let arguments = ["--jsonl", "--budget", "0.0001", "--timezone", &zone];
+    let watch = Watch::with_clock(folder.path(), None, &arguments);
+    let mut events = watch.events_until(|event| event["event"]["kind"] == "session");
+    add(&path, &lines[9..].concat());
+    events.extend(watch.events_until(|event| event["event"]["kind"] == "cold"));
+    fs::remove_file(&path).expect("removed");
+    events.extend(watch.events_until(|event| event["event"]["kind"] == "file"));
+    watch.end();
+    events
+}
+
+/// The prices are those of `hook`: $0.02366 where it is read, and $0.32101 where it is not.
+#[test]
+fn a_cache_that_expires_is_told_once() {
+    let events = every_event();
+    let of = |kind: &str| -> Vec<&Value> {
+        let events = events.iter().map(|event| &event["event"]);
+        events.filter(|event| event["kind"] == kind).collect()
+    };
+    let expected = json!({ "kind": "cold", "warm_usd": "0.02366", "cold_usd": "0.32101" });
+    assert_eq!(of("cold"), [&expected]);
+    assert_eq!(of("budget").len(), 1, "{events:#?}");
+    assert_eq!(of("break").len(), 2, "{events:#?}");
+}
+
+/// What is open now, and nothing more.
+#[test]
+fn once_is_enough() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a.jsonl"), first_look()).expect("written");
+    let mut watch = Watch::of(folder.path(), AFTER, &["--once"]);
+    let line = "11:50:40 5e1f0000 demo: cost $0.58 · warm 56m, next $0.0237 (cold $0.3210) · 32,102 tokens";
+    assert_eq!(watch.lines.iter().collect::<Vec<_>>(), [line]);
+    assert!(watch.child.wait().expect("it ends").success());
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::common::{lines, project, recorded, run, text};
 use crate::since_change::write_sessions;
+use crate::watch::every_event;
 
 /// What a run prints, as one document or one a line; none where there is nothing to report.
 pub(super) fn documents(arguments: &[&str]) -> Vec<Value> {
@@ -340,6 +341,8 @@ pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     write_sessions(&sessions);
     let sessions = sessions.to_str().expect("a plain path");
     add("change", &["advise", sessions, "-q", "--json", "--since-change=2026-10-10"]);
+    let events = every_event().into_iter().map(|event| ("watch --jsonl".to_owned(), event));
+    all.entry("event").or_default().extend(events);
     for (name, command, document) in parts(folder.path()) {
         all.entry(name).or_default().push((command, document));
     }

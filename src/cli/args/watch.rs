@@ -13,8 +13,9 @@ pub(super) const WATCH_EXAMPLES: &str = "\
 Examples:
   cachesim watch
   cachesim watch ~/.claude/projects/-home-me-app --budget 20
-  cachesim watch --jsonl | jq 'select(.event == \"break\")'
-  cachesim watch --exec 'jq -r .event | mail -s cachesim me'
+  cachesim watch --once
+  cachesim watch --jsonl | jq 'select(.event.kind == \"break\")'
+  cachesim watch --exec 'jq -r .event.kind | mail -s cachesim me'
 
 On a terminal it shows a table: for each open session whether its prompt is in the cache and for how long, what the next \
 message costs now and once the cache has expired, what a summary (/compact) costs now and then, how much of the model's \
@@ -36,6 +37,9 @@ pub(in crate::cli) struct WatchArgs {
     /// Print each event as a line of JSON (cachesim.event/v1)
     #[arg(long)]
     pub(in crate::cli) jsonl: bool,
+    /// Print the open sessions, a line each, and end
+    #[arg(long)]
+    pub(in crate::cli) once: bool,
     /// Tell, and ring the terminal's bell, once all that is watched cost more than this today
     #[arg(long, value_name = "USD", value_parser = dollars)]
     pub(in crate::cli) budget: Option<Picodollars>,

@@ -71,7 +71,7 @@ pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError>
     let runner = args.exec.clone().map(|command| Runner::start(command, tell)).transpose()?;
     let shown = Shown::open(args, &sender)?;
     let mut watch = Watch { sessions, files, runner, shown, pending: BTreeSet::new() };
-    let result = watch.run(&signals);
+    let result = watch.begin().and_then(|()| if args.once { Ok(()) } else { watch.run(&signals) });
     // The terminal is given back before anything waits.
     drop(watch.shown);
     if let Some(runner) = watch.runner {
@@ -119,7 +119,7 @@ impl Shown {
         if args.jsonl {
             return Ok(Self::Json);
         }
-        if !io::stdout().is_terminal() || is_dumb() {
+        if args.once || !io::stdout().is_terminal() || is_dumb() {
             return Ok(Self::Lines);
         }
         let screen = Screen::open(has_colours(args.color))
@@ -163,7 +163,6 @@ struct Due {
 
 impl Watch<'_> {
     fn run(&mut self, signals: &Receiver<Signal>) -> Result<(), CliError> {
-        self.begin()?;
         let now = Instant::now();
         let mut due = Due { tick: now + TICK, scan: now + SCAN, look: now };
         loop {

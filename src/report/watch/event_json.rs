@@ -27,12 +27,11 @@ pub(in crate::report) struct EventObject<'a> {
     /// The name of the project, as far as it is recorded.
     project: Option<&'a str>,
     /// What happened.
-    #[serde(flatten)]
-    what: WhatObject,
+    event: WhatObject,
 }
 
 #[derive(JsonSchema, Serialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[serde(tag = "kind", rename_all = "snake_case")]
 enum WhatObject {
     /// The session went on, or is there at the start. These are its figures now.
     Session {
@@ -131,7 +130,7 @@ impl WatchEvent<'_> {
             session_id: session.map(|session| session.id()),
             agent_id: session.and_then(|session| session.agent()),
             project,
-            what: what(&self.kind),
+            event: what(&self.kind),
         }
     }
 }
