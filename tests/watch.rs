@@ -184,7 +184,9 @@ fn a_replay_shows_every_break_once_and_in_order() {
     let breaks = events.iter().filter(|event| event["event"]["kind"] == "break");
     let told = by_session(breaks.filter(|event| event["session_id"] != FIRST_LOOK));
     let mut rows = by_session(replays.iter().flat_map(|replay| &replay.breaks));
-    rows.values_mut().for_each(|breaks| breaks.sort());
+    for breaks in rows.values_mut() {
+        breaks.sort();
+    }
     assert_eq!(told, rows);
     // Nothing was done to a file but that it grew.
     assert!(events.iter().all(|event| event["event"]["kind"] != "file"), "{events:#?}");

@@ -140,7 +140,9 @@ impl<'a> Sessions<'a> {
                 && !self.main_of(path).is_some_and(|main| open.contains(main.as_path()))
         };
         let closed: Vec<PathBuf> = paths.filter(is_closed).map(Path::to_owned).collect();
-        closed.iter().for_each(|path| self.watched.forget(path));
+        for path in closed {
+            self.watched.forget(&path);
+        }
     }
 
     /// The table of open sessions: the one that was used last first, each with its sub-agents whose prompts are in the

@@ -89,7 +89,7 @@ impl WatchedNames {
     /// The names of these sessions, as short as tells them apart.
     #[must_use]
     pub fn of(&self, sessions: &[WatchedSession<'_>]) -> Vec<String> {
-        let ids = sessions.iter().map(|session| session.id());
+        let ids = sessions.iter().map(WatchedSession::id);
         let names = SessionNames::of_ids(&self.symbols, ids);
         let projects = self.projects(sessions);
         let named = sessions.iter().map(|session| {
@@ -110,7 +110,7 @@ impl WatchedNames {
         &self,
         sessions: &[WatchedSession<'a>],
     ) -> BTreeMap<&'a str, String> {
-        let mut paths: Vec<&str> = sessions.iter().filter_map(|one| one.project()).collect();
+        let mut paths: Vec<&str> = sessions.iter().filter_map(WatchedSession::project).collect();
         paths.sort_unstable();
         paths.dedup();
         let names = self.naming.of_paths(&paths);
