@@ -4,10 +4,10 @@ mod terminal;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,6 +21,16 @@ const FIRST_LOOK: &str = "5e1f0000-0000-4000-8000-000000000001";
 
 /// Nothing that is waited for takes so long.
 const AT_MOST: Duration = Duration::from_secs(60);
+
+/// What stands before a line of standard error.
+const SAID: &str = "said: ";
+
+fn send_lines(from: impl Read + Send + 'static, before: &'static str, to: Sender<String>) {
+    thread::spawn(move || {
+        let lines = BufReader::new(from).lines().map_while(Result::ok);
+        lines.map(|line| format!("{before}{line}")).try_for_each(|line| to.send(line))
+    });
+}
 
 /// The watch of a folder, which ends with this.
 struct Watch {
@@ -47,15 +57,9 @@ impl Watch {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program runs");
-        let out = child.stdout.take().expect("a pipe");
         let (sender, lines) = mpsc::channel();
-        thread::spawn(move || {
-            for line in BufReader::new(out).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
+        send_lines(child.stdout.take().expect("a pipe"), "", sender.clone());
+        send_lines(child.stderr.take().expect("a pipe"), SAID, sender);
         Self { child, lines }
     }
 
@@ -80,18 +84,15 @@ impl Watch {
         lines.iter().map(|line| event(line)).collect()
     }
 
-    /// Asks it to end, as Ctrl-C and the system do: the other lines, and what it said beside them.
-    fn end(mut self) -> (Vec<String>, String) {
+    /// Asks it to end, as Ctrl-C and the system do: the other lines.
+    fn end(mut self) -> Vec<String> {
         let pid = self.child.id().to_string();
         let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
         assert!(sent.success());
         let rest = self.lines.iter().collect();
         let status = self.child.wait().expect("it ends");
-        let mut told = String::new();
-        let mut stderr = self.child.stderr.take().expect("a pipe");
-        stderr.read_to_string(&mut told).expect("read");
-        assert_eq!(status.code(), Some(0), "{told}");
-        (rest, told)
+        assert_eq!(status.code(), Some(0), "{rest:?}");
+        rest
     }
 }
 
@@ -150,7 +151,8 @@ fn by_session<'a>(breaks: impl Iterator<Item = &'a Value>) -> BTreeMap<String, V
     all
 }
 
-/// Fifteen sessions of two agents at once, each at a hundred times its speed, lines in two halves.
+/// Fifteen sessions of two agents at once, each at a hundred times its speed, in files of one name; of
+/// each line a half is written with the next one.
 #[test]
 fn a_replay_shows_every_break_once_and_in_order() {
     let Some(corpus) = shared("corpus") else { return };
@@ -166,18 +168,25 @@ fn a_replay_shows_every_break_once_and_in_order() {
     let mut open: Vec<File> = Vec::new();
     let mut due: Vec<(Duration, usize, &[u8])> = Vec::new();
     for (place, replay) in replays.iter().enumerate() {
-        let path = folder.path().join(format!("{place}.jsonl"));
-        open.push(File::create(path).expect("a file"));
+        let path = folder.path().join(place.to_string());
+        fs::create_dir(&path).expect("a folder");
+        open.push(File::create(path.join("full.jsonl")).expect("a file"));
         due.extend(replay.lines.iter().map(|(at, line)| (*at, place, line.as_slice())));
     }
     due.sort_by_key(|(at, ..)| *at);
     let began = Instant::now();
+    let mut half_written: Option<(usize, &[u8])> = None;
     for (at, place, line) in due {
         thread::sleep(at.saturating_sub(began.elapsed()));
+        if let Some((place, rest)) = half_written.take() {
+            open[place].write_all(rest).expect("written");
+        }
         let (half, rest) = line.split_at(line.len() / 2);
         open[place].write_all(half).expect("written");
-        open[place].write_all(rest).expect("written");
+        half_written = Some((place, rest));
     }
+    let (place, rest) = half_written.expect("the last line");
+    open[place].write_all(rest).expect("written");
     // Whatever was written before another session has come before it.
     fs::write(folder.path().join("last.jsonl"), first_look()).expect("written");
     let events = watch.events_until(|event| event["session_id"] == FIRST_LOOK);
@@ -190,7 +199,8 @@ fn a_replay_shows_every_break_once_and_in_order() {
     assert_eq!(told, rows);
     // Nothing was done to a file but that it grew.
     assert!(events.iter().all(|event| event["event"]["kind"] != "file"), "{events:#?}");
-    assert_eq!(watch.end().1, "");
+    let rest = watch.end();
+    assert!(rest.iter().all(|line| line.contains("\"session\"")), "{rest:#?}");
 }
 
 /// What is done to a file, and what is told of it.
@@ -233,10 +243,18 @@ fn a_file_that_becomes_another_is_told_and_followed() {
     fs::write(folder.path().join("b.tmp"), lines[..6].concat()).expect("written");
     fs::rename(folder.path().join("b.tmp"), &path).expect("moved");
     changed("replaced", 3);
+    // Written anew by a program that moves the whole over what was there: it went on.
+    fs::write(folder.path().join("b.tmp"), lines[..9].concat()).expect("written");
+    fs::rename(folder.path().join("b.tmp"), &path).expect("moved");
+    assert_eq!(watch.events_until(cost(4)).len(), 1);
     // Deleted, and there again.
     fs::remove_file(&path).expect("removed");
-    let gone = watch.events_until(|event| event["event"]["kind"] == "file");
-    assert_eq!(gone.last().map(|event| &event["event"]["change"]), Some(&Value::from("gone")));
+    let gone = watch.events_until(|event| event["event"]["kind"] == "file").pop();
+    let gone = gone.expect("an event");
+    assert_eq!(
+        (&gone["event"]["change"], &gone["session_id"]),
+        (&"gone".into(), &FIRST_LOOK.into())
+    );
     fs::write(&path, lines[..9].concat()).expect("written");
     watch.events_until(cost(4));
     // And its break comes when it is written, once.
@@ -246,8 +264,7 @@ fn a_file_that_becomes_another_is_told_and_followed() {
         events.iter().filter(|event| event["event"]["kind"] == "break").collect();
     assert_eq!(breaks.len(), 1, "{events:#?}");
     assert_eq!(breaks[0]["event"]["excess_usd"], "0.13395");
-    let (rest, told) = watch.end();
-    assert_eq!(told, "");
+    let rest = watch.end();
     assert!(rest.iter().all(|line| !line.contains("\"break\"")), "{rest:#?}");
 }
 
@@ -280,8 +297,7 @@ fn a_budget_is_told_once_and_commands_run_at_events() {
     while lines_told() < 3 && began.elapsed() < AT_MOST {
         thread::sleep(Duration::from_millis(20));
     }
-    let (rest, said) = watch.end();
-    assert_eq!((rest.len(), said.as_str()), (0, ""));
+    assert_eq!(watch.end(), [""; 0]);
     let told = fs::read_to_string(&told).expect("the command ran");
     let events = told.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let events: Vec<String> = events.map(|event| event["event"]["kind"].to_string()).collect();
@@ -299,12 +315,9 @@ fn a_command_that_fails_is_told() {
     watch.until(|line| line.contains("cost $"));
     fs::remove_file(&path).expect("removed");
     watch.until(|line| line.ends_with("its file is gone"));
-    let began = Instant::now();
-    // It runs beside the watch.
-    thread::sleep(Duration::from_millis(500));
-    let (_, told) = watch.end();
-    assert!(told.contains("--exec: the command failed: exit status: 7"), "{told}");
-    assert!(began.elapsed() < AT_MOST);
+    let said = "said: cachesim: --exec: the command failed: exit status: 7";
+    watch.until(|line| line == said);
+    assert_eq!(watch.end(), [""; 0]);
 }
 
 /// Sub-agents count to their session and are told apart; a folder that is not there yet is watched once it is.
@@ -314,6 +327,7 @@ fn what_comes_later_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("later");
     let watch = Watch::of(&root, AFTER, &["--jsonl"]);
+    watch.until(|line| line.starts_with("said: cachesim: ") && line.contains(" is not there; "));
     let agents = root.join("p/s/subagents");
     fs::create_dir_all(&agents).expect("a folder");
     fs::write(root.join("p/s.jsonl"), &content).expect("written");
@@ -393,4 +407,42 @@ fn once_is_enough() {
     let line = "11:50:40 5e1f0000 demo: cost $0.58 · warm 56m, next $0.0237 (cold $0.3210) · 32,102 tokens";
     assert_eq!(watch.lines.iter().collect::<Vec<_>>(), [line]);
     assert!(watch.child.wait().expect("it ends").success());
+}
+
+/// What no figure can be made of is told once, with why, and read once one can.
+#[test]
+fn a_file_that_cannot_be_read_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.jsonl");
+    let absurd =
+        first_look().replace("\"output_tokens\":800", "\"output_tokens\":2000000000000000");
+    fs::write(&path, absurd).expect("written");
+    let watch = Watch::of(folder.path(), AFTER, &[]);
+    let told = watch.until(|line| line.contains("its file cannot be read: "));
+    assert!(told[0].contains("a.jsonl:14: with this request"), "{told:#?}");
+    // It is tried again each second, and nothing new is to be said.
+    fs::write(&path, first_look()).expect("written");
+    assert_eq!(watch.until(|line| line.contains("cost $0.58")).len(), 1);
+    watch.end();
+}
+
+/// A watch whose reader has left ends, though nothing happens.
+#[test]
+fn it_ends_with_its_reader() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("a.jsonl"), first_look()).expect("written");
+    let program = env!("CARGO_BIN_EXE_cachesim");
+    let mut child = Command::new(program)
+        .args(["watch", utf8(folder.path())])
+        .env("CACHESIM_NO_CONFIG", "1")
+        .env("SOURCE_DATE_EPOCH", "1785757840")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program runs");
+    let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    out.read_line(&mut line).expect("a line");
+    assert!(line.contains("5e1f0000 demo: cost $0.58"), "{line}");
+    drop(out);
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
 }

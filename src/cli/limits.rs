@@ -162,11 +162,14 @@ fn hours(text: &str) -> Option<i64> {
     Some(i64::from(count) * hours).filter(|hours| *hours <= 4_000_000)
 }
 
-/// Parses a span of time as an option names it, into milliseconds.
+/// Parses a span of time as an option names it, such as `30m` or `2h`, into milliseconds.
 pub(super) fn span_in_millis(text: &str) -> Result<i64, String> {
-    let hours = hours(text).filter(|hours| *hours > 0);
-    let millis = hours.map(|hours| hours * 60 * 60 * 1_000);
-    millis.ok_or_else(|| "expected a span of time such as 2h, 1d or 1w".to_owned())
+    const MINUTE: i64 = 60 * 1_000;
+    let minutes = text.strip_suffix('m').and_then(|count| count.parse::<u32>().ok());
+    let of_minutes = minutes.map(|minutes| i64::from(minutes) * MINUTE);
+    let span = of_minutes.or_else(|| hours(text).map(|hours| hours * 60 * MINUTE));
+    let wrong = || "expected a span of time such as 30m, 2h, 1d or 1w".to_owned();
+    span.filter(|span| *span > 0).ok_or_else(wrong)
 }
 
 /// Parses `YYYY-MM-DD`.

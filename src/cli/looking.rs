@@ -101,7 +101,8 @@ impl Looking {
             warm: next.warm,
             cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
             compaction: next.compaction,
-            window: next.window,
+            // A larger prompt shows that it is another one.
+            window: next.window.filter(|window| next.prompt <= *window),
         })
     }
 

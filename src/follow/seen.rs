@@ -206,7 +206,7 @@ fn billed(ledger: &Ledger<'_>, index: RequestIndex) -> Billed {
     }
 }
 
-/// The same in every file: by the ids of message and request, else by the place.
+/// The same in every file: by the ids of message and request, else by the session and the place.
 fn id(history: &History, request: &Request) -> u64 {
     let mut hasher = FxHasher::default();
     match request.message {
@@ -214,7 +214,11 @@ fn id(history: &History, request: &Request) -> u64 {
             let request = history.text(request.request);
             (history.symbols.text(message), request).hash(&mut hasher);
         }
-        None => (&history.files[request.file].label, request.line).hash(&mut hasher),
+        None => {
+            let session = history.symbols.text(request.session);
+            let label = &history.files[request.file].label;
+            (session, history.text(request.agent), label, request.line).hash(&mut hasher);
+        }
     }
     hasher.finish()
 }

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::follower::{FollowError, Follower};
-use super::seen::{Billed, FoundBreak};
+use super::seen::{About, Billed, FoundBreak};
 use super::state::Followed;
 use crate::base::units::Millis;
 
@@ -28,7 +28,7 @@ pub enum Happening {
 pub enum FileChange {
     /// It is shorter than before.
     Shortened,
-    /// Another file has its name.
+    /// Another file has its name, with other requests.
     Replaced,
     /// It is as long as before or longer, and its requests are not those that it had.
     Rewritten,
@@ -60,6 +60,8 @@ pub struct Watched {
     billed: FxHashMap<u64, Billed>,
     /// The requests whose breaks need not be told any more.
     broke: FxHashSet<u64>,
+    /// Whose requests files had that are not followed any more.
+    past: BTreeMap<PathBuf, About>,
     /// The files that could not be read, each with why.
     unreadable: BTreeMap<PathBuf, String>,
 }
@@ -73,6 +75,7 @@ impl Watched {
             files: BTreeMap::new(),
             billed: FxHashMap::default(),
             broke: FxHashSet::default(),
+            past: BTreeMap::new(),
             unreadable: BTreeMap::new(),
         }
     }
@@ -88,14 +91,27 @@ impl Watched {
         self.files.get(path)
     }
 
+    /// Whose requests a file has, or had when it was looked at last.
+    #[must_use]
+    pub fn about(&self, path: &Path) -> Option<&About> {
+        let now = self.file(path).and_then(|file| file.about.as_ref());
+        now.or_else(|| self.past.get(path))
+    }
+
+    /// The files that could not be read when they were looked at last.
+    pub fn unreadable(&self) -> impl Iterator<Item = &Path> {
+        self.unreadable.keys().map(PathBuf::as_path)
+    }
+
     /// What was billed for the requests that were seen, each once.
     pub fn billed(&self) -> impl Iterator<Item = &Billed> {
         self.billed.values()
     }
 
-    /// Looks at files no more until they change. What was billed stays.
+    /// Looks at a file no more until it changes. What was billed stays.
     pub fn forget(&mut self, path: &Path) {
-        self.files.remove(path);
+        let about = self.files.remove(path).and_then(|file| file.about);
+        self.past.extend(about.map(|about| (path.to_owned(), about)));
     }
 
     /// Looks at files. What happened is in the order of the files, but for the breaks of all of them, which are in the
@@ -161,6 +177,8 @@ impl Watched {
             matches!(error, FollowError::Read(error) if error.kind() == io::ErrorKind::NotFound);
         if is_gone {
             let was_there = before.is_some() | self.unreadable.remove(path).is_some();
+            let about = before.and_then(|before| before.about);
+            self.past.extend(about.map(|about| (path.to_owned(), about)));
             return was_there.then_some(Happening::Changed(FileChange::Gone));
         }
         if let Some(before) = before {
@@ -176,13 +194,18 @@ impl Watched {
 fn change(before: &Followed, now: &Followed) -> Option<FileChange> {
     let file = |one: &Followed| one.identity.map(|(file, _)| file);
     let ids = |one: &Followed| one.requests.iter().map(|one| one.id).collect::<Vec<_>>();
-    if file(before) != file(now) {
-        return Some(FileChange::Replaced);
-    }
-    if now.bytes < before.bytes {
-        return Some(FileChange::Shortened);
-    }
     // Where its end was read, what is before it was found to be the same.
     let was_read_whole = now.read > 0 && now.read == now.bytes;
-    (was_read_whole && !ids(now).starts_with(&ids(before))).then_some(FileChange::Rewritten)
+    if !was_read_whole {
+        return None;
+    }
+    // Some programs write a session anew with each turn.
+    let goes_on = ids(now).starts_with(&ids(before));
+    let is_same = file(before) == file(now);
+    match (is_same, goes_on) {
+        (true, _) if now.bytes < before.bytes => Some(FileChange::Shortened),
+        (true, false) => Some(FileChange::Rewritten),
+        (false, false) => Some(FileChange::Replaced),
+        (_, true) => None,
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
 
 use super::hook::dollars;
 use super::{ColorArg, LookingArgs, NamingArgs};
@@ -19,13 +20,14 @@ Examples:
 
 On a terminal it shows a table: for each open session whether its prompt is in the cache and for how long, what the next \
 message costs now and once the cache has expired, what a summary (/compact) costs now and then, how much of the model's \
-window the prompt fills, and what the session cost with its sub-agents. Sub-agents whose prompt is in the cache have lines of \
-their own. Below it stand breaks, as they happen, each with its cause. q or Ctrl-C ends it, the arrow keys scroll.
+window the prompt fills (where that is known), and what the session cost with its sub-agents. Sub-agents whose prompt is in the cache have lines of \
+their own. Below it stand breaks, as they happen, each with its cause. q, Esc or Ctrl-C ends it; the arrow \
+keys, j and k, Page Up and Page Down scroll.
 
 In a pipe, with --jsonl, and where TERM is dumb, it prints a line for each event: a session went on, a break, a cache that \
 expired, a budget that is used up, a file that was shortened, replaced, rewritten or removed.
 
-What a summary costs is estimated: it is taken to have 4,000 tokens. A break is told once; those of before it runs are in no line. \
+What a summary costs is estimated: it is taken to have 4,000 tokens. A break is told once; those that sessions had before are not. \
 Nothing is written to disk.";
 
 /// `watch`.
@@ -41,13 +43,13 @@ pub(in crate::cli) struct WatchArgs {
     #[arg(long)]
     pub(in crate::cli) once: bool,
     /// Tell, and ring the terminal's bell, once all that is watched cost more than this today
-    #[arg(long, value_name = "USD", value_parser = dollars)]
+    #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) budget: Option<Picodollars>,
     /// Run this in a shell at each event but that a session went on, with the event as a line of JSON on its standard
     /// input. One runs at a time, for a minute at most, and its output is not shown
-    #[arg(long, value_name = "COMMAND")]
+    #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) exec: Option<String>,
-    /// A session is open where its file changed so lately, or where its prompt is in the cache: 2h, 1d
+    /// A session is open where its file changed so lately, or where its prompt is in the cache: 30m, 2h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span_in_millis)]
     pub(in crate::cli) idle: i64,
     /// The time zone in which the day begins and times are shown, such as Europe/Berlin [default: UTC]

@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -14,14 +14,17 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Once the watch ends, one that runs may go on for so long.
 const LAST: Duration = Duration::from_secs(2);
 
+/// So many events wait for it at most.
+const MOST_WAITING: usize = 1_000;
+
 /// From one look at a running command to the next.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
 /// Runs a command for each event.
 pub(super) struct Runner {
-    lines: Sender<Vec<u8>>,
+    lines: SyncSender<Vec<u8>>,
     ends: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    thread: JoinHandle<usize>,
 }
 
 impl Runner {
@@ -30,7 +33,7 @@ impl Runner {
         command: String,
         tell: impl Fn(String) + Send + 'static,
     ) -> io::Result<Self> {
-        let (lines, receiver) = mpsc::channel();
+        let (lines, receiver) = mpsc::sync_channel(MOST_WAITING);
         let ends = Arc::new(AtomicBool::new(false));
         let work = Work { command, ends: Arc::clone(&ends) };
         let thread = thread::Builder::new()
@@ -39,17 +42,16 @@ impl Runner {
         Ok(Self { lines, ends, thread })
     }
 
-    /// Has the command run with this on its standard input.
-    pub(super) fn run(&self, line: Vec<u8>) {
-        // Nobody takes it only where the thread has ended, which it does with the watch.
-        let _is_taken = self.lines.send(line);
+    /// Has the command run with this on its standard input; `false` where too many wait already.
+    pub(super) fn run(&self, line: Vec<u8>) -> bool {
+        self.lines.try_send(line).is_ok()
     }
 
-    /// Waits for the command that runs. Those that were not started are dropped.
-    pub(super) fn finish(self) {
+    /// Waits for the command that runs. For how many events none was started.
+    pub(super) fn finish(self) -> usize {
         self.ends.store(true, Ordering::Relaxed);
         drop(self.lines);
-        let _has_panicked = self.thread.join();
+        self.thread.join().unwrap_or_default()
     }
 }
 
@@ -59,15 +61,17 @@ struct Work {
 }
 
 impl Work {
-    fn run_all(&self, lines: &Receiver<Vec<u8>>, tell: impl Fn(String)) {
+    /// Runs it for all, until the watch ends; how many are left then.
+    fn run_all(&self, lines: &Receiver<Vec<u8>>, tell: impl Fn(String)) -> usize {
         for line in lines {
             if self.ends.load(Ordering::Relaxed) {
-                return;
+                return 1 + lines.iter().count();
             }
             if let Err(problem) = self.run(&line) {
                 tell(format!("--exec: {problem}"));
             }
         }
+        0
     }
 
     fn run(&self, line: &[u8]) -> Result<(), String> {
@@ -99,8 +103,7 @@ impl Work {
                 until = until.min(Instant::now() + LAST);
             }
             if Instant::now() >= until {
-                let _has_ended = child.kill();
-                let _is_gone = child.wait();
+                end(child);
                 return Err("the command took too long and was ended".to_owned());
             }
             thread::sleep(BETWEEN_LOOKS);
@@ -108,9 +111,24 @@ impl Work {
     }
 }
 
+/// Ends a command with all that it started.
+fn end(child: &mut Child) {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Pid, Signal, kill_process_group};
+
+        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let _has_ended = group.map(|group| kill_process_group(group, Signal::KILL));
+    }
+    let _has_ended = child.kill();
+    let _is_gone = child.wait();
+}
+
 fn shell(command: &str) -> Command {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut shell = Command::new(shell);
     shell.args([option, command]);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
     shell
 }

@@ -19,7 +19,7 @@ pub(super) struct WatchedFiles {
     known: BTreeMap<PathBuf, Stamp>,
     watcher: Option<RecommendedWatcher>,
     /// The roots of which the system tells changes.
-    told: BTreeSet<PathBuf>,
+    listened: BTreeSet<PathBuf>,
 }
 
 /// By what a change of a file is noticed.
@@ -40,7 +40,7 @@ pub(super) enum Told {
 }
 
 impl WatchedFiles {
-    /// Nothing is looked at yet. `tell` is called with what the system tells.
+    /// Nothing is looked at yet. `roots` are whole paths, without links, as the system tells them. `tell` is called with what the system tells.
     pub(super) fn below(roots: Vec<PathBuf>, mut tell: impl FnMut(Told) + Send + 'static) -> Self {
         let watcher =
             notify::recommended_watcher(move |event: notify::Result<notify::Event>| match event {
@@ -49,7 +49,7 @@ impl WatchedFiles {
                 Ok(event) => tell(Told::Paths(event.paths)),
                 Err(_) => tell(Told::Missed),
             });
-        Self { roots, known: BTreeMap::new(), watcher: watcher.ok(), told: BTreeSet::new() }
+        Self { roots, known: BTreeMap::new(), watcher: watcher.ok(), listened: BTreeSet::new() }
     }
 
     /// Looks through all folders: the files that are new, changed or gone.
@@ -83,9 +83,20 @@ impl WatchedFiles {
         changed
     }
 
-    /// Whether it is one of the files.
-    pub(super) fn knows(&self, path: &Path) -> bool {
-        self.known.contains_key(path)
+    /// What the system told: which of the files changed, and whether there may be others.
+    pub(super) fn told(&mut self, paths: Vec<PathBuf>) -> (Vec<PathBuf>, bool) {
+        let is_known = |path: &PathBuf| self.known.contains_key(path);
+        let (known, others): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(is_known);
+        let mut may_be_new = false;
+        for path in others {
+            // A root that was removed is listened to again once it is there.
+            let is_root = self.roots.contains(&path);
+            if is_root {
+                self.listened.remove(&path);
+            }
+            may_be_new |= is_root || grows(&path) || path.is_dir();
+        }
+        (self.check(known), may_be_new)
     }
 
     /// The files below a folder.
@@ -108,11 +119,11 @@ impl WatchedFiles {
         let Some(watcher) = &mut self.watcher else { return };
         for root in &self.roots {
             if !root.exists() {
-                self.told.remove(root);
-            } else if !self.told.contains(root)
+                self.listened.remove(root);
+            } else if !self.listened.contains(root)
                 && watcher.watch(root, RecursiveMode::Recursive).is_ok()
             {
-                self.told.insert(root.clone());
+                self.listened.insert(root.clone());
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `watch`: waits for changes of files, looks at them, and shows what happened: as a table on a terminal, else as lines.
 
+mod asked;
 mod exec;
 mod files;
 mod screen;
@@ -7,12 +8,14 @@ mod sessions;
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{PathBuf, absolute};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEvent};
+#[cfg(unix)]
+use signal_hook::consts::SIGTSTP;
 
 use exec::Runner;
 use files::{Told, WatchedFiles};
@@ -21,11 +24,11 @@ use sessions::{Happened, Sessions};
 
 use super::args::WatchArgs;
 use super::error::CliError;
-use super::input::default_paths;
+use super::input::{default_paths, shown_path};
 use super::limits::{moment, zone_of};
 use super::looking::Looking;
 use super::output::{has_colours, is_dumb, say};
-use crate::report::{WatchEventKind, WatchedNames};
+use crate::report::{WatchEventKind, WatchedNames, counted};
 
 /// From one look at the open files, and at the clock, to the next.
 const TICK: Duration = Duration::from_secs(1);
@@ -36,8 +39,12 @@ const SCAN: Duration = Duration::from_secs(10);
 /// Changes that come together are looked at together.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// After looking it rests for so many times as long, so that it never takes more than a small part of a core.
-const REST: u32 = 20;
+/// After looking, or looking through all folders, it rests for so many times as long, so that it takes one per cent of the
+/// time.
+const REST: u32 = 99;
+
+/// But no longer than this.
+const LONGEST_REST: Duration = Duration::from_secs(3);
 
 /// What the watch waits for.
 enum Signal {
@@ -46,6 +53,8 @@ enum Signal {
     Resized,
     /// Something to say to the user.
     Note(String),
+    /// The program is to stop until its user has it go on.
+    Stop,
     End,
 }
 
@@ -59,59 +68,50 @@ enum Shown {
 /// Watches until it is told to end.
 pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError> {
     let roots = roots(args)?;
+    for root in roots.iter().filter(|root| !root.exists()) {
+        say(&format!("{} is not there; it is watched once it is", shown_path(root)));
+    }
     let names = WatchedNames::by(args.naming.naming());
     let zone = zone_of(args.timezone.as_deref())?;
     let sessions = Sessions::new(looking, names, zone, args.idle, args.budget);
     let (sender, signals) = mpsc::channel();
-    end_on_signals(&sender)?;
+    asked::listen(&sender)?;
     let told = sender.clone();
     let files = WatchedFiles::below(roots, move |change| drop(told.send(Signal::Told(change))));
     let noted = sender.clone();
     let tell = move |note| drop(noted.send(Signal::Note(note)));
     let runner = args.exec.clone().map(|command| Runner::start(command, tell)).transpose()?;
     let shown = Shown::open(args, &sender)?;
-    let mut watch = Watch { sessions, files, runner, shown, pending: BTreeSet::new() };
+    let due = Due::from(Instant::now());
+    let mut watch = Watch { sessions, files, runner, shown, pending: BTreeSet::new(), due };
     let result = watch.begin().and_then(|()| if args.once { Ok(()) } else { watch.run(&signals) });
     // The terminal is given back before anything waits.
     drop(watch.shown);
-    if let Some(runner) = watch.runner {
-        runner.finish();
+    let left = watch.runner.map_or(0, Runner::finish);
+    if left > 0 {
+        say(&format!(
+            "--exec: the command did not run for {}",
+            counted(left as u64, "event", "events")
+        ));
     }
     result
 }
 
+/// What is watched, as whole paths without links: as the system tells of changes.
 fn roots(args: &WatchArgs) -> Result<Vec<PathBuf>, CliError> {
-    if args.paths.is_empty() {
-        let places = default_paths(&[])?;
-        // Databases do not grow as files do.
-        return Ok(places.into_iter().filter(|place| place.is_dir()).collect());
-    }
-    match args.paths.iter().find(|path| path.as_os_str() == "-") {
-        Some(_) => Err(CliError::Usage(
+    if args.paths.iter().any(|path| path.as_os_str() == "-") {
+        return Err(CliError::Usage(
             "watch follows files, and standard input is none; give files or folders".to_owned(),
-        )),
-        None => Ok(args.paths.clone()),
+        ));
     }
-}
-
-/// Sends the end where the user or the system asks for it.
-fn end_on_signals(sender: &Sender<Signal>) -> Result<(), CliError> {
-    #[cfg(unix)]
-    {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-        use signal_hook::iterator::Signals;
-
-        let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM])?;
-        let sender = sender.clone();
-        thread::Builder::new().name("signals".to_owned()).spawn(move || {
-            for _ in signals.forever() {
-                drop(sender.send(Signal::End));
-            }
-        })?;
+    if !args.paths.is_empty() {
+        let whole = |path: &PathBuf| fs::canonicalize(path).or_else(|_| absolute(path));
+        return Ok(args.paths.iter().map(whole).collect::<io::Result<_>>()?);
     }
-    #[cfg(not(unix))]
-    let _ends_with_the_console = sender;
-    Ok(())
+    let places = default_paths(&[])?;
+    // Databases do not grow as files do.
+    let folders = places.into_iter().filter(|place| place.is_dir());
+    Ok(folders.map(|folder| fs::canonicalize(&folder).unwrap_or(folder)).collect())
 }
 
 impl Shown {
@@ -127,6 +127,10 @@ impl Shown {
         let sender = sender.clone();
         thread::Builder::new().name("keys".to_owned()).spawn(move || send_keys(&sender))?;
         Ok(Self::Screen(screen))
+    }
+
+    fn is_for_people(&self) -> bool {
+        !matches!(self, Self::Json)
     }
 }
 
@@ -151,6 +155,7 @@ struct Watch<'a> {
     shown: Shown,
     /// Files that changed, and were not looked at yet.
     pending: BTreeSet<PathBuf>,
+    due: Due,
 }
 
 /// When something is done next.
@@ -159,47 +164,60 @@ struct Due {
     scan: Instant,
     /// Before this nothing is looked at.
     look: Instant,
+    /// Before this no folders are looked through, whatever the system tells.
+    rested: Instant,
+}
+
+impl Due {
+    fn from(now: Instant) -> Self {
+        Self { tick: now + TICK, scan: now + SCAN, look: now, rested: now }
+    }
+
+    /// Has all folders looked through soon.
+    fn hasten_scan(&mut self) {
+        self.scan = self.scan.min((Instant::now() + PAUSE).max(self.rested));
+    }
+
+    fn next(&self, has_pending: bool) -> Instant {
+        let next = self.tick.min(self.scan);
+        if has_pending { next.min(self.look) } else { next }
+    }
+}
+
+/// For how long something that began then is rested from.
+fn rest(began: Instant) -> Duration {
+    (began.elapsed() * REST).clamp(PAUSE, LONGEST_REST)
 }
 
 impl Watch<'_> {
     fn run(&mut self, signals: &Receiver<Signal>) -> Result<(), CliError> {
-        let now = Instant::now();
-        let mut due = Due { tick: now + TICK, scan: now + SCAN, look: now };
         loop {
-            let next = if self.pending.is_empty() { due.tick } else { due.look.min(due.tick) };
-            let wait = next.saturating_duration_since(Instant::now());
-            match signals.recv_timeout(wait) {
-                Ok(Signal::End) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-                Ok(signal) => {
-                    if self.answer(signal, &mut due)? == Asked::End {
-                        return Ok(());
-                    }
-                }
+            let next = self.due.next(!self.pending.is_empty());
+            match signals.recv_timeout(next.saturating_duration_since(Instant::now())) {
+                Ok(signal) => match self.answer(signal)? {
+                    Asked::End => return Ok(()),
+                    Asked::Redraw => self.redraw()?,
+                    Asked::Stop => self.stop()?,
+                    Asked::Nothing => {}
+                },
                 Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
             let now = Instant::now();
-            if now >= due.scan {
-                self.pending.extend(self.files.scan());
-                self.sessions.close(&self.files, moment());
-                due.scan = Instant::now() + SCAN;
-            }
-            let is_tick = now >= due.tick;
+            let is_tick = now >= self.due.tick;
             if is_tick {
-                let open: Vec<PathBuf> =
-                    self.sessions.watched.files().map(|(path, _)| path.to_owned()).collect();
-                self.pending.extend(self.files.check(open));
-                due.tick = Instant::now() + TICK;
+                if self.has_no_reader() {
+                    return Ok(());
+                }
+                self.tick()?;
             }
-            let looks = !self.pending.is_empty() && now >= due.look;
+            if now >= self.due.scan {
+                self.scan();
+            }
+            let looks = !self.pending.is_empty() && now >= self.due.look;
             if looks {
-                let began = Instant::now();
                 let paths = std::mem::take(&mut self.pending);
                 self.look(paths, false)?;
-                due.look = Instant::now() + (began.elapsed() * REST).max(PAUSE);
-            }
-            if is_tick {
-                let expired = self.sessions.expired(moment());
-                self.show(expired)?;
             }
             if is_tick || looks {
                 self.redraw()?;
@@ -218,76 +236,95 @@ impl Watch<'_> {
         self.redraw()
     }
 
-    fn answer(&mut self, signal: Signal, due: &mut Due) -> Result<Asked, CliError> {
-        let soon = Instant::now() + PAUSE;
+    /// Looks at the clock and for changes of open files.
+    fn tick(&mut self) -> Result<(), CliError> {
+        let now = moment();
+        let expired = self.sessions.expired(now);
+        self.show(expired)?;
+        self.sessions.close(&self.files, now);
+        self.pending.extend(self.files.check(self.sessions.followed()));
+        self.pending.extend(self.sessions.unreadable());
+        self.due.tick = Instant::now() + TICK;
+        Ok(())
+    }
+
+    /// Looks through all folders.
+    fn scan(&mut self) {
+        let began = Instant::now();
+        self.pending.extend(self.files.scan());
+        let rest = rest(began);
+        self.due.rested = Instant::now() + rest;
+        self.due.scan = Instant::now() + SCAN;
+    }
+
+    fn look(&mut self, paths: BTreeSet<PathBuf>, begins: bool) -> Result<(), CliError> {
+        let (began, now) = (Instant::now(), moment());
+        let paths = self.sessions.with_agents(&self.files, paths);
+        let happened = self.sessions.look(&self.files, paths, begins, now)?;
+        self.due.look = Instant::now() + rest(began);
+        self.show(happened)
+    }
+
+    fn answer(&mut self, signal: Signal) -> Result<Asked, CliError> {
         match signal {
             Signal::End => return Ok(Asked::End),
-            Signal::Told(Told::Missed) => due.scan = due.scan.min(soon),
+            Signal::Stop => return Ok(Asked::Stop),
+            Signal::Told(Told::Missed) => self.due.hasten_scan(),
             Signal::Told(Told::Paths(paths)) => {
-                let (known, new): (Vec<_>, Vec<_>) =
-                    paths.into_iter().partition(|path| self.files.knows(path));
-                if !new.is_empty() {
-                    due.scan = due.scan.min(soon);
+                let (changed, may_be_new) = self.files.told(paths);
+                if may_be_new {
+                    self.due.hasten_scan();
                 }
                 if self.pending.is_empty() {
-                    due.look = due.look.max(soon);
+                    self.due.look = self.due.look.max(Instant::now() + PAUSE);
                 }
-                self.pending.extend(self.files.check(known));
+                self.pending.extend(changed);
             }
             Signal::Key(key) => {
-                let Shown::Screen(screen) = &mut self.shown else { return Ok(Asked::Nothing) };
-                let asked = screen.key(key);
-                if asked == Asked::Redraw {
-                    self.redraw()?;
+                if let Shown::Screen(screen) = &mut self.shown {
+                    return Ok(screen.key(key));
                 }
-                return Ok(asked);
             }
-            Signal::Resized => self.redraw()?,
-            Signal::Note(note) => match &mut self.shown {
-                Shown::Screen(screen) => {
-                    screen.add(note);
-                    self.redraw()?;
-                }
-                Shown::Lines | Shown::Json => say(&note),
-            },
+            Signal::Resized => return Ok(Asked::Redraw),
+            Signal::Note(note) => {
+                self.note(note);
+                return Ok(Asked::Redraw);
+            }
         }
         Ok(Asked::Nothing)
     }
 
-    fn look(&mut self, paths: BTreeSet<PathBuf>, is_old: bool) -> Result<(), CliError> {
-        let now = moment();
-        let paths = self.sessions.with_agents(&self.files, paths);
-        let happened = self.sessions.look(paths, is_old, now)?;
-        self.show(happened)
-    }
-
-    /// Shows what happened, each in the order in which it did, and runs the command for it.
+    /// Shows what happened, and runs the command for it.
     fn show(&mut self, happened: Vec<Happened>) -> Result<(), CliError> {
+        let now = moment();
         let mut out = io::stdout().lock();
-        for (path, at, kind) in happened {
-            let is_session = matches!(kind, WatchEventKind::Session { .. });
-            let rings = matches!(kind, WatchEventKind::Budget { .. });
-            let event = self.sessions.event(path.as_deref(), at, kind);
-            let mut json = Vec::new();
-            event.write_json(&self.sessions.names, &mut json)?;
-            let name = || {
-                let names = event.session.map(|session| self.sessions.names.of(&[session]));
-                names.and_then(|names| names.into_iter().next()).unwrap_or_default()
-            };
+        for one in happened {
+            let is_session = matches!(one.kind, WatchEventKind::Session { .. });
             match &mut self.shown {
-                Shown::Json => out.write_all(&json)?,
-                Shown::Lines => writeln!(out, "{}", event.line(&name(), &self.sessions.zone))?,
+                Shown::Json => out.write_all(&self.sessions.json(&one)?)?,
+                Shown::Lines => writeln!(out, "{}", self.sessions.line(&one, now))?,
                 Shown::Screen(_) if is_session => {}
-                Shown::Screen(screen) => screen.add(event.line(&name(), &self.sessions.zone)),
+                Shown::Screen(screen) => screen.add(self.sessions.line(&one, now)),
             }
-            if rings && io::stdout().is_terminal() {
+            let rings = matches!(one.kind, WatchEventKind::Budget { .. });
+            if rings && self.shown.is_for_people() && io::stdout().is_terminal() {
                 out.write_all(b"\x07")?;
             }
-            if let Some(runner) = self.runner.as_ref().filter(|_| !is_session) {
-                runner.run(json);
+            if let Some(runner) = self.runner.as_ref().filter(|_| !is_session)
+                && !runner.run(self.sessions.json(&one)?)
+            {
+                self.note("--exec: too many events wait; this one is left out".to_owned());
             }
         }
         Ok(out.flush()?)
+    }
+
+    /// Says something to the user.
+    fn note(&mut self, note: String) {
+        match &mut self.shown {
+            Shown::Screen(screen) => screen.add(note),
+            Shown::Lines | Shown::Json => say(&note),
+        }
     }
 
     fn redraw(&mut self) -> Result<(), CliError> {
@@ -295,5 +332,34 @@ impl Watch<'_> {
             screen.draw(&self.sessions.table(moment())?)?;
         }
         Ok(())
+    }
+
+    /// Stops the program until its user has it go on, with the terminal as it was found.
+    fn stop(&mut self) -> Result<(), CliError> {
+        #[cfg(unix)]
+        let stop = || drop(signal_hook::low_level::emulate_default_handler(SIGTSTP));
+        #[cfg(not(unix))]
+        let stop = || {};
+        match &mut self.shown {
+            Shown::Screen(screen) => screen.beside(stop)?,
+            Shown::Lines | Shown::Json => stop(),
+        }
+        self.redraw()
+    }
+
+    /// Whether nobody reads the lines any more. A terminal that is gone sends a signal.
+    fn has_no_reader(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+            let out = io::stdout();
+            let mut out = [PollFd::new(&out, PollFlags::empty())];
+            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+            let has_answer = poll(&mut out, Some(&at_once)).is_ok_and(|answers| answers > 0);
+            has_answer && out[0].revents().contains(PollFlags::ERR)
+        }
+        #[cfg(not(unix))]
+        false
     }
 }

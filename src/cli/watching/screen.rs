@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -16,7 +17,10 @@ use crate::report::WatchTable;
 const MOST_LINES: usize = 200;
 
 /// The first column has so many cells, or others are left out.
-const LEAST_NAME: u16 = 16;
+const LEAST_NAME: u16 = 12;
+
+/// Cells between two columns.
+const SPACING: u16 = 2;
 
 /// What is left out where there is no room, in this order: columns of the table by their place.
 const LEFT_OUT: [usize; 4] = [4, 3, 5, 2];
@@ -26,13 +30,15 @@ const INDENT: &str = "         ";
 
 const KEYS: &str = "q quits, ↑ ↓ scroll";
 
-/// What a key asks for.
+/// What a key, or something else that happened, asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     /// Nothing that is known.
     Nothing,
     /// Something else is to be shown.
     Redraw,
+    /// The program stops until its user has it go on.
+    Stop,
     /// The end.
     End,
 }
@@ -51,10 +57,26 @@ struct View {
     has_colours: bool,
 }
 
+/// Whether the terminal was taken over.
+static IS_TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Takes the terminal over. A panic gives it back.
+fn take() -> io::Result<DefaultTerminal> {
+    IS_TAKEN.store(true, Ordering::Relaxed);
+    ratatui::try_init()
+}
+
+/// Gives the terminal back, where it was taken over.
+pub(super) fn give_back() {
+    if IS_TAKEN.swap(false, Ordering::Relaxed) {
+        ratatui::restore();
+    }
+}
+
 impl Screen {
     /// Takes the terminal over.
     pub(super) fn open(has_colours: bool) -> io::Result<Self> {
-        let terminal = ratatui::try_init()?;
+        let terminal = take()?;
         Ok(Self { terminal, view: View { lines: VecDeque::new(), above: 0, has_colours } })
     }
 
@@ -77,14 +99,26 @@ impl Screen {
             KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => {
                 return Asked::End;
             }
+            KeyCode::Char('z') if key.modifiers.contains(KeyModifiers::CONTROL) => {
+                return Asked::Stop;
+            }
             KeyCode::Down | KeyCode::Char('j') => *above = above.saturating_add(1),
             KeyCode::Up | KeyCode::Char('k') => *above = above.saturating_sub(1),
             KeyCode::PageDown => *above = above.saturating_add(10),
             KeyCode::PageUp => *above = above.saturating_sub(10),
             KeyCode::Home => *above = 0,
+            KeyCode::End => *above = usize::MAX,
             _ => return Asked::Nothing,
         }
         Asked::Redraw
+    }
+
+    /// Gives the terminal back, does something, and takes it over again.
+    pub(super) fn beside(&mut self, work: impl FnOnce()) -> io::Result<()> {
+        give_back();
+        work();
+        self.terminal = take()?;
+        Ok(())
     }
 
     /// Shows the table and the newest lines.
@@ -96,7 +130,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        ratatui::restore();
+        give_back();
     }
 }
 
@@ -143,14 +177,14 @@ impl View {
             let style = if *is_warm { Style::new() } else { self.style(Modifier::DIM) };
             cells(row).style(style)
         });
-        let widths = shown.iter().map(|place| match table.columns[*place].1 {
+        let widths = shown.iter().map(|place| match place {
             0 => Constraint::Fill(1),
-            width => Constraint::Length(width),
+            place => Constraint::Length(table.widths[*place]),
         });
-        let heading: Vec<String> = table.columns.iter().map(|(name, _)| (*name).into()).collect();
+        let heading = table.columns.map(str::to_owned);
         let widget = Table::new(rows, widths)
             .header(cells(&heading).style(self.style(Modifier::UNDERLINED)))
-            .column_spacing(1);
+            .column_spacing(SPACING);
         frame.render_widget(widget, area);
     }
 
@@ -163,11 +197,12 @@ impl View {
 fn columns(table: &WatchTable, width: u16) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let needed = |shown: &[usize]| {
-        let widths = shown.iter().map(|place| table.columns[*place].1 + 1);
-        widths.sum::<u16>() + LEAST_NAME
+        let widths =
+            shown.iter().skip(1).map(|place| u32::from(table.widths[*place]) + u32::from(SPACING));
+        widths.sum::<u32>() + u32::from(table.widths[0].min(LEAST_NAME))
     };
     for left_out in LEFT_OUT {
-        if needed(&shown) <= width {
+        if needed(&shown) <= width.into() {
             break;
         }
         shown.retain(|place| *place != left_out);

@@ -1,6 +1,7 @@
 //! The sessions that are watched: what becomes of them, and which are open.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -21,21 +22,26 @@ use crate::report::{
 
 /// What is watched, and how.
 pub(super) struct Sessions<'a> {
-    pub(super) looking: &'a Looking,
-    pub(super) watched: Watched,
-    pub(super) names: WatchedNames,
-    pub(super) zone: Zone,
+    looking: &'a Looking,
+    watched: Watched,
+    names: WatchedNames,
+    zone: Zone,
     /// A session is open for so many milliseconds after its file changed.
-    pub(super) idle: i64,
-    pub(super) budget: Option<Picodollars>,
+    idle: i64,
+    budget: Option<Picodollars>,
     /// The files whose prompts were in the cache when they were looked at last.
     warm: BTreeSet<PathBuf>,
     /// The beginning of the day whose budget was told to be used up.
     told_of: Option<Millis>,
 }
 
-/// What happened, in which file.
-pub(super) type Happened = (Option<PathBuf>, Millis, WatchEventKind);
+/// Something that happened.
+pub(super) struct Happened {
+    /// In which file; `None` of what is of all.
+    path: Option<PathBuf>,
+    at: Millis,
+    pub(super) kind: WatchEventKind,
+}
 
 impl<'a> Sessions<'a> {
     pub(super) fn new(
@@ -78,14 +84,28 @@ impl<'a> Sessions<'a> {
         paths
     }
 
-    /// Looks at files: what happened in them, and by them.
+    /// The files of open sessions.
+    pub(super) fn followed(&self) -> Vec<PathBuf> {
+        self.watched.files().map(|(path, _)| path.to_owned()).collect()
+    }
+
+    /// The files that are tried again.
+    pub(super) fn unreadable(&self) -> impl Iterator<Item = PathBuf> {
+        self.watched.unreadable().map(Path::to_owned)
+    }
+
+    /// Looks at files: what happened in them, and by them. What they hold when the watch begins, or what was not changed
+    /// lately, is old.
     pub(super) fn look(
         &mut self,
+        files: &WatchedFiles,
         paths: BTreeSet<PathBuf>,
-        is_old: bool,
+        begins: bool,
         now: Millis,
     ) -> Result<Vec<Happened>, CliError> {
-        let looks = paths.into_iter().map(|path| Look { path, is_old }).collect();
+        let is_late = |path: &Path| files.changed(path).is_some_and(|at| at.plus(self.idle) < now);
+        let looks = paths.into_iter().map(|path| Look { is_old: begins || is_late(&path), path });
+        let looks = looks.collect();
         let mut all: Vec<Happened> = Vec::new();
         for (path, happening) in self.watched.look(looks) {
             let (at, kind) = match happening {
@@ -99,7 +119,7 @@ impl<'a> Sessions<'a> {
                     None => continue,
                 },
             };
-            all.push((Some(path), at, kind));
+            all.push(Happened { path: Some(path), at, kind });
         }
         all.extend(self.overspent(now)?);
         Ok(all)
@@ -115,7 +135,8 @@ impl<'a> Sessions<'a> {
                 warm.insert(path.to_owned());
             } else if self.warm.contains(path) {
                 let StatusOfNext { warm, cold, .. } = next;
-                expired.push((Some(path.to_owned()), now, WatchEventKind::Cold { warm, cold }));
+                let kind = WatchEventKind::Cold { warm, cold };
+                expired.push(Happened { path: Some(path.to_owned()), at: now, kind });
             }
         }
         self.warm = warm;
@@ -177,25 +198,38 @@ impl<'a> Sessions<'a> {
         Ok(watch_table(&open, &self.names, self.today(now)?, self.budget))
     }
 
-    /// The event, with whose it is.
-    pub(super) fn event<'s>(
-        &'s self,
-        path: Option<&'s Path>,
-        at: Millis,
-        kind: WatchEventKind,
-    ) -> WatchEvent<'s> {
-        let session = path.map(|path| match self.watched.file(path) {
-            Some(followed) => session_of(path, followed),
-            None => WatchedSession { file: stem(path), about: None },
-        });
-        WatchEvent { at, session, kind }
+    /// What happened as a line for people.
+    pub(super) fn line(&self, happened: &Happened, now: Millis) -> String {
+        let event = self.event(happened);
+        let name = event.session.and_then(|session| self.names.of(&[session]).pop());
+        event.line(&name.unwrap_or_default(), &self.zone, now)
+    }
+
+    /// The same as a line of JSON.
+    pub(super) fn json(&self, happened: &Happened) -> io::Result<Vec<u8>> {
+        let mut line = Vec::new();
+        self.event(happened).write_json(&self.names, &mut line)?;
+        Ok(line)
+    }
+
+    fn event<'s>(&'s self, happened: &'s Happened) -> WatchEvent<'s> {
+        let Happened { path, at, kind } = happened;
+        let session = path
+            .as_deref()
+            .map(|path| WatchedSession { file: stem(path), about: self.watched.about(path) });
+        WatchEvent { at: *at, session, kind: kind.clone() }
     }
 
     /// The session of a sub-agent's file, where that is followed, too.
     fn main_of(&self, path: &Path) -> Option<PathBuf> {
         let folders = path.ancestors().skip(1);
-        let mut mains = folders.map(|folder| folder.with_extension("jsonl"));
-        mains.find(|main| self.watched.file(main).is_some())
+        let mains = folders.map(|folder| {
+            let mut main = folder.as_os_str().to_owned();
+            main.push(".jsonl");
+            PathBuf::from(main)
+        });
+        // One of a sub-agent's sub-agents belongs to the session, too.
+        mains.filter(|main| self.watched.file(main).is_some()).last()
     }
 
     /// What a session comes to now, where it has any request.
@@ -222,7 +256,8 @@ impl<'a> Sessions<'a> {
             return Ok(None);
         }
         self.told_of = Some(day);
-        Ok(Some((None, now, WatchEventKind::Budget { today, budget })))
+        let kind = WatchEventKind::Budget { today, budget };
+        Ok(Some(Happened { path: None, at: now, kind }))
     }
 
     fn today(&self, now: Millis) -> Result<Amount, CliError> {

@@ -133,11 +133,13 @@ impl<'a> WatchedSession<'a> {
 }
 
 impl WatchEvent<'_> {
-    /// The event in a line for people, with the name of its session.
+    /// The event in a line for people, with the name of its session, and its day where that is not the one of `now`.
     #[must_use]
-    pub fn line(&self, name: &str, zone: &Zone) -> String {
+    pub fn line(&self, name: &str, zone: &Zone, now: Millis) -> String {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        let line = format!("{} {of}{}", zone.time(self.at), self.kind.text());
+        let is_of_today = zone.day(self.at) == zone.day(now);
+        let at = if is_of_today { zone.time(self.at) } else { zone.short_moment(self.at) };
+        let line = format!("{at} {of}{}", self.kind.text());
         terminal_safe(&line).into_owned()
     }
 }

@@ -1,5 +1,7 @@
 //! The open sessions as a table for a terminal: cells, without a word of how they are drawn.
 
+use unicode_width::UnicodeWidthStr;
+
 use super::super::escape::terminal_safe;
 use super::super::status_line::{Amount, StatusOfNext, cents, left_for};
 use super::event::{WatchedNames, WatchedSession};
@@ -24,24 +26,17 @@ pub struct OpenSession<'a> {
 pub struct WatchTable {
     /// The answer: how many sessions are open, and what was spent today.
     pub answer: String,
-    /// The names of the columns, the first of which is as wide as there is room.
-    pub columns: [(&'static str, u16); COLUMNS],
+    /// The names of the columns.
+    pub columns: [&'static str; COLUMNS],
+    /// The width of each, in cells.
+    pub widths: [u16; COLUMNS],
     /// A row for each session, and whether its cache is warm.
     pub rows: Vec<([String; COLUMNS], bool)>,
 }
 
 const COLUMNS: usize = 7;
 
-/// The columns with their widths; the first takes the rest of the line.
-const HEADING: [(&str, u16); COLUMNS] = [
-    ("session", 0),
-    ("cache", 9),
-    ("next", 7),
-    ("cold", 7),
-    ("compact", 13),
-    ("context", 10),
-    ("cost", 9),
-];
+const HEADING: [&str; COLUMNS] = ["session", "cache", "next", "cold", "compact", "context", "cost"];
 
 /// The table of open sessions.
 #[must_use]
@@ -53,8 +48,13 @@ pub fn watch_table(
 ) -> WatchTable {
     let sessions: Vec<WatchedSession<'_>> = open.iter().map(|one| one.session).collect();
     let rows = names.of(&sessions).into_iter().zip(open);
-    let rows = rows.map(|(name, one)| (row(&name, one), is_warm(one))).collect();
-    WatchTable { answer: answer(open, today, budget), columns: HEADING, rows }
+    let rows: Vec<_> = rows.map(|(name, one)| (row(&name, one), is_warm(one))).collect();
+    let widths = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|(cells, _)| cells[column].as_str());
+        let widest = cells.chain([HEADING[column]]).map(UnicodeWidthStr::width).max();
+        widest.and_then(|width| u16::try_from(width).ok()).unwrap_or(u16::MAX)
+    });
+    WatchTable { answer: answer(open, today, budget), columns: HEADING, widths, rows }
 }
 
 fn is_warm(open: &OpenSession<'_>) -> bool {
@@ -62,11 +62,16 @@ fn is_warm(open: &OpenSession<'_>) -> bool {
 }
 
 fn answer(open: &[OpenSession<'_>], today: Amount, budget: Option<Picodollars>) -> String {
-    let main = open.iter().filter(|one| !one.is_agent);
-    let warm = open.iter().filter(|one| is_warm(one)).count();
-    let sessions = counted(main.count() as u64, "session", "sessions");
+    let (agents, main): (Vec<_>, Vec<_>) = open.iter().partition(|one| one.is_agent);
+    let warm = main.iter().filter(|one| is_warm(one)).count();
+    let sessions = counted(main.len() as u64, "session", "sessions");
     let of = budget.map(|budget| format!(" of {}", cents(budget))).unwrap_or_default();
-    format!("{sessions} open, {warm} warm · today {}{of}", today.shown())
+    let mut answer = format!("today {}{of} · {sessions} open, {warm} warm", today.shown());
+    if !agents.is_empty() {
+        answer += " · ";
+        answer += &counted(agents.len() as u64, "warm sub-agent", "warm sub-agents");
+    }
+    answer
 }
 
 fn row(name: &str, open: &OpenSession<'_>) -> [String; COLUMNS] {
