@@ -409,20 +409,27 @@ fn once_is_enough() {
     assert!(watch.child.wait().expect("it ends").success());
 }
 
-/// What no figure can be made of is told once, with why, and read once one can.
+/// What cannot be read is told once, though it is tried each second, and read once it can be.
 #[test]
 fn a_file_that_cannot_be_read_is_told() {
+    let content = first_look();
+    let lines: Vec<&str> = content.split_inclusive('\n').collect();
     let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("a.jsonl");
-    let absurd =
-        first_look().replace("\"output_tokens\":800", "\"output_tokens\":2000000000000000");
-    fs::write(&path, absurd).expect("written");
+    let (path, other) = (folder.path().join("a.jsonl"), folder.path().join("other"));
+    fs::write(&path, lines[..9].concat()).expect("written");
     let watch = Watch::of(folder.path(), AFTER, &[]);
-    let told = watch.until(|line| line.contains("its file cannot be read: "));
-    assert!(told[0].contains("a.jsonl:14: with this request"), "{told:#?}");
-    // It is tried again each second, and nothing new is to be said.
-    fs::write(&path, first_look()).expect("written");
-    assert_eq!(watch.until(|line| line.contains("cost $0.58")).len(), 1);
+    watch.until(|line| line.contains("cost $"));
+    // Its name leads to a folder.
+    std::os::unix::fs::symlink(folder.path(), &other).expect("a link");
+    fs::rename(&other, &path).expect("moved");
+    let told = watch.until(|line| line.contains("file"));
+    let expected = "11:50:40 5e1f0000 demo: its file cannot be read: it is no file";
+    assert_eq!(told, [expected]);
+    thread::sleep(Duration::from_millis(2_500));
+    fs::write(&other, &content).expect("written");
+    fs::rename(&other, &path).expect("moved");
+    let told = watch.until(|line| line.contains("cost $0.58"));
+    assert!(told.iter().all(|line| !line.contains("file")), "{told:#?}");
     watch.end();
 }
 

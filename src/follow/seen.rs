@@ -209,16 +209,12 @@ fn billed(ledger: &Ledger<'_>, index: RequestIndex) -> Billed {
 /// The same in every file: by the ids of message and request, else by the session and the place.
 fn id(history: &History, request: &Request) -> u64 {
     let mut hasher = FxHasher::default();
-    match request.message {
-        Some(message) => {
-            let request = history.text(request.request);
-            (history.symbols.text(message), request).hash(&mut hasher);
-        }
-        None => {
-            let session = history.symbols.text(request.session);
-            let label = &history.files[request.file].label;
-            (session, history.text(request.agent), label, request.line).hash(&mut hasher);
-        }
+    if let Some(message) = request.message {
+        (history.symbols.text(message), history.text(request.request)).hash(&mut hasher);
+    } else {
+        let session = history.symbols.text(request.session);
+        let label = &history.files[request.file].label;
+        (session, history.text(request.agent), label, request.line).hash(&mut hasher);
     }
     hasher.finish()
 }

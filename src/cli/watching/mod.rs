@@ -84,7 +84,12 @@ pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError>
     let shown = Shown::open(args, &sender)?;
     let due = Due::from(Instant::now());
     let mut watch = Watch { sessions, files, runner, shown, pending: BTreeSet::new(), due };
-    let result = watch.begin().and_then(|()| if args.once { Ok(()) } else { watch.run(&signals) });
+    let mut result = watch.begin();
+    if result.is_ok() && !args.once {
+        result = watch.run(&signals);
+    } else if args.once && watch.sessions.followed().is_empty() {
+        say("no session is open; with --idle 1d, those of which the files changed within a day are");
+    }
     // The terminal is given back before anything waits.
     drop(watch.shown);
     let left = watch.runner.map_or(0, Runner::finish);
@@ -194,7 +199,7 @@ impl Watch<'_> {
         loop {
             let next = self.due.next(!self.pending.is_empty());
             match signals.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(signal) => match self.answer(signal)? {
+                Ok(signal) => match self.answer(signal) {
                     Asked::End => return Ok(()),
                     Asked::Redraw => self.redraw()?,
                     Asked::Stop => self.stop()?,
@@ -206,7 +211,7 @@ impl Watch<'_> {
             let now = Instant::now();
             let is_tick = now >= self.due.tick;
             if is_tick {
-                if self.has_no_reader() {
+                if !matches!(self.shown, Shown::Screen(_)) && has_no_reader() {
                     return Ok(());
                 }
                 self.tick()?;
@@ -265,33 +270,36 @@ impl Watch<'_> {
         self.show(happened)
     }
 
-    fn answer(&mut self, signal: Signal) -> Result<Asked, CliError> {
+    fn answer(&mut self, signal: Signal) -> Asked {
         match signal {
-            Signal::End => return Ok(Asked::End),
-            Signal::Stop => return Ok(Asked::Stop),
-            Signal::Told(Told::Missed) => self.due.hasten_scan(),
-            Signal::Told(Told::Paths(paths)) => {
-                let (changed, may_be_new) = self.files.told(paths);
-                if may_be_new {
-                    self.due.hasten_scan();
-                }
-                if self.pending.is_empty() {
-                    self.due.look = self.due.look.max(Instant::now() + PAUSE);
-                }
-                self.pending.extend(changed);
-            }
+            Signal::End => return Asked::End,
+            Signal::Stop => return Asked::Stop,
+            Signal::Resized => return Asked::Redraw,
             Signal::Key(key) => {
                 if let Shown::Screen(screen) = &mut self.shown {
-                    return Ok(screen.key(key));
+                    return screen.key(key);
                 }
             }
-            Signal::Resized => return Ok(Asked::Redraw),
             Signal::Note(note) => {
                 self.note(note);
-                return Ok(Asked::Redraw);
+                return Asked::Redraw;
             }
+            Signal::Told(Told::Missed) => self.due.hasten_scan(),
+            Signal::Told(Told::Paths(paths)) => self.told(paths),
         }
-        Ok(Asked::Nothing)
+        Asked::Nothing
+    }
+
+    /// Takes up what the system tells of paths.
+    fn told(&mut self, paths: Vec<PathBuf>) {
+        let (changed, may_be_new) = self.files.told(paths);
+        if may_be_new {
+            self.due.hasten_scan();
+        }
+        if self.pending.is_empty() {
+            self.due.look = self.due.look.max(Instant::now() + PAUSE);
+        }
+        self.pending.extend(changed);
     }
 
     /// Shows what happened, and runs the command for it.
@@ -346,20 +354,20 @@ impl Watch<'_> {
         }
         self.redraw()
     }
+}
 
-    /// Whether nobody reads the lines any more. A terminal that is gone sends a signal.
-    fn has_no_reader(&self) -> bool {
-        #[cfg(unix)]
-        {
-            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+/// Whether nobody reads the lines any more. A terminal that is gone sends a signal.
+fn has_no_reader() -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-            let out = io::stdout();
-            let mut out = [PollFd::new(&out, PollFlags::empty())];
-            let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-            let has_answer = poll(&mut out, Some(&at_once)).is_ok_and(|answers| answers > 0);
-            has_answer && out[0].revents().contains(PollFlags::ERR)
-        }
-        #[cfg(not(unix))]
-        false
+        let out = io::stdout();
+        let mut out = [PollFd::new(&out, PollFlags::empty())];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let has_answer = poll(&mut out, Some(&at_once)).is_ok_and(|answers| answers > 0);
+        has_answer && out[0].revents().contains(PollFlags::ERR)
     }
+    #[cfg(not(unix))]
+    false
 }
