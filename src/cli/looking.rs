@@ -96,7 +96,8 @@ impl Looking {
         let latest = now.plus(LONGEST_LIFETIME);
         let until = told.warm_until.filter(|until| *until <= latest).unwrap_or(next.warm_until);
         Some(StatusOfNext {
-            left: if is_lost { 0 } else { until.since(now) },
+            // A clock that is behind would have it live longer.
+            left: if is_lost { 0 } else { until.since(now).min(next.ttl.millis()) },
             prompt: next.prompt,
             warm: next.warm,
             cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),

@@ -88,7 +88,9 @@ pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError>
     if result.is_ok() && !args.once {
         result = watch.run(&signals);
     } else if args.once && watch.sessions.followed().is_empty() {
-        say("no session is open; with --idle 1d, those of which the files changed within a day are");
+        say(
+            "no session is open; with --idle 1d, those of which the files changed within a day are",
+        );
     }
     // The terminal is given back before anything waits.
     drop(watch.shown);

@@ -130,7 +130,10 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        give_back();
+        // A panic has given it back already, before its message.
+        if !std::thread::panicking() {
+            give_back();
+        }
     }
 }
 
@@ -240,6 +243,7 @@ mod tests {
         let message = shown.find("on purpose");
         assert!(other < own && own < message && other.is_some(), "{shown}");
         let state = shown.rsplit("speed").next().unwrap_or_default();
-        assert!([" icanon", " echo ", " isig"].iter().all(|flag| state.contains(flag)), "{shown}");
+        let flags: Vec<&str> = state.split_whitespace().collect();
+        assert!(["icanon", "echo", "isig"].iter().all(|flag| flags.contains(flag)), "{shown}");
     }
 }
