@@ -313,8 +313,14 @@ fn a_command_that_fails_is_told() {
     fs::write(&path, lines[..6].concat()).expect("written");
     let watch = Watch::of(folder.path(), AFTER, &["--exec", "exit 7"]);
     watch.until(|line| line.contains("cost $"));
+    // What never had a request was no session, and is not missed.
+    let other = folder.path().join("settings.json");
+    fs::write(&other, "{}").expect("written");
+    thread::sleep(Duration::from_millis(1_500));
+    fs::remove_file(&other).expect("removed");
     fs::remove_file(&path).expect("removed");
-    watch.until(|line| line.ends_with("its file is gone"));
+    let told = watch.until(|line| line.ends_with("its file is gone"));
+    assert_eq!(told, ["11:50:40 5e1f0000 demo: its file is gone"]);
     let said = "said: cachesim: --exec: the command failed: exit status: 7";
     watch.until(|line| line == said);
     assert_eq!(watch.end(), [""; 0]);

@@ -176,7 +176,9 @@ impl Watched {
         let is_gone =
             matches!(error, FollowError::Read(error) if error.kind() == io::ErrorKind::NotFound);
         if is_gone {
-            let was_there = before.is_some() | self.unreadable.remove(path).is_some();
+            // What never had a request was no session.
+            let was_session = before.as_ref().is_some_and(|before| !before.requests.is_empty());
+            let was_there = was_session | self.unreadable.remove(path).is_some();
             let about = before.and_then(|before| before.about);
             self.past.extend(about.map(|about| (path.to_owned(), about)));
             return was_there.then_some(Happening::Changed(FileChange::Gone));

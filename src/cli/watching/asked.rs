@@ -2,14 +2,22 @@
 
 use std::io;
 use std::sync::mpsc::Sender;
+#[cfg(unix)]
+use std::time::Duration;
 
 use super::Signal;
+
+/// Signals within so long are one.
+#[cfg(unix)]
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// Sends what is asked for. A second signal to end does that at once: the watch may wait for whoever reads its lines.
 #[cfg(unix)]
 pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
     use std::thread;
+    use std::time::Instant;
 
+    use super::exec::end_running;
     use super::screen::give_back;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
     use signal_hook::iterator::Signals;
@@ -19,17 +27,19 @@ pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
     let mut signals = Signals::new(heard)?;
     let sender = sender.clone();
     let answer = move || {
-        let mut was_asked = false;
+        let mut asked: Option<Instant> = None;
         for signal in signals.forever() {
             if signal == SIGTSTP {
                 drop(sender.send(Signal::Stop));
                 continue;
             }
-            if was_asked {
+            // One end may come as several signals: from the shell, and from the terminal.
+            if asked.is_some_and(|asked| asked.elapsed() > AT_ONCE) {
+                end_running();
                 give_back();
                 std::process::exit(128 + signal);
             }
-            was_asked = true;
+            asked = asked.or_else(|| Some(Instant::now()));
             drop(sender.send(Signal::End));
         }
     };
@@ -49,4 +59,13 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+/// Whether the terminal is the program's, and not that of a job in front of it.
+#[cfg(unix)]
+pub(super) fn is_in_front() -> bool {
+    use rustix::process::getpgrp;
+    use rustix::termios::tcgetpgrp;
+
+    tcgetpgrp(io::stdout()).map_or(true, |group| group == getpgrp())
 }

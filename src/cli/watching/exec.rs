@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -81,11 +81,14 @@ impl Work {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("cannot run a shell: {error}"))?;
+        RUNNING.store(child.id(), Ordering::Relaxed);
         if let Some(mut input) = child.stdin.take() {
             // A command need not read it. A line is shorter than what a pipe takes without a reader.
             let _is_read = input.write_all(line);
         }
-        self.wait(&mut child)
+        let result = self.wait(&mut child);
+        RUNNING.store(NONE, Ordering::Relaxed);
+        result
     }
 
     fn wait(&self, child: &mut Child) -> Result<(), String> {
@@ -103,7 +106,9 @@ impl Work {
                 until = until.min(Instant::now() + LAST);
             }
             if Instant::now() >= until {
-                end(child);
+                end_running();
+                let _has_ended = child.kill();
+                let _is_gone = child.wait();
                 return Err("the command took too long and was ended".to_owned());
             }
             thread::sleep(BETWEEN_LOOKS);
@@ -111,17 +116,21 @@ impl Work {
     }
 }
 
-/// Ends a command with all that it started.
-fn end(child: &mut Child) {
+/// The process of the command that runs.
+static RUNNING: AtomicU32 = AtomicU32::new(NONE);
+
+/// No command runs.
+const NONE: u32 = 0;
+
+/// Ends the command that runs, with all that it started.
+pub(super) fn end_running() {
     #[cfg(unix)]
     {
         use rustix::process::{Pid, Signal, kill_process_group};
 
-        let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+        let group = i32::try_from(RUNNING.load(Ordering::Relaxed)).ok().and_then(Pid::from_raw);
         let _has_ended = group.map(|group| kill_process_group(group, Signal::KILL));
     }
-    let _has_ended = child.kill();
-    let _is_gone = child.wait();
 }
 
 fn shell(command: &str) -> Command {

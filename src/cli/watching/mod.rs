@@ -19,7 +19,7 @@ use signal_hook::consts::SIGTSTP;
 
 use exec::Runner;
 use files::{Told, WatchedFiles};
-use screen::{Asked, Screen};
+use screen::{Asked, Screen, give_back};
 use sessions::{Happened, Sessions};
 
 use super::args::WatchArgs;
@@ -201,12 +201,17 @@ impl Watch<'_> {
         loop {
             let next = self.due.next(!self.pending.is_empty());
             match signals.recv_timeout(next.saturating_duration_since(Instant::now())) {
-                Ok(signal) => match self.answer(signal) {
-                    Asked::End => return Ok(()),
-                    Asked::Redraw => self.redraw()?,
-                    Asked::Stop => self.stop()?,
-                    Asked::Nothing => {}
-                },
+                Ok(signal) => {
+                    let mut asked = self.answer(signal);
+                    if asked == Asked::Stop {
+                        asked = self.stop(signals)?;
+                    }
+                    match asked {
+                        Asked::End => return Ok(()),
+                        Asked::Redraw => self.redraw()?,
+                        Asked::Stop | Asked::Nothing => {}
+                    }
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
@@ -345,16 +350,25 @@ impl Watch<'_> {
     }
 
     /// Stops the program until its user has it go on, with the terminal as it was found.
-    fn stop(&mut self) -> Result<(), CliError> {
+    fn stop(&mut self, signals: &Receiver<Signal>) -> Result<Asked, CliError> {
+        give_back();
         #[cfg(unix)]
-        let stop = || drop(signal_hook::low_level::emulate_default_handler(SIGTSTP));
-        #[cfg(not(unix))]
-        let stop = || {};
-        match &mut self.shown {
-            Shown::Screen(screen) => screen.beside(stop)?,
-            Shown::Lines | Shown::Json => stop(),
+        {
+            signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+            // What changes meanwhile is found by looking for it.
+            while matches!(self.shown, Shown::Screen(_)) && !asked::is_in_front() {
+                if let Ok(Signal::End) = signals.recv_timeout(PAUSE) {
+                    return Ok(Asked::End);
+                }
+            }
         }
-        self.redraw()
+        #[cfg(not(unix))]
+        let _nothing_stops_it = signals;
+        if let Shown::Screen(screen) = &mut self.shown {
+            screen.take_again()?;
+        }
+        self.due.hasten_scan();
+        Ok(Asked::Redraw)
     }
 }
 

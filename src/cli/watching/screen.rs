@@ -113,10 +113,8 @@ impl Screen {
         Asked::Redraw
     }
 
-    /// Gives the terminal back, does something, and takes it over again.
-    pub(super) fn beside(&mut self, work: impl FnOnce()) -> io::Result<()> {
-        give_back();
-        work();
+    /// Takes the terminal over again.
+    pub(super) fn take_again(&mut self) -> io::Result<()> {
         self.terminal = take()?;
         Ok(())
     }
@@ -142,16 +140,18 @@ impl View {
         // A heading, and at least as much room for what happened as for a third of the sessions.
         let rows = u16::try_from(table.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let most = frame.area().height.saturating_sub(3) * 2 / 3;
-        let [answer, sessions, _, lines, keys] = Layout::vertical([
-            Constraint::Length(1),
+        let answer = textwrap::wrap(&table.answer, usize::from(frame.area().width));
+        let bold = self.style(Modifier::BOLD);
+        let answer: Vec<_> = answer.into_iter().map(|line| Line::styled(line, bold)).collect();
+        let [first, sessions, _, lines, keys] = Layout::vertical([
+            Constraint::Length(u16::try_from(answer.len()).unwrap_or(u16::MAX)),
             Constraint::Length(rows.min(most.max(2))),
             Constraint::Length(1),
             Constraint::Min(0),
             Constraint::Length(1),
         ])
         .areas(frame.area());
-        let bold = self.style(Modifier::BOLD);
-        frame.render_widget(Line::styled(table.answer.as_str(), bold), answer);
+        frame.render_widget(Paragraph::new(answer), first);
         self.draw_sessions(frame, table, sessions);
         frame.render_widget(Paragraph::new(self.newest(lines)), lines);
         frame.render_widget(Line::styled(KEYS, self.style(Modifier::DIM)), keys);

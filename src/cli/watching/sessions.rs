@@ -114,7 +114,8 @@ impl<'a> Sessions<'a> {
                     let (cause, excess) = (found.cause, found.excess);
                     (found.sent, WatchEventKind::Break { cause, excess })
                 }
-                Happening::WentOn => match self.figures(&path, now) {
+                // One that is not open did not go on now.
+                Happening::WentOn => match self.figures(&path, now).filter(|_| !is_late(&path)) {
                     Some(kind) => (now, kind),
                     None => continue,
                 },
