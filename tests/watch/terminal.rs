@@ -222,7 +222,7 @@ fn it_stops_and_goes_on() {
     let Some(mut terminal) = Terminal::of(folder.path(), &watched, 80, 24) else { return };
     terminal.until(|lines| has(lines, "q quits"));
     terminal.type_keys(b"\x1a");
-    while terminal.screen.screen().alternate_screen() {
+    while terminal.screen.screen().alternate_screen() || terminal.screen.screen().hide_cursor() {
         let bytes = terminal.bytes.recv_timeout(AT_MOST).expect("it gives the terminal back");
         terminal.screen.process(&bytes);
     }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use ratatui::crossterm::cursor;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use ratatui::crossterm::execute;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::Line;
@@ -66,10 +68,11 @@ fn take() -> io::Result<DefaultTerminal> {
     ratatui::try_init()
 }
 
-/// Gives the terminal back, where it was taken over.
+/// Gives the terminal back with its cursor, where it was taken over.
 pub(super) fn give_back() {
     if IS_TAKEN.swap(false, Ordering::Relaxed) {
         ratatui::restore();
+        let _is_shown = execute!(io::stdout(), cursor::Show);
     }
 }
 
