@@ -56,8 +56,7 @@ impl<'a> Sessions<'a> {
         Self { looking, watched, names, zone, idle, budget, warm, told_of: None }
     }
 
-    /// Of the files that are there when the watch begins, those that count for today or are open; with them those of
-    /// their sub-agents.
+    /// Of the files that are there when the watch begins, those that count for today or are open.
     pub(super) fn chosen(
         &self,
         files: &WatchedFiles,
@@ -66,8 +65,7 @@ impl<'a> Sessions<'a> {
     ) -> Result<BTreeSet<PathBuf>, CliError> {
         let since = self.day(now)?.start.min(now.plus(-self.idle));
         let is_chosen = |path: &PathBuf| files.changed(path).is_none_or(|at| at >= since);
-        let chosen = found.into_iter().filter(is_chosen).collect();
-        Ok(self.with_agents(files, chosen))
+        Ok(found.into_iter().filter(is_chosen).collect())
     }
 
     /// With sessions that were not looked at before, those of their sub-agents.
@@ -103,7 +101,8 @@ impl<'a> Sessions<'a> {
         begins: bool,
         now: Millis,
     ) -> Result<Vec<Happened>, CliError> {
-        let is_late = |path: &Path| files.changed(path).is_some_and(|at| at.plus(self.idle) < now);
+        let idle = self.idle;
+        let is_late = |path: &Path| is_late(files, path, idle, now);
         let looks = paths.into_iter().map(|path| Look { is_old: begins || is_late(&path), path });
         let looks = looks.collect();
         let mut all: Vec<Happened> = Vec::new();
@@ -150,9 +149,8 @@ impl<'a> Sessions<'a> {
             .watched
             .files()
             .filter(|(path, followed)| {
-                let changed = files.changed(path);
-                let is_late = changed.is_some_and(|at| at.plus(self.idle) < now);
-                !is_late || self.next(followed, now).is_some_and(|next| next.left > 0)
+                !is_late(files, path, self.idle, now)
+                    || self.next(followed, now).is_some_and(|next| next.left > 0)
             })
             .map(|(path, _)| path)
             .collect();
@@ -272,6 +270,11 @@ impl<'a> Sessions<'a> {
     fn day(&self, now: Millis) -> Result<Range<Millis>, CliError> {
         day_of(now, &self.zone)
     }
+}
+
+/// Whether a file was not changed for so many milliseconds.
+fn is_late(files: &WatchedFiles, path: &Path, idle: i64, now: Millis) -> bool {
+    files.changed(path).is_some_and(|at| at.plus(idle) < now)
 }
 
 fn last_of(followed: &Followed) -> Option<Millis> {
