@@ -16,8 +16,8 @@ use super::output::say;
 use super::places::{has_places, places};
 use crate::base::client::Client;
 use crate::read::input::{
-    Diagnostics, Discovered, Kind, Location, MemoryBound, Source, discover, discover_below,
-    read_standard_input_bytes, read_whole,
+    Diagnostics, Discovered, Inside, Kind, Location, MemoryBound, Source, discover, discover_below,
+    discover_inside, read_standard_input_bytes, read_whole,
 };
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
@@ -168,14 +168,19 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     let Some(root) = &input.root else {
         let paths = match &input.paths_from {
             Some(list) => listed(input, list)?.paths.clone(),
-            None if input.paths.is_empty() => default_paths(&input.filter.source)?,
-            None => input.paths.clone(),
+            None if !input.paths.is_empty() => input.paths.clone(),
+            None if !input.inside.is_empty() => input.inside.clone(),
+            None => default_paths(&input.filter.source)?,
         };
-        return sources(&paths, output);
+        let inside = inside(input, &paths)?;
+        return usable(discover_inside(&paths, &inside), &paths, output);
     };
     // What is typed leads on from where it is typed, and what is listed from the root.
     let paths = match &input.paths_from {
         Some(list) => listed(input, list)?.paths.clone(),
+        None if input.paths.is_empty() && !input.inside.is_empty() => {
+            input.inside.iter().map(|path| whole_path(path)).collect::<Result<_, _>>()?
+        }
         None if input.paths.is_empty() => vec![whole_path(root)?],
         None => input.paths.iter().map(|path| whole_path(path)).collect::<Result<_, _>>()?,
     };
@@ -189,9 +194,28 @@ pub(super) fn discovered_below(
     output: &OutputArgs,
 ) -> Result<Discovered, CliError> {
     let root = whole_path(input.root.as_deref().unwrap_or(Path::new(".")))?;
-    let discovered = discover_below(&root, paths);
+    let whole: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
+    let inside = inside(input, &whole)?;
+    let discovered = discover_below(&root, paths, &inside);
     let discovered = discovered.map_err(|error| CliError::Usage(format!("--root: {error}")))?;
     usable(discovered, paths, output)
+}
+
+/// The folders of `--inside`, which every path has to lead into.
+fn inside(input: &InputArgs, paths: &[PathBuf]) -> Result<Inside, CliError> {
+    let inside = Inside::of(&input.inside).map_err(|(folder, error)| {
+        let folder = folder.display();
+        CliError::Usage(format!("--inside {folder}: {error}; give a folder that is there"))
+    })?;
+    let is_outside = |path: &&PathBuf| path.as_os_str() != "-" && !inside.has(path);
+    match paths.iter().find(is_outside) {
+        None => Ok(inside),
+        Some(path) => Err(CliError::Usage(format!(
+            "--inside: {} is not in {}",
+            path.display(),
+            named(inside.folders())
+        ))),
+    }
 }
 
 /// A path from the root of the file system, without `..` in it. Links stay, but for those that a `..` comes after.
@@ -504,8 +528,10 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
         return;
     }
     // Messages that were left out of a prompt are reported like damage to the input.
-    let is_told =
-        |kind: Kind| kind.is_damage() || matches!(kind, Kind::RepairedMessages | Kind::SpecialFile);
+    let is_told = |kind: Kind| {
+        let is_other = Kind::RepairedMessages == kind || Kind::SpecialFile == kind;
+        kind.is_damage() || is_other || Kind::LinkOutside == kind
+    };
     let damage: Vec<_> =
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };

@@ -39,6 +39,10 @@ pub(in crate::cli) struct InputArgs {
     /// The folder from which relative paths lead on. Files are called by their paths below it, and ordered by these
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) root: Option<PathBuf>,
+    /// Read no file outside of this folder, whichever path or link leads there. Without a PATH it is
+    /// what is read. May be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(in crate::cli) inside: Vec<PathBuf>,
     /// The list, once it was read.
     #[arg(skip)]
     pub(in crate::cli) listed: OnceLock<Listed>,
@@ -63,10 +67,11 @@ pub(in crate::cli) struct InputArgs {
 }
 
 /// What does not apply to the rows of a run: what chooses sessions, and how these are simulated.
-pub(super) const NOT_OF_A_RUN: [&str; 23] = [
+pub(super) const NOT_OF_A_RUN: [&str; 24] = [
     "paths",
     "paths_from",
     "root",
+    "inside",
     "domains",
     "source",
     "session",

@@ -12,7 +12,7 @@ use std::{fs, io};
 use walkdir::WalkDir;
 
 use super::bounds::{Bounded, Packed, is_of_system, special};
-use super::{Diagnostics, Kind};
+use super::{Diagnostics, Inside, Kind};
 
 /// The input files found.
 #[derive(Debug, Default)]
@@ -49,6 +49,18 @@ impl Identity {
     }
 }
 
+/// The files that were found so far, and where more may be.
+struct Seen<'a> {
+    files: HashSet<Identity>,
+    inside: &'a Inside,
+}
+
+impl<'a> Seen<'a> {
+    fn of(inside: &'a Inside) -> Self {
+        Self { files: HashSet::new(), inside }
+    }
+}
+
 /// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
 /// `*.jsonl.zst`, for sessions that were put aside, and for JSON documents, databases and tables that may be sessions or logs, and `-` is
 /// standard input. A file reached by two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
@@ -58,13 +70,19 @@ impl Identity {
 /// are otherwise equal, and between bundles of one session, the first file decides.
 #[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {
+    discover_inside(paths, &Inside::default())
+}
+
+/// Finds them as [`discover`] does, but for those that are not in the folders: these are named and left.
+#[must_use]
+pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
     let mut discovered = Discovered::default();
-    let mut seen = HashSet::new();
+    let mut seen = Seen::of(inside);
     let mut paths: Vec<&PathBuf> = paths.iter().collect();
     paths.sort();
     for path in paths {
         if path.as_os_str() == "-" {
-            if seen.insert(Identity::Path(path.clone())) {
+            if seen.files.insert(Identity::Path(path.clone())) {
                 discovered.sources.push(Source {
                     label: "-".into(),
                     location: Location::StandardInput,
@@ -97,13 +115,17 @@ pub struct OutsideRoot {
 /// Finds the files after paths below a root, from which relative paths lead on. Every file is called by its path
 /// below the root, and they are read in the order of these labels, byte by byte, so that some of the files are
 /// called and ordered as they are among all. A path is a name and nothing else: `-` is a file. Listed files are taken
-/// as those of a folder are.
+/// as those of a folder are. Those that are not in the folders of `inside` are named and left.
 ///
 /// # Errors
 /// The first path that leads elsewhere.
-pub fn discover_below(root: &Path, paths: &[PathBuf]) -> Result<Discovered, OutsideRoot> {
+pub fn discover_below(
+    root: &Path,
+    paths: &[PathBuf],
+    inside: &Inside,
+) -> Result<Discovered, OutsideRoot> {
     let mut discovered = Discovered::default();
-    let mut seen = HashSet::new();
+    let mut seen = Seen::of(inside);
     let mut paths: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
     paths.sort();
     for path in paths {
@@ -129,13 +151,16 @@ pub fn discover_below(root: &Path, paths: &[PathBuf]) -> Result<Discovered, Outs
 
 impl Discovered {
     /// Walks a folder; `root` is what labels are relative to.
-    fn walk(&mut self, root: &Path, folder: &Path, seen: &mut HashSet<Identity>) {
+    fn walk(&mut self, root: &Path, folder: &Path, seen: &mut Seen<'_>) {
         let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         let mut entries = walk.into_iter();
         while let Some(entry) = entries.next() {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {
-                    if fs::canonicalize(entry.path()).is_ok_and(|path| is_of_system(&path)) {
+                    if entry.path_is_symlink() && !seen.inside.has(entry.path()) {
+                        self.leave_outside(&relative_label(root, entry.path()).into());
+                        entries.skip_current_dir();
+                    } else if fs::canonicalize(entry.path()).is_ok_and(|path| is_of_system(&path)) {
                         let label = relative_label(root, entry.path()).into();
                         self.leave(&label, "it is a folder of the kernel's; it is not walked");
                         entries.skip_current_dir();
@@ -165,6 +190,11 @@ impl Discovered {
         self.diagnostics.add(Kind::SpecialFile, label, 0, why);
     }
 
+    fn leave_outside(&mut self, label: &Arc<str>) {
+        let detail = "it leads out of the folders in which files may be read; it is not followed";
+        self.diagnostics.add(Kind::LinkOutside, label, 0, detail);
+    }
+
     fn walk_error(&mut self, root: &Path, error: &walkdir::Error) {
         let label: Arc<str> =
             error.path().map_or_else(|| "?".to_owned(), |path| relative_label(root, path)).into();
@@ -177,16 +207,13 @@ impl Discovered {
         }
     }
 
-    fn file(
-        &mut self,
-        path: PathBuf,
-        label: String,
-        may_be_other: bool,
-        seen: &mut HashSet<Identity>,
-    ) {
+    fn file(&mut self, path: PathBuf, label: String, may_be_other: bool, seen: &mut Seen<'_>) {
         let metadata = fs::metadata(&path).ok();
-        if !seen.insert(Identity::of(&path, metadata.as_ref())) {
+        if !seen.files.insert(Identity::of(&path, metadata.as_ref())) {
             return;
+        }
+        if !seen.inside.has(&path) {
+            return self.leave_outside(&label.into());
         }
         if let Some(what) = metadata.as_ref().and_then(|metadata| special(&path, metadata)) {
             return self.leave(&label.into(), format!("it is {what}; give a file, a pipe or -"));
@@ -410,6 +437,33 @@ mod tests {
         assert_eq!(discovered.diagnostics.count(Kind::SymlinkLoop), 1);
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_folders_are_named_and_left() {
+        use std::os::unix::fs::symlink;
+
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir_all(at("in/deep")).expect("folders");
+        fs::create_dir(at("out")).expect("a folder");
+        for name in ["in/a.jsonl", "out/b.jsonl", "out/c.jsonl"] {
+            fs::write(at(name), "").expect("a file");
+        }
+        symlink(at("out/b.jsonl"), at("in/deep/b.jsonl")).expect("a link");
+        symlink(at("out"), at("in/other")).expect("a link");
+        let inside = Inside::of(&[at("in")]).expect("a folder");
+        let both = [
+            discover_inside(&[at("in")], &inside),
+            discover_below(folder.path(), &[at("in")], &inside).expect("below"),
+        ];
+        for (discovered, label) in both.iter().zip(["a.jsonl", "in/a.jsonl"]) {
+            assert_eq!(labels(discovered), [label]);
+            assert_eq!(discovered.diagnostics.count(Kind::LinkOutside), 2);
+        }
+        assert_eq!(discover(&[at("in")]).sources.len(), 3, "otherwise they are followed");
+        assert!(discover_inside(&[at("out"), at("out/b.jsonl")], &inside).sources.is_empty());
+    }
+
     #[test]
     fn a_missing_file_is_left_to_the_reader_to_name() {
         let discovered = discover(&[PathBuf::from("no/such/file.jsonl")]);
@@ -425,12 +479,12 @@ mod tests {
             fs::write(root.join(name), "").expect("a file");
         }
         let listed = ["a", "-", "./a.jsonl"].map(PathBuf::from);
-        let discovered = discover_below(root, &listed).expect("below");
+        let discovered = discover_below(root, &listed, &Inside::default()).expect("below");
         assert_eq!(labels(&discovered), ["-", "a.jsonl", "a/1.jsonl"]);
-        let absolute = discover_below(root, &[root.join("a")]).expect("below");
+        let absolute = discover_below(root, &[root.join("a")], &Inside::default()).expect("below");
         assert_eq!(labels(&absolute), ["a/1.jsonl"]);
         for path in ["../b.jsonl", "a/../../b.jsonl", "/b.jsonl"] {
-            assert!(discover_below(root, &[path.into()]).is_err(), "{path}");
+            assert!(discover_below(root, &[path.into()], &Inside::default()).is_err(), "{path}");
         }
     }
 

@@ -6,6 +6,7 @@
 mod bounds;
 mod discover;
 mod domains;
+mod inside;
 mod lenient;
 mod lines;
 mod objects;
@@ -17,8 +18,11 @@ pub(crate) use bounds::read_whole;
 pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
 #[cfg(feature = "cli")]
 pub(crate) use bounds::{is_of_system, read_standard_input, read_standard_input_bytes, read_text};
-pub use discover::{Discovered, Location, OutsideRoot, Source, discover, discover_below};
+pub use discover::{
+    Discovered, Location, OutsideRoot, Source, discover, discover_below, discover_inside,
+};
 pub use domains::{Domain, DomainError, DomainRule};
+pub use inside::Inside;
 pub(crate) use lenient::{
     Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, moment,
     moment_in_utc, replace_lone_surrogates,
@@ -67,6 +71,8 @@ pub enum Kind {
     UnreadableFile,
     /// A folder that contains itself through a symbolic link.
     SymlinkLoop,
+    /// A link, or a path, that leads out of the folders in which files may be read.
+    LinkOutside,
     /// Something in a folder, or given as an input, that is no file and no pipe: a device, a socket, a
     /// folder of the kernel's. It is not read.
     SpecialFile,
@@ -122,7 +128,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in the order of the report.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::EmptyLine,
         Self::TornLine,
         Self::NotJson,
@@ -133,6 +139,7 @@ impl Kind {
         Self::ForeignFormat,
         Self::UnreadableFile,
         Self::SymlinkLoop,
+        Self::LinkOutside,
         Self::SpecialFile,
         Self::UnpacksTooFar,
         Self::OutOfMemory,
@@ -174,6 +181,7 @@ impl Kind {
             Self::ForeignFormat => "foreign_format",
             Self::UnreadableFile => "unreadable_file",
             Self::SymlinkLoop => "symlink_loop",
+            Self::LinkOutside => "link_outside",
             Self::SpecialFile => "special_file",
             Self::UnpacksTooFar => "unpacks_too_far",
             Self::OutOfMemory => "out_of_memory",
@@ -216,6 +224,7 @@ impl Kind {
             Self::ForeignFormat => "line of another program's log",
             Self::UnreadableFile => "unreadable file",
             Self::SymlinkLoop => "folder that contains itself",
+            Self::LinkOutside => "link that leads outside",
             Self::SpecialFile => "neither file nor pipe",
             Self::UnpacksTooFar => "compressed file that unpacks too far",
             Self::OutOfMemory => "not read for want of memory",
@@ -259,6 +268,7 @@ impl Kind {
                 | Self::MissingForkContext
                 | Self::NestedFork
                 | Self::SymlinkLoop
+                | Self::LinkOutside
                 | Self::SpecialFile
                 | Self::DuplicateRequestId
                 | Self::OtherEndpoint
