@@ -242,6 +242,7 @@ fn help_is_complete() {
     insta::assert_snapshot!("help_statusline", stdout(&["statusline", "--help"]));
     insta::assert_snapshot!("help_hook", stdout(&["hook", "--help"]));
     insta::assert_snapshot!("help_watch", stdout(&["watch", "--help"]));
+    insta::assert_snapshot!("help_mcp", stdout(&["mcp", "--help"]));
     insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
     insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
     insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
@@ -254,7 +255,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 32] = [
+const COMMANDS: [&[&str]; 33] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -266,6 +267,7 @@ const COMMANDS: [&[&str]; 32] = [
     &["statusline"],
     &["hook"],
     &["watch"],
+    &["mcp"],
     &["chart"],
     &["report"],
     &["verify"],

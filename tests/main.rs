@@ -14,7 +14,8 @@
 //! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
 //! `settings` (files in every form, set and taken back to the byte), `since_change` (verdicts by hand, and against
 //! rows), `hook` (each event by hand, and the skill's commands), `watch` (sessions replayed, files that become others, the
-//! table on a terminal), `lint` (each rule), `fork` (the arithmetic of
+//! table on a terminal), `mcp` (the protocol's reference client answered as the command line is, hostile paths and
+//! arguments, calls that are cancelled), `lint` (each rule), `fork` (the arithmetic of
 //! sharing, also by closed formulas), `designs` and `random_designs` (against bodies that were
 //! rewritten before they were read), `differences` (each kind, and where the first one stands on
 //! random requests), `generated` (trees with exact truth), `laws` (properties on random input,
@@ -92,6 +93,8 @@ mod lint;
 mod logs;
 mod management;
 mod marked;
+#[cfg(unix)] // links, pipes and signals
+mod mcp;
 mod mechanisms;
 mod models;
 mod mutation;

@@ -20,6 +20,7 @@ mod places;
 mod prepared;
 mod rows;
 mod runs;
+mod serving;
 mod strategies;
 mod watching;
 
@@ -168,6 +169,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Gather(args) => commands::gather(args),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
         Command::Hook(args) => commands::hook(args),
+        Command::Mcp(args) => commands::mcp(args, &cli.configuration),
         Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
         Command::Tokens(args) => commands::tokens(args),
         Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),

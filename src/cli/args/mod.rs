@@ -10,6 +10,7 @@ mod explain;
 mod fork;
 mod format;
 mod hook;
+mod mcp;
 mod part;
 mod redact;
 mod shared;
@@ -36,6 +37,7 @@ use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use hook::HOOK_EXAMPLES;
+use mcp::MCP_EXAMPLES;
 use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
 use statusline::STATUSLINE_EXAMPLES;
@@ -59,6 +61,7 @@ pub(super) use format::{
     CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
 };
 pub(super) use hook::{HookArgs, LEAST};
+pub(super) use mcp::McpArgs;
 pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
 use shared::NOT_OF_A_RUN;
@@ -130,6 +133,9 @@ pub(super) enum Command {
     /// Sessions as they go on: warm until when, what the next message costs, breaks as they happen
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(WatchArgs),
+    /// Answers a coding agent: analyze, breaks, advise and explain as tools of the Model Context Protocol
+    #[command(after_help = MCP_EXAMPLES)]
+    Mcp(McpArgs),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
     Chart(ChartArgs),

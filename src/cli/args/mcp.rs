@@ -1,0 +1,26 @@
+//! The options of `mcp`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+pub(super) const MCP_EXAMPLES: &str = "\
+Examples:
+  cachesim mcp ~/.claude/projects
+  claude mcp add cachesim -- cachesim mcp ~/.claude/projects
+  codex mcp add cachesim -- cachesim mcp ~/.codex/sessions
+
+It answers a client of the Model Context Protocol on standard input and output, until the client closes them. Its tools are \
+analyze, breaks, advise and explain: each takes options of the command of its name and a path below the folders, and \
+answers with the same figures, as text or as JSON.
+
+Nothing is written, and no text of a session is shown. A path or a link that leads out of the folders is refused. A call that the client \
+cancels ends at once. An answer is 100,000 bytes long at most; longer text is cut, with a word about it.";
+
+/// `mcp`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct McpArgs {
+    /// The folders with the sessions that may be read. Nothing outside of them is
+    #[arg(value_name = "FOLDER", required = true)]
+    pub(in crate::cli) folders: Vec<PathBuf>,
+}

@@ -1,0 +1,176 @@
+//! What a client is told: which tools there are, and the answers of calls.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory as _;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::above_all;
+use super::call::{MOST_ANSWERED, Printed, run};
+use super::tool::{CommandTool, PATH, TOOLS};
+use crate::cli::args::Cli;
+
+/// So many calls run side by side. Each takes all cores for most of its time.
+const MOST_RUNNING: usize = 2;
+
+/// What a client shows its model of the server.
+const INSTRUCTIONS: &str = "\
+Figures on what coding agents' sessions cost and why their prompt cache missed, from the transcripts. Begin with analyze or \
+breaks, of one session where it is known; explain tells of one request, and advise what to change. Tell the figure, the cause and the \
+place. Do not guess a cause that breaks or explain does not name.";
+
+/// Answers a client's calls.
+pub(super) struct Server {
+    program: clap::Command,
+    /// What every command is given: the configuration, and the folders.
+    options: Vec<OsString>,
+    /// The folder from which relative paths lead on.
+    root: PathBuf,
+    running: Semaphore,
+}
+
+impl Server {
+    /// Serves what is in these folders.
+    pub(super) fn new(folders: &[PathBuf], configuration: &[OsString]) -> Self {
+        let root = above_all(folders).unwrap_or_default();
+        let mut options = configuration.to_vec();
+        let named = |option: &str, path: &Path| [option.into(), path.into()];
+        options.extend(named("--root", &root));
+        options.extend(folders.iter().flat_map(|folder| named("--inside", folder)));
+        let fixed = ["--output=-", "--color=never"];
+        options.extend(fixed.map(OsString::from));
+        Self { program: Cli::command(), options, root, running: Semaphore::new(MOST_RUNNING) }
+    }
+
+    fn tools(&self) -> Vec<Tool> {
+        TOOLS.iter().map(|tool| tool.told(&self.program)).collect()
+    }
+
+    /// The command line of a call.
+    fn arguments(
+        &self,
+        tool: &CommandTool,
+        call: &JsonObject,
+    ) -> Result<(Vec<OsString>, bool), String> {
+        let asked = tool.asked(&self.program, call)?;
+        let path = match call.get(PATH) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(path)) if !path.is_empty() => Some(self.root.join(from_home(path))),
+            Some(_) => return Err(format!("{PATH}: give a file or a folder, as text")),
+        };
+        let mut arguments = vec![tool.name.into()];
+        arguments.extend(self.options.iter().cloned());
+        arguments.extend(asked.options);
+        arguments.push("--".into());
+        arguments.extend(asked.first);
+        arguments.extend(path.map(OsString::from));
+        Ok((arguments, asked.is_json))
+    }
+}
+
+/// A path with the home folder in the place of `~`, as answers write it.
+fn from_home(path: &str) -> PathBuf {
+    let home = path.strip_prefix("~/").zip(env::home_dir());
+    home.map_or_else(|| PathBuf::from(path), |(rest, home)| home.join(rest))
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let program = Implementation::new("cachesim", env!("CARGO_PKG_VERSION"))
+            .with_description(env!("CARGO_PKG_DESCRIPTION"));
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(program)
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(tool) = TOOLS.iter().find(|tool| tool.name == request.name) else {
+            let known = TOOLS.map(|tool| tool.name).join(", ");
+            let told = format!("there is no tool of this name; there are {known}");
+            return Err(ErrorData::invalid_params(told, None));
+        };
+        let call = request.arguments.unwrap_or_default();
+        let result = match self.arguments(tool, &call) {
+            Ok((arguments, is_json)) => self.answer(&arguments, is_json, &context).await,
+            Err(problem) => failed(problem),
+        };
+        Ok(result.into())
+    }
+}
+
+impl Server {
+    async fn answer(
+        &self,
+        arguments: &[OsString],
+        is_json: bool,
+        context: &RequestContext<RoleServer>,
+    ) -> CallToolResult {
+        let turn = tokio::select! {
+            turn = self.running.acquire() => turn,
+            () = context.ct.cancelled() => return failed("cancelled"),
+        };
+        match run(arguments, context.ct.cancelled()).await {
+            Ok(Some(printed)) => {
+                drop(turn);
+                answered(&printed, is_json)
+            }
+            Ok(None) => failed("cancelled"),
+            Err(error) => failed(format!("cannot run the command: {error}")),
+        }
+    }
+}
+
+fn failed(problem: impl Into<String>) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(problem)])
+}
+
+/// What to do about an answer that is too long.
+const NARROW: &str = "ask for less with path, session, project, since or top";
+
+/// What a client is told of what a command printed: the answer, and what was said beside it.
+fn answered(printed: &Printed, is_json: bool) -> CallToolResult {
+    let said = String::from_utf8_lossy(&printed.said).trim().to_owned();
+    let mut answer = String::from_utf8_lossy(&printed.answer).into_owned();
+    let is_whole = printed.status.is_some();
+    if printed.status.is_some_and(|status| !status.success()) {
+        return failed(if said.is_empty() { "the command failed".to_owned() } else { said });
+    }
+    if !is_whole && is_json {
+        return failed(format!("the answer is longer than {MOST_ANSWERED} bytes; {NARROW}"));
+    }
+    if !is_whole {
+        let lines = answer.rfind('\n').map_or(0, |end| end + 1);
+        answer.truncate(lines);
+    }
+    let structured = is_json.then(|| serde_json::from_str(&answer).ok()).flatten();
+    let mut content = vec![ContentBlock::text(answer)];
+    content.extend((!said.is_empty()).then(|| ContentBlock::text(said)));
+    if !is_whole {
+        let cut = format!("cut after {MOST_ANSWERED} bytes; {NARROW}");
+        content.push(ContentBlock::text(cut));
+    }
+    let mut result = CallToolResult::success(content);
+    result.structured_content = structured;
+    result
+}
