@@ -12,7 +12,7 @@
 //! prefixes), `automatic_captures` (automatic caches against whole prompts, token by token),
 //! `context` (its sums, on random sessions too), `blocks` (windows of plans by hand, and against rows), `next` (what the next message costs, against the bill), `follow`
 //! (sessions written line by line, against the whole), `statusline` (its line by hand, states that are damaged),
-//! `settings` (files in every form, set and taken back to the byte), `since_change` (verdicts by hand, and against
+//! `settings` (files in every form, set and taken back to the byte), `template` (patches of real requests, applied), `since_change` (verdicts by hand, and against
 //! rows), `hook` (each event by hand, and the skill's commands), `watch` (sessions replayed, files that become others, the
 //! table on a terminal), `mcp` (the protocol's reference client answered as the command line is, hostile paths and
 //! arguments, calls that are cancelled), `lint` (each rule), `fork` (the arithmetic of
@@ -93,7 +93,7 @@ mod lint;
 mod logs;
 mod management;
 mod marked;
-#[cfg(unix)] // links, pipes and signals
+#[cfg(target_os = "linux")] // links, signals, and processes as /proc lists them
 mod mcp;
 mod mechanisms;
 mod models;
@@ -129,6 +129,7 @@ mod statusline;
 mod stored;
 mod strategies;
 mod suggestions;
+mod template;
 mod terminal;
 mod thinking;
 mod titles;

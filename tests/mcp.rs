@@ -3,7 +3,7 @@
 //!
 //! The reference client is an npm package; what it was asked and told passes through `mcp/client.cjs`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -71,7 +71,7 @@ fn told(answer: &Value) -> (bool, Vec<&str>) {
     (answer["isError"] == true, texts.collect())
 }
 
-/// A folder with a session, a folder beside it with a secret one, links from the one to the other, and a pipe.
+/// A folder with a session, a folder beside it with a secret one, and links from the one to the other.
 struct Folders(TempDir);
 
 impl Folders {
@@ -87,10 +87,14 @@ impl Folders {
         fs::write(outside.join("secret.jsonl"), secret).expect("a file");
         symlink(outside.join("secret.jsonl"), inside.join("link.jsonl")).expect("a link");
         symlink(&outside, inside.join("elsewhere")).expect("a link");
-        let pipe = inside.join("project/pipe.jsonl");
-        let made = Command::new("mkfifo").arg(pipe).status().expect("mkfifo runs");
-        assert!(made.success());
         folders
+    }
+
+    /// A file in the folder that takes minutes to read: a terabyte of nothing, which takes no place on the disk.
+    fn with_endless_file(self) -> Self {
+        let file = File::create(self.inside().join("endless.jsonl")).expect("a file");
+        file.set_len(1 << 40).expect("a file with a hole");
+        self
     }
 
     fn at(&self, name: &str) -> PathBuf {
@@ -138,15 +142,15 @@ fn the_reference_client_lists_the_tools() {
 #[test]
 fn tools_answer_as_their_commands_do() {
     let folders = Folders::new();
-    fs::remove_file(folders.inside().join("project/pipe.jsonl")).expect("a pipe");
     let root = folders.inside();
     let root = utf8(&root);
     let asked = [
-        ("analyze", json!({}), vec![]),
+        ("analyze", json!({}), vec!["--turns=events"]),
+        ("analyze", json!({"turns": "all"}), vec!["--turns=all"]),
         (
             "analyze",
             json!({"by": "model", "strategy": ["none", "5m"]}),
-            vec!["--by=model", "--strategy=none,5m"],
+            vec!["--by=model", "--strategy=none,5m", "--turns=events"],
         ),
         ("breaks", json!({"top": 1}), vec!["--top=1"]),
         (
@@ -183,8 +187,8 @@ fn tools_answer_as_their_commands_do() {
 
 #[test]
 fn a_call_that_is_cancelled_ends() {
-    let folders = Folders::new();
-    let pipe = json!({"name": "analyze", "arguments": {"path": "project/pipe.jsonl"}});
+    let folders = Folders::new().with_endless_file();
+    let pipe = json!({"name": "analyze", "arguments": {"path": "endless.jsonl"}});
     let steps = json!([
         {"do": "cancel", "call": pipe},
         call("breaks", &json!({"path": "project/session.jsonl"})),
@@ -203,6 +207,8 @@ fn a_call_that_is_cancelled_ends() {
 fn hostile_paths_and_arguments_are_refused() {
     let folders = Folders::new();
     let outside = folders.at("out/secret.jsonl");
+    let pipe = folders.inside().join("project/pipe.jsonl");
+    assert!(Command::new("mkfifo").arg(pipe).status().expect("mkfifo runs").success());
     let before = (names(&folders.inside()), names(&folders.at("out")));
     let no_file = |path: &str| (json!({"path": path}), "is not in");
     let refused = [
@@ -218,6 +224,7 @@ fn hostile_paths_and_arguments_are_refused() {
         no_file("/etc/passwd"),
         no_file("/proc/self/environ"),
         no_file("~/.ssh/id_rsa"),
+        (json!({"path": "project/pipe.jsonl"}), "it is a pipe"),
         (json!({"path": "missing.jsonl"}), "No such file"),
         (json!({"path": "--output=written.json"}), "No such file"),
         (json!({"path": "-"}), "No such file"),
@@ -226,6 +233,8 @@ fn hostile_paths_and_arguments_are_refused() {
         (json!({"path": 7}), "path: give"),
         (json!({"path": ["project"]}), "path: give"),
         (json!({"output": "written.json"}), "`output` is unknown"),
+        (json!({"\u{1b}[3m": 1}), "is unknown"),
+        (json!({"strategy": "\u{1b}[3m"}), "is unknown"),
         (json!({"root": "/"}), "`root` is unknown"),
         (json!({"inside": ["/"]}), "`inside` is unknown"),
         (json!({"show-text": true}), "`show-text` is unknown"),
@@ -254,6 +263,7 @@ fn hostile_paths_and_arguments_are_refused() {
         let (is_error, texts) = told(answer);
         assert!(is_error && texts.concat().contains(why), "{call:.200}: {texts:?}");
         assert!(!texts.concat().contains(['\u{1b}', '\u{7}']), "{call:.200}");
+        assert!(!texts.concat().contains("--help"), "{texts:?}");
     }
     let [option, list, all, unknown, resource, made_up] = &results[refused.len()..] else {
         panic!("{} answers", results.len());
@@ -302,7 +312,6 @@ fn long_answers_are_cut_with_a_word() {
 fn several_folders_have_one_root() {
     let folders = Folders::new();
     let both = [folders.at("in/project"), folders.at("out")];
-    fs::remove_file(folders.inside().join("project/pipe.jsonl")).expect("a pipe");
     let steps = json!([
         call("breaks", &json!({"format": "json"})),
         call("breaks", &json!({"format": "json", "path": "out"})),
@@ -327,7 +336,10 @@ struct Server {
 
 impl Server {
     fn start(folder: &Path) -> Self {
-        let mut command = program(&["mcp", utf8(folder)]);
+        Self::begin(program(&["mcp", utf8(folder)]))
+    }
+
+    fn begin(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().expect("it starts");
         let output = BufReader::new(process.stdout.take().expect("an output"));
@@ -336,14 +348,18 @@ impl Server {
 
     fn initialized(folder: &Path) -> Self {
         let mut server = Self::start(folder);
+        server.initialize();
+        server
+    }
+
+    fn initialize(&mut self) {
         let about = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        server.send(
+        self.send(
             &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about})
                 .to_string(),
         );
-        assert_eq!(server.answer()["id"], 0);
-        server.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
-        server
+        assert_eq!(self.answer()["id"], 0);
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
     }
 
     fn send(&mut self, line: &str) {
@@ -411,11 +427,11 @@ fn whatever_a_client_sends_the_next_call_is_answered() {
 
 #[test]
 fn it_ends_with_its_client_and_at_a_signal_and_so_do_calls() {
-    let folders = Folders::new();
-    let pipe = json!({"name": "analyze", "arguments": {"path": "project/pipe.jsonl"}});
+    let folders = Folders::new().with_endless_file();
+    let pipe = json!({"name": "analyze", "arguments": {"path": "endless.jsonl"}});
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": pipe}).to_string();
-    for signal in [None, Some("TERM"), Some("INT"), Some("HUP")] {
+    for signal in [None, Some("TERM"), Some("INT"), Some("HUP"), Some("QUIT")] {
         let mut server = Server::initialized(&folders.inside());
         server.send(&call);
         let began = Instant::now();
@@ -454,11 +470,54 @@ fn folders_are_named_and_are_there() {
     assert_eq!(server.ended(), Some(2), "the first message initializes");
 }
 
+/// What lies where the server runs is a stranger's: a configuration there would name any file.
+#[test]
+fn no_configuration_is_found_where_it_runs() {
+    let folders = Folders::new();
+    let configuration = folders.at("cachesim.toml");
+    fs::write(&configuration, "[defaults]\nprices = [\"/etc/passwd\"]\npaths = [\"out\"]\n")
+        .expect("a file");
+    let about = |arguments: &[&str]| {
+        let mut command = program(&[arguments, &[utf8(&folders.inside())]].concat());
+        command.env_remove("CACHESIM_NO_CONFIG").current_dir(folders.at(""));
+        let mut server = Server::begin(command);
+        server.initialize();
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "breaks"}});
+        server.send(&call.to_string());
+        let answer = server.answer()["result"].clone();
+        assert_eq!(server.ended(), Some(0));
+        answer
+    };
+    let answer = about(&["mcp"]);
+    assert!(!told(&answer).0, "{answer}");
+    let answer = about(&["mcp", "--config", utf8(&configuration)]);
+    assert!(
+        told(&answer).0 && told(&answer).1.concat().contains("/etc/passwd"),
+        "one that is named applies"
+    );
+}
+
+/// A home may be a link, and a path be written through it.
+#[test]
+fn paths_through_links_lead_inside() {
+    let folders = Folders::new();
+    let link = folders.at("link");
+    symlink(folders.inside(), &link).expect("a link");
+    let by_link = link.join("project/session.jsonl");
+    let steps = json!([
+        call("breaks", &json!({"path": utf8(&by_link)})),
+        call("breaks", &json!({"path": "project/session.jsonl"})),
+        call("breaks", &json!({"path": utf8(&folders.inside().join("project/session.jsonl"))})),
+    ]);
+    let Some(results) = reference_client(&[&link], &steps) else { return };
+    assert!(!told(&results[0]).0, "{:?}", told(&results[0]));
+    assert!(results.iter().all(|answer| answer == &results[0]));
+}
+
 /// The option that keeps a call in its folders does so on the command line, too.
 #[test]
 fn nothing_is_read_outside_of_a_folder() {
     let folders = Folders::new();
-    fs::remove_file(folders.inside().join("project/pipe.jsonl")).expect("a pipe");
     let (inside, secret) = (folders.inside(), folders.at("out/secret.jsonl"));
     let (inside, secret) = (utf8(&inside), utf8(&secret));
     let files = |arguments: &[&str]| {

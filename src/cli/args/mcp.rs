@@ -14,8 +14,10 @@ It answers a client of the Model Context Protocol on standard input and output, 
 analyze, breaks, advise and explain: each takes options of the command of its name and a path below the folders, and \
 answers with the same figures, as text or as JSON.
 
-Nothing is written, and no text of a session is shown. A path or a link that leads out of the folders is refused. A call that the client \
-cancels ends at once. An answer is 100,000 bytes long at most; longer text is cut, with a word about it.";
+Nothing is written, and no text of a session is shown. A path or a link that leads out of the folders is refused, and so are \
+pipes. No configuration is looked for; --config names one. A call that the client cancels ends at once. An answer is \
+100,000 bytes long at most; longer text is cut, with a word about it. `cachesim sources` says in which folders agents keep \
+their sessions.";
 
 /// `mcp`.
 #[derive(Debug, Args)]

@@ -34,6 +34,8 @@ pub(super) async fn run(
     cancelled: impl Future<Output = ()>,
 ) -> io::Result<Option<Printed>> {
     let mut command = Command::new(this_program()?);
+    #[cfg(unix)]
+    command.arg0("cachesim"); // as it calls itself in what it says
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Where nobody waits for its answer any more it is ended, too.
     let mut child = command.kill_on_drop(true).spawn()?;

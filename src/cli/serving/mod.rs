@@ -40,7 +40,7 @@ pub(super) fn serve(
              claude mcp add cachesim -- cachesim mcp {folder}"
         ));
     }
-    let server = Server::new(inside.folders(), &passed_on(configuration));
+    let server = Server::new(inside, &passed_on(configuration));
     let failed = |error: io::Error| CliError::Usage(format!("cannot serve: {error}"));
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let ended = runtime.block_on(async {
@@ -80,21 +80,25 @@ async fn interrupted() -> io::Result<()> {
 
         let mut terminated = signal(SignalKind::terminate())?;
         let mut hung_up = signal(SignalKind::hangup())?;
+        let mut has_quit = signal(SignalKind::quit())?;
         tokio::select! {
             ended = tokio::signal::ctrl_c() => ended,
             _ = terminated.recv() => Ok(()),
             _ = hung_up.recv() => Ok(()),
+            _ = has_quit.recv() => Ok(()),
         }
     }
     #[cfg(not(unix))]
     tokio::signal::ctrl_c().await
 }
 
-/// The options that say which configuration applies, for the commands.
+/// The options that say which configuration applies, for the commands: the one that was named, and none else. One that is
+/// found where the server runs may be a stranger's, and names files that are read.
 fn passed_on(configuration: &ConfigurationArgs) -> Vec<OsString> {
-    let file = configuration.config.iter().flat_map(|file| ["--config".into(), file.into()]);
-    let none = configuration.no_config.then(|| "--no-config".into());
-    file.chain(none).collect()
+    match &configuration.config {
+        Some(file) => vec!["--config".into(), file.into()],
+        None => vec!["--no-config".into()],
+    }
 }
 
 /// The folder that is above all of these, or the one that there is.

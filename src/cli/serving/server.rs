@@ -1,8 +1,8 @@
 //! What a client is told: which tools there are, and the answers of calls.
 
-use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use clap::CommandFactory as _;
 use rmcp::model::{
@@ -18,6 +18,8 @@ use super::above_all;
 use super::call::{MOST_ANSWERED, Printed, run};
 use super::tool::{CommandTool, PATH, TOOLS};
 use crate::cli::args::Cli;
+use crate::read::input::Inside;
+use crate::report::terminal_safe;
 
 /// So many calls run side by side. Each takes all cores for most of its time.
 const MOST_RUNNING: usize = 2;
@@ -33,6 +35,7 @@ pub(super) struct Server {
     program: clap::Command,
     /// What every command is given: the configuration, and the folders.
     options: Vec<OsString>,
+    inside: Inside,
     /// The folder from which relative paths lead on.
     root: PathBuf,
     running: Semaphore,
@@ -40,7 +43,8 @@ pub(super) struct Server {
 
 impl Server {
     /// Serves what is in these folders.
-    pub(super) fn new(folders: &[PathBuf], configuration: &[OsString]) -> Self {
+    pub(super) fn new(inside: Inside, configuration: &[OsString]) -> Self {
+        let folders = inside.folders();
         let root = above_all(folders).unwrap_or_default();
         let mut options = configuration.to_vec();
         let named = |option: &str, path: &Path| [option.into(), path.into()];
@@ -48,7 +52,13 @@ impl Server {
         options.extend(folders.iter().flat_map(|folder| named("--inside", folder)));
         let fixed = ["--output=-", "--color=never"];
         options.extend(fixed.map(OsString::from));
-        Self { program: Cli::command(), options, root, running: Semaphore::new(MOST_RUNNING) }
+        Self {
+            program: Cli::command(),
+            options,
+            inside,
+            root,
+            running: Semaphore::new(MOST_RUNNING),
+        }
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -62,9 +72,9 @@ impl Server {
         call: &JsonObject,
     ) -> Result<(Vec<OsString>, bool), String> {
         let asked = tool.asked(&self.program, call)?;
-        let path = match call.get(PATH) {
-            None | Some(Value::Null) => None,
-            Some(Value::String(path)) if !path.is_empty() => Some(self.root.join(from_home(path))),
+        let paths = match call.get(PATH) {
+            None | Some(Value::Null) => self.inside.folders().to_vec(),
+            Some(Value::String(path)) if !path.is_empty() => vec![self.whole(path)],
             Some(_) => return Err(format!("{PATH}: give a file or a folder, as text")),
         };
         let mut arguments = vec![tool.name.into()];
@@ -72,15 +82,25 @@ impl Server {
         arguments.extend(asked.options);
         arguments.push("--".into());
         arguments.extend(asked.first);
-        arguments.extend(path.map(OsString::from));
+        arguments.extend(paths.into_iter().map(OsString::from));
         Ok((arguments, asked.is_json))
+    }
+
+    /// A path as it is below the root, without links where it leads into the folders. Others the command refuses.
+    fn whole(&self, path: &str) -> PathBuf {
+        let named = self.root.join(from_home(path));
+        let whole = fs::canonicalize(&named).ok().filter(|whole| self.inside.has(whole));
+        whole.unwrap_or(named)
     }
 }
 
 /// A path with the home folder in the place of `~`, as answers write it.
 fn from_home(path: &str) -> PathBuf {
-    let home = path.strip_prefix("~/").zip(env::home_dir());
-    home.map_or_else(|| PathBuf::from(path), |(rest, home)| home.join(rest))
+    match (path.strip_prefix('~'), env::home_dir()) {
+        (Some(""), Some(home)) => home,
+        (Some(rest), Some(home)) if rest.starts_with('/') => home.join(&rest[1..]),
+        _ => PathBuf::from(path),
+    }
 }
 
 impl ServerHandler for Server {
@@ -141,12 +161,29 @@ impl Server {
     }
 }
 
-fn failed(problem: impl Into<String>) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(problem)])
+fn failed(problem: impl AsRef<str>) -> CallToolResult {
+    let lines: Vec<_> = problem.as_ref().lines().map(terminal_safe).collect();
+    CallToolResult::error(vec![ContentBlock::text(lines.join("\n"))])
 }
 
 /// What to do about an answer that is too long.
-const NARROW: &str = "ask for less with path, session, project, since or top";
+const NARROW: &str = "ask for less with path, session, project, model, agent or since";
+
+/// What a command line is told beside the problem, which a client's model has no use for.
+const OF_COMMAND_LINE: [&str; 2] = ["Usage: ", "For more information"];
+
+/// Why a command failed, the reason first: notes on the input come before it.
+fn reason(said: &str) -> String {
+    let is_told = |line: &&str| {
+        !line.trim().is_empty() && !OF_COMMAND_LINE.iter().any(|other| line.starts_with(other))
+    };
+    let mut lines: Vec<&str> = said.lines().filter(is_told).collect();
+    if !lines.first().is_some_and(|first| first.starts_with("error: ")) {
+        let last = usize::from(!lines.is_empty());
+        lines.rotate_right(last);
+    }
+    if lines.is_empty() { "the command failed".to_owned() } else { lines.join("\n") }
+}
 
 /// What a client is told of what a command printed: the answer, and what was said beside it.
 fn answered(printed: &Printed, is_json: bool) -> CallToolResult {
@@ -154,7 +191,7 @@ fn answered(printed: &Printed, is_json: bool) -> CallToolResult {
     let mut answer = String::from_utf8_lossy(&printed.answer).into_owned();
     let is_whole = printed.status.is_some();
     if printed.status.is_some_and(|status| !status.success()) {
-        return failed(if said.is_empty() { "the command failed".to_owned() } else { said });
+        return failed(reason(&said));
     }
     if !is_whole && is_json {
         return failed(format!("the answer is longer than {MOST_ANSWERED} bytes; {NARROW}"));

@@ -44,6 +44,10 @@ const JSON: &str = "json";
 /// The option that takes strategies. On the command line it takes files, too.
 const STRATEGY: &str = "strategy";
 
+/// The option that says which turns are told, and what is told unless it is given: all of a long session's fill a window.
+const TURNS: &str = "turns";
+const USUAL_TURNS: &str = "events";
+
 /// The tools.
 pub(super) const TOOLS: [CommandTool; 4] = [
     CommandTool {
@@ -52,7 +56,7 @@ pub(super) const TOOLS: [CommandTool; 4] = [
         when: "Call it for what was spent, for what each turn read from the cache, wrote and cost, and for what \
                lifetimes of five minutes and an hour would have cost.",
         required: &[],
-        options: &[STRATEGY, "by", "top", "turns", "live"],
+        options: &[STRATEGY, "by", "top", TURNS, "live"],
     },
     CommandTool {
         name: "breaks",
@@ -155,6 +159,9 @@ impl CommandTool {
             let value = call.get(*name).and_then(Value::as_str);
             asked.first.push(value.ok_or_else(|| format!("{name}: give it, as text"))?.into());
         }
+        if self.options.contains(&TURNS) && call.get(TURNS).is_none_or(Value::is_null) {
+            asked.options.push(format!("--{TURNS}={USUAL_TURNS}").into());
+        }
         asked.options.push(format!("--{FORMAT}={format}").into());
         asked.is_json = format == JSON;
         Ok(asked)
@@ -220,22 +227,34 @@ fn property(arg: &Arg) -> Value {
     if !values.is_empty() {
         told.insert("enum".to_owned(), values.iter().map(PossibleValue::get_name).collect());
     }
-    let help = arg.get_help().map(ToString::to_string);
     let of_value =
         |value: &PossibleValue| Some(format!("{}: {}", value.get_name(), value.get_help()?));
-    let mut words =
-        help.into_iter().chain(values.iter().filter_map(of_value)).collect::<Vec<_>>().join("; ");
+    let mut words = vec![words_of(arg)];
+    words.extend(values.iter().filter_map(of_value));
     if arg.get_id() == STRATEGY {
         told.insert("enum".to_owned(), names_of_strategies().into());
-        "The strategies that the same requests are put under".clone_into(&mut words);
     }
     if matches!(arg.get_action(), ArgAction::Append) {
         let items = std::mem::take(&mut told);
         told.insert("type".to_owned(), "array".into());
         told.insert("items".to_owned(), items.into());
     }
-    told.insert("description".to_owned(), words.into());
+    told.insert("description".to_owned(), words.join("; ").into());
     told.into()
+}
+
+/// What an option is, in the words of the help but where these speak of what a tool has not.
+fn words_of(arg: &Arg) -> String {
+    match arg.get_id().as_str() {
+        STRATEGY => "The strategies that the same requests are put under".to_owned(),
+        TURNS => format!("Which turns of a session are told [default: {USUAL_TURNS}]"),
+        "source" => "Only sessions of these programs".to_owned(),
+        "session" => "Only this session: its id, or the beginning of it".to_owned(),
+        "top" => {
+            "How many entries the tables list, the most expensive first (not of JSON)".to_owned()
+        }
+        _ => arg.get_help().map(ToString::to_string).unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
@@ -268,11 +287,15 @@ mod tests {
             Ok(words.collect::<Vec<_>>().join(" "))
         };
         let options = |call| asked(call).expect("options");
-        assert_eq!(options(json!({})), "--format=table");
+        assert_eq!(options(json!({})), "--turns=events --format=table");
         let call = json!({"top": 3, "session": ["a", "--b"], "live": true, "format": "json"});
-        assert_eq!(options(call), "--live --session=a --session=--b --top=3 --format=json");
-        let call = json!({"strategy": "5m, 1h", "live": false, "top": null, "path": "x"});
-        assert_eq!(options(call), "--strategy=5m, 1h --format=table");
+        assert_eq!(
+            options(call),
+            "--live --session=a --session=--b --top=3 --turns=events --format=json"
+        );
+        let call =
+            json!({"strategy": "5m, 1h", "turns": "all", "live": false, "top": null, "path": "x"});
+        assert_eq!(options(call), "--strategy=5m, 1h --turns=all --format=table");
         let refused = |call: Value| -> String { asked(call).expect_err("refused") };
         let file: Result<_, String> = asked(json!({"strategy": ["5m", "own.toml"]}));
         assert!(file.expect_err("refused").starts_with("strategy: `own.toml` is unknown"));

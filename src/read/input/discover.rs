@@ -208,12 +208,16 @@ impl Discovered {
     }
 
     fn file(&mut self, path: PathBuf, label: String, may_be_other: bool, seen: &mut Seen<'_>) {
+        if !seen.inside.has(&path) {
+            return self.leave_outside(&label.into());
+        }
         let metadata = fs::metadata(&path).ok();
         if !seen.files.insert(Identity::of(&path, metadata.as_ref())) {
             return;
         }
-        if !seen.inside.has(&path) {
-            return self.leave_outside(&label.into());
+        if seen.inside.is_bounded() && metadata.as_ref().is_some_and(is_pipe) {
+            return self
+                .leave(&label.into(), "it is a pipe; inside of folders only files are read");
         }
         if let Some(what) = metadata.as_ref().and_then(|metadata| special(&path, metadata)) {
             return self.leave(&label.into(), format!("it is {what}; give a file, a pipe or -"));
@@ -451,6 +455,9 @@ mod tests {
         }
         symlink(at("out/b.jsonl"), at("in/deep/b.jsonl")).expect("a link");
         symlink(at("out"), at("in/other")).expect("a link");
+        // One file by two names: a link from outside of the folder hides no file in it.
+        fs::hard_link(at("in/a.jsonl"), at("out/a.jsonl")).expect("a name");
+        symlink(at("out/a.jsonl"), at("in/0.jsonl")).expect("a link");
         let inside = Inside::of(&[at("in")]).expect("a folder");
         let both = [
             discover_inside(&[at("in")], &inside),
@@ -458,9 +465,13 @@ mod tests {
         ];
         for (discovered, label) in both.iter().zip(["a.jsonl", "in/a.jsonl"]) {
             assert_eq!(labels(discovered), [label]);
-            assert_eq!(discovered.diagnostics.count(Kind::LinkOutside), 2);
+            assert_eq!(discovered.diagnostics.count(Kind::LinkOutside), 3);
         }
-        assert_eq!(discover(&[at("in")]).sources.len(), 3, "otherwise they are followed");
+        assert_eq!(
+            discover(&[at("in")]).sources.len(),
+            3,
+            "otherwise they are followed, each file once"
+        );
         assert!(discover_inside(&[at("out"), at("out/b.jsonl")], &inside).sources.is_empty());
     }
 

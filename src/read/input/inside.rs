@@ -28,6 +28,11 @@ impl Inside {
         &self.0
     }
 
+    /// Whether anything is outside.
+    pub(super) fn is_bounded(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// Whether a path leads into the folders. One that is not there does where it is written so.
     #[must_use]
     pub fn has(&self, path: &Path) -> bool {

@@ -5,7 +5,7 @@
 //! changes the database itself, and its old pages lie in the `-journal` file as long as it is under way.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -50,9 +50,9 @@ impl DatabaseFiles {
         // The files beside it have the name that links lead to.
         let path = if cfg!(windows) { std::path::absolute(path)? } else { fs::canonicalize(path)? };
         let database = Stamp::of(&path)?;
-        let log = Stamp::of(&beside(&path, "-wal")).ok().filter(|log| log.size > 0);
-        let journal = Stamp::<8>::of(&beside(&path, "-journal"));
-        let is_being_changed = journal.is_ok_and(|journal| journal.beginning == JOURNAL_MAGIC);
+        let log = Stamp::beside(&path, "-wal").filter(|log| log.size > 0);
+        let journal = Stamp::<8>::beside(&path, "-journal");
+        let is_being_changed = journal.is_some_and(|journal| journal.beginning == JOURNAL_MAGIC);
         Ok(Self { path, database, log, is_being_changed })
     }
 
@@ -120,6 +120,14 @@ struct Stamp<const BEGINNING: usize> {
 }
 
 impl<const BEGINNING: usize> Stamp<BEGINNING> {
+    /// That of a file beside a database. Pipes and links, which lead anywhere, are none of its files; `SQLite` does not
+    /// follow them either.
+    fn beside(database: &Path, ending: &str) -> Option<Self> {
+        let path = beside(database, ending);
+        fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;
+        Self::of(&path).ok()
+    }
+
     fn of(path: &Path) -> io::Result<Self> {
         let metadata = fs::metadata(path)?;
         let mut bytes = Vec::with_capacity(BEGINNING);
@@ -136,6 +144,22 @@ mod tests {
 
     fn files(folder: &Path) -> DatabaseFiles {
         DatabaseFiles::look(&folder.join("a?b#c%d e.db")).expect("a database")
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_links_beside_a_database_are_none_of_its_files() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = folder.path().join("a?b#c%d e.db");
+        fs::write(&name, "x").expect("written");
+        let elsewhere = folder.path().join("elsewhere");
+        fs::write(&elsewhere, "y").expect("written");
+        std::os::unix::fs::symlink(&elsewhere, beside(&name, "-wal")).expect("a link");
+        let pipe = beside(&name, "-journal");
+        let made = std::process::Command::new("mkfifo").arg(pipe).status().expect("mkfifo runs");
+        assert!(made.success());
+        let files = files(folder.path());
+        assert!(!files.has_log() && !files.is_being_changed);
     }
 
     #[test]
