@@ -1,5 +1,6 @@
 //! Where the output goes and how wide it is.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
@@ -91,6 +92,23 @@ impl Output {
             }
             OutputFormat::Own(format) => self.write(|out| own(format, out)),
         }
+    }
+
+    /// Writes a document for a terminal, and lines as they are after it; on a terminal as `readable` makes them for its
+    /// width.
+    pub(super) fn text_before(
+        self,
+        document: &Document,
+        lines: &str,
+        readable: impl FnOnce(&str, u16) -> String,
+    ) -> Result<(), CliError> {
+        let (style, is_terminal) = (self.style, self.is_terminal());
+        self.write::<io::Error>(|out| {
+            document.write_text(style, out)?;
+            let lines =
+                if is_terminal { readable(lines, style.width).into() } else { Cow::from(lines) };
+            out.write_all(lines.as_bytes())
+        })
     }
 
     /// Writes a document for a terminal.

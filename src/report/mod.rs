@@ -41,6 +41,8 @@ mod money_notes;
 mod notes;
 mod number;
 mod part_json;
+#[cfg(feature = "cli")]
+mod patch_view;
 mod price_changes;
 mod price_file;
 mod prices;
@@ -104,6 +106,8 @@ pub use number::{counted, dollars, grouped};
 pub use part_json::{
     DomainListing, Manifest, Part, PartFile, PartSettings, RUN_SCHEMA, write_domain,
 };
+#[cfg(feature = "cli")]
+pub use patch_view::{markers_document, patch, readable};
 pub use price_changes::{UpdateView, price_changes_document, write_price_changes};
 pub use price_file::{WRITTEN_BY, write_price_file};
 pub use prices::{

@@ -3,15 +3,19 @@
 //!
 //! Claude Code reads several files (`layers.rs`), of which the strongest that has a key decides, and variables of the
 //! environment that are stronger than any file for some keys. A key is set only where nothing else decides.
+//!
+//! Who builds an agent sets keys in its requests: a template of these gets other markers (`template/`) in the same way.
 
 mod applied;
 mod array;
 mod layers;
 mod root;
+mod template;
 mod text;
 
 pub use applied::{Applied, Promise, UndoError, Undone};
 pub use layers::{Conflict, Layer, LayerFile, Layers};
+pub use template::{MarkerChange, MarkerPlace, PatchError, Patched, Template};
 pub use text::{Place, SettingsError, SettingsProblem, SettingsText, shown};
 
 use serde::{Deserialize, Serialize};

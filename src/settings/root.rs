@@ -16,6 +16,7 @@ const INDENT: &str = "  ";
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// The object of a text.
+#[derive(Clone, Copy)]
 pub(super) struct Root<'a> {
     pub(super) text: &'a str,
     /// `None` where there is nothing but space and comments.
@@ -32,6 +33,25 @@ impl<'a> Root<'a> {
     pub(super) fn value(&self) -> Value {
         let object = self.object.map(|object| Node::Object(object.clone()));
         object.map_or_else(|| Map::new().into(), Value::from)
+    }
+
+    /// A part of the text as JSON without comments, commas at ends and space.
+    pub(super) fn plain(&self, range: Range<usize>) -> String {
+        let is_comment =
+            |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+        let first = self.tokens.partition_point(|(_, at)| at.start < range.start);
+        let own = self.tokens[first..].iter().take_while(|(_, at)| at.end <= range.end);
+        let mut own = own.filter(|(token, _)| !is_comment(token)).peekable();
+        let mut plain = String::new();
+        while let Some((token, at)) = own.next() {
+            let closes = own
+                .peek()
+                .is_some_and(|(next, _)| matches!(next, Token::CloseBrace | Token::CloseBracket));
+            if !(closes && matches!(token, Token::Comma)) {
+                plain.push_str(&self.text[at.clone()]);
+            }
+        }
+        plain
     }
 
     /// A key, if it is there.

@@ -208,7 +208,7 @@ impl SettingsText {
     }
 
     /// The text with parts replaced. `None` where it is no settings file any more.
-    fn edited(&self, edits: Edits) -> Option<Self> {
+    pub(super) fn edited(&self, edits: Edits) -> Option<Self> {
         let mark = self.mark();
         let mut text = self.0.clone();
         for (range, with) in edits.into_iter().rev() {
@@ -222,7 +222,7 @@ impl SettingsText {
         if self.0.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
 
-    fn with_root<T>(
+    pub(super) fn with_root<T>(
         &self,
         work: impl FnOnce(&Root<'_>) -> Result<T, SettingsError>,
     ) -> Result<T, SettingsError> {

@@ -14,6 +14,7 @@ Examples:
   cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
   cachesim advise --apply 1h --dry-run
   cachesim advise --apply compact-100k --settings .claude/settings.json
+  cachesim advise --apply mixed --template request.json | patch request.json
   cachesim advise --undo
   cachesim advise --since-change
   cachesim advise --since-change=2026-11-20 --since 2026-10-20
@@ -24,6 +25,8 @@ Each change is simulated on top of those before it, so the savings add up to wha
 and where the key would not act: because an administrator manages it, a stronger file has it, or a variable decides. \
 (Settings that a server or a device's profile gives are not seen.) A copy is kept in the state folder (XDG_STATE_HOME). \
 --undo gives the file back to the byte; where something else was written to it since, it takes back the keys alone.
+
+With --template a change of markers is made in a request that an agent's builder writes: what is shown is a patch, of which every other byte stays, comments included. Markers stand where the strategy of that name places them, after the request that came before the last answer in the template.
 
 --since-change compares requests of sessions whose main model and size are the same (from 4, 16, 64, … requests on), of \
 which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \
@@ -85,6 +88,10 @@ pub(in crate::cli) struct AdviseSettingsArgs {
         conflicts_with_all = ["domains", "top", "reading"]
     )]
     pub(in crate::cli) since_change: Option<String>,
+    /// Show the patch with which a request template has the markers of the change: a body of the Messages API as JSON.
+    /// With a code no session is read, and every strategy that only places markers has one. Nothing is written
+    #[arg(long, value_name = "FILE", requires = "apply", conflicts_with_all = ["settings", "dry_run"])]
+    pub(in crate::cli) template: Option<PathBuf>,
     /// Which file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,

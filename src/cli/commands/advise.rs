@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::apply::{DRY_RUN, SettingsRequest, Wanted, last, set, undone};
 use super::hook::HOOK;
 use super::statusline::STATUSLINE;
+use super::template;
 use crate::base::client::Client;
 use crate::base::zone::Zone;
 use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json, LAST};
@@ -28,13 +29,18 @@ use crate::study::{Told, evidence_strategies};
 /// Shows what to change, and what each change would have saved; or makes a change that settings make.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let AdviseSettingsArgs { apply, undo, since_change, file, dry_run } = &args.settings;
+    let AdviseSettingsArgs { apply, undo, since_change, template, file, dry_run } = &args.settings;
     let request = SettingsRequest { file: file.settings.as_deref(), only_shows: *dry_run };
     if *undo {
         return output.text(&undone(request, is_advice, "advise --undo")?);
     }
     if let Some(day) = since_change {
         return show_since(args, day, request, output);
+    }
+    let is_number = |wanted: &&String| wanted.parse::<usize>().is_ok();
+    if let (Some(code), Some(file)) = (apply.as_ref().filter(|wanted| !is_number(wanted)), template)
+    {
+        return template::show(code, file, output);
     }
     let options = args.tokens.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
@@ -61,7 +67,11 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let advice = advice.as_ref();
     if let Some(wanted) = apply {
         let none = || CliError::NoInput("no model has a price: there is no change".to_owned());
-        return output.text(&applied(advice.ok_or_else(none)?, wanted, request)?);
+        let advice = advice.ok_or_else(none)?;
+        return match template {
+            Some(file) => template::show(entry(advice, wanted)?.change.code, file, output),
+            None => output.text(&applied(advice, wanted, request)?),
+        };
     }
     let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
     output.show(format, document, |Json, out| write_advice(&run.study.history, advice, out))

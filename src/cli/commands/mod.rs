@@ -20,6 +20,7 @@ mod part;
 mod prices;
 mod report;
 mod statusline;
+mod template;
 mod tokens;
 mod watch;
 

@@ -142,7 +142,12 @@ pub enum Lookback {
 
 impl Markers {
     /// The TTL of a marker under the policy, or `None` where it has no marker.
-    fn ttl(self, marker: &Marker, level: Level, is_agent: bool) -> Option<Ttl> {
+    pub(in crate::simulate) fn ttl(
+        self,
+        marker: &Marker,
+        level: Level,
+        is_agent: bool,
+    ) -> Option<Ttl> {
         match (self, level) {
             (Self::None, _) => None,
             (Self::AsRecorded, _) => marker.ttl,

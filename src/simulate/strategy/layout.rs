@@ -6,6 +6,7 @@ use enumset::EnumSet;
 
 use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
 use super::plan::{Plan, Role};
+use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::{LOOKBACK, Lookback, Repeats};
@@ -61,7 +62,8 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
         node,
         end: trace.end_in(prompt, node),
         basis: place.basis,
-        ttl: last.and_then(|last| last.ttl),
+        // A request without any marker does not tell; one that names no TTL lives for five minutes.
+        ttl: last.map_or(Some(Ttl::FiveMinutes), |last| last.ttl),
         is_global: false,
         is_automatic: false,
         is_markable: place.is_markable,

@@ -29,6 +29,8 @@ mod file;
 mod forks;
 mod layout;
 mod own;
+#[cfg(feature = "cli")]
+mod placements;
 mod plan;
 mod run;
 mod search;
@@ -41,6 +43,8 @@ pub use elsewhere::Way;
 pub use file::{
     Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
 };
+#[cfg(feature = "cli")]
+pub use placements::{MarkerDesign, Placement};
 pub use plan::Purpose;
 pub(crate) use run::try_design;
 pub use run::{Added, Material, Sent, Simulated};

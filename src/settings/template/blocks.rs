@@ -1,0 +1,188 @@
+//! The blocks of a template in its text, and what is written there for a marker.
+
+use jsonc_parser::ast::{Object, Value as Node};
+
+use super::super::root::Root;
+use super::super::text::{Edits, SettingsError, range};
+use super::{Change, MARKER, MarkerChange, MarkerPlace, PatchError};
+use crate::base::ttl::Ttl;
+
+/// The blocks of a prompt, in its order.
+pub(super) struct Blocks<'a> {
+    root: &'a Root<'a>,
+    blocks: Vec<Block<'a>>,
+}
+
+/// A block in the text.
+struct Block<'a> {
+    /// Its path in the body.
+    path: String,
+    node: &'a Node<'a>,
+    /// Whether it is a whole content, which is a text.
+    is_content: bool,
+}
+
+impl<'a> Blocks<'a> {
+    /// Finds them.
+    ///
+    /// # Errors
+    /// A key that leads to them is there twice.
+    pub(super) fn of(root: &'a Root<'a>) -> Result<Self, SettingsError> {
+        let mut found = Self { root, blocks: Vec::new() };
+        if let Some(Node::Array(tools)) = found.value(root.object, "tools")? {
+            for (index, tool) in tools.elements.iter().enumerate() {
+                let is_deferred = found.value(tool.as_object(), "defer_loading")?;
+                // What is loaded later is no part of the prompt.
+                if !matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
+                    let path = format!("tools[{index}]");
+                    found.blocks.push(Block { path, node: tool, is_content: false });
+                }
+            }
+        }
+        let system = found.value(root.object, "system")?;
+        found.add(system, "system");
+        if let Some(Node::Array(messages)) = found.value(root.object, "messages")? {
+            for (index, message) in messages.elements.iter().enumerate() {
+                let content = found.value(message.as_object(), "content")?;
+                found.add(content, &format!("messages[{index}].content"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Adds a content: a text is one block.
+    fn add(&mut self, content: Option<&'a Node<'a>>, path: &str) {
+        match content {
+            Some(Node::Array(blocks)) => {
+                let blocks = blocks.elements.iter().enumerate();
+                let named = blocks.map(|(index, node)| Block {
+                    path: format!("{path}[{index}]"),
+                    node,
+                    is_content: false,
+                });
+                self.blocks.extend(named);
+            }
+            Some(node @ Node::StringLit(_)) => {
+                self.blocks.push(Block { path: path.to_owned(), node, is_content: true });
+            }
+            _ => {}
+        }
+    }
+
+    /// The blocks, where they are as many as the simulation knows of.
+    pub(super) fn counted(self, known: u32) -> Result<Self, PatchError> {
+        if self.blocks.len() == known as usize { Ok(self) } else { Err(PatchError::NotAlone) }
+    }
+
+    /// A change with its place.
+    pub(super) fn told(&self, change: &Change) -> Result<MarkerChange, PatchError> {
+        let place = match change.blocks {
+            None => MarkerPlace::Request,
+            Some(blocks) => MarkerPlace::Block(self.last_of(blocks)?.path.clone()),
+        };
+        Ok(MarkerChange { place, before: change.before, after: change.after })
+    }
+
+    /// The last of so many blocks.
+    fn last_of(&self, blocks: u32) -> Result<&Block<'a>, PatchError> {
+        let last = (blocks as usize).checked_sub(1).and_then(|last| self.blocks.get(last));
+        last.ok_or(PatchError::NotAlone)
+    }
+
+    /// Ways of making changes in the text, the best first.
+    pub(super) fn edits(&self, changes: &[Change]) -> Result<Vec<Edits>, PatchError> {
+        let mut ways = vec![Edits::new(), Edits::new()];
+        for change in changes {
+            let own = match change.blocks {
+                None => self.in_object(self.root.object, change.after)?,
+                Some(blocks) => self.in_block(self.last_of(blocks)?, change.after)?,
+            };
+            for (all, own) in ways.iter_mut().zip(own) {
+                all.extend(own);
+            }
+        }
+        for edits in &mut ways {
+            edits.sort_by_key(|(range, _)| range.start);
+        }
+        Ok(ways)
+    }
+
+    fn in_block(&self, block: &Block<'a>, ttl: Option<Ttl>) -> Result<[Edits; 2], PatchError> {
+        match (block.node, ttl) {
+            (Node::Object(object), _) => self.in_object(Some(self.holder(object)?), ttl),
+            (Node::StringLit(text), Some(ttl)) if block.is_content => {
+                let source = &self.root.text[range(text)];
+                let list = format!(
+                    "[{{\"type\": \"text\", \"text\": {source}, \"{MARKER}\": {}}}]",
+                    marker(ttl)
+                );
+                let edits = vec![(range(text), list)];
+                Ok([edits.clone(), edits])
+            }
+            _ => Err(PatchError::NoBlock(block.path.clone())),
+        }
+    }
+
+    /// The object that has a block's marker, or would have it: in a result that may be its last part.
+    fn holder(&self, block: &'a Object<'a>) -> Result<&'a Object<'a>, SettingsError> {
+        let is_set =
+            |object| Ok(self.value(Some(object), MARKER)?.is_some_and(|node| !is_null(node)));
+        let kind = self.value(Some(block), "type")?;
+        let is_result = matches!(kind, Some(Node::StringLit(kind)) if kind.value == "tool_result");
+        if !is_result || is_set(block)? {
+            return Ok(block);
+        }
+        let Some(Node::Array(parts)) = self.value(Some(block), "content")? else {
+            return Ok(block);
+        };
+        match parts.elements.last().and_then(Node::as_object) {
+            Some(last) if is_set(last)? => Ok(last),
+            _ => Ok(block),
+        }
+    }
+
+    /// Ways of giving an object a marker, or of taking it out.
+    fn in_object(
+        &self,
+        object: Option<&'a Object<'a>>,
+        ttl: Option<Ttl>,
+    ) -> Result<[Edits; 2], PatchError> {
+        let inner = Root { object, ..*self.root };
+        let own = self.value(object, MARKER)?;
+        let edits = match (own, ttl) {
+            (Some(Node::Object(_)), Some(ttl)) => {
+                inner.putting(&[MARKER, "ttl"], &format!("\"{}\"", ttl.name()))?
+            }
+            (_, Some(ttl)) => inner.putting(&[MARKER], &marker(ttl))?,
+            (_, None) => {
+                let mut ways = inner.removing(&[MARKER])?.into_iter();
+                let best = ways.next().unwrap_or_default();
+                let other = ways.next().unwrap_or_else(|| best.clone());
+                return Ok([best, other]);
+            }
+        };
+        Ok([edits.clone(), edits])
+    }
+
+    /// The value of a key of an object.
+    fn value(
+        &self,
+        object: Option<&'a Object<'a>>,
+        name: &str,
+    ) -> Result<Option<&'a Node<'a>>, SettingsError> {
+        let inner = Root { object, ..*self.root };
+        Ok(inner.find(&[name])?.map(|(_, property)| &property.value))
+    }
+}
+
+fn is_null(node: &Node<'_>) -> bool {
+    matches!(node, Node::NullKeyword(_))
+}
+
+/// A marker as it is written.
+fn marker(ttl: Ttl) -> String {
+    match ttl {
+        Ttl::FiveMinutes => "{\"type\": \"ephemeral\"}".to_owned(),
+        Ttl::OneHour => "{\"type\": \"ephemeral\", \"ttl\": \"1h\"}".to_owned(),
+    }
+}

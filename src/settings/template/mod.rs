@@ -1,0 +1,323 @@
+//! A request template: a body of the Messages API as JSON, with or without comments, and the same with other markers.
+//!
+//! Where a design places markers is asked of the simulation: the template is read as a captured request
+//! ([`request`]), after the request that came before its last answer. Where these places are in the text, and what
+//! is written there, is found in its syntax ([`blocks`]). The result is read once more: it has to be the same prompt with
+//! the markers that were asked for, or nothing is given back.
+
+mod blocks;
+mod request;
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use super::text::{Edits, SettingsError, SettingsText};
+use crate::base::ttl::Ttl;
+use crate::simulate::strategy::{MarkerDesign, Placement};
+use blocks::Blocks;
+use request::{Body, Requests};
+
+/// The key of a marker.
+const MARKER: &str = "cache_control";
+
+/// A request template.
+#[derive(Clone, Debug)]
+pub struct Template(SettingsText);
+
+/// Why a template has no patch.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatchError {
+    /// It is damaged.
+    #[error("{0}")]
+    Text(#[from] SettingsError),
+    /// It is JSON, but no request.
+    #[error(": it is no request to the Messages API: {0}")]
+    NoRequest(String),
+    /// A block that a marker would stand on is no object.
+    #[error(": a marker would stand on {0}, which is no object")]
+    NoBlock(String),
+    /// A design of lifetimes alone, and no marker.
+    #[error(": it has no marker whose lifetime could be set")]
+    NoMarker,
+    /// The text with the markers would be another request.
+    #[error(": its markers cannot be changed alone")]
+    NotAlone,
+}
+
+/// What happens to a marker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerChange {
+    /// Where it stands: `system[0]`, or the request itself.
+    pub place: MarkerPlace,
+    /// Its lifetime before, if it was there.
+    pub before: Option<Ttl>,
+    /// Its lifetime afterwards, if it is there.
+    pub after: Option<Ttl>,
+}
+
+/// Where a marker stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MarkerPlace {
+    /// On the request itself (automatic caching).
+    Request,
+    /// On a block, by its path in the body.
+    Block(String),
+}
+
+impl fmt::Display for MarkerPlace {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request => out.write_str("the request"),
+            Self::Block(path) => out.write_str(path),
+        }
+    }
+}
+
+/// A template with other markers.
+#[derive(Clone, Debug)]
+pub struct Patched {
+    /// The text.
+    pub text: SettingsText,
+    /// What became of each marker that is not as before, in the order of the prefix.
+    pub changes: Vec<MarkerChange>,
+}
+
+impl Template {
+    /// Reads a template.
+    ///
+    /// # Errors
+    /// It is damaged, or no object.
+    pub fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
+        Ok(Self(SettingsText::parse(bytes)?))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+
+    /// The template with the markers of a design.
+    ///
+    /// # Errors
+    /// It is no request, or the markers cannot be changed without anything else.
+    pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
+        let requests = Requests::of(&self.0.with_root(Body::of)?)?;
+        let before = requests.recorded();
+        let wanted = requests.placed(design);
+        if design.keeps_places() && before.is_empty() {
+            return Err(PatchError::NoMarker);
+        }
+        let changes = changes(&before, &wanted);
+        let (ways, changes) = self.0.with_root(|root| {
+            let blocks = Blocks::of(root)?;
+            Ok(blocks.counted(requests.blocks()).and_then(|blocks| {
+                let told =
+                    changes.iter().map(|change| blocks.told(change)).collect::<Result<_, _>>()?;
+                Ok((blocks.edits(&changes)?, told))
+            }))
+        })??;
+        let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
+        let is_as_asked = |text: &SettingsText| self.is_same_but_markers(text, &wanted);
+        let text = patched.find(is_as_asked).ok_or(PatchError::NotAlone)?;
+        Ok(Patched { text, changes })
+    }
+
+    /// Whether a text is the same request but for its markers, which are these.
+    fn is_same_but_markers(&self, text: &SettingsText, wanted: &[Placement]) -> bool {
+        let value = |text: &SettingsText| text.with_root(|root| Ok(root.value())).ok();
+        let is_same = value(&self.0).map(unmarked) == value(text).map(unmarked);
+        let requests = text.with_root(Body::of).ok().and_then(|body| Requests::of(&body).ok());
+        is_same && requests.is_some_and(|requests| requests.recorded() == wanted)
+    }
+}
+
+/// A body without its markers, each of its contents a list.
+fn unmarked(mut body: Value) -> Value {
+    take_marker(&mut body);
+    body["tools"].as_array_mut().into_iter().flatten().for_each(take_marker);
+    unmark(&mut body["system"]);
+    for message in body["messages"].as_array_mut().into_iter().flatten() {
+        unmark(&mut message["content"]);
+    }
+    body
+}
+
+/// Takes the markers out of a content.
+fn unmark(content: &mut Value) {
+    if content.is_string() {
+        let text = content.take();
+        *content = json!([{"type": "text", "text": text}]);
+    }
+    for block in content.as_array_mut().into_iter().flatten() {
+        take_marker(block);
+        if block["type"] == "tool_result" {
+            let parts = block["content"].as_array_mut();
+            parts.into_iter().flatten().for_each(take_marker);
+        }
+    }
+}
+
+fn take_marker(block: &mut Value) {
+    if let Value::Object(fields) = block {
+        fields.remove(MARKER);
+    }
+}
+
+/// A marker before and afterwards, by its place.
+struct Change {
+    /// How many blocks it marks. `None` of the request's own.
+    blocks: Option<u32>,
+    before: Option<Ttl>,
+    after: Option<Ttl>,
+}
+
+/// The markers that are not as before, in the order of the prefix.
+fn changes(before: &[Placement], after: &[Placement]) -> Vec<Change> {
+    let place = |marker: &Placement| (!marker.is_automatic).then_some(marker.blocks);
+    let at = |markers: &[Placement], blocks| {
+        markers.iter().find(|marker| place(marker) == blocks).map(|marker| marker.ttl)
+    };
+    let mut places: Vec<Option<u32>> = before.iter().chain(after).map(place).collect();
+    places.sort_unstable_by_key(|place| place.unwrap_or(u32::MAX));
+    places.dedup();
+    let change = |blocks| Change { blocks, before: at(before, blocks), after: at(after, blocks) };
+    places.into_iter().map(change).filter(|change| change.before != change.after).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::strategy::Strategy;
+
+    fn patched(template: &str, name: &str) -> Result<Patched, PatchError> {
+        let strategy = Strategy::by_name(name).expect("a strategy");
+        let design = MarkerDesign::of(&strategy).expect("markers alone");
+        Template::parse(template.as_bytes())?.with(&design)
+    }
+
+    fn told(patched: &Patched) -> Vec<String> {
+        let name = |ttl: Option<Ttl>| ttl.map_or("-", Ttl::name);
+        let change = |change: &MarkerChange| {
+            format!("{} {} {}", change.place, name(change.before), name(change.after))
+        };
+        patched.changes.iter().map(change).collect()
+    }
+
+    /// Two tools of which one is loaded later, a system prompt that is a text, and three messages of which one is an
+    /// answer: blocks 1, 2, and 3, 4 and 5, 6 and 7.
+    const TEMPLATE: &str = r#"{
+  // of the agent
+  "model": "{{model}}",
+  "tools": [
+    {"name": "late", "input_schema": {}, "defer_loading": true},
+    {
+      "name": "run",
+      "input_schema": {},
+    },
+  ],
+  "system": "You act.",
+  "messages": [
+    {"role": "user", "content": "{{task}}"},
+    {"role": "assistant", "content": [{"type": "text", "text": "Yes."}, {"type": "tool_use", "id": "t", "name": "run", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "{{result}}"}, {"type": "text", "text": "{{more}}"}]}
+  ],
+}
+"#;
+
+    #[test]
+    fn markers_stand_where_the_strategy_has_them() {
+        let places = |name| told(&patched(TEMPLATE, name).expect("a patch"));
+        let (task, answer) = ("messages[0].content - 5m", "messages[1].content[1] - 5m");
+        let more = "messages[2].content[1] - 5m";
+        assert_eq!(places("last-message"), [more]);
+        assert_eq!(places("last-two"), [task, more], "the request before ended with the task");
+        assert_eq!(places("system-only"), ["system - 5m"]);
+        // Of seven blocks: after 1, 3, 5 and 7.
+        assert_eq!(places("four-even"), ["tools[1] - 5m", task, answer, more]);
+        assert!(places("every-10").is_empty(), "there are not ten blocks");
+        assert!(places("none").is_empty());
+    }
+
+    #[test]
+    fn every_other_byte_stays() {
+        let marker = r#""cache_control": {"type": "ephemeral"}"#;
+        let expected = TEMPLATE
+            .replace(
+                "\"input_schema\": {},\n    }",
+                &format!("\"input_schema\": {{}},\n      {marker},\n    }}"),
+            )
+            .replace(
+                "\"{{task}}\"",
+                &format!(r#"[{{"type": "text", "text": "{{{{task}}}}", {marker}}}]"#),
+            )
+            .replace("\"input\": {}}", &format!("\"input\": {{}}, {marker}}}"))
+            .replace("\"{{more}}\"}", &format!("\"{{{{more}}}}\", {marker}}}"));
+        let four = patched(TEMPLATE, "four-even").expect("a patch");
+        assert_eq!(four.text.as_str(), expected);
+        // Taken out again, but for the text that became a list.
+        let none = patched(four.text.as_str(), "none").expect("a patch");
+        let list = TEMPLATE.replace("\"{{task}}\"", r#"[{"type": "text", "text": "{{task}}"}]"#);
+        assert_eq!(none.text.as_str(), list);
+        assert_eq!(told(&none).len(), 4);
+    }
+
+    #[test]
+    fn lifetimes_are_set_where_markers_are() {
+        let template = r#"{"model": "m", "cache_control": {"type": "ephemeral"},
+            "system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "scope": "global"}}],
+            "messages": [{"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t", "content": [
+                    {"type": "text", "text": "b", "cache_control": {"ttl": "1h", "type": "ephemeral"}}]},
+                {"type": "text", "text": "c"}]}]}"#;
+        let hour = patched(template, "1h").expect("a patch");
+        assert_eq!(told(&hour), ["system[0] 5m 1h", "the request 5m 1h"]);
+        let expected = template.replace(r#""global""#, r#""global", "ttl": "1h""#).replacen(
+            r#""ephemeral"}"#,
+            r#""ephemeral", "ttl": "1h"}"#,
+            1,
+        );
+        assert_eq!(hour.text.as_str(), expected);
+        let five = patched(template, "5m").expect("a patch");
+        assert_eq!(told(&five), ["messages[0].content[0] 1h 5m"]);
+        assert_eq!(five.text.as_str(), template.replace(r#""1h""#, r#""5m""#));
+        let mixed = patched(template, "mixed").expect("a patch");
+        assert_eq!(told(&mixed), ["system[0] 5m 1h", "messages[0].content[0] 1h 5m"]);
+        let last = patched(template, "last-message").expect("a patch");
+        assert_eq!(
+            told(&last),
+            [
+                "system[0] 5m -",
+                "messages[0].content[0] 1h -",
+                "messages[0].content[1] - 5m",
+                "the request 5m -"
+            ],
+            "what is the request's own becomes one of the block"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_said() {
+        let problem =
+            |template: &str, name| patched(template, name).expect_err("refused").to_string();
+        assert_eq!(problem("{", "1h"), ":1:1: it cannot be read as JSON: Unterminated object");
+        assert_eq!(problem("[]", "1h"), ":1:1: it is no object");
+        assert_eq!(problem(TEMPLATE, "1h"), ": it has no marker whose lifetime could be set");
+        let wrong = r#"{"model": "m", "messages": "{{all}}"}"#;
+        assert!(problem(wrong, "last-two").starts_with(": it is no request to the Messages API: "));
+        let twice = r#"{"model": "m", "messages": [], "messages": []}"#;
+        assert_eq!(problem(twice, "last-two"), ":1:32: `messages` is there twice");
+        let text = r#"{"model": "m", "messages": [{"role": "user", "content": ["{{task}}"]}]}"#;
+        let expected = ": a marker would stand on messages[0].content[0], which is no object";
+        assert_eq!(problem(text, "last-two"), expected);
+    }
+
+    #[test]
+    fn a_template_may_leave_open_what_no_marker_needs() {
+        let open = r#"{"system": [{"type": "text", "text": "a"}]}"#;
+        let patched = patched(open, "system-only").expect("a patch");
+        let marker = r#""a", "cache_control": {"type": "ephemeral"}}"#;
+        assert_eq!(patched.text.as_str(), open.replace(r#""a"}"#, marker));
+    }
+}

@@ -1,0 +1,75 @@
+//! The markers that a design places, for who writes them into a request.
+
+use super::design::{Design, Layout};
+use super::layout::place;
+use super::plan::Plan;
+use super::{Strategy, StrategyKind};
+use crate::base::ttl::{Ttl, TtlPlan};
+use crate::requests::prompt::{Prompt, PromptTrace};
+use crate::simulate::cache::{Lookback, Markers};
+
+/// A marker that a design places in a prompt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// How many blocks of the prompt it marks, from the first one on.
+    pub blocks: u32,
+    /// Its lifetime.
+    pub ttl: Ttl,
+    /// Whether it is the request's own and not a block's (automatic caching).
+    pub is_automatic: bool,
+}
+
+/// A choice of markers: where they stand, how long what they mark lives, or both. The default one leaves them as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MarkerDesign {
+    layout: Layout,
+    ttl: Option<TtlPlan>,
+}
+
+impl MarkerDesign {
+    /// That of a strategy which does nothing else, so that one request tells all of it.
+    #[must_use]
+    pub fn of(strategy: &Strategy) -> Option<Self> {
+        let StrategyKind::Counterfactual(design) = &strategy.kind else { return None };
+        let Design { layout, ttl, .. } = *design;
+        let is_alone = *design == Design { layout, ttl, ..Design::default() };
+        (is_alone && *design != Design::default()).then_some(Self { layout, ttl })
+    }
+
+    /// Whether it leaves markers where they are.
+    #[must_use]
+    pub fn keeps_places(&self) -> bool {
+        self.layout == Layout::AsRecorded
+    }
+
+    /// Whether sub-agents' requests have other lifetimes than those of main conversations.
+    #[must_use]
+    pub fn tells_agents_apart(&self) -> bool {
+        self.ttl.is_some_and(|ttl| ttl.main != ttl.agents)
+    }
+
+    /// The markers of each prompt, in the order of its prefix.
+    #[must_use]
+    pub fn placements(&self, trace: &PromptTrace) -> Vec<Vec<Placement>> {
+        if self.layout == Layout::Nowhere {
+            return vec![Vec::new(); trace.prompts.len()];
+        }
+        let mut plan = Plan::recorded(trace);
+        place(&mut plan, self.layout, Lookback::Positions);
+        let trace = plan.trace;
+        let lifetimes = self.ttl.map_or(Markers::AsRecorded, Markers::Fixed);
+        let of_prompt = |prompt: &Prompt| {
+            let markers = trace.markers_of(prompt).iter().map(|marker| {
+                let node = trace.node(marker.node);
+                let ttl = lifetimes.ttl(marker, node.level, prompt.is_agent);
+                Placement {
+                    blocks: node.blocks,
+                    ttl: ttl.unwrap_or(Ttl::FiveMinutes),
+                    is_automatic: marker.is_automatic,
+                }
+            });
+            markers.collect()
+        };
+        trace.prompts.iter().map(of_prompt).collect()
+    }
+}
