@@ -112,6 +112,14 @@ fn patches_of_real_requests_change_markers_alone() {
                 (0..blocks.len()).filter(|at| blocks[*at].1.is_object()).collect();
             let own = usize::from(after["cache_control"].is_object());
             assert!(marked.len() + own <= 4, "{name}: {marked:?}");
+            let hours = blocks
+                .iter()
+                .filter(|(_, marker)| marker.is_object())
+                .map(|(_, marker)| marker["ttl"] == "1h");
+            assert!(
+                hours.is_sorted_by(|one, next| one >= next),
+                "{name}: an hour after five minutes"
+            );
             // What each of them says, from the rules.
             let system = blocks.len()
                 - body["messages"].as_array().map_or(0, |messages| {
@@ -133,9 +141,9 @@ fn patches_of_real_requests_change_markers_alone() {
             }
             match name {
                 "none" => assert!(marked.is_empty() && own == 0),
-                "system-only" => assert_eq!(marked.iter().rev().find(|at| **at >= system), None),
+                "system-only" => assert_eq!((marked.len(), marked[0] < system), (1, true)),
                 "last-message" => assert_eq!(marked, [blocks.len() - 1]),
-                "last-two" => assert_eq!(marked.last(), Some(&(blocks.len() - 1))),
+                "last-two" | "four-even" => assert_eq!(marked.last(), Some(&(blocks.len() - 1))),
                 _ => {}
             }
             made += 1;
@@ -148,6 +156,36 @@ fn patches_of_real_requests_change_markers_alone() {
         }
     }
     assert!(bodies == 0 || made >= 2 * bodies, "{made} patches of {bodies} requests");
+}
+
+/// Whatever the lines of a template look like, `patch` applies what is printed, and nothing but the marker is new.
+#[test]
+fn every_form_of_lines_can_be_patched() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lines = "{\n\t// of the agent\n\t\"system\": [\n\t\t{\"type\": \"text\", \"text\": \"You act.\"},\n\t],\n}";
+    let one = r#"{"system":[{"type":"text","text":"You act."}]}"#;
+    let forms = [
+        lines.to_owned(),
+        lines.to_owned() + "\n",
+        lines.replace('\n', "\r\n"),
+        lines.replace('\n', "\r\n") + "\r\n",
+        format!("\u{feff}{lines}\n"),
+        one.to_owned(),
+        format!("{one}\n"),
+        format!("{one}\r"),
+        format!("{one}\r\r"),
+        format!("\r\n\r{one}\n\n"),
+    ];
+    for (number, form) in forms.iter().enumerate() {
+        let file = folder.path().join(format!("a request {number}.json"));
+        fs::write(&file, form).expect("a file");
+        let printed = stdout(&["advise", "--apply", "system-only", "--template", utf8(&file)]);
+        let Some(after) = patched(&file, &printed) else { return };
+        // It is spaced as its neighbours are.
+        let space = if form.contains(r#"", "text""#) { " " } else { "" };
+        let joined = format!(r#",{space}"cache_control": {{"type": "ephemeral"}}}}"#);
+        assert_eq!(after, form.replace("act.\"}", &format!("act.\"{joined}")), "{form:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use similar::udiff::UnifiedHunkHeader;
 use similar::{Algorithm, TextDiff};
 
 use super::document::Document;
@@ -33,18 +34,37 @@ fn lifetime(ttl: Option<Ttl>) -> &'static str {
     }
 }
 
+/// How many lines around a change a patch has.
+const AROUND: usize = 3;
+
 /// The patch that makes one text from another, as `patch` takes it.
 #[must_use]
 pub fn patch(file: &str, before: &str, after: &str) -> String {
-    // Lines end with LF alone, as `patch` has them; what other line ends there are is part of a line.
+    // Lines end with LF alone, as `patch` has them: what other line ends there are is part of a line.
     let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
     let (before, after) = (lines(before), lines(after));
-    let mut config = TextDiff::configure();
-    config.algorithm(Algorithm::Patience).newline_terminated(true);
-    let diff = config.diff_slices(&before, &after);
+    let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_slices(&before, &after);
+    let hunks = diff.grouped_ops(AROUND);
     let name = terminal_safe(file);
-    diff.unified_diff().header(&name, &name).to_string()
+    // A tab ends a name with a space in it.
+    let end = if name.contains(' ') { "\t" } else { "" };
+    let mut patch = String::new();
+    if !hunks.is_empty() {
+        patch += &["--- ", &*name, end, "\n+++ ", &*name, end, "\n"].concat();
+    }
+    for hunk in &hunks {
+        patch += &UnifiedHunkHeader::new(hunk).to_string();
+        patch.push('\n');
+        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+            let end = if change.value().ends_with('\n') { "" } else { WITHOUT_END };
+            patch += &[&*change.tag().to_string(), change.value(), end].concat();
+        }
+    }
+    patch
 }
+
+/// What stands after a line without an end.
+const WITHOUT_END: &str = "\n\\ No newline at end of file\n";
 
 /// A patch for a terminal: nothing that controls it, and of long lines the beginning and the end, where markers are.
 #[must_use]
@@ -82,6 +102,9 @@ mod tests {
             end,
             "--- a.json\n+++ a.json\n@@ -1 +1 @@\n-1\n\\ No newline at end of file\n+1\n"
         );
+        let end = patch("a b.json", "1\r", "2\r");
+        let expected = "-1\r\n\\ No newline at end of file\n+2\r\n\\ No newline at end of file\n";
+        assert_eq!(end, format!("--- a b.json\t\n+++ a b.json\t\n@@ -1 +1 @@\n{expected}"));
         assert_eq!(patch("a.json", before, before), "");
     }
 

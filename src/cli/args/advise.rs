@@ -14,7 +14,7 @@ Examples:
   cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
   cachesim advise --apply 1h --dry-run
   cachesim advise --apply compact-100k --settings .claude/settings.json
-  cachesim advise --apply mixed --template request.json | patch request.json
+  cachesim advise --apply last-two --template request.json | patch request.json
   cachesim advise --undo
   cachesim advise --since-change
   cachesim advise --since-change=2026-11-20 --since 2026-10-20
@@ -26,7 +26,10 @@ and where the key would not act: because an administrator manages it, a stronger
 (Settings that a server or a device's profile gives are not seen.) A copy is kept in the state folder (XDG_STATE_HOME). \
 --undo gives the file back to the byte; where something else was written to it since, it takes back the keys alone.
 
-With --template a change of markers is made in a request that an agent's builder writes: what is shown is a patch, of which every other byte stays, comments included. Markers stand where the strategy of that name places them, after the request that came before the last answer in the template.
+With --template a change of markers is made in a request that an agent's builder writes, as a patch of which every other \
+byte stays, comments included. system-only, last-message, last-two, every-10 and four-even place markers, none takes them \
+out, and 5m, 1h, mixed, 1h-main-5m-agents and 5m-main-1h-agents set the lifetimes of those that are there. They stand where \
+the strategy of that name places them, after the request that came before the last answer in the template.
 
 --since-change compares requests of sessions whose main model and size are the same (from 4, 16, 64, … requests on), of \
 which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \

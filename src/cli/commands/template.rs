@@ -6,7 +6,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::output::Output;
 use crate::cli::strategies::unknown_name;
-use crate::read::input::{MOST_SETTINGS, read_whole};
+use crate::read::input::{MOST_REPORT, read_whole};
 use crate::report::{markers_document, patch, readable};
 use crate::settings::{Patched, Template};
 use crate::simulate::strategy::{ALL, MarkerDesign, Strategy};
@@ -15,21 +15,23 @@ use crate::simulate::strategy::{ALL, MarkerDesign, Strategy};
 pub(super) fn show(code: &str, file: &Path, output: Output) -> Result<(), CliError> {
     let (strategy, design) = markers(code)?;
     let shown = shown_path(file);
-    let bytes = read_whole(file, MOST_SETTINGS).map_err(|error| {
+    let bytes = read_whole(file, MOST_REPORT).map_err(|error| {
         CliError::NoInput(format!("--template {shown}: cannot read it: {error}"))
     })?;
     let failed = |error| CliError::NoInput(format!("{shown}{error}; nothing can be shown"));
     let template = Template::parse(&bytes).map_err(failed)?;
-    let Patched { text, changes } = template.with(&design).map_err(failed)?;
+    let Patched { text, changes, markers } = template.with(&design).map_err(failed)?;
     let of_agents = if design.tells_agents_apart() {
         " This is for main conversations; sub-agents' requests get the other lifetime."
     } else {
         ""
     };
-    let end = if changes.is_empty() {
-        "Its markers are so already: there is no patch."
-    } else {
-        "Nothing is written. `patch FILE` applies this, and all else in the file stays as it is."
+    let end = match (changes.as_slice(), markers) {
+        ([], 0) => "It has no marker, and the strategy places none in it: there is no patch.",
+        ([], _) => "Its markers are so already: there is no patch.",
+        _ => {
+            "Nothing is written. Piped into `patch FILE`, this is applied; all else in the file stays as it is."
+        }
     };
     let title = format!("{}: {}.{of_agents}", strategy.name, strategy.summary);
     let document = markers_document(&title, &shown, &changes, end);

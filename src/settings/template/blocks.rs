@@ -26,14 +26,17 @@ impl<'a> Blocks<'a> {
     /// Finds them.
     ///
     /// # Errors
-    /// A key that leads to them is there twice.
-    pub(super) fn of(root: &'a Root<'a>) -> Result<Self, SettingsError> {
+    /// A key that leads to them is there twice, or a marker is none that could be moved.
+    pub(super) fn of(root: &'a Root<'a>) -> Result<Self, PatchError> {
         let mut found = Self { root, blocks: Vec::new() };
+        found.know_marker(root.object)?;
         if let Some(Node::Array(tools)) = found.value(root.object, "tools")? {
             for (index, tool) in tools.elements.iter().enumerate() {
                 let is_deferred = found.value(tool.as_object(), "defer_loading")?;
                 // What is loaded later is no part of the prompt.
-                if !matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
+                if matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
+                    found.refuse_marker(tool, "a marker on a tool that is loaded later")?;
+                } else {
                     let path = format!("tools[{index}]");
                     found.blocks.push(Block { path, node: tool, is_content: false });
                 }
@@ -47,7 +50,46 @@ impl<'a> Blocks<'a> {
                 found.add(content, &format!("messages[{index}].content"));
             }
         }
+        found.blocks.iter().try_for_each(|block| found.know_markers(block))?;
         Ok(found)
+    }
+
+    /// Refuses a block whose marker cannot be told.
+    fn know_markers(&self, block: &Block<'a>) -> Result<(), PatchError> {
+        self.know_marker(block.node.as_object())?;
+        let kind = self.value(block.node.as_object(), "type")?;
+        let is_result = matches!(kind, Some(Node::StringLit(kind)) if kind.value == "tool_result");
+        let parts = if is_result { self.value(block.node.as_object(), "content")? } else { None };
+        let parts = parts.and_then(Node::as_array).into_iter().flat_map(|parts| &parts.elements);
+        parts.into_iter().try_for_each(|part| {
+            self.refuse_marker(part, "a marker inside of a result; put it on the result itself")
+        })
+    }
+
+    /// Refuses an object whose marker has another form than those of the service.
+    fn know_marker(&self, object: Option<&'a Object<'a>>) -> Result<(), PatchError> {
+        let Some(marker) = self.marker(object)? else { return Ok(()) };
+        let kind = self.value(marker.as_object(), "type")?;
+        let ttl = self.value(marker.as_object(), "ttl")?;
+        let is = |node: &Node<'_>, names: &[&str]| matches!(node, Node::StringLit(text) if names.contains(&&*text.value));
+        let is_known = kind.is_some_and(|kind| is(kind, &["ephemeral"]))
+            && ttl.is_none_or(|ttl| is(ttl, &["5m", "1h"]));
+        if is_known {
+            Ok(())
+        } else {
+            Err(PatchError::at(self.root, marker, "a marker of a form that is not known"))
+        }
+    }
+
+    fn refuse_marker(&self, node: &'a Node<'a>, why: &'static str) -> Result<(), PatchError> {
+        let marker = self.marker(node.as_object())?;
+        marker.map_or(Ok(()), |marker| Err(PatchError::at(self.root, marker, why)))
+    }
+
+    /// The marker of an object. `null` is none.
+    fn marker(&self, object: Option<&'a Object<'a>>) -> Result<Option<&'a Node<'a>>, PatchError> {
+        let marker = self.value(object, MARKER)?;
+        Ok(marker.filter(|marker| !matches!(marker, Node::NullKeyword(_))))
     }
 
     /// Adds a content: a text is one block.
@@ -108,8 +150,11 @@ impl<'a> Blocks<'a> {
     }
 
     fn in_block(&self, block: &Block<'a>, ttl: Option<Ttl>) -> Result<[Edits; 2], PatchError> {
+        if ttl.is_some() && self.is_empty(block)? {
+            return Err(PatchError::Empty(block.path.clone()));
+        }
         match (block.node, ttl) {
-            (Node::Object(object), _) => self.in_object(Some(self.holder(object)?), ttl),
+            (Node::Object(object), _) => self.in_object(Some(object), ttl),
             (Node::StringLit(text), Some(ttl)) if block.is_content => {
                 let source = &self.root.text[range(text)];
                 let list = format!(
@@ -123,22 +168,14 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The object that has a block's marker, or would have it: in a result that may be its last part.
-    fn holder(&self, block: &'a Object<'a>) -> Result<&'a Object<'a>, SettingsError> {
-        let is_set =
-            |object| Ok(self.value(Some(object), MARKER)?.is_some_and(|node| !is_null(node)));
-        let kind = self.value(Some(block), "type")?;
-        let is_result = matches!(kind, Some(Node::StringLit(kind)) if kind.value == "tool_result");
-        if !is_result || is_set(block)? {
-            return Ok(block);
-        }
-        let Some(Node::Array(parts)) = self.value(Some(block), "content")? else {
-            return Ok(block);
+    /// Whether a block is a text without a letter.
+    fn is_empty(&self, block: &Block<'a>) -> Result<bool, SettingsError> {
+        let text = if block.is_content {
+            Some(block.node)
+        } else {
+            self.value(block.node.as_object(), "text")?
         };
-        match parts.elements.last().and_then(Node::as_object) {
-            Some(last) if is_set(last)? => Ok(last),
-            _ => Ok(block),
-        }
+        Ok(matches!(text, Some(Node::StringLit(text)) if text.value.is_empty()))
     }
 
     /// Ways of giving an object a marker, or of taking it out.
@@ -173,10 +210,6 @@ impl<'a> Blocks<'a> {
         let inner = Root { object, ..*self.root };
         Ok(inner.find(&[name])?.map(|(_, property)| &property.value))
     }
-}
-
-fn is_null(node: &Node<'_>) -> bool {
-    matches!(node, Node::NullKeyword(_))
 }
 
 /// A marker as it is written.

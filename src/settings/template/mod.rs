@@ -10,10 +10,14 @@ mod request;
 
 use std::fmt;
 
+use jsonc_parser::ast::Value as Node;
 use serde_json::{Value, json};
 
-use super::text::{Edits, SettingsError, SettingsText};
+use super::root::Root;
+use super::text::{Edits, SettingsError, SettingsText, range};
+use crate::base::toml_text::line_and_column;
 use crate::base::ttl::Ttl;
+use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;
 use request::{Body, Requests};
@@ -34,15 +38,43 @@ pub enum PatchError {
     /// It is JSON, but no request.
     #[error(": it is no request to the Messages API: {0}")]
     NoRequest(String),
+    /// A part of it cannot be worked with.
+    #[error(":{line}:{column}: {why}")]
+    Place {
+        /// The line.
+        line: usize,
+        /// The character in it.
+        column: usize,
+        /// What it is.
+        why: &'static str,
+    },
+    /// The service would refuse the request.
+    #[error(": the service would refuse it: {}", .0.label())]
+    Refused(Refusal),
     /// A block that a marker would stand on is no object.
     #[error(": a marker would stand on {0}, which is no object")]
     NoBlock(String),
+    /// A block that a marker would stand on is an empty text, of which the service takes no marker.
+    #[error(
+        ": a marker would stand on {0}, whose text is empty; write an open place there, such as \"{{{{text}}}}\""
+    )]
+    Empty(String),
     /// A design of lifetimes alone, and no marker.
-    #[error(": it has no marker whose lifetime could be set")]
+    #[error(
+        ": it has no marker whose lifetime could be set; place some first, as --apply last-two does"
+    )]
     NoMarker,
     /// The text with the markers would be another request.
     #[error(": its markers cannot be changed alone")]
     NotAlone,
+}
+
+impl PatchError {
+    /// That a part of a text cannot be worked with.
+    fn at(root: &Root<'_>, node: &Node<'_>, why: &'static str) -> Self {
+        let (line, column) = line_and_column(root.text, range(node).start);
+        Self::Place { line, column, why }
+    }
 }
 
 /// What happens to a marker.
@@ -81,6 +113,8 @@ pub struct Patched {
     pub text: SettingsText,
     /// What became of each marker that is not as before, in the order of the prefix.
     pub changes: Vec<MarkerChange>,
+    /// How many markers it has.
+    pub markers: usize,
 }
 
 impl Template {
@@ -103,34 +137,49 @@ impl Template {
     /// # Errors
     /// It is no request, or the markers cannot be changed without anything else.
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
-        let requests = Requests::of(&self.0.with_root(Body::of)?)?;
+        let requests = Requests::of(&within(&self.0, Body::of)?)?;
         let before = requests.recorded();
         let wanted = requests.placed(design);
         if design.keeps_places() && before.is_empty() {
             return Err(PatchError::NoMarker);
         }
         let changes = changes(&before, &wanted);
-        let (ways, changes) = self.0.with_root(|root| {
-            let blocks = Blocks::of(root)?;
-            Ok(blocks.counted(requests.blocks()).and_then(|blocks| {
-                let told =
-                    changes.iter().map(|change| blocks.told(change)).collect::<Result<_, _>>()?;
-                Ok((blocks.edits(&changes)?, told))
-            }))
-        })??;
+        let (ways, changes) = within(&self.0, |root| edits(root, &requests, &changes))?;
         let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
-        let is_as_asked = |text: &SettingsText| self.is_same_but_markers(text, &wanted);
-        let text = patched.find(is_as_asked).ok_or(PatchError::NotAlone)?;
-        Ok(Patched { text, changes })
+        let text = patched.find(|text| self.is_same_but_markers(text, &wanted));
+        let text = text.ok_or(PatchError::NotAlone)?;
+        match Requests::of(&within(&text, Body::of)?)?.refusal() {
+            Some(refusal) => Err(PatchError::Refused(refusal)),
+            None => Ok(Patched { text, changes, markers: wanted.len() }),
+        }
     }
 
     /// Whether a text is the same request but for its markers, which are these.
     fn is_same_but_markers(&self, text: &SettingsText, wanted: &[Placement]) -> bool {
         let value = |text: &SettingsText| text.with_root(|root| Ok(root.value())).ok();
         let is_same = value(&self.0).map(unmarked) == value(text).map(unmarked);
-        let requests = text.with_root(Body::of).ok().and_then(|body| Requests::of(&body).ok());
-        is_same && requests.is_some_and(|requests| requests.recorded() == wanted)
+        let requests = within(text, Body::of).and_then(|body| Requests::of(&body));
+        is_same && requests.is_ok_and(|requests| requests.recorded() == wanted)
     }
+}
+
+/// Works with the object of a text.
+fn within<T>(
+    text: &SettingsText,
+    work: impl FnOnce(&Root<'_>) -> Result<T, PatchError>,
+) -> Result<T, PatchError> {
+    text.with_root(|root| Ok(work(root)))?
+}
+
+/// Ways of making changes in a text, the best first, and the changes with their places.
+fn edits(
+    root: &Root<'_>,
+    requests: &Requests,
+    changes: &[Change],
+) -> Result<(Vec<Edits>, Vec<MarkerChange>), PatchError> {
+    let blocks = Blocks::of(root)?.counted(requests.blocks())?;
+    let told = changes.iter().map(|change| blocks.told(change)).collect::<Result<_, _>>()?;
+    Ok((blocks.edits(changes)?, told))
 }
 
 /// A body without its markers, each of its contents a list.
@@ -150,13 +199,7 @@ fn unmark(content: &mut Value) {
         let text = content.take();
         *content = json!([{"type": "text", "text": text}]);
     }
-    for block in content.as_array_mut().into_iter().flatten() {
-        take_marker(block);
-        if block["type"] == "tool_result" {
-            let parts = block["content"].as_array_mut();
-            parts.into_iter().flatten().for_each(take_marker);
-        }
-    }
+    content.as_array_mut().into_iter().flatten().for_each(take_marker);
 }
 
 fn take_marker(block: &mut Value) {
@@ -268,8 +311,7 @@ mod tests {
         let template = r#"{"model": "m", "cache_control": {"type": "ephemeral"},
             "system": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "scope": "global"}}],
             "messages": [{"role": "user", "content": [
-                {"type": "tool_result", "tool_use_id": "t", "content": [
-                    {"type": "text", "text": "b", "cache_control": {"ttl": "1h", "type": "ephemeral"}}]},
+                {"type": "tool_result", "tool_use_id": "t", "content": "b", "cache_control": {"ttl": "1h", "type": "ephemeral"}},
                 {"type": "text", "text": "c"}]}]}"#;
         let hour = patched(template, "1h").expect("a patch");
         assert_eq!(told(&hour), ["system[0] 5m 1h", "the request 5m 1h"]);
@@ -303,14 +345,75 @@ mod tests {
             |template: &str, name| patched(template, name).expect_err("refused").to_string();
         assert_eq!(problem("{", "1h"), ":1:1: it cannot be read as JSON: Unterminated object");
         assert_eq!(problem("[]", "1h"), ":1:1: it is no object");
-        assert_eq!(problem(TEMPLATE, "1h"), ": it has no marker whose lifetime could be set");
+        assert!(
+            problem(TEMPLATE, "1h").starts_with(": it has no marker whose lifetime could be set; ")
+        );
         let wrong = r#"{"model": "m", "messages": "{{all}}"}"#;
-        assert!(problem(wrong, "last-two").starts_with(": it is no request to the Messages API: "));
+        assert_eq!(problem(wrong, "last-two"), ":1:28: `messages` is no list");
+        let wrong = r#"{"model": "m", "messages": ["{{one}}"]}"#;
+        assert_eq!(problem(wrong, "last-two"), ":1:29: a message is no object");
         let twice = r#"{"model": "m", "messages": [], "messages": []}"#;
         assert_eq!(problem(twice, "last-two"), ":1:32: `messages` is there twice");
         let text = r#"{"model": "m", "messages": [{"role": "user", "content": ["{{task}}"]}]}"#;
         let expected = ": a marker would stand on messages[0].content[0], which is no object";
         assert_eq!(problem(text, "last-two"), expected);
+        let empty = r#"{"model": "m", "system": "", "messages": [{"role": "user", "content": [{"type": "text", "text": ""}]}]}"#;
+        assert!(
+            problem(empty, "system-only")
+                .starts_with(": a marker would stand on system, whose text is empty")
+        );
+        assert!(
+            problem(empty, "last-message")
+                .starts_with(": a marker would stand on messages[0].content[0], whose")
+        );
+    }
+
+    #[test]
+    fn markers_that_cannot_be_told_are_named() {
+        let marked = |marker: &str| {
+            format!(
+                r#"{{"model": "m", "system": [{{"type": "text", "text": "a", "cache_control": {marker}}}], "messages": []}}"#
+            )
+        };
+        let known = [r#"{"type": "ephemeral"}"#, r#"{"ttl": "1h", "type": "ephemeral"}"#, "null"];
+        assert!(known.iter().all(|marker| patched(&marked(marker), "system-only").is_ok()));
+        for odd in ["{}", "true", r#"{"type": "x"}"#, r#"{"type": "ephemeral", "ttl": "{{ttl}}"}"#]
+        {
+            let problem = patched(&marked(odd), "none").expect_err("refused").to_string();
+            assert_eq!(problem, ":1:74: a marker of a form that is not known", "{odd}");
+        }
+        let inner = r#"{"model": "m", "messages": [{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t",
+            "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}]}]}"#;
+        let problem = patched(inner, "none").expect_err("refused").to_string();
+        assert!(problem.starts_with(":2:72: a marker inside of a result"), "{problem}");
+        let late = r#"{"model": "m", "tools": [{"name": "a", "defer_loading": true, "cache_control": {"type": "ephemeral"}}]}"#;
+        let problem = patched(late, "none").expect_err("refused").to_string();
+        assert!(problem.ends_with("a marker on a tool that is loaded later"), "{problem}");
+    }
+
+    #[test]
+    fn what_the_service_refuses_is_not_made() {
+        let block = |ttl| {
+            format!(
+                r#"{{"type": "text", "text": "a", "cache_control": {{"type": "ephemeral"{ttl}}}}}"#
+            )
+        };
+        let system = |blocks: &[String]| {
+            format!(r#"{{"model": "m", "system": [{}], "messages": []}}"#, blocks.join(", "))
+        };
+        let five = system(&vec![block(""); 5]);
+        let problem = patched(&five, "1h").expect_err("refused").to_string();
+        assert_eq!(problem, ": the service would refuse it: more than four markers");
+        // A new marker in front of one for an hour lives for an hour, too.
+        let mixed = format!(
+            r#"{{"system": [{{"type": "text", "text": "a"}}, {}],
+                "messages": [{{"role": "user", "content": "b"}}, {{"role": "user", "content": [{}]}}]}}"#,
+            block(r#", "ttl": "1h""#),
+            block("")
+        );
+        let even = patched(&mixed, "four-even").expect("a patch");
+        let expected = ["system[0] - 1h", "messages[0].content - 5m"];
+        assert_eq!(told(&even), expected);
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use jsonc_parser::ast::Value as Node;
 
 use super::super::root::Root;
-use super::super::text::{SettingsError, range};
+use super::super::text::range;
 use super::PatchError;
 use crate::read::input::{Discovered, Source};
 use crate::requests::conversation::read;
+use crate::simulate::cache::{Refusal, simulate};
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use crate::study::{Study, StudyOptions};
 
@@ -49,6 +50,12 @@ impl Requests {
         trace.prompts.last().map_or(0, |prompt| trace.node(prompt.node).blocks)
     }
 
+    /// Why the service refuses its markers, if it does.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        let Self(study) = self;
+        simulate(&study.trace, &study.assumptions().replay()).last()?.refusal
+    }
+
     /// The markers that it has.
     pub(super) fn recorded(&self) -> Vec<Placement> {
         self.placed(&MarkerDesign::default())
@@ -80,23 +87,16 @@ impl Body {
     /// Reads it from a text.
     ///
     /// # Errors
-    /// A key that is looked at is there twice.
-    pub(super) fn of(root: &Root<'_>) -> Result<Self, SettingsError> {
+    /// A key that is looked at is there twice, or the messages are no list of objects.
+    pub(super) fn of(root: &Root<'_>) -> Result<Self, PatchError> {
         let mut body = Self { fields: Vec::new(), messages: Vec::new() };
         let _each_once = root.find(&[MESSAGES])?;
-        let has_model =
-            root.find(&[MODEL])?.is_some_and(|(_, one)| one.value.as_string_lit().is_some());
+        let model = root.find(&[MODEL])?.map(|(_, property)| &property.value);
+        let has_model = matches!(model, Some(Node::StringLit(_)));
         for property in root.object.iter().flat_map(|object| &object.properties) {
-            match &property.value {
-                Node::Array(messages) if property.name.as_str() == MESSAGES => {
-                    for message in &messages.elements {
-                        let own = Root { object: message.as_object(), ..*root };
-                        let role = own.find(&["role"])?.map(|(_, property)| &property.value);
-                        let is_answer = matches!(role, Some(Node::StringLit(role)) if role.value == "assistant");
-                        body.messages.push((root.plain(range(message)), is_answer));
-                    }
-                }
-                _ if property.name.as_str() == MODEL && !has_model => {}
+            match property.name.as_str() {
+                MESSAGES => body.add_messages(root, &property.value)?,
+                MODEL if !has_model => {}
                 _ => body.fields.push(root.plain(range(property))),
             }
         }
@@ -104,6 +104,26 @@ impl Body {
             body.fields.push(format!("\"{MODEL}\":\"template\""));
         }
         Ok(body)
+    }
+
+    fn add_messages(&mut self, root: &Root<'_>, messages: &Node<'_>) -> Result<(), PatchError> {
+        let messages = match messages {
+            Node::Array(messages) => messages.elements.as_slice(),
+            Node::NullKeyword(_) => &[],
+            other => return Err(PatchError::at(root, other, "`messages` is no list")),
+        };
+        for message in messages {
+            let object = message.as_object();
+            if object.is_none() {
+                return Err(PatchError::at(root, message, "a message is no object"));
+            }
+            let own = Root { object, ..*root };
+            let role = own.find(&["role"])?.map(|(_, property)| &property.value);
+            let is_answer =
+                matches!(role, Some(Node::StringLit(role)) if role.value == "assistant");
+            self.messages.push((root.plain(range(message)), is_answer));
+        }
+        Ok(())
     }
 
     /// It with what every request has.
@@ -115,7 +135,8 @@ impl Body {
     fn before_last_answer(&self) -> Option<String> {
         let (_, earlier) = self.messages.split_last()?;
         let answer = earlier.iter().rposition(|(_, is_answer)| *is_answer)?;
-        Some(self.until(answer))
+        // An example at the very beginning was given to no request.
+        (answer > 0).then(|| self.until(answer))
     }
 
     /// It with so many of its messages.

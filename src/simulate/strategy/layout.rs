@@ -24,6 +24,7 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
         let first = markers.len();
         let nodes = tree.nodes(prompt, layout);
         markers.extend(nodes.into_iter().map(|node| marker_at(trace, prompt, node)));
+        keep_in_order(&mut markers[first..]);
         ranges.push(first..markers.len());
     }
     let trace = plan.trace.to_mut();
@@ -36,6 +37,15 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
             prompt.change_rare(|rare| rare.opening = None);
             prompt.shared_prefix = Tokens::ZERO;
         }
+    }
+}
+
+/// Lets no marker live for less than one after it, as the service would refuse them.
+fn keep_in_order(markers: &mut [Marker]) {
+    for at in (1..markers.len()).rev() {
+        let later = markers[at].ttl;
+        let own = &mut markers[at - 1].ttl;
+        *own = own.map(|own| later.map_or(own, |later| own.max(later)));
     }
 }
 
@@ -62,7 +72,7 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
         node,
         end: trace.end_in(prompt, node),
         basis: place.basis,
-        // A request without any marker does not tell; one that names no TTL lives for five minutes.
+        // A request without any marker tells of none, and a marker that names no TTL lives for five minutes.
         ttl: last.map_or(Some(Ttl::FiveMinutes), |last| last.ttl),
         is_global: false,
         is_automatic: false,
