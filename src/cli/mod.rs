@@ -80,7 +80,9 @@ fn safe_for_hooks(code: u8) -> u8 {
 /// Parses the command line twice at most: once as typed, to learn which configuration applies, and
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
-    let matches = or_exit(program().try_get_matches());
+    // To fit all help into the terminal takes a millisecond, which is for those who see some of it.
+    let matches = Cli::command().try_get_matches();
+    let matches = matches.unwrap_or_else(|_| or_exit(program().try_get_matches()));
     let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
     if !is_quiet(&matches) {

@@ -69,8 +69,11 @@ impl PriceTable {
     /// Never: a test reads the same text.
     #[must_use]
     pub fn built_in() -> Self {
-        file::parse(BUILT_IN, "built-in prices", None)
-            .expect("the compiled-in prices are well-formed")
+        static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
+            file::parse(BUILT_IN, "built-in prices", None)
+                .expect("the compiled-in prices are well-formed")
+        });
+        TABLE.clone()
     }
 
     /// The prices of other providers.
