@@ -146,20 +146,20 @@ impl Template {
         let changes = changes(&before, &wanted);
         let (ways, changes) = within(&self.0, |root| edits(root, &requests, &changes))?;
         let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
-        let text = patched.find(|text| self.is_same_but_markers(text, &wanted));
-        let text = text.ok_or(PatchError::NotAlone)?;
-        match Requests::of(&within(&text, Body::of)?)?.refusal() {
+        let patched = patched.find_map(|text| Some((self.read_again(&text, &wanted)?, text)));
+        let (requests, text) = patched.ok_or(PatchError::NotAlone)?;
+        match requests.refusal() {
             Some(refusal) => Err(PatchError::Refused(refusal)),
             None => Ok(Patched { text, changes, markers: wanted.len() }),
         }
     }
 
-    /// Whether a text is the same request but for its markers, which are these.
-    fn is_same_but_markers(&self, text: &SettingsText, wanted: &[Placement]) -> bool {
+    /// A text as a request, where it is the same one but for its markers, which are these.
+    fn read_again(&self, text: &SettingsText, wanted: &[Placement]) -> Option<Requests> {
         let value = |text: &SettingsText| text.with_root(|root| Ok(root.value())).ok();
         let is_same = value(&self.0).map(unmarked) == value(text).map(unmarked);
-        let requests = within(text, Body::of).and_then(|body| Requests::of(&body));
-        is_same && requests.is_ok_and(|requests| requests.recorded() == wanted)
+        let requests = Requests::of(&within(text, Body::of).ok()?).ok()?;
+        (is_same && requests.recorded() == wanted).then_some(requests)
     }
 }
 
