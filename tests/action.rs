@@ -10,3 +10,5 @@ mod notes;
 mod program;
 mod runner;
 mod scenarios;
+
+pub(crate) use program::script;

@@ -306,7 +306,7 @@ fn a_baseline_that_is_none_is_refused_with_what_to_do() {
     let cases = [
         (
             newer.as_str(),
-            "cachesim.report/v2, written by cachesim 0.1.0; this version reads cachesim.report/v1: update cachesim",
+            "cachesim.report/v2, written by cachesim 0.2.0; this version reads cachesim.report/v1: update cachesim",
         ),
         (
             "{\"schema\":\"cachesim.ledger/v1\"}",
@@ -620,7 +620,7 @@ fn the_first_baseline_is_made_in_spite_of_the_configuration() {
     let check = "[check]\nbaseline = 'baseline.json'\n";
     review.write("cachesim.toml", &format!("{check}{budget}"));
     let error = failed(&review.check(&[]), 2);
-    assert!(error.contains("--export report=") && error.contains("baseline.json"), "{error}");
+    assert!(error.contains("--save-baseline") && error.contains("baseline.json"), "{error}");
     let error = failed(&review.check(&["--export", "report=other.json"]), 2);
     assert!(error.contains("cannot read the baseline"), "{error}");
     let first = review.check(&["--export", "report=baseline.json"]);

@@ -255,7 +255,7 @@ fn help_is_complete() {
 }
 
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 33] = [
+const COMMANDS: [&[&str]; 34] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -272,6 +272,7 @@ const COMMANDS: [&[&str]; 33] = [
     &["report"],
     &["verify"],
     &["check"],
+    &["init"],
     &["domains"],
     &["part"],
     &["gather"],

@@ -434,14 +434,14 @@ fn nothing_compared_is_not_nothing_found() {
 }
 
 #[test]
-fn every_rule_explains_itself_and_is_in_the_readme() {
-    let readme = fs::read_to_string(project("README.md")).expect("the readme");
+fn every_rule_explains_itself_and_is_in_the_guide() {
+    let guide = fs::read_to_string(project("docs/lint.md")).expect("the guide");
     for rule in Rule::ALL {
         let page = stdout(&["lint", "--explain", rule.name()]);
         let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(page.starts_with(&format!("{}: {}\n", rule.severity().name(), rule.name())));
         assert!(words.ends_with(rule.explanation()), "{page}");
-        assert!(readme.contains(&format!("`{}`", rule.name())), "{}", rule.name());
+        assert!(guide.contains(&format!("\n### {}\n", rule.name())), "{}", rule.name());
     }
 }
 

@@ -26,7 +26,9 @@
 //! driven through chromedriver: no errors, no requests, sorting, searching, strategies, keyboard,
 //! contrast, print), `samples` (`reports/` is current), `terminal` (bars, on a pseudo-terminal),
 //! `output_files`, `titles`, `check` (a prompt changes against a saved baseline: verdicts, names
-//! and dollars by hand), `configuration` (levels, places, errors), `action` (the steps of
+//! and dollars by hand), `init` (what it writes passes, by hand), `packaging` (packages built, installed and run; workflows), `recorders` (requests recorded from a mock of the
+//! service, and read), `documents` (every command of the pages, run; links,
+//! words, what follows from the program), `configuration` (levels, places, errors), `action` (the steps of
 //! `action.yml` run in order by a small runner in a folder, with hostile values; what the action
 //! and the examples name exists), `drill` (filters, groups and stories, by hand), `schemas` (every
 //! output against its schema, to the field), `models` (their facts, by hand, and those of price
@@ -69,6 +71,8 @@ mod context;
 mod corpus;
 mod designs;
 mod differences;
+#[cfg(unix)] // commands are run by bash
+mod documents;
 mod domains;
 mod drill;
 #[cfg(unix)] // signals, pipes and limits of a shell
@@ -84,6 +88,7 @@ mod fuzz_targets;
 mod gates;
 mod generated;
 mod hook;
+mod init;
 mod keys;
 mod laws;
 mod licences;
@@ -105,6 +110,8 @@ mod oldest_compiler;
 mod orderings;
 mod output_files;
 mod outputs;
+#[cfg(unix)] // the packages of this host are run by its shell
+mod packaging;
 mod pages;
 mod placement;
 mod planted;
@@ -113,6 +120,8 @@ mod providers;
 mod random_captures;
 mod random_designs;
 mod reading;
+#[cfg(unix)] // servers are started by a shell
+mod recorders;
 mod redact;
 mod report;
 mod rollouts;

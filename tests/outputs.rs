@@ -117,26 +117,6 @@ fn prices_of_a_day() {
 }
 
 #[test]
-fn the_readme_shows_real_output() {
-    let readme = include_str!("../README.md");
-    let folder = project("fixtures/first-look");
-    let output = stdout(&["analyze", folder.to_str().expect("plain")]);
-    assert!(readme.contains(output.trim_end()), "the README's example is not what is printed");
-    let output = stdout(&["breaks", folder.to_str().expect("plain")]);
-    assert!(readme.contains(output.trim_end()), "the README's breaks are not what is printed");
-    let output = stdout(&["compare", folder.to_str().expect("plain")]);
-    assert!(readme.contains(output.trim_end()), "the README's comparison is not what is printed");
-    let folder = project("fixtures/context-kinds");
-    let output = stdout(&["context", folder.to_str().expect("plain"), "--top", "3"]);
-    assert!(readme.contains(output.trim_end()), "the README's kinds are not what is printed");
-    let folder = project("fixtures/captured-clock");
-    let output = stdout(&["lint", folder.to_str().expect("plain")]);
-    assert!(readme.contains(output.trim_end()), "the README's findings are not what is printed");
-    let output = stdout(&["fork"]);
-    assert!(readme.contains(output.trim_end()), "the README's forks are not what is printed");
-}
-
-#[test]
 fn the_sums_of_the_breaks() {
     let sums = stdout(&["breaks", &first_look(), "-q", "--format", "json"]);
     insta::assert_snapshot!(sums);

@@ -27,8 +27,9 @@ find_present() {
 folder="$RUNNER_TEMP/cachesim/install"
 binary="$folder/bin/$(program_name)"
 case "$INPUT_INSTALL" in
+# Restored from the cache, it is there.
 build) [[ -x $binary ]] || (build) ;;
-download) "$here/download.sh" "$folder/bin" ;;
+download) [[ -x $binary ]] || "$here/download.sh" "$folder/bin" ;;
 none) find_present ;;
 *) refuse "install: $INPUT_INSTALL is none of build, download, none" ;;
 esac

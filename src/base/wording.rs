@@ -27,6 +27,13 @@ pub fn counted(value: u64, singular: &str, plural: &str) -> String {
     format!("{} {noun}", grouped(value))
 }
 
+/// A text with its first letter in upper case, as a sentence begins.
+#[must_use]
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
 /// `83000` ms → `1m23s`.
 #[must_use]
 pub fn duration(millis: i64) -> String {

@@ -96,8 +96,8 @@ pub(super) enum CliError {
     GateFailed(String),
     /// A baseline is unreadable.
     #[error(
-        "cannot read the baseline {}: {source}; save one with `cachesim check PATH --export \
-         report={}`", path.display(), path.display()
+        "cannot read the baseline {}: {source}; save one with `cachesim check PATH \
+         --save-baseline {}`", path.display(), path.display()
     )]
     BaselineFile {
         /// The file.

@@ -180,6 +180,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Check(args) => {
             with_threads(&args.input, &args.output, || commands::check(args, configuration))
         }
+        Command::Init(args) => commands::init(args),
         Command::Config(args) => commands::config(args, configuration),
         Command::Sources(args) => commands::sources(args),
         Command::Statusline(args) => commands::statusline(args),
@@ -194,11 +195,11 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
 /// No more threads than this run for each core: more of them only wait for each other.
 const MOST_THREADS: usize = 4;
 
-fn with_threads(
+fn with_threads<T: Send>(
     input: &InputArgs,
     output: &OutputArgs,
-    work: impl FnOnce() -> Result<(), CliError> + Send,
-) -> Result<(), CliError> {
+    work: impl FnOnce() -> Result<T, CliError> + Send,
+) -> Result<T, CliError> {
     within(input.memory)?;
     let mut pool = rayon::ThreadPoolBuilder::new();
     if let Some(jobs) = input.jobs {

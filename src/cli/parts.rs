@@ -91,7 +91,7 @@ pub(super) fn same_settings(parts: &[Part]) -> Result<(), CliError> {
         "other options".to_owned()
     };
     Err(CliError::NoInput(format!(
-        "the parts of {} and {} were not made by the same program and options: {what}; make all of them anew",
+        "the parts of {} and {} were not made by the same program and options: {what}; make all of them again",
         first.domain, other.domain
     )))
 }
@@ -119,7 +119,7 @@ pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let more =
         if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };
     Err(CliError::NoInput(format!(
-        "{}: {reason}{more}; run `cachesim part` for domain {domain} anew",
+        "{}: {reason}{more}; run `cachesim part` for domain {domain} again",
         path.display()
     )))
 }

@@ -101,7 +101,7 @@ impl StoredRun {
         let (made_by, version) = (&run.manifest.settings.tool_version, env!("CARGO_PKG_VERSION"));
         if made_by != version {
             return Err(CliError::NoInput(format!(
-                "{}: its parts were made by version {made_by}, and this is version {version}; make them anew",
+                "{}: its parts were made by version {made_by}, and this is version {version}; make them again",
                 path.display()
             )));
         }
@@ -125,7 +125,7 @@ impl StoredRun {
             CliError::NoInput(format!("{name}: {what}"))
         })?;
         let contradiction =
-            |what: &str| CliError::NoInput(format!("{name}: {what}; run `cachesim gather` anew"));
+            |what: &str| CliError::NoInput(format!("{name}: {what}; run `cachesim gather` again"));
         if !manifest.parts.iter().all(is_in_place) {
             return Err(contradiction("a part is not where its domain and key say"));
         }
@@ -328,7 +328,7 @@ impl StoredRun {
             if found.left() > 0 {
                 let breaks = counted(found.left(), "break", "breaks");
                 return Err(CliError::NoInput(format!(
-                    "{}: {breaks} of requests that have no rows; run `cachesim part` for domain {} anew",
+                    "{}: {breaks} of requests that have no rows; run `cachesim part` for domain {} again",
                     self.folder.join(&part.breaks.path).display(),
                     part.domain
                 )));

@@ -207,7 +207,7 @@ impl Field {
             Self::System => ("identities and markers of the client's prompt", FIGURES),
             Self::Word => ("words of a fixed list", KINDS),
             Self::Identifier => ("a prefix such as msg_; equal ids stay equal", KINDS),
-            Self::Timed => ("a prefix and the time behind it", "rows follow from it"),
+            Self::Timed => ("a prefix and the time after it", "rows follow from it"),
             Self::Tool if keeps_tools => {
                 ("the name of a tool", "figures and findings are listed by tool")
             }
@@ -218,7 +218,7 @@ impl Field {
             Self::Number => ("all of a number", FIGURES),
             Self::Path => ("the separators of a path", "projects are told apart by it"),
             Self::Url => ("known parts of an address", "it tells which service was called"),
-            Self::User => ("the words between identifiers", "the session stands behind one"),
+            Self::User => ("the words between identifiers", "the session stands after one"),
             Self::Betas => ("documented names of features", "they are part of the cache key"),
             Self::Hook if keeps_tools => ("the event and the name of a tool", KINDS),
             Self::Hook => ("the event", KINDS),

@@ -27,7 +27,7 @@ const FORMAT: &str = "cachesim.report";
 const VERSION: u32 = 1;
 
 /// How to come by a baseline, for messages.
-const HOW_TO_SAVE: &str = "save one with `cachesim check PATH --export report=FILE`";
+const HOW_TO_SAVE: &str = "save one with `cachesim check PATH --save-baseline FILE`";
 
 /// Why a file is no baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -48,7 +48,7 @@ pub enum BaselineError {
     /// A newer version wrote it.
     #[error(
         "it is a {FORMAT}/v{0}, written by cachesim {1}; this version reads {FORMAT}/v{VERSION}: \
-         update cachesim, or save the baseline anew with this version"
+         update cachesim, or save the baseline again with this version"
     )]
     Newer(u32, String),
     /// It contradicts itself.

@@ -371,7 +371,7 @@ fn other_prices(view: CheckView<'_>) -> Option<String> {
     let now = view.now.prices.as_deref()?;
     let note = format!(
         "The baseline was priced with {before}, this run with {now}: some of the difference may be the \
-         prices'. Save the baseline anew."
+         prices'. Save the baseline again."
     );
     (before != now).then_some(note)
 }

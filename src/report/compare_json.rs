@@ -155,7 +155,7 @@ struct StrategyObject<'a> {
 struct PairedObject<'a> {
     /// What it costs more than the base in the compared sessions, in dollars.
     difference_usd: Picodollars,
-    /// Where that sum would lie in 95 of 100 cases were the sessions drawn anew; null with fewer
+    /// Where that sum would lie in 95 of 100 cases if the sessions were drawn again; null with fewer
     /// than two.
     interval_95_usd: Option<(Picodollars, Picodollars)>,
     /// The quartiles of the sessions' differences, in dollars.

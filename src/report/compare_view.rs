@@ -168,7 +168,7 @@ fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String 
         }
         Some(less) => {
             let drawn = less.interval.filter(|_| sessions > 1).map_or_else(String::new, |drawn| {
-                format!(" ({:.2} to {:.2} were the sessions drawn anew)", drawn.0, drawn.1)
+                format!(" ({:.2} to {:.2} if the sessions were drawn again)", drawn.0, drawn.1)
             });
             format!("{cheapest} costs {:.2} times less than {other}{drawn}", less.times)
         }
@@ -474,7 +474,7 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
     }
     document.grid(grid);
     document.text(format!(
-        "{} compared one by one; the interval is that of the sum were the sessions drawn anew.",
+        "{} compared one by one; the interval is that of the sum if the sessions were drawn again.",
         counted(comparison.sessions as u64, "session", "sessions"),
     ));
     if comparison.incomparable > 0 {

@@ -44,7 +44,7 @@ fn sizes(plan: &ForkPlan) -> String {
         "no longer cached".to_owned()
     };
     format!(
-        "Behind the parent's prompt, which is {state}: its last answer of {} tokens, placeholders \
+        "After the parent's prompt, which is {state}: its last answer of {} tokens, placeholders \
          of {}, {}.",
         tokens(plan.assistant),
         tokens(plan.placeholders),

@@ -14,7 +14,7 @@ fn commands() -> Vec<Vec<String>> {
     let texts = ["docs/ci.md", "docs/ci/sample/README.md", "docs/ci/sample/cachesim.toml"];
     let texts = texts.map(|name| fs::read_to_string(project(name)).expect("a text"));
     let in_text = texts.iter().flat_map(|text| {
-        let on_lines = text.lines().filter_map(|line| line.strip_prefix("$ "));
+        let on_lines = text.lines().map(|line| line.strip_prefix("$ ").unwrap_or(line));
         on_lines.chain(text.split('`').skip(1).step_by(2)).map(str::to_owned).collect::<Vec<_>>()
     });
     let pipeline: Value = read(&project(SAMPLE).join(".gitlab-ci.yml"));

@@ -27,14 +27,6 @@ fn each_job(check: impl Fn(&Path, &Job)) {
     }
 }
 
-/// A step of one of the jobs, by its name.
-pub(crate) fn step(workflow: &str, name: &str) -> Step {
-    let workflow: Workflow = read(&project(SAMPLE).join(".github/workflows").join(workflow));
-    let steps = workflow.jobs.into_values().flat_map(|job| job.steps);
-    let mut found = steps.filter(|step| step.name.as_deref() == Some(name));
-    found.next().unwrap_or_else(|| panic!("no step is named {name}"))
-}
-
 #[test]
 fn workflows_give_the_action_its_inputs_and_take_its_outputs() {
     let action: Action = read(&project("action.yml"));

@@ -11,14 +11,16 @@ fn runner() -> Runner {
     runner
 }
 
-/// A `gh` that puts an archive with the stand-in, and this as its checksum, where they are wanted.
-fn runner_with_release(checksum: &str) -> Runner {
+/// A `gh` that puts an archive with the stand-in, and this as its checksum, where they are wanted, and that finds an
+/// attestation of it or, with another exit code than 0, none.
+fn runner_with_release(checksum: &str, attested: u8) -> Runner {
     let runner = runner();
     let gh = format!(
         r#"#!/bin/bash
 set -euo pipefail
 here="$(dirname "$0")"
-printf '%s\n' "$@" >"$here/asked"
+printf '%s\n' "$@" >>"$here/asked"
+if [[ $1 == attestation ]]; then exit {attested}; fi
 archive= folder=
 while (($#)); do
     case "$1" in
@@ -27,9 +29,10 @@ while (($#)); do
     esac
     shift
 done
-cp "$here/stand-in" "$here/cachesim"
-tar -czf "$folder/$archive" -C "$here" cachesim
-rm "$here/cachesim"
+inner="$here/${{archive%.tar.gz}}"
+mkdir "$inner"
+cp "$here/stand-in" "$inner/cachesim"
+tar -czf "$folder/$archive" -C "$here" "$(basename "$inner")"
 (cd "$folder" && {checksum} "$archive" >"$archive.sha256")
 "#
     );
@@ -71,7 +74,7 @@ cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
 "#;
     script(&runner.path(), "cargo", cargo);
     script(&runner.path(), "rustc", "#!/bin/bash\necho rustc 1.88.0\n");
-    let run = runner.run();
+    let run = runner.with("install", "build").run();
     passes(&run);
     let cache = run.given("actions/cache@");
     assert!(cache["path"].ends_with("/cachesim/install"), "{cache:?}");
@@ -81,34 +84,52 @@ cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
 
 #[test]
 fn a_download_is_of_the_release_of_the_action() {
-    let runner = runner_with_release(SUM).with("install", "download");
+    let runner = runner_with_release(SUM, 0);
     let asked = runner.path().join("asked");
     let run = runner.run();
     passes(&run);
     let asked = std::fs::read_to_string(asked).expect("gh was called");
     assert!(
-        asked.starts_with("release\ndownload\nv0.1.0\n--repo\ngit.example/OWNER/cachesim\n"),
+        asked.starts_with("release\ndownload\nv0.2.0\n--repo\ngit.example/OWNER/cachesim\n"),
         "{asked}"
     );
+    assert!(asked.contains("\nattestation\nverify\n"), "{asked}");
+    assert!(asked.ends_with("\n--repo\nOWNER/cachesim\n"), "{asked}");
+    let cache = run.given("actions/cache@");
+    assert!(cache["path"].ends_with("/cachesim/install"), "{cache:?}");
+    assert!(cache["key"].starts_with("cachesim-v0.2.0-"), "{cache:?}");
 }
 
 #[test]
-fn a_damaged_download_is_refused() {
-    let run = runner_with_release("echo 00ff").with("install", "download").run();
-    assert_eq!(run.failed, Some(2));
-    assert!(run.commands[0].contains("is damaged: its SHA-256 is "), "{:?}", run.commands);
-    assert!(run.commands[0].ends_with(", not 00ff"), "{:?}", run.commands);
+fn another_release_can_be_named() {
+    let runner = runner_with_release(SUM, 0).with("version", "v0.3.0-rc.1");
+    let asked = runner.path().join("asked");
+    let run = runner.run();
+    passes(&run);
+    let asked = std::fs::read_to_string(asked).expect("gh was called");
+    assert!(asked.starts_with("release\ndownload\nv0.3.0-rc.1\n"), "{asked}");
+    for version in ["main", "v1", "v0.3.0; rm -rf .", "../v0.3.0"] {
+        refused(runner_with_release(SUM, 0).with("version", version), "download needs a release");
+    }
+}
+
+/// The first command of the log that a run without a program leaves.
+fn refused(runner: Runner, message: &str) {
+    let run = runner.run();
+    assert_eq!(run.failed, Some(2), "{}", run.log);
+    assert!(run.commands[0].contains(message), "{:?}", run.commands);
+}
+
+#[test]
+fn a_download_that_is_not_the_release_s_is_refused() {
+    refused(runner_with_release("echo 00ff", 0), "is damaged: its SHA-256 is ");
+    refused(runner_with_release("echo 00ff", 0), ", not 00ff");
+    refused(runner_with_release(SUM, 1), "has no attestation of OWNER/cachesim");
 }
 
 #[test]
 fn a_release_that_is_not_there_is_named() {
-    let runner = runner().with("install", "download");
+    let runner = runner();
     script(&runner.path(), "gh", "#!/bin/bash\nexit 1\n");
-    let run = runner.run();
-    assert_eq!(run.failed, Some(2));
-    assert!(
-        run.commands[0].contains("OWNER/cachesim has no release v0.1.0 with cachesim-"),
-        "{:?}",
-        run.commands
-    );
+    refused(runner, "OWNER/cachesim has no release v0.2.0 with cachesim-");
 }

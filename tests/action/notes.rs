@@ -8,9 +8,9 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::document::read;
-use super::examples::{SAMPLE, step};
+use super::examples::SAMPLE;
 use super::program::script;
-use crate::common::{project, skip, text};
+use crate::common::{project, skip, text, utf8};
 
 const COMMENT: &str = "<!-- cachesim-check:default -->\nA \"comment\" with $(touch touched)\n";
 
@@ -44,14 +44,9 @@ fn calls_to_github(found: &str) -> Vec<String> {
     let listing = format!("{STAND_IN}if [[ $* == *--paginate* ]]; then printf '{found}'; fi\n");
     script(folder.path(), "gh", &listing);
     fs::write(folder.path().join("comment.md"), COMMENT).expect("written");
-    let step = step("cachesim.yml", "Leave the comment, or renew it");
-    let env = [
-        ("COMMENT", "comment.md"),
-        ("COMMENTS", "repos/me/mine/issues/7/comments"),
-        ("A_COMMENT", "repos/me/mine/issues/comments"),
-    ];
-    assert!(env.iter().all(|(name, _)| step.env.contains_key(*name)));
-    let calls = asked(folder.path(), "bash", &step.run.expect("a script"), &env);
+    let env = [("COMMENT", "comment.md"), ("GITHUB_REPOSITORY", "me/mine"), ("PULL_REQUEST", "7")];
+    let comment = project("integrations/github-action/comment.sh");
+    let calls = asked(folder.path(), "bash", utf8(&comment), &env);
     assert!(
         calls[0].starts_with("api --paginate repos/me/mine/issues/7/comments --jq "),
         "{calls:?}"

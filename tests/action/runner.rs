@@ -18,6 +18,8 @@ pub(crate) struct Runner {
     inputs: BTreeMap<String, String>,
     /// Bytes that the summary of every step holds already.
     pub(crate) summary_taken: usize,
+    /// The repository that the pull request comes from.
+    pub(crate) head: &'static str,
 }
 
 /// What became of a run of the action.
@@ -43,7 +45,7 @@ impl Runner {
         }
         let action: Action = read(&project("action.yml"));
         let inputs = action.inputs.into_iter().map(|(name, input)| (name, input.default)).collect();
-        Self { folder, inputs, summary_taken: 0 }
+        Self { folder, inputs, summary_taken: 0, head: "me/mine" }
     }
 
     /// With another value of an input.
@@ -120,7 +122,10 @@ impl Run {
         let github = [
             ("github.token", "a token"),
             ("github.action_repository", "OWNER/cachesim"),
-            ("github.action_ref", "v0.1.0"),
+            ("github.action_ref", "v0.2.0"),
+            ("github.repository", "me/mine"),
+            ("github.event.pull_request.number", "7"),
+            ("github.event.pull_request.head.repo.full_name", self.runner.head),
         ];
         let github = github.map(|(name, value)| (name.to_owned(), value.to_owned()));
         inputs.chain(github).collect()
@@ -181,6 +186,7 @@ impl Run {
             .env("GITHUB_ACTIONS", "true")
             .env("GITHUB_ACTION_PATH", project(""))
             .env("GITHUB_SERVER_URL", "https://git.example")
+            .env("GITHUB_REPOSITORY", "me/mine")
             .env("GITHUB_WORKSPACE", self.runner.workspace())
             .env("GITHUB_OUTPUT", folder.join("output"))
             .env("GITHUB_STEP_SUMMARY", folder.join("summary"))
@@ -201,12 +207,14 @@ impl Run {
     }
 }
 
-/// Whether a comparison with a literal holds.
+/// Whether a comparison with a literal or another name holds.
 fn holds(term: &str, known: &BTreeMap<String, String>) -> bool {
     let (operator, equal) = if term.contains(" == ") { (" == ", true) } else { (" != ", false) };
-    let (name, literal) = term.split_once(operator).expect("a comparison");
-    let literal = literal.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
-    (resolved(name, known) == literal.expect("a literal")) == equal
+    let (name, other) = term.split_once(operator).expect("a comparison");
+    let literal = other.strip_prefix('\'').and_then(|text| text.strip_suffix('\''));
+    // The other side may be a name, too.
+    let other = literal.unwrap_or_else(|| resolved(other, known));
+    (resolved(name, known) == other) == equal
 }
 
 /// The value of a name; that of an output which no step has set is empty.

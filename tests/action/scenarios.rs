@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::program::{arguments, programs, stand_in};
+use super::program::{arguments, programs, script, stand_in};
 use super::runner::{Run, Runner};
 use crate::common::project;
 
@@ -261,4 +261,28 @@ fn inputs_that_cannot_be_used_are_refused_with_a_message() {
     assert_eq!(refused("install", "magic"), "install: magic is none of build, download, none");
     assert_eq!(refused("binary", "no-such-program"), "binary: no-such-program is not on the PATH");
     assert_eq!(refused("binary", "./cachesim.toml"), "binary: ./cachesim.toml is no program");
+}
+
+#[test]
+fn the_comment_is_left_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = stand_in(folder.path());
+    let asked_by = |runner: Runner| {
+        script(
+            &runner.path(),
+            "gh",
+            "#!/bin/bash\nprintf '%s ' \"$@\" >>\"$(dirname \"$0\")/asked\"\n",
+        );
+        let asked = runner.path().join("asked");
+        let run = runner.run();
+        assert_eq!(run.failed, None, "{}", run.log);
+        fs::read_to_string(asked).unwrap_or_default()
+    };
+    assert_eq!(asked_by(repository(&program, PASSES)), "");
+    let asked = asked_by(repository(&program, PASSES).with("comment", "true"));
+    assert!(asked.contains("--method POST repos/me/mine/issues/7/comments"), "{asked}");
+    // The token of a fork's run can write no comment.
+    let mut forked = repository(&program, PASSES).with("comment", "true");
+    forked.head = "other/mine";
+    assert_eq!(asked_by(forked), "");
 }

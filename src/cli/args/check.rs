@@ -1,6 +1,6 @@
 //! The options of `check`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
@@ -11,13 +11,14 @@ use super::{DomainArgs, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, Tok
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
-  cachesim check sessions/ --export report=baseline.json
+  cachesim check sessions/ --save-baseline baseline.json
   cachesim check sessions/ --baseline baseline.json
   cachesim check --run parts/manifest.json
   cachesim check sessions/ --baseline baseline.json --export markdown=comment.md \\
       --export summary=summary.md --export junit=check.xml --export sarif=lint.sarif
 
-The first saves a baseline. Budgets are the [[budget]] tables of cachesim.toml; without any, \
+The first saves a baseline; `cachesim init` makes one, and first budgets. Budgets are the [[budget]] tables of \
+cachesim.toml; without any, \
 requests that the service refuses fail, and with a baseline sessions that cost over 5 % more.
 
 Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request, \
@@ -47,6 +48,10 @@ pub(in crate::cli) struct CheckArgs {
     /// A saved cachesim.report/v1, or the manifest of a run, to hold the run against
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) baseline: Option<PathBuf>,
+    /// Save this run's figures to this file, as the baseline of later runs, whether or not budgets are kept. It is
+    /// --export report=FILE
+    #[arg(long, value_name = "FILE")]
+    pub(in crate::cli) save_baseline: Option<PathBuf>,
     /// Also write this format to this file; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
     pub(in crate::cli) export: Vec<Export>,
@@ -71,6 +76,17 @@ pub(in crate::cli) struct CheckArgs {
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,
+}
+
+impl CheckArgs {
+    /// What is written beside the output: what `--export` names, and the baseline to save.
+    pub(in crate::cli) fn exports(
+        &self,
+    ) -> impl Iterator<Item = (OutputFormat<CheckFormat>, &Path)> {
+        let saved = self.save_baseline.as_deref();
+        let saved = saved.map(|path| (OutputFormat::Own(CheckFormat::Report), path));
+        self.export.iter().map(|export| (export.format, export.path.as_path())).chain(saved)
+    }
 }
 
 /// `--export`.

@@ -10,6 +10,7 @@ mod explain;
 mod fork;
 mod format;
 mod hook;
+mod init;
 mod mcp;
 mod part;
 mod redact;
@@ -37,6 +38,7 @@ use explain::{EXPLAIN_EXAMPLES, LINT_EXAMPLES};
 use fork::FORK_EXAMPLES;
 use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, FormatArgs};
 use hook::HOOK_EXAMPLES;
+use init::INIT_EXAMPLES;
 use mcp::MCP_EXAMPLES;
 use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
@@ -61,6 +63,7 @@ pub(super) use format::{
     CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
 };
 pub(super) use hook::{HookArgs, LEAST};
+pub(super) use init::{CiArg, InitArgs};
 pub(super) use mcp::McpArgs;
 pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
@@ -148,6 +151,9 @@ pub(super) enum Command {
     /// Budgets and what changed since a baseline, for CI
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
+    /// What a project needs to check its sessions in CI: budgets, a baseline and a workflow
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(InitArgs),
     /// The domains of an organisation's sessions, a line of JSON each
     #[command(after_help = DOMAINS_EXAMPLES)]
     Domains(DomainsArgs),

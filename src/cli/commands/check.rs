@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
 use crate::cli::error::CliError;
-use crate::cli::input::{refuse_inputs, refuse_lost};
-use crate::cli::output::Output;
+use crate::cli::input::{refuse_inputs, refuse_lost, shown_path};
+use crate::cli::output::{Output, say};
 use crate::cli::output_file::place;
 use crate::cli::prepared::Setup;
 use crate::cli::runs::StoredRun;
@@ -88,29 +88,50 @@ impl Job<'_> {
 
 /// Checks sessions and captures.
 fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
-    let run = setup(job.args, strategies(&job.budgets))?.whole()?;
+    with_sessions(job.args, &job.budgets, |sessions| {
+        let CheckedSessions { ledger, study, findings, now } = sessions;
+        let (history, prices) = (&study.history, &study.prices);
+        let check = job.check(now, &history.captured.tree)?;
+        let inputs = Inputs::of(history);
+        let page = CheckPage {
+            args: job.args,
+            sessions: Some((ledger, study)),
+            view: CheckView {
+                inputs: &inputs,
+                prices: (&prices.id, &prices.as_of),
+                findings: findings.map(|findings| (history, findings)),
+                now,
+                before: job.baseline.as_ref(),
+                check: &check,
+                top: usize::from(job.args.top),
+            },
+        };
+        page.write_all(outputs)
+    })
+}
+
+/// Sessions and captures, as they are checked.
+pub(super) struct CheckedSessions<'a> {
+    pub(super) ledger: &'a Ledger<'a>,
+    pub(super) study: &'a Study,
+    /// What makes captured prompts unstable, where there are any.
+    findings: Option<&'a [Finding]>,
+    pub(super) now: &'a Snapshot,
+}
+
+/// Reads and measures sessions for some budgets.
+pub(super) fn with_sessions<T>(
+    args: &CheckArgs,
+    budgets: &[Budget],
+    work: impl FnOnce(&CheckedSessions<'_>) -> Result<T, CliError>,
+) -> Result<T, CliError> {
+    let run = setup(args, strategies(budgets))?.whole()?;
     let ledger = run.ledger()?;
     let found = found(&run.study, &ledger)?;
     let counted = run.counted()?;
     let findings = found.findings.as_deref();
-    let (history, prices) = (&run.study.history, &run.study.prices);
-    let now = snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, findings);
-    let check = job.check(&now, &history.captured.tree)?;
-    let inputs = Inputs::of(history);
-    let page = CheckPage {
-        args: job.args,
-        sessions: Some((&ledger, &run.study)),
-        view: CheckView {
-            inputs: &inputs,
-            prices: (&prices.id, &prices.as_of),
-            findings: findings.map(|findings| (history, findings)),
-            now: &now,
-            before: job.baseline.as_ref(),
-            check: &check,
-            top: usize::from(job.args.top),
-        },
-    };
-    page.write_all(outputs)
+    let now = &snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, findings);
+    work(&CheckedSessions { ledger: &ledger, study: &run.study, findings, now })
 }
 
 /// Checks the rows of a run.
@@ -169,8 +190,7 @@ fn makes_baseline(args: &CheckArgs) -> bool {
     let Some(baseline) = args.baseline.as_deref().and_then(|path| place(path).ok()) else {
         return false;
     };
-    let exports = args.export.iter().map(|export| (export.format, &export.path));
-    let mut outputs = exports.chain([(args.format.chosen, &args.output.output)]);
+    let mut outputs = args.exports().chain([(args.format.chosen, args.output.output.as_path())]);
     let is_saved = outputs.any(|(format, path)| {
         matches!(format, OutputFormat::Own(CheckFormat::Report))
             && place(path).is_ok_and(|place| place == baseline)
@@ -199,13 +219,12 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
 
 /// The paths of all outputs.
 fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
-    let exports = args.export.iter().map(|export| export.path.as_path());
-    exports.chain([args.output.output.as_path()])
+    args.exports().map(|(_, path)| path).chain([args.output.output.as_path()])
 }
 
 /// Opens every output with its format before the long work. None may be an input.
 fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
-    let paths: Vec<&Path> = args.export.iter().map(|export| export.path.as_path()).collect();
+    let paths: Vec<&Path> = args.exports().map(|(_, path)| path).collect();
     match &args.run {
         Some(manifest) => {
             outputs_of(args).try_for_each(|path| refuse_lost(manifest, "--run", path))?;
@@ -215,14 +234,14 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
     let output = Output::open(&args.output)?;
     let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
     let mut outputs = vec![(args.format.chosen, output)];
-    for export in &args.export {
-        let output = Output::to_file(&export.path, args.output.color)?;
+    for (format, path) in args.exports() {
+        let output = Output::to_file(path, args.output.color)?;
         if output.place().is_some_and(|place| !known.insert(place.to_owned())) {
-            let path = export.path.display();
-            let message = format!("--export: {path} is an output already; give another file");
+            let path = path.display();
+            let message = format!("{path} is an output of this run already; give another file");
             return Err(CliError::Usage(message));
         }
-        outputs.push((export.format, output));
+        outputs.push((format, output));
     }
     Ok(outputs)
 }
@@ -280,6 +299,11 @@ impl CheckPage<'_> {
     fn write_all(&self, outputs: Outputs) -> Result<(), CliError> {
         for (format, output) in outputs {
             self.write(format, output)?;
+        }
+        if let Some(baseline) =
+            self.args.save_baseline.as_deref().filter(|_| !self.args.output.quiet)
+        {
+            say(&format!("saved the baseline in {}", shown_path(baseline)));
         }
         verdict(self.view.check)
     }

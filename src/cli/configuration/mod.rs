@@ -50,10 +50,15 @@ fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> 
 /// The beginning of every variable of this program.
 const PREFIX: &str = "CACHESIM_";
 
+/// Those of the install script, which someone may keep.
+const INSTALLER_VARIABLES: [&str; 3] =
+    ["CACHESIM_BASE_URL", "CACHESIM_INSTALL_DIR", "CACHESIM_VERSION"];
+
 /// What is to be said of variables that look like this program's, and are none of it.
 pub(super) fn unknown_variables() -> Vec<String> {
     let options = DEFAULTS.into_iter().chain([&BASELINE]).map(ConfigOption::variable);
-    let known: Vec<String> = options.chain(locate::VARIABLES.map(str::to_owned)).collect();
+    let others = locate::VARIABLES.into_iter().chain(INSTALLER_VARIABLES).map(str::to_owned);
+    let known: Vec<String> = options.chain(others).collect();
     let mut names: Vec<String> = env::vars_os()
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with(PREFIX) && !known.contains(name))

@@ -4,6 +4,7 @@ use enumset::{EnumSet, enum_set};
 
 use super::seen::{Seen, counted_breaks, evidence};
 use super::{Change, ChangeCandidate, Subject, Who};
+use crate::base::wording::capitalized;
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 
@@ -33,7 +34,7 @@ fn candidate(way: RequestWay, breaks: &[&Break]) -> ChangeCandidate {
         unknowns if unknowns.is_empty() => {
             "Requests would have been sent at the same times.".to_owned()
         }
-        unknowns => format!("{}.", unknowns.join("; ")),
+        unknowns => format!("{}.", capitalized(&unknowns.join("; "))),
     };
     ChangeCandidate {
         change: Change {

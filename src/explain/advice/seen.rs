@@ -140,8 +140,12 @@ pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
     lost.into_iter().rev().max_by_key(|(_, lost)| *lost).map(|(confidence, _)| confidence)
 }
 
-/// How many breaks there were, and what they sent again.
+/// How many breaks there were, and what they sent again. A change may save without one.
 pub(super) fn counted_breaks(breaks: &[&Break], why: &str) -> String {
+    if breaks.is_empty() {
+        return "No request missed the cache for want of it: it would have less to write."
+            .to_owned();
+    }
     let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
     format!(
         "{} read less than the one before had cached ({why}), and sent {} tokens again.",

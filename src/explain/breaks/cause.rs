@@ -215,7 +215,7 @@ impl Cause {
             Self::ScopeChanged => fact("scope_changed", "a marker's scope changed"),
             Self::TtlTierChanged => fact("ttl_tier_changed", "the TTL of the markers changed"),
             Self::AutoModeChanged => fact("auto_mode_changed", "auto mode was switched"),
-            Self::OverageChanged => fact("overage_changed", "usage credits began or ended"),
+            Self::OverageChanged => fact("overage_changed", "usage credits began"),
             Self::CachedMicrocompactionChanged => {
                 fact("cached_microcompaction_changed", "cached microcompaction changed")
             }
@@ -370,9 +370,9 @@ impl Cause {
             )
             .at_most(),
             Self::LikelyServerSide => {
-                nobody("None: the service dropped entries of unchanged prompts")
+                nobody("Nothing helps: the service dropped entries of unchanged prompts")
             }
-            Self::Unknown => nobody("None is known: nothing recorded tells why"),
+            Self::Unknown => nobody("Nothing is known to help: nothing recorded tells why"),
         })
     }
 

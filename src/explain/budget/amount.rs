@@ -138,6 +138,17 @@ impl fmt::Display for Amount {
 }
 
 impl Amount {
+    /// As the value of a key in TOML.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let value = self.value.normalize();
+        match self.unit {
+            Unit::Dollars => format!("\"{value} USD\""),
+            Unit::Percent => format!("\"{value} %\""),
+            Unit::Tokens | Unit::Bytes | Unit::Count => value.to_string(),
+        }
+    }
+
     /// With all its decimals.
     #[must_use]
     pub fn exact(&self) -> String {

@@ -78,7 +78,7 @@ pub struct Budget {
 
 impl Budget {
     /// A budget on everything, which fails the run.
-    fn new(metric: Metric, limit: Limit) -> Self {
+    pub(crate) fn new(metric: Metric, limit: Limit) -> Self {
         Self {
             name: String::new(),
             metric,

@@ -28,11 +28,11 @@ pub enum Unknown {
     },
     /// A saved report without requests.
     #[error(
-        "the baseline has no single requests; save it with `cachesim check PATH --export report=FILE`"
+        "the baseline has no single requests; save it with `cachesim check PATH --save-baseline FILE`"
     )]
     NoTurns,
     /// A strategy that was not simulated when the baseline was saved.
-    #[error("the baseline lacks the strategy `{0}`; save it anew with this configuration")]
+    #[error("the baseline lacks the strategy `{0}`; save it again with this configuration")]
     NoStrategy(String),
     /// No prompts were captured, so their bytes are unknown.
     #[error("there is no captured prompt; a transcript does not hold system prompt and tools")]
@@ -41,7 +41,7 @@ pub enum Unknown {
     #[error("there is no baseline yet; this run saves it")]
     NoBaselineYet,
     /// The baseline was saved without the findings of `lint`.
-    #[error("the baseline has no findings of lint; save it anew")]
+    #[error("the baseline has no findings of lint; save it again")]
     NoLint,
     /// A division by zero.
     #[error("the prompts have no tokens")]

@@ -15,6 +15,7 @@
 mod comparable;
 mod difference;
 mod figure;
+mod first;
 mod pairing;
 mod prompt_change;
 mod question;
@@ -23,6 +24,7 @@ mod turn_change;
 pub use comparable::{CountedSession, UsageFault};
 pub use difference::{PromptDifference, RunDifference, SessionChange};
 pub use figure::Unknown;
+pub use first::{FirstBudget, first_budgets};
 pub use pairing::{MatchedBy, Pairing, SessionPair};
 pub use prompt_change::{PromptChange, PromptChangeKind};
 pub use question::{BudgetOutcome, Exceeded, Status};
@@ -110,7 +112,7 @@ pub enum CheckError {
     /// No session of the run is one of the baseline.
     #[error(
         "no session of the baseline is in the input, by id, by file or by order; save the baseline \
-         anew from the same sessions"
+         again from the same sessions"
     )]
     NothingInCommon,
     /// The two sides count tokens differently.
@@ -139,7 +141,7 @@ pub enum CheckError {
     /// Recorded usage does not count, and the baseline has no counts to compare with.
     #[error(
         "the recorded usage of session {session} is not of its prompts, and the baseline does not count \
-         prompts by their bytes; save it anew, with this version and from the state before the change"
+         prompts by their bytes; save it again, with this version and from the state before the change"
     )]
     NoCounts {
         /// The session.
@@ -151,7 +153,7 @@ pub enum CheckError {
     /// A limit that refers to a baseline, without one.
     #[error(
         "the budget `{name}` is about a baseline; give one with --baseline FILE. The first run saves it: \
-         `cachesim check PATH --baseline FILE --export report=FILE`"
+         `cachesim check PATH --baseline FILE --save-baseline FILE`"
     )]
     NoBaseline {
         /// The budget.

@@ -290,7 +290,7 @@ impl Rule {
                  stable text."
             }
             Self::RandomId => {
-                "An id is made anew in front of text that does not change. Keep it for the \
+                "A new id is made in front of text that does not change. Keep it for the \
                  session, or send it after the stable text."
             }
             Self::Hash => {
@@ -314,7 +314,7 @@ impl Rule {
             Self::EditDropped => EDIT_DROPPED,
             Self::IdleEdit => IDLE_EDIT,
             Self::ModelChanged => {
-                "Every model has caches of its own: after a change everything is written anew."
+                "Every model has caches of its own: after a change everything is written again."
             }
             Self::PrefixVariants => {
                 "Each conditional in front of the conversation doubles the number of prefixes, \

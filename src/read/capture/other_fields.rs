@@ -15,7 +15,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::canonical::write_canonical;
-use super::record::{BETA_HEADER, Request, WITHOUT_INFLUENCE};
+use super::record::{BETA_HEADER, OF_LITELLM, Request, WITHOUT_INFLUENCE};
 use crate::read::input::{Listed, Text};
 
 /// Fields by name, in the order received.
@@ -48,7 +48,7 @@ impl OtherFields<'_> {
     fn named(&self, front: &'static str) -> impl Iterator<Item = (String, &RawValue)> {
         let fields = self.0.iter().filter_map(|(name, value)| Some((name.as_str()?, *value)));
         fields
-            .filter(|(name, _)| !WITHOUT_INFLUENCE.contains(name))
+            .filter(|(name, _)| !WITHOUT_INFLUENCE.contains(name) && !name.starts_with(OF_LITELLM))
             .map(move |(name, value)| (format!("{front}{name}"), value))
     }
 }
@@ -178,7 +178,7 @@ mod tests {
     fn what_is_modelled_or_without_influence_is_left_out() {
         let body = r#"{"model":"m","max_tokens":1,"stream":true,"temperature":0.5,"metadata":{},
             "messages":[],"cache_control":{},"diagnostics":{"previous_message_id":"msg_1"},
-            "output_config":{"effort":"low"}}"#;
+            "output_config":{"effort":"low"},"litellm_call_id":"c","litellm_metadata":{}}"#;
         assert_eq!(others(body), "{}");
     }
 

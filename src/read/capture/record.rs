@@ -36,6 +36,9 @@ pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
     "top_p",
 ];
 
+/// How the fields begin that LiteLLM puts into a body that it logs. It does not send them.
+pub(super) const OF_LITELLM: &str = "litellm_";
+
 /// A line: a capture record, or an exchange in a claude-trace log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]

@@ -1,6 +1,7 @@
 //! What the page says first: what was spent, how much of it was avoidable, why, and what to change.
 
 use crate::base::units::{Basis, Picodollars};
+use crate::base::wording::capitalized;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;
@@ -180,12 +181,6 @@ fn lost(view: &AnswerView<'_>) -> Figure {
     }
 }
 
-/// Capitalises the first letter.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-}
-
 /// How many breaks are in no sum of dollars.
 fn without_price(sum: &Sum) -> String {
     match sum.unpriced {
@@ -204,7 +199,7 @@ fn biggest_cause(view: &AnswerView<'_>) -> Option<Figure> {
         basis: "inferred",
         meaning: format!(
             "{}. {}{share} of what breaks cost.{}",
-            sentence(cause.meaning()),
+            capitalized(cause.meaning()),
             counted(sum.breaks, "break", "breaks"),
             without_price(sum),
         ),
@@ -237,7 +232,7 @@ fn cheapest(view: &AnswerView<'_>) -> Option<Figure> {
         let base = base.strategy.label().to_owned();
         (base, format!("No strategy simulated costs less; {name}, the next, {costs}."))
     } else {
-        (name.to_string(), format!("{}. It {costs}.", sentence(&cheapest.strategy.summary)))
+        (name.to_string(), format!("{}. It {costs}.", capitalized(&cheapest.strategy.summary)))
     };
     Some(Figure { name: "Cheapest strategy", value, basis: "simulated", meaning })
 }

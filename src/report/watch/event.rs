@@ -169,11 +169,11 @@ impl WatchEventKind {
                 format!("today cost {}, more than {}", today.shown(), cents(*budget))
             }
             Self::File(change) => match change {
-                FileChange::Shortened => "its file became shorter, and was read anew".to_owned(),
+                FileChange::Shortened => "its file became shorter, and was read again".to_owned(),
                 FileChange::Replaced => {
-                    "its file was replaced by another, which was read anew".to_owned()
+                    "its file was replaced by another, which was read again".to_owned()
                 }
-                FileChange::Rewritten => "its file was rewritten, and was read anew".to_owned(),
+                FileChange::Rewritten => "its file was rewritten, and was read again".to_owned(),
                 FileChange::Gone => "its file is gone".to_owned(),
                 FileChange::Unreadable(why) => format!("its file cannot be read: {why}"),
             },

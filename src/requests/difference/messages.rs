@@ -51,6 +51,7 @@ pub(crate) fn deletion_difference(
     let (new, gone) = (lacking(after, before), lacking(before, after));
     let detail = match (new, gone) {
         (0, 0) => return None,
+        (1, 0) => "1 more result is deleted on the server".to_owned(),
         (_, 0) => format!("{new} more results are deleted on the server"),
         (_, 1) => "1 result is not deleted any more".to_owned(),
         _ => format!("{gone} results are not deleted any more"),

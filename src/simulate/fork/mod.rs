@@ -249,7 +249,7 @@ pub const VARIANTS: [Variant; 9] = [
         ..fork(
             "fresh_decisions",
             "as placeholder, but children replace other results than the parent did: what it keeps \
-             is read, the rest of the parent's prompt is written anew",
+             is read, the rest of the parent's prompt is written again",
             Part::Placeholders,
             Start::Staggered,
         )

@@ -22,7 +22,7 @@ pub(super) fn short_lived(evidence: &PatternEvidence<'_>) -> Vec<Pattern> {
         "short_ttl_main",
         false,
         "main conversations",
-        "Cache main conversations for an hour: `promptCacheTtl` (since 2.1.242) or \
+        "Cache main conversations for an hour: `promptCacheTtl` (since 2.1.243) or \
          ENABLE_PROMPT_CACHING_1H=1 (since 2.1.108).",
     );
     let agents = short_lived_of(
@@ -31,7 +31,7 @@ pub(super) fn short_lived(evidence: &PatternEvidence<'_>) -> Vec<Pattern> {
         true,
         "sub-agents",
         "Cache sub-agents for an hour: `subagentPromptCacheTtl` or \
-         CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h (since 2.1.242), where their turns are this long.",
+         CLAUDE_CODE_SUBAGENT_PROMPT_CACHE_TTL=1h (since 2.1.243), where their turns are this long.",
     );
     main.into_iter().chain(agents).collect()
 }

@@ -37,7 +37,7 @@ pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let breaks: Vec<&Break> = pinned.iter().flatten().copied().collect();
     let longest = pinned.iter().max_by_key(|breaks| breaks.len())?;
     let observation = format!(
-        "{} in {} came back to one small length and wrote the rest anew; most often {} tokens, {} \
+        "{} in {} came back to one small length and wrote the rest again; most often {} tokens, {} \
          times.",
         counted(breaks.len(), "read", "reads"),
         counted(pinned.len(), "conversation", "conversations"),

@@ -1,0 +1,39 @@
+//! The options of `init`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+pub(super) const INIT_EXAMPLES: &str = "\
+Examples:
+  cachesim redact ~/.claude/projects -o sessions
+  cachesim init
+  cachesim init captures --apply
+  cachesim init sessions --ci none --apply
+
+It writes cachesim.toml (what is read, and budgets: today's figures with room), baseline.json (the figures that later \
+changes are held against) and .github/workflows/cachesim.yml (the check of each pull request, with a comment). \
+A file that is there stays as it is, and nothing is written then.";
+
+/// `init`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct InitArgs {
+    /// The recorded sessions and captured requests of this project, in this folder or below it
+    #[arg(value_name = "PATH", default_value = "sessions")]
+    pub(in crate::cli) paths: Vec<PathBuf>,
+    /// Write the files; without it they are shown
+    #[arg(long)]
+    pub(in crate::cli) apply: bool,
+    /// Where the check runs
+    #[arg(long, value_enum, default_value_t = CiArg::Github)]
+    pub(in crate::cli) ci: CiArg,
+}
+
+/// `--ci`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum CiArg {
+    /// GitHub Actions
+    Github,
+    /// Elsewhere: no workflow is written
+    None,
+}

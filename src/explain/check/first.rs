@@ -1,0 +1,152 @@
+//! Budgets to begin with: today's figures of some sessions, with room for what varies.
+
+use std::fmt;
+
+use rust_decimal::{Decimal, RoundingStrategy};
+
+use super::{CheckError, Checked, check};
+use crate::explain::budget::{
+    Amount, BreakKinds, Budget, BudgetLevel, Limit, LimitChange, LintKinds, Metric,
+};
+use crate::explain::lint::Severity;
+use crate::explain::snapshot::Snapshot;
+use crate::read::capture::WireTree;
+
+/// A budget to begin with. It is displayed as a `[[budget]]` of a configuration, with a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstBudget {
+    /// What it limits.
+    pub budget: Budget,
+    /// Why it is what it is, in a sentence.
+    reason: String,
+    /// The keys that say which breaks or findings count.
+    kinds: &'static str,
+}
+
+/// The budgets to begin with for a run: what its most expensive session costs and a quarter more, a change of five per
+/// cent against the baseline, its hit rate less two points, and no more unexpected breaks than it has. Of captured prompts
+/// also that the service takes them, and their size.
+///
+/// # Errors
+/// Nothing has a price, or the run cannot be measured.
+pub fn first_budgets(now: &Snapshot, tree: &WireTree) -> Result<Vec<FirstBudget>, CheckError> {
+    let measured = measured();
+    let checked = Checked { now, before: None, makes_baseline: false, budgets: &measured, tree };
+    let outcomes = check(checked)?.outcomes;
+    let today = |metric: Metric| outcomes.iter().find(|one| one.budget.metric == metric)?.figure;
+    let mut first = Vec::new();
+    if let Some(cost) = today(Metric::COST_PER_SESSION) {
+        first.push(a_quarter_more(cost));
+        first.push(change(
+            Metric::COST_PER_SESSION,
+            BudgetLevel::Fail,
+            "The change that a single pull request may make.",
+            "This change makes a session cost more. `cachesim breaks` says what is sent again.",
+        ));
+    }
+    first.extend(today(Metric::HIT_RATE).and_then(two_points_less));
+    first.extend(today(Metric::BREAKS).map(no_more_breaks));
+    if let Some(refused) = today(Metric::LINT_FINDINGS) {
+        first.push(no_more_refused(refused));
+        first.push(change(
+            Metric::PROMPT_BYTES_PER_REQUEST,
+            BudgetLevel::Warn,
+            "The growth of a prompt, which needs neither prices nor usage.",
+            "A prompt grew. The table of this check names the parts that did.",
+        ));
+    }
+    Ok(first)
+}
+
+/// Budgets by which the figures are measured: their limits are of no account. Each is left out where it does not apply.
+fn measured() -> [Budget; 4] {
+    [Metric::COST_PER_SESSION, Metric::HIT_RATE, Metric::BREAKS, Metric::LINT_FINDINGS].map(
+        |metric| {
+            let limit = Limit::Max(Amount { value: Decimal::MAX, unit: metric.unit() });
+            Budget { is_default: true, ..kinds(Budget::new(metric, limit)) }
+        },
+    )
+}
+
+/// The same budget on the breaks that nobody expects, and on findings of requests that the service refuses.
+fn kinds(budget: Budget) -> Budget {
+    let lint = LintKinds { severity: Severity::Error, ..LintKinds::default() };
+    Budget { breaks: BreakKinds::unexpected(), lint, ..budget }
+}
+
+fn a_quarter_more(today: Amount) -> FirstBudget {
+    let most = today.value * Decimal::new(125, 2);
+    let value =
+        most.round_sf_with_strategy(2, RoundingStrategy::AwayFromZero).unwrap_or(most).normalize();
+    let reason = format!("The most expensive session costs {today} today; a quarter more is left.");
+    let message = "A session costs more than planned. If that is wanted, raise max and say why.";
+    first(Metric::COST_PER_SESSION, Limit::Max(Amount { value, ..today }), reason, message)
+}
+
+/// `None` where so little is read that nothing would be left to hold.
+fn two_points_less(today: Amount) -> Option<FirstBudget> {
+    let value = (today.value - Decimal::TWO).floor();
+    if value <= Decimal::ZERO {
+        return None;
+    }
+    let reason = format!("Today {today} of the prompts is read from the cache.");
+    let message =
+        "Less is read from the cache. `cachesim breaks` says what is sent again, and why.";
+    let limit = Limit::Min(Amount { value, ..today });
+    Some(first(Metric::HIT_RATE, limit, reason, message).that_warns())
+}
+
+fn no_more_breaks(today: Amount) -> FirstBudget {
+    let reason = format!("Breaks that are neither an expiry nor a compaction: {today} today.");
+    let message = "A request reads less than it could. `cachesim breaks` says why.";
+    let budget = first(Metric::BREAKS, Limit::Max(today), reason, message);
+    FirstBudget { kinds: "causes = [\"unexpected\"]\n", ..budget.that_warns() }
+}
+
+fn no_more_refused(today: Amount) -> FirstBudget {
+    let reason = format!("Requests that the service refuses: {today} today.");
+    let message = "The service refuses a request. `cachesim lint` says which, and why.";
+    let budget = first(Metric::LINT_FINDINGS, Limit::Max(today), reason, message);
+    FirstBudget { kinds: "severity = \"error\"\n", ..budget }
+}
+
+/// Five per cent against the baseline.
+fn change(metric: Metric, level: BudgetLevel, reason: &str, message: &str) -> FirstBudget {
+    let limit = Limit::MaxIncrease(LimitChange::Relative(Decimal::from(5)));
+    let change = first(metric, limit, reason.to_owned(), message);
+    FirstBudget { budget: Budget { level, ..change.budget }, ..change }
+}
+
+fn first(metric: Metric, limit: Limit, reason: String, message: &str) -> FirstBudget {
+    let budget = Budget::new(metric, limit);
+    FirstBudget {
+        budget: Budget { message: Some(message.to_owned()), ..budget },
+        reason,
+        kinds: "",
+    }
+}
+
+impl FirstBudget {
+    fn that_warns(self) -> Self {
+        Self { budget: Budget { level: BudgetLevel::Warn, ..self.budget }, ..self }
+    }
+}
+
+impl fmt::Display for FirstBudget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { budget, reason, kinds } = self;
+        writeln!(f, "# {reason}\n[[budget]]\nmetric = \"{}\"", budget.metric.name)?;
+        let limit = match budget.limit {
+            Limit::Max(amount) | Limit::Min(amount) => amount.to_toml(),
+            Limit::MaxIncrease(change) | Limit::MaxDecrease(change) => format!("\"{change}\""),
+        };
+        writeln!(
+            f,
+            "{} = {limit}\n{kinds}level = \"{}\"",
+            budget.limit.key(),
+            budget.level.name()
+        )?;
+        let message = budget.message.as_deref().unwrap_or_default();
+        writeln!(f, "message = \"{message}\"")
+    }
+}

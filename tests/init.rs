@@ -1,0 +1,128 @@
+//! `init`: what it writes passes its own check, with limits worked out by hand, and it writes nowhere else.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use tempfile::TempDir;
+
+use crate::common::{cachesim, names, project, text};
+
+/// A repository with the session of a fixture.
+fn repository(fixture: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a folder");
+    let sessions = folder.path().join("sessions");
+    fs::create_dir(&sessions).expect("a folder");
+    let session = project("fixtures").join(fixture).join("session.jsonl");
+    fs::copy(session, sessions.join("session.jsonl")).expect("a session");
+    folder
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = cachesim();
+    command.current_dir(folder).env_remove("CACHESIM_NO_CONFIG");
+    command.args(arguments).output().expect("the program runs")
+}
+
+/// What was said on standard error, by a run with this exit code.
+fn said(output: &Output, code: i32) -> String {
+    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
+    text(&output.stderr)
+}
+
+#[test]
+fn it_shows_and_writes_only_with_apply() {
+    let folder = repository("first-look");
+    let shown = run(folder.path(), &["init"]);
+    assert!(said(&shown, 0).contains("nothing is written; the same command with --apply"));
+    assert_eq!(names(folder.path()), ["sessions"]);
+    let applied = run(folder.path(), &["init", "--apply"]);
+    assert!(said(&applied, 0).contains("wrote cachesim.toml, baseline.json, .github/workflows/"));
+    assert_eq!(names(folder.path()), [".github", "baseline.json", "cachesim.toml", "sessions"]);
+    assert_eq!(text(&shown.stdout), text(&applied.stdout));
+    // Everything but the baseline is shown as it is written.
+    for path in ["cachesim.toml", ".github/workflows/cachesim.yml"] {
+        let written = fs::read_to_string(folder.path().join(path)).expect("a file");
+        assert!(text(&shown.stdout).contains(written.trim_end()), "{path}");
+    }
+    said(&run(folder.path(), &["check"]), 0);
+}
+
+/// The session costs $0.5753 and read 121,500 of 163,512 tokens, 74.3 %; of its two breaks one is an expiry.
+#[test]
+fn the_limits_are_as_worked_out_by_hand() {
+    let folder = repository("first-look");
+    said(&run(folder.path(), &["init", "--apply", "--ci", "none"]), 0);
+    let text = fs::read_to_string(folder.path().join("cachesim.toml")).expect("a file");
+    let written: toml::Table = text.parse().expect("TOML");
+    let budgets = written["budget"].as_array().expect("budgets");
+    let limits = budgets.iter().map(|budget| {
+        let limit = ["max", "min", "max_increase"].iter().find_map(|key| budget.get(key));
+        let level = budget["level"].as_str().expect("a word");
+        (budget["metric"].as_str().expect("a name"), limit.expect("a limit").to_string(), level)
+    });
+    let expected = [
+        // 0.5753 × 1.25 = 0.719…
+        ("cost_per_session", "\"0.72 USD\"", "fail"),
+        ("cost_per_session", "\"5 %\"", "fail"),
+        ("hit_rate", "\"72 %\"", "warn"),
+        ("breaks", "1", "warn"),
+    ];
+    let expected = expected.map(|(metric, limit, level)| (metric, limit.to_owned(), level));
+    assert_eq!(limits.collect::<Vec<_>>(), expected);
+    assert!(!folder.path().join(".github").exists());
+}
+
+/// Captured prompts have budgets on what the service refuses and on their size, too.
+#[test]
+fn captures_have_budgets_of_their_own() {
+    let folder = repository("captured-clock");
+    said(&run(folder.path(), &["init", "--apply"]), 0);
+    let text = fs::read_to_string(folder.path().join("cachesim.toml")).expect("a file");
+    for part in [
+        "metric = \"lint_findings\"\nmax = 0\nseverity = \"error\"\n",
+        "\"prompt_bytes_per_request\"",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    said(&run(folder.path(), &["check"]), 0);
+}
+
+#[test]
+fn what_is_there_stays() {
+    let folder = repository("first-look");
+    fs::write(folder.path().join("cachesim.toml"), "# mine\n").expect("written");
+    let refused = run(folder.path(), &["init", "--apply"]);
+    assert!(said(&refused, 2).contains("cachesim.toml is there already, so nothing is written"));
+    assert_eq!(names(folder.path()), ["cachesim.toml", "sessions"]);
+    assert_eq!(fs::read(folder.path().join("cachesim.toml")).expect("a file"), b"# mine\n");
+}
+
+#[test]
+fn nothing_outside_of_the_folder_is_read_or_written() {
+    let folder = repository("first-look");
+    let outside = repository("first-look");
+    let absolute = outside.path().to_str().expect("plain").to_owned();
+    for path in ["../sessions", "sessions/../..", absolute.as_str()] {
+        let refused = run(folder.path(), &["init", "--apply", path]);
+        assert!(said(&refused, 2).contains("cachesim redact PATH -o sessions"), "{path}");
+    }
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(outside.path(), folder.path().join(".github")).expect("a link");
+        let refused = run(folder.path(), &["init", "--apply"]);
+        assert!(said(&refused, 2).contains("a link leads out of this folder"));
+        assert_eq!(names(outside.path()), ["sessions"]);
+        assert_eq!(names(folder.path()), [".github", "sessions"]);
+    }
+}
+
+#[test]
+fn without_sessions_it_says_how_to_get_some() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = said(&run(folder.path(), &["init"]), 3);
+    assert!(missing.contains("there is no sessions here"), "{missing}");
+    assert!(missing.contains("cachesim redact ~/.claude/projects -o sessions"), "{missing}");
+    fs::create_dir(folder.path().join("sessions")).expect("a folder");
+    said(&run(folder.path(), &["init"]), 3);
+}

@@ -1,0 +1,30 @@
+//! `integrations/recorders/`: each records requests to a mock of the service, and what it recorded is read.
+
+use std::process::Command;
+
+use crate::common::{cachesim, project, skip, text};
+
+/// Those that are run with every change. `integrations/recorders/test/test.py` without names runs others, too, whose
+/// libraries are large.
+const RECORDERS: [&str; 5] = ["python", "python-async", "typescript", "mitmproxy", "raw"];
+
+#[test]
+fn what_is_recorded_is_what_was_sent_and_billed() {
+    let mut tests = Command::new("python3");
+    tests
+        .args(["-B", "test.py"])
+        .args(RECORDERS)
+        .current_dir(project("integrations/recorders/test"))
+        .env_remove("CI") // what is missing is counted here
+        .env("CACHESIM", cachesim().get_program())
+        .env("RECORDERS_ENV", project("target/recorders"));
+    let Ok(output) = tests.output() else {
+        return skip("python3");
+    };
+    let said = text(&output.stdout);
+    let skipped: Vec<&str> = said.lines().filter(|line| line.contains("skipped: ")).collect();
+    assert!(output.status.success(), "{said}");
+    for line in skipped {
+        skip(&format!("a test of recorders: {line}"));
+    }
+}
