@@ -64,6 +64,7 @@ done
 
 archive="cachesim-$target.$format"
 python3 "$here/pack.py" "$folder" "$out/$archive"
-sum() { if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi; }
-(cd "$out" && sum "$archive" >"$archive.sha256")
+# Of standard input, since some of these programs put a mark in front of a name.
+sum() { if command -v sha256sum >/dev/null; then sha256sum; else shasum -a 256; fi | cut -d ' ' -f 1; }
+printf '%s  %s\n' "$(sum <"$out/$archive")" "$archive" >"$out/$archive.sha256"
 echo "$out/$archive"

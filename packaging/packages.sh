@@ -14,4 +14,9 @@ version="$1" programs="$2" archives="$3" base_url="$4"
 node "$here/npm/build.mjs" --version "$version" --binaries "$programs" --out "$archives"
 python3 "$here/pypi/build.py" --version "$version" --binaries "$programs" --out "$archives"
 python3 "$here/manifests.py" --version "$version" --archives "$archives" --out "$archives" --base-url "$base_url"
-cp "$here/install.sh" "$archives/install.sh"
+# The address in it is the one of this release.
+OLD='https://git.example/OWNER/cachesim/releases/download/v$version' NEW="$base_url" awk '
+    { at = index($0, ENVIRON["OLD"]) }
+    at { $0 = substr($0, 1, at - 1) ENVIRON["NEW"] substr($0, at + length(ENVIRON["OLD"])) }
+    { print }
+' "$here/install.sh" >"$archives/install.sh"

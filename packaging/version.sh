@@ -9,7 +9,7 @@ version="$(sed -n 's/^version = "\(.*\)"$/\1/p' Cargo.toml | head -n 1)"
 if (($# == 1)); then
     [[ $1 == "v$version" ]] ||
         { echo "version.sh: the tag is $1, and Cargo.toml has $version: tag v$version" >&2 && exit 1; }
-    grep -q "^## $version\b" CHANGELOG.md ||
+    grep -qxE "## ${version//./\\.}( .*)?" CHANGELOG.md ||
         { echo "version.sh: CHANGELOG.md has no section ## $version" >&2 && exit 1; }
 fi
 echo "$version"

@@ -252,7 +252,7 @@ fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
         ("spent", "$0.5753", 0.0, 0.5753),
         ("breaks, beyond what the rules charge", "-$0.1197", 0.4556, 0.5753),
         ("unexplained", "$0.0000", 0.4556, 0.4556),
-        ("expected (no breaks)", "$0.4556", 0.0, 0.4556),
+        ("expected by the rules", "$0.4556", 0.0, 0.4556),
         ("5m for every marker", "-$0.0459", 0.4098, 0.4556),
         ("best markers, lifetimes and pings", "-$0.1162", 0.2936, 0.4098),
         ("lower bound", "$0.2936", 0.0, 0.2936),
@@ -284,7 +284,7 @@ fn lines_end_at_the_costs_of_their_strategies() {
     let picture = chart("cost", &first_look(), &["--strategy", "billed,replay,none,5m"]);
     // As in the legend, by cost.
     let costs =
-        [("expected (no breaks)", 0.4556), ("5m", 0.4822), ("billed", 0.5753), ("none", 0.9121)];
+        [("expected by the rules", 0.4556), ("5m", 0.4822), ("billed", 0.5753), ("none", 0.9121)];
     let (_, zero) = picture.middle_of("$0.0");
     let (_, half) = picture.middle_of("$0.4");
     let dollars_per_pixel = 0.4 / f64::from(zero - half);
@@ -320,7 +320,7 @@ fn bars_are_as_long_as_the_costs_of_their_strategies() {
             "{words}"
         );
     }
-    let order = ["none", "expected (no breaks)"].map(|name| picture.middle_of(name).1);
+    let order = ["none", "expected by the rules"].map(|name| picture.middle_of(name).1);
     assert!(order[0] < order[1], "the dearest is above");
 }
 

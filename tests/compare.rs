@@ -110,7 +110,7 @@ fn every_format_has_every_strategy() {
         let is_for_people = ["table", "markdown"].contains(&format);
         for name in names {
             let label =
-                if is_for_people && name == "replay" { "expected (no breaks)" } else { name };
+                if is_for_people && name == "replay" { "expected by the rules" } else { name };
             assert!(printed.contains(label), "{format} without {label}");
         }
     }

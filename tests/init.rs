@@ -109,6 +109,10 @@ fn nothing_outside_of_the_folder_is_read_or_written() {
     }
     #[cfg(unix)]
     {
+        std::os::unix::fs::symlink(outside.path(), folder.path().join("others")).expect("a link");
+        let refused = run(folder.path(), &["init", "--apply", "others"]);
+        assert!(said(&refused, 2).contains("leads out of this folder"));
+        fs::remove_file(folder.path().join("others")).expect("a link");
         std::os::unix::fs::symlink(outside.path(), folder.path().join(".github")).expect("a link");
         let refused = run(folder.path(), &["init", "--apply"]);
         assert!(said(&refused, 2).contains("a link leads out of this folder"));
@@ -121,8 +125,40 @@ fn nothing_outside_of_the_folder_is_read_or_written() {
 fn without_sessions_it_says_how_to_get_some() {
     let folder = tempfile::tempdir().expect("a folder");
     let missing = said(&run(folder.path(), &["init"]), 3);
-    assert!(missing.contains("there is no sessions here"), "{missing}");
+    assert!(missing.contains("sessions is not in this folder"), "{missing}");
     assert!(missing.contains("cachesim redact ~/.claude/projects -o sessions"), "{missing}");
     fs::create_dir(folder.path().join("sessions")).expect("a folder");
     said(&run(folder.path(), &["init"]), 3);
+}
+
+/// GitHub reads workflows at the root alone.
+#[test]
+fn a_folder_of_a_repository_has_no_workflow() {
+    let root = tempfile::tempdir().expect("a folder");
+    fs::create_dir(root.path().join(".git")).expect("a folder");
+    let folder = root.path().join("agent");
+    fs::rename(repository("first-look").keep(), &folder).expect("moved");
+    let refused = run(&folder, &["init", "--apply"]);
+    assert!(said(&refused, 2).contains("GitHub reads workflows at the root"));
+    assert_eq!(names(&folder), ["sessions"]);
+    said(&run(&folder, &["init", "--apply", "--ci", "none"]), 0);
+    said(&run(&folder, &["check"]), 0);
+}
+
+/// Prices of a model that has none built in become part of the configuration.
+#[test]
+fn prices_of_ones_own_are_kept() {
+    let folder = repository("first-look");
+    let session = folder.path().join("sessions/session.jsonl");
+    let text = fs::read_to_string(&session).expect("a session");
+    fs::write(&session, text.replace("claude-opus-5", "own-model-1")).expect("written");
+    assert!(said(&run(folder.path(), &["init"]), 3).contains("--prices FILE"));
+    let prices = r#"{"own-model-1": {"input_cost_per_token": 3e-6, "output_cost_per_token": 1.5e-5,
+        "cache_read_input_token_cost": 3e-7, "cache_creation_input_token_cost": 3.75e-6,
+        "cache_creation_input_token_cost_above_1hr": 6e-6, "litellm_provider": "anthropic", "mode": "chat"}}"#;
+    fs::write(folder.path().join("prices.json"), prices).expect("written");
+    said(&run(folder.path(), &["init", "--apply", "--prices", "prices.json"]), 0);
+    let written = fs::read_to_string(folder.path().join("cachesim.toml")).expect("a file");
+    assert!(written.contains("[defaults]\nprices = [\"prices.json\"]\n"), "{written}");
+    said(&run(folder.path(), &["check"]), 0);
 }

@@ -1,10 +1,11 @@
 //! The licences of everything that the program and its tests are built of.
 
+use std::fs;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::project;
+use crate::common::{project, skip, text};
 
 /// Each lets the program be used and passed on as it is. `.ci/deny.toml` has the same list.
 const ALLOWED: [&str; 9] = [
@@ -79,4 +80,20 @@ fn every_dependency_has_an_allowed_licence() {
         })
         .collect();
     assert!(foreign.is_empty(), "{foreign:?}");
+}
+
+/// `packaging/third_party.py` lists what is linked, with holders and texts.
+#[test]
+fn the_list_of_libraries_is_current() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = folder.path().join("THIRD_PARTY.md");
+    let mut list = Command::new("python3");
+    list.arg("-B").arg(project("packaging/third_party.py")).arg(&made);
+    let Ok(output) = list.output() else {
+        return skip("python3");
+    };
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let kept = fs::read_to_string(project("THIRD_PARTY.md")).expect("the list");
+    let is_same = fs::read_to_string(made).expect("a list") == kept;
+    assert!(is_same, "THIRD_PARTY.md is not current; packaging/third_party.py makes it anew");
 }

@@ -242,7 +242,7 @@ fn a_refusal_of_some_strategies_says_of_which() {
     );
     assert_eq!(
         words("as-recorded,1h,replay"),
-        "refused under as-recorded, expected (no breaks): a marker of 5m in front of one of 1h"
+        "refused under as-recorded, expected by the rules: a marker of 5m in front of one of 1h"
     );
     assert_eq!(words("5m,1h"), "");
 }

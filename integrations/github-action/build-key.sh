@@ -13,5 +13,6 @@ sources="$(
         LC_ALL=C sort -z | xargs -0 cat | sha256
 )"
 runner="${RUNNER_OS:-unknown}-${RUNNER_ARCH:-unknown}-${ImageOS:-own}"
-output folder "$RUNNER_TEMP/cachesim/install"
-output key "cachesim-$runner-$(printf '%s\n%s\n' "$compiler" "$sources" | sha256)"
+key="$(printf '%s\n%s\n' "$compiler" "$sources" | sha256)"
+output folder "$RUNNER_TEMP/cachesim/build-${key:0:16}"
+output key "cachesim-$runner-$key"

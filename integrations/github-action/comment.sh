@@ -5,6 +5,9 @@ set -euo pipefail
 # shellcheck source=workflow.sh
 source "$(dirname "${BASH_SOURCE[0]}")/workflow.sh"
 
+# On a server of its own, too.
+export GH_HOST="${GITHUB_SERVER_URL#*://}" GH_ENTERPRISE_TOKEN="$GH_TOKEN"
+readonly REFUSED="comment: GitHub did not take it; the job needs the permission pull-requests: write"
 comments="repos/$GITHUB_REPOSITORY/issues/$PULL_REQUEST/comments"
 MARKER="$(head -n 1 "$COMMENT")"
 export MARKER
@@ -12,10 +15,10 @@ export MARKER
 found="$(gh api --paginate "$comments" --jq '.[]
     | select(.user.login == "github-actions[bot]")
     | select(.body | startswith(env.MARKER))
-    | .id')" || refuse "comment: the job needs the permission pull-requests: write"
+    | .id')" || refuse "$REFUSED"
 first="${found%%$'\n'*}"
 if [[ -n $first ]]; then
     gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$first" --field "body=@$COMMENT"
 else
     gh api --silent --method POST "$comments" --field "body=@$COMMENT"
-fi || refuse "comment: the job needs the permission pull-requests: write"
+fi || refuse "$REFUSED"

@@ -24,12 +24,19 @@ find_present() {
     binary="$(cd -- "$(dirname -- "$path")" && pwd)/$(basename -- "$path")"
 }
 
-folder="$RUNNER_TEMP/cachesim/install"
-binary="$folder/bin/$(program_name)"
+token="${DOWNLOAD_TOKEN:-}"
+unset DOWNLOAD_TOKEN
 case "$INPUT_INSTALL" in
-# Restored from the cache, it is there.
-build) [[ -x $binary ]] || (build) ;;
-download) [[ -x $binary ]] || "$here/download.sh" "$folder/bin" ;;
+build)
+    folder="$BUILD_FOLDER"
+    binary="$folder/bin/$(program_name)"
+    # Restored from the cache, it is there.
+    [[ -x $binary ]] || (build)
+    ;;
+download)
+    GH_TOKEN="$token" "$here/download.sh" "$RELEASE_FOLDER"
+    binary="$RELEASE_FOLDER.bin/$(program_name)"
+    ;;
 none) find_present ;;
 *) refuse "install: $INPUT_INSTALL is none of build, download, none" ;;
 esac

@@ -16,6 +16,8 @@ target() {
     esac
 }
 
+[[ -n $ACTION_REPOSITORY ]] ||
+    refuse "install: download needs the action by a tag (OWNER/cachesim@TAG), not by a path"
 version="${INPUT_VERSION:-$ACTION_REF}"
 # A branch or a commit has no release of its own.
 [[ $version =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[A-Za-z0-9.]+)?$ ]] ||
@@ -23,5 +25,6 @@ version="${INPUT_VERSION:-$ACTION_REF}"
 target="$(target)" || refuse "install: there is no download for $(uname -s) on $(uname -m); use install: build"
 output version "$version"
 output target "$target"
-output folder "$RUNNER_TEMP/cachesim/install"
-output key "cachesim-$version-$target"
+# A fork's release of the same name is another one.
+output folder "$RUNNER_TEMP/cachesim/${ACTION_REPOSITORY//\//-}-$version-$target"
+output key "cachesim-$ACTION_REPOSITORY-$version-$target"

@@ -112,6 +112,8 @@ class Manifests(unittest.TestCase):
         for line in (self.out / "container/Containerfile").read_text().splitlines():
             if line.startswith("COPY"):
                 for source in line.replace("${TARGETARCH}", "amd64").split()[1:-1]:
+                    if source.startswith("--"):
+                        continue
                     self.assertTrue((self.out / "container" / source).is_file(), source)
 
     def test_an_archive_that_is_not_that_of_its_checksum_is_refused(self):

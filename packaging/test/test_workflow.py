@@ -61,6 +61,9 @@ class Workflow(unittest.TestCase):
         self.assertEqual(len([name for name in made if name.endswith(".whl")]), 1)
         url = json.loads((archives / "cachesim.json").read_text())["architecture"]["64bit"]["url"]
         self.assertTrue(url.startswith("https://git.example/files/"), url)
+        installer = (archives / "install.sh").read_text()
+        self.assertIn("base=${CACHESIM_BASE_URL:-https://git.example/files}", installer)
+        self.assertNotIn("OWNER/cachesim/releases/download/v$version", installer)
 
     def released(self, name):
         """A folder with files of a release, without content."""
@@ -93,7 +96,9 @@ class Workflow(unittest.TestCase):
         for package in npm_packages():
             shutil.copy(package, archives)
         self.tool("npm")
-        self.run_script("publish.sh", "npm", VERSION, archives)
+        # As the workflow gives it: npm would take a relative path for a repository's name.
+        self.run_script("publish.sh", "npm", VERSION, os.path.relpath(archives, PROJECT))
+        self.assertTrue(all(line.split()[2].startswith("/") for line in self.calls()))
         packages = [line.split()[2].rsplit("/", 1)[-1] for line in self.calls()]
         npm = "-".join(HOST["npm"].values())
         self.assertEqual(packages, [f"cachesim-{npm}-{VERSION}.tgz", f"cachesim-{VERSION}.tgz"])
@@ -110,7 +115,30 @@ class Workflow(unittest.TestCase):
         build = self.calls()[-1]
         self.assertIn("--platform linux/amd64,linux/arm64", build)
         self.assertIn(f"--tag images.example/me/cachesim:{VERSION}", build)
+        self.assertIn("/container/Containerfile ", build)
         self.assertNotEqual(self.run_script("publish.sh", "container", VERSION, self.place, check=False).returncode, 0)
+
+    def test_nobody_gets_a_version_before_a_release_who_does_not_name_it(self):
+        archives, _ = self.released(f"{self.id()}/archives")
+        self.tool("gh", '[ "$2" != view ] || exit 1\ncat >/dev/null\n')
+        self.run_script("publish.sh", "release", "1.0.0-rc.1", archives)
+        self.assertIn("--prerelease", self.calls()[-1])
+        (archives / "cachesim-1.0.0-rc.1.tgz").touch()
+        self.tool("npm")
+        self.run_script("publish.sh", "npm", "1.0.0-rc.1", archives)
+        self.assertIn("--tag next", self.calls()[-1])
+        self.tool("docker")
+        names = {"IMAGE": "i.example/c", "BASE": "i.example/static", "GITHUB_ACTOR": "me", "GH_TOKEN": "t"}
+        self.run_script("publish.sh", "container", "1.0.0-rc.1", archives, **names)
+        self.assertNotIn(":latest", self.calls()[-1])
+
+    def test_the_crate_is_published_without_building_it(self):
+        self.tool("cargo")
+        self.run_script("publish.sh", "crates", VERSION, self.place)
+        self.assertIn("publish --locked --no-verify", self.calls()[-1])
+        # One that is there already is no failure.
+        self.tool("cargo", '[ "$1" != publish ]\n')
+        self.run_script("publish.sh", "crates", VERSION, self.place)
 
     def test_each_step_of_the_workflow_is_one_of_these_scripts(self):
         workflow = (PROJECT / ".github/workflows/release.yml").read_text()

@@ -387,13 +387,13 @@ fn named(paths: &[PathBuf]) -> String {
 pub(super) fn refuse_inputs(
     input: &InputArgs,
     output: &OutputArgs,
-    exports: &[&Path],
+    exports: &[(&str, &Path)],
 ) -> Result<(), CliError> {
     if exports.is_empty() {
         return Ok(());
     }
     let discovered = discovered(input, output)?;
-    exports.iter().try_for_each(|path| refuse_to_overwrite(&discovered, path, "--export"))
+    exports.iter().try_for_each(|(option, path)| refuse_to_overwrite(&discovered, path, option))
 }
 
 /// Refuses an output that is an input, which would be lost before it was read.

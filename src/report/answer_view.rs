@@ -169,7 +169,7 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
         add(WaterfallKind::Apart, "samplings billed apart", waterfall.apart, None);
     }
     add(WaterfallKind::Breaks, BREAKS_BEYOND_RULES, waterfall.breaks, None);
-    add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected (no breaks)"));
+    add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected by the rules"));
     if let Some(better) = &waterfall.lifetime {
         add(
             WaterfallKind::Saving,

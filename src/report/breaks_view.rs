@@ -182,7 +182,7 @@ fn why(history: &History, found: &Break, shows_text: bool) -> String {
 }
 
 /// How certain a cause is, to be put before its meaning. A verdict of the service leaves no doubt.
-/// The README says how often the words are right, measured on such verdicts.
+/// docs/accuracy.md says how often the words are right, measured on such verdicts.
 fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'static str {
     let verdict = history.request(found.request).verdict;
     let named = verdict.map(|verdict| history.symbols.text(verdict.reason));

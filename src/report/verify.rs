@@ -311,9 +311,9 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     add(
         "  unexplained",
         taken_off(known(money.unexplained())),
-        "leaves expected (no breaks)".to_owned(),
+        "leaves expected by the rules".to_owned(),
     );
-    add("  expected (no breaks)", dollars(known(money.replay)), String::new());
+    add("  expected by the rules", dollars(known(money.replay)), String::new());
     add(
         "tokens conserved",
         share_of(

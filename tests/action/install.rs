@@ -68,6 +68,7 @@ fn a_build_is_of_the_action_and_is_kept_under_a_key() {
     let runner = runner();
     let cargo = r#"#!/bin/bash
 set -euo pipefail
+[[ -z ${DOWNLOAD_TOKEN:-}${GH_TOKEN:-} ]]
 [[ "$*" == "install --locked --profile dist --path . --root "* && $PWD == "${GITHUB_ACTION_PATH%/}" ]]
 mkdir -p "${*: -1}/bin"
 cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
@@ -77,7 +78,7 @@ cp "$(dirname "$0")/stand-in" "${*: -1}/bin/cachesim"
     let run = runner.with("install", "build").run();
     passes(&run);
     let cache = run.given("actions/cache@");
-    assert!(cache["path"].ends_with("/cachesim/install"), "{cache:?}");
+    assert!(cache["path"].contains("/cachesim/build-"), "{cache:?}");
     let hash = cache["key"].strip_prefix("cachesim-Linux-X64-own-").expect("a key of the runner");
     assert!(hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_hexdigit()), "{hash}");
 }
@@ -94,10 +95,12 @@ fn a_download_is_of_the_release_of_the_action() {
         "{asked}"
     );
     assert!(asked.contains("\nattestation\nverify\n"), "{asked}");
-    assert!(asked.ends_with("\n--repo\nOWNER/cachesim\n"), "{asked}");
+    let signed = "--repo\nOWNER/cachesim\n--source-ref\nrefs/tags/v0.2.0\n--signer-workflow\n\
+        OWNER/cachesim/.github/workflows/release.yml\n";
+    assert!(asked.ends_with(signed), "{asked}");
     let cache = run.given("actions/cache@");
-    assert!(cache["path"].ends_with("/cachesim/install"), "{cache:?}");
-    assert!(cache["key"].starts_with("cachesim-v0.2.0-"), "{cache:?}");
+    assert!(cache["path"].contains("/cachesim/OWNER-cachesim-v0.2.0-"), "{cache:?}");
+    assert!(cache["key"].starts_with("cachesim-OWNER/cachesim-v0.2.0-"), "{cache:?}");
 }
 
 #[test]
@@ -132,4 +135,35 @@ fn a_release_that_is_not_there_is_named() {
     let runner = runner();
     script(&runner.path(), "gh", "#!/bin/bash\nexit 1\n");
     refused(runner, "OWNER/cachesim has no release v0.2.0 with cachesim-");
+}
+
+/// What an earlier run left in the cache is looked at once more.
+#[test]
+fn a_restored_download_is_verified() {
+    let planted = |attested: u8| {
+        let runner = runner_with_release(SUM, attested);
+        let root = runner.path().parent().expect("a folder").to_owned();
+        let name = "x86_64-unknown-linux-musl";
+        let folder = root.join(format!("temp/cachesim/OWNER-cachesim-v0.2.0-{name}"));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let gh = runner.path().join("gh");
+        let made = std::process::Command::new(gh)
+            .args(["release", "--dir"])
+            .arg(&folder)
+            .args(["--pattern", &format!("cachesim-{name}.tar.gz")])
+            .status();
+        assert!(made.expect("bash runs").success());
+        std::fs::remove_file(runner.path().join("asked")).expect("a file");
+        runner
+    };
+    if std::env::consts::ARCH != "x86_64" || !cfg!(target_os = "linux") {
+        return;
+    }
+    let runner = planted(0);
+    let asked = runner.path().join("asked");
+    let run = runner.run();
+    passes(&run);
+    let asked = std::fs::read_to_string(asked).expect("gh was called");
+    assert!(asked.starts_with("attestation\nverify\n"), "{asked}");
+    refused(planted(1), "has no attestation of OWNER/cachesim");
 }

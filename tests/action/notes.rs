@@ -44,7 +44,12 @@ fn calls_to_github(found: &str) -> Vec<String> {
     let listing = format!("{STAND_IN}if [[ $* == *--paginate* ]]; then printf '{found}'; fi\n");
     script(folder.path(), "gh", &listing);
     fs::write(folder.path().join("comment.md"), COMMENT).expect("written");
-    let env = [("COMMENT", "comment.md"), ("GITHUB_REPOSITORY", "me/mine"), ("PULL_REQUEST", "7")];
+    let env = [
+        ("COMMENT", "comment.md"),
+        ("GITHUB_REPOSITORY", "me/mine"),
+        ("GITHUB_SERVER_URL", "https://git.example"),
+        ("PULL_REQUEST", "7"),
+    ];
     let comment = project("integrations/github-action/comment.sh");
     let calls = asked(folder.path(), "bash", utf8(&comment), &env);
     assert!(

@@ -39,8 +39,8 @@ pub(super) fn pages() -> Vec<Page> {
     let files = PLACES.iter().flat_map(|place| WalkDir::new(root.join(place)).sort_by_file_name());
     let paths = files.map(|entry| entry.expect("it is there").into_path());
     let pages = paths.filter(|path| path.extension().is_some_and(|one| one == "md"));
-    let pages =
-        pages.filter(|path| !path.components().any(|one| one.as_os_str() == "node_modules"));
+    // Texts of licences are the words of others.
+    let pages = pages.filter(|path| !path.components().any(|one| one.as_os_str() == "licenses"));
     let page = |path: std::path::PathBuf| {
         let name = utf8(path.strip_prefix(&root).expect("below it")).to_owned();
         Page { name, text: fs::read_to_string(&path).expect("a page") }

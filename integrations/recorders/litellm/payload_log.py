@@ -15,6 +15,10 @@ from typing import Any
 from litellm.integrations.custom_logger import CustomLogger
 
 
+# What a client may tell the proxy in the body: keys, addresses and headers.
+NOT_OF_THE_BODY = ("api_", "extra_headers", "headers")
+
+
 class PayloadLog(CustomLogger):
     """The callback."""
 
@@ -22,7 +26,8 @@ class PayloadLog(CustomLogger):
         self, kwargs: dict[str, Any], response_obj: Any, start_time: Any, end_time: Any
     ) -> None:
         request = kwargs["litellm_params"].get("proxy_server_request") or {}
-        body = {name: value for name, value in request.get("body", {}).items() if not name.startswith("litellm_")}
+        sent = request.get("body", {}).items()
+        body = {name: value for name, value in sent if not name.startswith(("litellm_", *NOT_OF_THE_BODY))}
         line = json.dumps({**kwargs["standard_logging_object"], "proxy_server_request": body}, default=str)
         for_owner = lambda path, flags: os.open(path, flags, 0o600)  # noqa: E731
         path = os.environ.get("CACHESIM_PAYLOADS", "litellm.jsonl")

@@ -41,7 +41,7 @@ export function recordingFetch(path, { labels = {}, fetch = globalThis.fetch } =
     const sentAt = now();
     const response = await fetch(input, init);
     const body = sentBody(input, init);
-    if (body === undefined || !response.ok || !response.body) return response;
+    if (body === undefined || !response.ok || typeof response.body?.getReader !== 'function') return response;
     const record = (/** @type {string} */ text, /** @type {string | undefined} */ startedAt) => {
       const answer = answerOf(text);
       if (!answer) return;
@@ -73,7 +73,7 @@ export function recordingFetch(path, { labels = {}, fetch = globalThis.fetch } =
  * @returns {string | undefined}
  */
 function sentBody(input, init) {
-  const { pathname } = new URL(input instanceof Request ? input.url : input);
+  const { pathname } = new URL(input instanceof Request ? input.url : input, 'http://relative');
   if (init?.method?.toUpperCase() !== 'POST' || !pathname.endsWith('/v1/messages')) return undefined;
   const { body } = init;
   if (typeof body === 'string') return body;
@@ -105,7 +105,7 @@ function recorded(response, signal, record) {
       console.warn('cachesim: a request was not recorded:', error instanceof Error ? error.message : error);
     }
   };
-  reader.closed.then(finish, finish); // also where the connection breaks, or the caller cancels
+  reader.closed.catch(finish); // the connection broke; a body that ends is closed before its last piece is read
   signal?.addEventListener('abort', finish, { once: true }); // a body that is being read may never end then
   const body = new ReadableStream(
     {
@@ -119,7 +119,10 @@ function recorded(response, signal, record) {
         text += decoder.decode(value, { stream: true });
         controller.enqueue(value);
       },
-      cancel: (reason) => reader.cancel(reason),
+      cancel: (reason) => {
+        finish();
+        return reader.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );

@@ -50,7 +50,7 @@ pub(in crate::cli) struct CheckArgs {
     pub(in crate::cli) baseline: Option<PathBuf>,
     /// Save this run's figures to this file, as the baseline of later runs, whether or not budgets are kept. It is
     /// --export report=FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = baseline_file)]
     pub(in crate::cli) save_baseline: Option<PathBuf>,
     /// Also write this format to this file; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
@@ -107,6 +107,14 @@ fn export(text: &str) -> Result<Export, String> {
         return Err("expected a file after the =; --format is for standard output".to_owned());
     }
     Ok(Export { format, path: PathBuf::from(path) })
+}
+
+/// Parses the file of a baseline.
+fn baseline_file(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() || text == "-" {
+        return Err("expected a file; --format report is for standard output".to_owned());
+    }
+    Ok(PathBuf::from(text))
 }
 
 /// Parses a tag, which will stand inside an HTML comment.

@@ -15,12 +15,15 @@ It writes cachesim.toml (what is read, and budgets: today's figures with room), 
 changes are held against) and .github/workflows/cachesim.yml (the check of each pull request, with a comment). \
 A file that is there stays as it is, and nothing is written then.";
 
-/// `init`.
+/// `init`. No configuration has a say, as none of the user's is in CI: its options have names of their own.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
     /// The recorded sessions and captured requests of this project, in this folder or below it
     #[arg(value_name = "PATH", default_value = "sessions")]
-    pub(in crate::cli) paths: Vec<PathBuf>,
+    pub(in crate::cli) sessions: Vec<PathBuf>,
+    /// Prices laid over the built-in ones, as in check; they become part of the configuration
+    #[arg(long = "prices", value_name = "FILE")]
+    pub(in crate::cli) own_prices: Vec<PathBuf>,
     /// Write the files; without it they are shown
     #[arg(long)]
     pub(in crate::cli) apply: bool,

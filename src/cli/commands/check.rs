@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{CheckArgs, CheckFormat, OutputFormat};
+use crate::cli::args::{CheckArgs, CheckFormat, InputArgs, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::{refuse_inputs, refuse_lost, shown_path};
 use crate::cli::output::{Output, say};
@@ -37,6 +37,7 @@ pub(in crate::cli) fn check(
     let baseline = args.baseline.as_deref().filter(|_| !makes_baseline);
     let baseline = baseline.map(read_baseline).transpose()?;
     let budgets = budgets(configuration, baseline.is_some());
+    refuse_settings(args, configuration)?;
     let outputs = outputs(args)?;
     let is_of_rows = args.run.is_some() || args.domains.domains.is_some();
     let mut formats = outputs.iter().map(|(format, _)| *format);
@@ -88,6 +89,12 @@ impl Job<'_> {
 
 /// Checks sessions and captures.
 fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
+    let InputArgs { paths, paths_from, inside, .. } = &job.args.input;
+    if paths.is_empty() && paths_from.is_none() && inside.is_empty() && !job.args.output.quiet {
+        say(
+            "neither a PATH nor a configuration says what to check: these are the sessions that agents keep at home",
+        );
+    }
     with_sessions(job.args, &job.budgets, |sessions| {
         let CheckedSessions { ledger, study, findings, now } = sessions;
         let (history, prices) = (&study.history, &study.prices);
@@ -217,6 +224,29 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
     configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
 }
 
+/// Refuses an output that would replace the configuration, or a baseline by something that is none.
+fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<(), CliError> {
+    let is_report = |format| matches!(format, OutputFormat::Own(CheckFormat::Report));
+    let own = (args.format.chosen, args.output.output.as_path());
+    for (format, path) in args.exports().chain([own]).filter(|(_, path)| *path != Path::new("-")) {
+        let target = place(path).ok();
+        let is_target = |file: &Path| target.is_some() && place(file).ok() == target;
+        let files = [&configuration.files.project, &configuration.files.user];
+        let shown = shown_path(path);
+        if files.into_iter().flatten().any(|file| is_target(Path::new(file))) {
+            return Err(CliError::Usage(format!(
+                "{shown} is the configuration of this run; give another file"
+            )));
+        }
+        if !is_report(format) && args.baseline.as_deref().is_some_and(is_target) {
+            return Err(CliError::Usage(format!(
+                "{shown} is the baseline, which only --save-baseline replaces; give another file"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// The paths of all outputs.
 fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
     args.exports().map(|(_, path)| path).chain([args.output.output.as_path()])
@@ -224,7 +254,9 @@ fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
 
 /// Opens every output with its format before the long work. None may be an input.
 fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
-    let paths: Vec<&Path> = args.exports().map(|(_, path)| path).collect();
+    let export = |path: &&Path| args.export.iter().any(|export| export.path == **path);
+    let option = |path| if export(&path) { "--export" } else { "--save-baseline" };
+    let paths: Vec<_> = args.exports().map(|(_, path)| (option(path), path)).collect();
     match &args.run {
         Some(manifest) => {
             outputs_of(args).try_for_each(|path| refuse_lost(manifest, "--run", path))?;
@@ -238,7 +270,7 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
         let output = Output::to_file(path, args.output.color)?;
         if output.place().is_some_and(|place| !known.insert(place.to_owned())) {
             let path = path.display();
-            let message = format!("{path} is an output of this run already; give another file");
+            let message = format!("{path} is an output already; give another file");
             return Err(CliError::Usage(message));
         }
         outputs.push((format, output));

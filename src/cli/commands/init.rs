@@ -1,7 +1,7 @@
 //! `cachesim init`.
 
 use std::io::{self, Write as _};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
 
 use clap::Parser as _;
@@ -14,6 +14,7 @@ use crate::cli::output::{Output, say};
 use crate::cli::output_file::OutputFile;
 use crate::cli::with_threads;
 use crate::explain::check::{FirstBudget, first_budgets};
+use crate::read::input::MOST_REPORT;
 use crate::report::{counted, grouped, terminal_safe, write_report};
 
 const CONFIGURATION: &str = "cachesim.toml";
@@ -30,46 +31,88 @@ struct Starter {
 
 /// Shows what a project needs to check its sessions in CI, and with `--apply` writes it.
 pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
-    let paths = args.paths.iter().map(|path| of_project(path)).collect::<Result<Vec<_>, _>>()?;
-    let files = starters(&paths, args.ci)?;
-    show(&files)?;
-    refuse_present(&files)?;
-    if !args.apply {
+    let named = |paths: &[PathBuf]| paths.iter().map(|path| of_project(path)).collect();
+    let read: Result<_, CliError> = named(&args.sessions);
+    let read = Read { paths: read?, prices: named(&args.own_prices)? };
+    if args.ci == CiArg::Github {
+        refuse_below_root()?;
+    }
+    let files = starters(&read, args.ci)?;
+    let present = refuse_present(&files);
+    if !args.apply || present.is_err() {
+        show(&files)?;
+        present?;
         say("nothing is written; the same command with --apply writes these files");
         return Ok(());
     }
-    // None is put in its place before all can be.
+    // None is put in its place before all could be opened.
     let opened =
         files.iter().map(|file| open(Path::new(file.path))).collect::<Result<Vec<_>, _>>()?;
     for (file, mut output) in files.iter().zip(opened) {
         let written = output.write_all(&file.content).and_then(|()| output.finish());
         written.map_err(|source| CliError::OutputFile { path: file.path.into(), source })?;
     }
+    show(&files)?;
     let names: Vec<&str> = files.iter().map(|file| file.path).collect();
     say(&format!("wrote {}; commit them, then run `cachesim check`", names.join(", ")));
     Ok(())
 }
 
+/// What the check reads, as the configuration names it.
+struct Read {
+    paths: Vec<String>,
+    prices: Vec<String>,
+}
+
+/// Fails in a folder of a repository, where GitHub looks for no workflow.
+fn refuse_below_root() -> Result<(), CliError> {
+    let here = env::current_dir().unwrap_or_default();
+    let is_root = |folder: &Path| is_there(&folder.join(".git"));
+    match here.ancestors().find(|folder| is_root(folder)) {
+        Some(root) if root != here => Err(CliError::Usage(format!(
+            "GitHub reads workflows at the root of the repository alone; run this in {}, or give --ci none",
+            shown_path(root)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// A path as the configuration has it. A check in CI has nothing that is not in the repository.
 fn of_project(path: &Path) -> Result<String, CliError> {
-    let is_below =
-        path.components().all(|one| matches!(one, Component::CurDir | Component::Normal(_)));
-    let is_plain = |name: &&str| is_below && !name.contains(|one: char| one.is_control());
-    let name = path.to_str().filter(is_plain).ok_or_else(|| {
-        CliError::Usage(format!(
-            "{}: a check in CI reads what is in the repository. Copy the sessions below this folder, without their text: \
-             cachesim redact PATH -o sessions",
-            shown_path(path)
-        ))
+    let shown = shown_path(path);
+    let name = path.to_str().filter(|name| !name.contains(|one: char| one.is_control()));
+    let name = name.ok_or_else(|| {
+        CliError::Usage(format!("{shown}: a configuration cannot have this name; rename it"))
     })?;
-    if !is_there(path) {
+    let is_below = |part| matches!(part, Component::CurDir | Component::Normal(_));
+    let outside = || {
+        CliError::Usage(format!(
+            "{shown}: a check in CI reads what is in the repository, and this leads out of this folder. Copy the sessions \
+             here, without their text: cachesim redact PATH -o sessions"
+        ))
+    };
+    if !path.components().all(is_below) {
+        return Err(outside());
+    }
+    if !path.exists() {
         return Err(CliError::NoInput(format!(
-            "there is no {} here. Record the requests of your agent's tests there, or copy sessions without their text: \
-             cachesim redact ~/.claude/projects -o sessions",
-            shown_path(path)
+            "{shown} is not in this folder. Record the requests of your agent's tests there, or copy sessions without their \
+             text: cachesim redact ~/.claude/projects -o sessions"
         )));
     }
-    Ok(name.to_owned())
+    if is_linked_out(path) {
+        return Err(outside());
+    }
+    // With the separator that every system reads.
+    let parts: Vec<&str> = Path::new(name).iter().filter_map(|part| part.to_str()).collect();
+    Ok(parts.join("/"))
+}
+
+/// Whether links have a path lead out of this folder.
+fn is_linked_out(path: &Path) -> bool {
+    let here = env::current_dir().and_then(fs::canonicalize);
+    let place = fs::canonicalize(path);
+    !place.is_ok_and(|place| here.is_ok_and(|here| place.starts_with(here)))
 }
 
 /// Whether something has this name, be it a link that leads nowhere.
@@ -77,12 +120,12 @@ fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The files, by what `check` measures of these paths.
-fn starters(paths: &[String], ci: CiArg) -> Result<Vec<Starter>, CliError> {
-    let check = check_of(paths)?;
+/// The files, by what `check` measures of what is read.
+fn starters(read: &Read, ci: CiArg) -> Result<Vec<Starter>, CliError> {
+    let check = check_of(read)?;
     let (budgets, baseline, summary) =
         with_threads(&check.input, &check.output, || with_sessions(&check, &[], measured))?;
-    let configuration = configuration(paths, &budgets);
+    let configuration = configuration(read, &budgets);
     let mut files = vec![
         Starter { path: CONFIGURATION, content: configuration.into_bytes(), summary: None },
         Starter { path: BASELINE, content: baseline, summary: Some(summary) },
@@ -93,9 +136,12 @@ fn starters(paths: &[String], ci: CiArg) -> Result<Vec<Starter>, CliError> {
     Ok(files)
 }
 
-/// What `check` has as options for these paths where nothing is configured, as it is in CI.
-fn check_of(paths: &[String]) -> Result<CheckArgs, CliError> {
-    let words = ["cachesim", "check", "--"].into_iter().chain(paths.iter().map(String::as_str));
+/// What `check` has as options for this where nothing is configured, as it is in CI.
+fn check_of(read: &Read) -> Result<CheckArgs, CliError> {
+    let prices = read.prices.iter().map(|file| format!("--prices={file}"));
+    // A link in a folder leads to nothing in CI.
+    let words = ["cachesim", "check", "--inside=."].map(str::to_owned).into_iter().chain(prices);
+    let words = words.chain(["--".to_owned()]).chain(read.paths.iter().cloned());
     match Cli::try_parse_from(words).map(|cli| cli.command) {
         Ok(Command::Check(args)) => Ok(args),
         Ok(_) => unreachable!("the words name `check`"),
@@ -112,6 +158,13 @@ fn measured(
         .map_err(|error| CliError::Unanswered { place: String::new(), error })?;
     let mut baseline = Vec::new();
     write_report(ledger, &study.selection, Some(now), &mut baseline)?;
+    if baseline.len() as u64 > MOST_REPORT {
+        let bytes = grouped(baseline.len() as u64);
+        return Err(CliError::NoInput(format!(
+            "the baseline of these sessions would have {bytes} bytes, and one may have {}; give fewer sessions",
+            grouped(MOST_REPORT)
+        )));
+    }
     let summary = format!(
         "The figures of {} with {}, as cachesim.report/v1: {} bytes, without text.",
         counted(now.sessions.len() as u64, "session", "sessions"),
@@ -121,16 +174,18 @@ fn measured(
     Ok((budgets, baseline, summary))
 }
 
-fn configuration(paths: &[String], budgets: &[FirstBudget]) -> String {
-    let paths: Vec<String> =
-        paths.iter().map(|path| toml::Value::from(path.as_str()).to_string()).collect();
-    let mut text = format!(
-        "# What the recorded sessions of this project may cost. `cachesim check` finds this file from any folder below it.\n\
-         schema = \"cachesim.config/v1\"\n\n\
-         [check]\npaths = [{}]\n\
-         # `cachesim check --save-baseline {BASELINE}` renews it.\nbaseline = \"{BASELINE}\"\n",
-        paths.join(", ")
-    );
+fn configuration(read: &Read, budgets: &[FirstBudget]) -> String {
+    let list = |paths: &[String]| toml::Value::from(paths.to_vec()).to_string();
+    let mut text = "# What the recorded sessions of this project may cost. `cachesim check` finds this file from any folder below it.\n\
+         schema = \"cachesim.config/v1\"\n"
+        .to_owned();
+    if !read.prices.is_empty() {
+        text += &["\n[defaults]\nprices = ", &list(&read.prices), "\n"].concat();
+    }
+    let renewed = "in this folder renews it.";
+    text += &["\n[check]\npaths = ", &list(&read.paths), "\n"].concat();
+    text += &["# `cachesim check --save-baseline ", BASELINE, "` ", renewed, "\n"].concat();
+    text += &["baseline = \"", BASELINE, "\"\n"].concat();
     for budget in budgets {
         text += "\n";
         text += &budget.to_string();
@@ -182,9 +237,8 @@ fn open(path: &Path) -> Result<OutputFile, CliError> {
     let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
-    let here = env::current_dir().and_then(fs::canonicalize).map_err(failed)?;
     let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-    if !fs::canonicalize(nearest).map_err(failed)?.starts_with(here) {
+    if is_linked_out(nearest) {
         let outside = "a link leads out of this folder";
         return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, outside)));
     }

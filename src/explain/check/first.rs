@@ -4,7 +4,7 @@ use std::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use super::{CheckError, Checked, check};
+use super::{Check, CheckError, Checked, check};
 use crate::explain::budget::{
     Amount, BreakKinds, Budget, BudgetLevel, Limit, LimitChange, LintKinds, Metric,
 };
@@ -32,11 +32,12 @@ pub struct FirstBudget {
 pub fn first_budgets(now: &Snapshot, tree: &WireTree) -> Result<Vec<FirstBudget>, CheckError> {
     let measured = measured();
     let checked = Checked { now, before: None, makes_baseline: false, budgets: &measured, tree };
-    let outcomes = check(checked)?.outcomes;
+    let Check { outcomes, strategy, .. } = check(checked)?;
+    let by = if strategy == "replay" { " by the rules" } else { "" };
     let today = |metric: Metric| outcomes.iter().find(|one| one.budget.metric == metric)?.figure;
     let mut first = Vec::new();
     if let Some(cost) = today(Metric::COST_PER_SESSION) {
-        first.push(a_quarter_more(cost));
+        first.push(a_quarter_more(cost, by));
         first.push(change(
             Metric::COST_PER_SESSION,
             BudgetLevel::Fail,
@@ -44,7 +45,7 @@ pub fn first_budgets(now: &Snapshot, tree: &WireTree) -> Result<Vec<FirstBudget>
             "This change makes a session cost more. `cachesim breaks` says what is sent again.",
         ));
     }
-    first.extend(today(Metric::HIT_RATE).and_then(two_points_less));
+    first.extend(today(Metric::HIT_RATE).and_then(|rate| two_points_less(rate, by)));
     first.extend(today(Metric::BREAKS).map(no_more_breaks));
     if let Some(refused) = today(Metric::LINT_FINDINGS) {
         first.push(no_more_refused(refused));
@@ -74,22 +75,25 @@ fn kinds(budget: Budget) -> Budget {
     Budget { breaks: BreakKinds::unexpected(), lint, ..budget }
 }
 
-fn a_quarter_more(today: Amount) -> FirstBudget {
+/// `by` says that the figure is what the rules make of requests whose usage was not recorded.
+fn a_quarter_more(today: Amount, by: &str) -> FirstBudget {
     let most = today.value * Decimal::new(125, 2);
     let value =
         most.round_sf_with_strategy(2, RoundingStrategy::AwayFromZero).unwrap_or(most).normalize();
-    let reason = format!("The most expensive session costs {today} today; a quarter more is left.");
+    let reason = format!(
+        "The most expensive session costs {today} today{by}. The limit is a quarter more, rounded up."
+    );
     let message = "A session costs more than planned. If that is wanted, raise max and say why.";
     first(Metric::COST_PER_SESSION, Limit::Max(Amount { value, ..today }), reason, message)
 }
 
 /// `None` where so little is read that nothing would be left to hold.
-fn two_points_less(today: Amount) -> Option<FirstBudget> {
+fn two_points_less(today: Amount, by: &str) -> Option<FirstBudget> {
     let value = (today.value - Decimal::TWO).floor();
     if value <= Decimal::ZERO {
         return None;
     }
-    let reason = format!("Today {today} of the prompts is read from the cache.");
+    let reason = format!("Today {today} of the prompts is read from the cache{by}.");
     let message =
         "Less is read from the cache. `cachesim breaks` says what is sent again, and why.";
     let limit = Limit::Min(Amount { value, ..today });

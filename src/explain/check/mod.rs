@@ -216,8 +216,11 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         comparable.map(|(before, pairing)| Comparable::new(before, now, pairing)).transpose()?;
     let alone = comparable.as_ref().map_or(now, |sides| &sides.alone);
     let strategy = default_strategy(alone);
-    let total = total(alone, strategy).filter(|total| total.known_cost().is_some());
-    let total = total.ok_or(CheckError::NothingPriced)?;
+    // Budgets on bytes, prefixes and findings need no price.
+    let needs_prices = budgets.iter().any(|budget| !budget.metric.is_of_captures());
+    let total = total(alone, strategy)
+        .filter(|total| total.known_cost().is_some() || !needs_prices)
+        .ok_or(CheckError::NothingPriced)?;
     let compared = comparable.as_ref().zip(pairing.as_ref());
     let compared = compared.map(|(sides, pairing)| ComparedSides {
         before: &sides.before,

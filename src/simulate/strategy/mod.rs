@@ -137,7 +137,7 @@ impl Strategy {
     #[must_use]
     pub fn label(&self) -> &str {
         match self.kind {
-            StrategyKind::Replay => "expected (no breaks)",
+            StrategyKind::Replay => "expected by the rules",
             _ => &self.name,
         }
     }

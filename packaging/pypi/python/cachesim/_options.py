@@ -86,9 +86,11 @@ def _time(name: str, value: Time) -> str:
 def _option(name: str, value: Any) -> List[str]:
     flag = "--" + name.replace("_", "-")
     if name == "options":
+        if isinstance(value, str):
+            raise TypeError("options is a list, such as ['--live']")
         return list(value)
-    if name == "config" and value is False:
-        return ["--no-config"]
+    if name == "config" and isinstance(value, bool):
+        return [] if value else ["--no-config"]
     if name in ("since", "until"):
         return [f"{flag}={_time(name, value)}"]
     if name in ("live", "strict"):
