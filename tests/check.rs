@@ -708,3 +708,42 @@ fn the_corpus_against_itself_has_no_difference() {
     assert_eq!(check["difference"]["matched"]["id"], 82);
     assert_eq!(check["difference"]["cost_usd"], check["difference"]["cost_before_usd"]);
 }
+
+/// Neither the configuration nor, by another format, the baseline is lost.
+#[test]
+fn the_configuration_and_the_baseline_are_no_outputs() {
+    let review = Review::new();
+    let baseline = review.read("baseline.json");
+    review.write("cachesim.toml", "[check]\nbaseline = 'baseline.json'\n");
+    for arguments in [
+        ["--save-baseline", "cachesim.toml"],
+        ["--export", "json=cachesim.toml"],
+        ["-o", "./cachesim.toml"],
+    ] {
+        let error = failed(&review.check(&arguments), 2);
+        assert!(error.contains("cachesim.toml is the configuration of this run"), "{error}");
+    }
+    for arguments in [["-o", "baseline.json"], ["--export", "json=baseline.json"]] {
+        let error = failed(&review.check(&arguments), 2);
+        assert!(error.contains("baseline.json is the baseline"), "{error}");
+    }
+    let error = failed(&review.check(&["--save-baseline", "-"]), 2);
+    assert!(error.contains("--format report is for standard output"), "{error}");
+    assert_eq!(review.read("baseline.json"), baseline);
+}
+
+/// Bytes have no price.
+#[test]
+fn budgets_on_bytes_need_no_price() {
+    let review = Review::new();
+    let unpriced = original().replace("claude-sonnet-4-5", "nobodys-model");
+    review.put(&unpriced);
+    let size = "[[budget]]\nmetric = 'tool_bytes_per_request'\nmax = '5k bytes'\n";
+    review.write("cachesim.toml", size);
+    let passed = review.check(&[]);
+    assert_eq!(passed.status.code(), Some(0), "{}", text(&passed.stderr));
+    let cost = "[[budget]]\nmetric = 'cost'\nmax = '1 USD'\n";
+    review.write("cachesim.toml", &format!("{size}{cost}"));
+    let error = failed(&review.check(&[]), 3);
+    assert!(error.contains("nothing was priced"), "{error}");
+}
