@@ -46,6 +46,7 @@ fn calls_to_github(found: &str) -> Vec<String> {
     fs::write(folder.path().join("comment.md"), COMMENT).expect("written");
     let env = [
         ("COMMENT", "comment.md"),
+        ("GH_TOKEN", "a token"),
         ("GITHUB_REPOSITORY", "me/mine"),
         ("GITHUB_SERVER_URL", "https://git.example"),
         ("PULL_REQUEST", "7"),
