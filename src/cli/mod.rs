@@ -26,8 +26,11 @@ mod watching;
 
 use std::borrow::Cow;
 use std::ffi::OsString;
-use std::io::{self, Write};
+#[cfg(target_os = "linux")]
+use std::io;
+use std::io::Write;
 use std::process::ExitCode;
+#[cfg(unix)]
 use std::sync::Arc;
 use std::thread;
 #[cfg(target_os = "linux")]

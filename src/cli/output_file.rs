@@ -4,13 +4,18 @@
 //! The temporary file is removed where the run fails or is interrupted. Of a run that was killed it
 //! stays, and the next run that writes into that folder removes it.
 
+#[cfg(unix)]
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, Once};
-use std::{fs, io, thread};
+use std::sync::Mutex;
+#[cfg(unix)]
+use std::sync::Once;
+#[cfg(unix)]
+use std::thread;
+use std::{fs, io};
 
 #[cfg(unix)]
 use rustix::fs::{FlockOperation, flock};
@@ -24,6 +29,7 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tempfile::NamedTempFile;
 
+#[cfg(unix)]
 use super::output::say;
 use crate::read::input::{is_of_system, locked};
 

@@ -279,6 +279,7 @@ fn index(number: u64) -> usize {
 /// Which file it is, and in which state, as far as the system tells: hashes.
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    #[cfg_attr(not(unix), allow(unused_mut))] // elsewhere nothing tells which file it is
     let mut file = FxHasher::default();
     #[cfg(unix)]
     {

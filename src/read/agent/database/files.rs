@@ -104,10 +104,11 @@ fn encoded(path: &Path) -> String {
 /// A path of Windows as `/C:/folder/file`.
 #[cfg(not(unix))]
 fn encoded(path: &Path) -> String {
+    const BUT_COLONS: AsciiSet = ENCODED.remove(b':');
     let path = path.to_string_lossy().replace('\\', "/");
     let root = if path.starts_with('/') { "" } else { "/" };
-    let colon = ENCODED.remove(b':');
-    format!("{root}{}", percent_encode(path.as_bytes(), &colon))
+    let encoded = percent_encode(path.as_bytes(), &BUT_COLONS).to_string();
+    [root, &encoded].concat()
 }
 
 /// By what a change of a file shows.
