@@ -32,7 +32,7 @@ pub struct Billed {
 }
 
 /// A request that read less than it could have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundBreak {
     /// The [`id`](Billed::id) of the request.
     pub request: u64,

@@ -1,11 +1,12 @@
 //! What is kept of a followed file between two looks at it, and its bytes in the cache folder: a line of JSON,
-//! forty bytes a request, and a hash of both.
+//! forty bytes a request, 32 bytes a break, and a hash of all.
 
 use serde::{Deserialize, Serialize};
 
 use super::part::hash;
 use super::seen::{About, Billed, FoundBreak, Next, Repairs};
 use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::explain::breaks::Cause;
 
 /// What is known of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,21 +45,23 @@ pub(super) struct Mark {
     pub(super) repairs: Repairs,
 }
 
-/// Everything but the requests.
+/// Everything but the requests and the breaks.
 #[derive(Serialize, Deserialize)]
 struct Header {
     /// The hash of all that the figures depend on beside the file.
     of: u64,
-    requests: u64,
-    breaks: Vec<FoundBreak>,
+    /// How many there are.
+    requests: usize,
+    breaks: usize,
     next: Option<Next>,
     bytes: u64,
     identity: Option<(u64, u64)>,
     mark: Option<Mark>,
 }
 
-/// Eight bytes each.
-const NUMBERS_OF_REQUEST: usize = 5;
+/// The numbers of a request, and those of a break, of eight bytes each. They are read in a tenth of the time of JSON.
+type RequestRow = [u64; 5];
+type BreakRow = [u64; 4];
 
 /// No cost.
 const UNKNOWN: u64 = u64::MAX;
@@ -77,8 +80,8 @@ impl Followed {
         let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
         let header = Header {
             of,
-            requests: requests.len() as u64,
-            breaks: breaks.clone(),
+            requests: requests.len(),
+            breaks: breaks.len(),
             next: next.clone(),
             bytes: *bytes,
             identity: *identity,
@@ -86,11 +89,13 @@ impl Followed {
         };
         let mut content = serde_json::to_vec(&header).ok()?;
         content.push(b'\n');
-        content.reserve((requests.len() * NUMBERS_OF_REQUEST + 1) * size_of::<u64>());
+        content.reserve(rows_of(requests.len(), breaks.len())? + size_of::<u64>());
         for request in requests {
-            for number in numbers(request)? {
-                content.extend_from_slice(&number.to_le_bytes());
-            }
+            content
+                .extend_from_slice(row_of_request(request)?.map(u64::to_le_bytes).as_flattened());
+        }
+        for found in breaks {
+            content.extend_from_slice(row_of_break(found)?.map(u64::to_le_bytes).as_flattened());
         }
         let sum = hash(&content);
         content.extend_from_slice(&sum.to_le_bytes());
@@ -106,45 +111,81 @@ impl Followed {
         }
         let end = memchr::memchr(b'\n', content)?;
         let header: Header = serde_json::from_slice(&content[..end]).ok()?;
-        let (numbers, []) = content[end + 1..].as_chunks() else { return None };
-        let numbers: Vec<u64> = numbers.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
-        let (rows, []) = numbers.as_chunks() else { return None };
-        let Header { of: own, requests, breaks, next, bytes, identity, mark } = header;
-        let is_sound = own == of
-            && requests == rows.len() as u64
-            && mark.is_none_or(|mark| {
-                mark.from <= mark.open && mark.open <= bytes && mark.settled <= requests
-            });
-        let requests = rows.iter().copied().map(request).collect();
+        let rows = &content[end + 1..];
+        if header.of != of || rows_of(header.requests, header.breaks)? != rows.len() {
+            return None;
+        }
+        let (requests, breaks) = rows.split_at(header.requests * size_of::<RequestRow>());
+        let requests = rows_in(requests).map(request).collect();
+        let breaks = rows_in(breaks).map(found_break).collect::<Option<_>>()?;
+        let Header { next, bytes, identity, mark, .. } = header;
+        let is_sound = mark.is_none_or(|mark| {
+            let settled = usize::try_from(mark.settled);
+            let is_known = settled.is_ok_and(|settled| settled <= header.requests);
+            mark.from <= mark.open && mark.open <= bytes && is_known
+        });
         let kept = Self { requests, breaks, next, bytes, identity, mark, ..Self::default() };
         is_sound.then_some(kept)
     }
 }
 
-fn numbers(request: &Billed) -> Option<[u64; NUMBERS_OF_REQUEST]> {
-    let Billed { id, at, cost, read, prompt } = request;
-    let cost = match cost {
-        None => UNKNOWN,
-        Some(cost) => u64::try_from(cost.0).ok().filter(|cost| *cost != UNKNOWN)?,
-    };
-    Some([*id, at.get().cast_unsigned(), cost, read.0, prompt.0])
+/// How many bytes the rows of requests and breaks take. `None` of more than there can be.
+fn rows_of(requests: usize, breaks: usize) -> Option<usize> {
+    let requests = requests.checked_mul(size_of::<RequestRow>())?;
+    breaks.checked_mul(size_of::<BreakRow>())?.checked_add(requests)
 }
 
-fn request([id, at, cost, read, prompt]: [u64; NUMBERS_OF_REQUEST]) -> Billed {
+/// The rows in bytes whose length is a multiple of theirs.
+fn rows_in<const NUMBERS: usize>(bytes: &[u8]) -> impl Iterator<Item = [u64; NUMBERS]> {
+    let (numbers, _) = bytes.as_chunks();
+    numbers.as_chunks().0.iter().map(|row| row.map(u64::from_le_bytes))
+}
+
+fn row_of_request(request: &Billed) -> Option<RequestRow> {
+    let Billed { id, at, cost, read, prompt } = request;
+    Some([*id, at.get().cast_unsigned(), number_of(*cost)?, read.0, prompt.0])
+}
+
+fn request([id, at, cost, read, prompt]: RequestRow) -> Billed {
     Billed {
         id,
         at: Millis::new(at.cast_signed()),
-        cost: (cost != UNKNOWN).then(|| Picodollars(cost.into())),
+        cost: cost_of(cost),
         read: Tokens(read),
         prompt: Tokens(prompt),
     }
+}
+
+/// A cause is its place among all of them, as states are for one build of the program.
+fn row_of_break(found: &FoundBreak) -> Option<BreakRow> {
+    let FoundBreak { request, sent, cause, excess } = found;
+    let cause = Cause::ALL.iter().position(|one| one == cause)?;
+    Some([*request, sent.get().cast_unsigned(), cause as u64, number_of(*excess)?])
+}
+
+fn found_break([request, sent, cause, excess]: BreakRow) -> Option<FoundBreak> {
+    let cause = *Cause::ALL.get(usize::try_from(cause).ok()?)?;
+    Some(FoundBreak {
+        request,
+        sent: Millis::new(sent.cast_signed()),
+        cause,
+        excess: cost_of(excess),
+    })
+}
+
+/// `None` of a cost that has no room.
+fn number_of(cost: Option<Picodollars>) -> Option<u64> {
+    cost.map_or(Some(UNKNOWN), |cost| u64::try_from(cost.0).ok().filter(|cost| *cost != UNKNOWN))
+}
+
+fn cost_of(number: u64) -> Option<Picodollars> {
+    (number != UNKNOWN).then(|| Picodollars(number.into()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::base::ttl::Ttl;
-    use crate::explain::breaks::Cause;
 
     fn followed() -> Followed {
         let found = FoundBreak {

@@ -112,15 +112,18 @@ fn node(_: &Metadata) -> Option<&'static str> {
 /// What the system says, or that it is something else, or larger than `most` bytes.
 pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     // Looked at before it is opened, which some devices do not bear.
-    if let Some(what) = special(path, &fs::metadata(path)?) {
+    let metadata = fs::metadata(path)?;
+    if let Some(what) = special(path, &metadata) {
         return Err(io::Error::other(format!("it is {what}; give a file or a pipe")));
     }
-    bounded(File::open(path)?, most)
+    bounded(File::open(path)?, metadata.len(), most)
 }
 
-/// Reads a source whole.
-fn bounded(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+/// Reads a source whole that is expected to have so many bytes.
+fn bounded(source: impl Read, expected: u64, most: u64) -> io::Result<Vec<u8>> {
+    // Room for one byte more lets the end be found without room for others.
+    let room = usize::try_from(expected.min(most) + 1).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(room);
     // Bounded by what is read, not by the size that the system reports: pipes have none.
     source.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
@@ -156,7 +159,7 @@ pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
 /// What the system says, or that it is larger than `most` bytes.
 #[cfg(feature = "cli")]
 pub(crate) fn read_standard_input_bytes(most: u64) -> io::Result<Vec<u8>> {
-    bounded(io::stdin(), most)
+    bounded(io::stdin(), 0, most)
 }
 
 #[cfg(feature = "cli")]
