@@ -10,13 +10,11 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 
-use super::model_table::parse;
+pub(crate) use super::model_table::BUILT_IN;
+use super::model_table::{of_document, parse};
 use super::toml_text::TomlError;
 use super::units::{Millis, Tokens};
 use super::vocabulary::Vocabulary;
-
-/// The built-in facts. The prices beside them are read by `simulate/pricing`.
-const BUILT_IN: &str = include_str!("../../models/anthropic.toml");
 
 /// The region prefixes of Bedrock model ids.
 const BEDROCK_REGIONS: [&str; 5] = ["us", "eu", "apac", "jp", "au"];
@@ -301,7 +299,8 @@ impl Models {
     #[must_use]
     pub fn built_in() -> Self {
         static MODELS: LazyLock<Models> = LazyLock::new(|| {
-            let known = parse(BUILT_IN, None).expect("the compiled-in facts are well-formed");
+            let known = of_document(BUILT_IN.get_ref(), None);
+            let known = known.expect("the compiled-in facts are well-formed");
             Models(Arc::new(known))
         });
         MODELS.clone()
@@ -331,7 +330,7 @@ impl Models {
     /// What in the file cannot be used; nothing of it is then.
     pub fn overlay(&mut self, content: &str, file: &str) -> Result<(), TomlError> {
         if JsonShape::of(content).is_none() {
-            let known = parse(content, Some(&self.0));
+            let known = parse(content, &self.0);
             self.0 = Arc::new(known.map_err(|fault| fault.in_file(file, content))?);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! A table of models → what is known of them: `models/anthropic.toml`, or a price file laid over it.
 
 use std::num::NonZeroU64;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 use toml::Spanned;
@@ -15,11 +15,21 @@ use super::units::Tokens;
 use super::vocabulary::Vocabulary;
 use super::wording::{alternatives, grouped};
 
-/// What is known with a file laid over what was known before; the built-in one has nothing before it.
-pub(super) fn parse(content: &str, before: Option<&Known>) -> Result<Known, Fault> {
+/// The built-in table: facts, and the prices that `PriceTable` takes from it. It is parsed once for both.
+pub(crate) static BUILT_IN: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| {
+    DeTable::parse(include_str!("../../models/anthropic.toml"))
+        .expect("the compiled-in table is TOML")
+});
+
+/// What is known with a file laid over what was known before.
+pub(super) fn parse(content: &str, before: &Known) -> Result<Known, Fault> {
     let document = DeTable::parse(content)
         .map_err(|error| Fault::at(error.span().map_or(0, |span| span.start), error.message()))?;
-    let document = document.get_ref();
+    of_document(document.get_ref(), Some(before))
+}
+
+/// What is known with a table laid over what was known before; the built-in one has nothing before it.
+pub(super) fn of_document(document: &DeTable<'_>, before: Option<&Known>) -> Result<Known, Fault> {
     let mut tokenizers = before.map_or_else(Tokenizers::new, |before| before.tokenizers.clone());
     for (table, at) in tables(document, "tokenizer")? {
         let id = id(table, at)?;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use toml::Spanned;
+use toml::de::{DeTable, Deserializer};
 
 use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
@@ -132,7 +134,23 @@ pub(super) fn parse(
     file: &str,
     below: Option<&PriceTable>,
 ) -> Result<PriceTable, PriceError> {
-    let table: TableFile = toml::from_str(text)
+    prices(toml::from_str(text), file, below)
+}
+
+/// The prices of a table that was parsed already.
+pub(super) fn of_document(
+    document: Spanned<DeTable<'_>>,
+    file: &str,
+) -> Result<PriceTable, PriceError> {
+    prices(TableFile::deserialize(Deserializer::from(document)), file, None)
+}
+
+fn prices(
+    table: Result<TableFile, toml::de::Error>,
+    file: &str,
+    below: Option<&PriceTable>,
+) -> Result<PriceTable, PriceError> {
+    let table = table
         .map_err(|source| PriceError::Toml { file: file.to_owned(), source: source.into() })?;
     if table.schema != SCHEMA {
         return Err(PriceError::Schema { file: file.to_owned(), schema: table.schema });

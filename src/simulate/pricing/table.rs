@@ -8,12 +8,9 @@ use jiff::civil::Date;
 use super::file::PriceError;
 use super::partial::Told;
 use super::{Factors, Multiplier, Rate, file, genai, litellm};
-use crate::base::model::{JsonShape, Platform};
+use crate::base::model::{BUILT_IN, JsonShape, Platform};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
-
-/// The built-in table.
-const BUILT_IN: &str = include_str!("../../../models/anthropic.toml");
 
 /// The built-in prices of other providers.
 const OF_PROVIDERS: &str = include_str!("../../../models/providers.toml");
@@ -70,7 +67,7 @@ impl PriceTable {
     #[must_use]
     pub fn built_in() -> Self {
         static TABLE: LazyLock<PriceTable> = LazyLock::new(|| {
-            file::parse(BUILT_IN, "built-in prices", None)
+            file::of_document(BUILT_IN.clone(), "built-in prices")
                 .expect("the compiled-in prices are well-formed")
         });
         TABLE.clone()
