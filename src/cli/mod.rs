@@ -40,7 +40,7 @@ use std::{env, panic};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use args::{Cli, Command, InputArgs, MemoryArgs, OutputArgs};
+use args::{Cli, Command, InputArgs, MemoryArgs, OutputArgs, parsing_program};
 use error::CliError;
 use output::say;
 
@@ -84,7 +84,7 @@ fn safe_for_hooks(code: u8) -> u8 {
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
     // To fit all help into the terminal takes a millisecond, which is for those who see some of it.
-    let matches = Cli::command().try_get_matches();
+    let matches = parsing_program().try_get_matches();
     let matches = matches.unwrap_or_else(|_| or_exit(program().try_get_matches()));
     let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;

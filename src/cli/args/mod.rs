@@ -6,6 +6,7 @@ mod blocks;
 mod chart;
 mod check;
 mod compare;
+mod deferred;
 mod explain;
 mod fork;
 mod format;
@@ -57,6 +58,7 @@ pub(super) use blocks::BlocksArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
 pub(super) use compare::{CompareArgs, ReadingArg};
+pub(super) use deferred::{Deferred, parsing_program};
 pub(super) use explain::{ExplainArgs, LintArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use format::{
@@ -108,96 +110,96 @@ Exit codes:
 pub(super) enum Command {
     /// The per-turn ledger and the totals: billed, predicted, and under other policies
     #[command(after_help = ANALYZE_EXAMPLES)]
-    Analyze(AnalyzeArgs),
+    Analyze(Deferred<AnalyzeArgs>),
     /// What to change, ranked by what it would have saved
     #[command(after_help = ADVISE_EXAMPLES)]
-    Advise(AdviseArgs),
+    Advise(Deferred<AdviseArgs>),
     /// Strategies on the same requests, side by side, down to the lower bound
     #[command(after_help = COMPARE_EXAMPLES)]
-    Compare(CompareArgs),
+    Compare(Deferred<CompareArgs>),
     /// Every request that read less than it could have: why, and what it cost
     #[command(after_help = BREAKS_EXAMPLES)]
-    Breaks(BreaksArgs),
+    Breaks(Deferred<BreaksArgs>),
     /// The story of one request: what it sent, what was cached, and what every policy made of it
     #[command(after_help = EXPLAIN_EXAMPLES)]
-    Explain(ExplainArgs),
+    Explain(Deferred<ExplainArgs>),
     /// Where the context comes from: what each kind of content held, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
-    Context(ContextArgs),
+    Context(Deferred<ContextArgs>),
     /// Windows of five hours and weeks, as plans count: what used each up, how fast, and what a limit holds
     #[command(after_help = BLOCKS_EXAMPLES)]
-    Blocks(BlocksArgs),
+    Blocks(Deferred<BlocksArgs>),
     /// One line about the session that is under way: warm until when, what the next message costs
     #[command(after_help = STATUSLINE_EXAMPLES)]
-    Statusline(StatuslineArgs),
+    Statusline(Deferred<StatuslineArgs>),
     /// Answers events of Claude Code: warns before a message that is not in the cache, and after a break
     #[command(after_help = HOOK_EXAMPLES)]
-    Hook(HookArgs),
+    Hook(Deferred<HookArgs>),
     /// Sessions as they go on: warm until when, what the next message costs, breaks as they happen
     #[command(after_help = WATCH_EXAMPLES)]
-    Watch(WatchArgs),
+    Watch(Deferred<WatchArgs>),
     /// Answers a coding agent: analyze, breaks, advise and explain as tools of the Model Context Protocol
     #[command(after_help = MCP_EXAMPLES)]
-    Mcp(McpArgs),
+    Mcp(Deferred<McpArgs>),
     /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
     #[command(after_help = CHART_EXAMPLES)]
-    Chart(ChartArgs),
+    Chart(Deferred<ChartArgs>),
     /// Everything as one page of HTML that needs no network
     #[command(after_help = REPORT_EXAMPLES)]
-    Report(ReportArgs),
+    Report(Deferred<ReportArgs>),
     /// How well the rules reproduce the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
-    Verify(VerifyArgs),
+    Verify(Deferred<VerifyArgs>),
     /// Budgets and what changed since a baseline, for CI
     #[command(after_help = CHECK_EXAMPLES)]
-    Check(CheckArgs),
+    Check(Deferred<CheckArgs>),
     /// What a project needs to check its sessions in CI: budgets, a baseline and a workflow
     #[command(after_help = INIT_EXAMPLES)]
-    Init(InitArgs),
+    Init(Deferred<InitArgs>),
     /// The domains of an organisation's sessions, a line of JSON each
     #[command(after_help = DOMAINS_EXAMPLES)]
-    Domains(DomainsArgs),
+    Domains(Deferred<DomainsArgs>),
     /// The rows of one domain of an organisation, as files that are made once
     #[command(after_help = PART_EXAMPLES)]
-    Part(PartArgs),
+    Part(Deferred<PartArgs>),
     /// The parts of all domains → one run: a manifest, once every part is whole and no request is in two
     #[command(after_help = GATHER_EXAMPLES)]
-    Gather(GatherArgs),
+    Gather(Deferred<GatherArgs>),
     /// A harness's prompt parts → wire requests with the cache markers placed
     #[command(after_help = PLACE_EXAMPLES)]
-    Place(PlaceArgs),
+    Place(Deferred<PlaceArgs>),
     /// What in captured prompts makes prefixes unstable, where to the byte, and its price
     #[command(after_help = LINT_EXAMPLES)]
-    Lint(LintArgs),
+    Lint(Deferred<LintArgs>),
     /// How many tokens a text or a request has, by part, without sending it
     #[command(after_help = TOKENS_EXAMPLES)]
-    Tokens(TokensCommandArgs),
+    Tokens(Deferred<TokensCommandArgs>),
     /// The same sessions and requests without their text, for fixtures and bug reports
     #[command(after_help = REDACT_EXAMPLES)]
-    Redact(RedactArgs),
+    Redact(Deferred<RedactArgs>),
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
-    Fork(ForkArgs),
+    Fork(Deferred<ForkArgs>),
     /// Where sessions of each program are looked for, and what is there
     #[command(after_help = SOURCES_EXAMPLES)]
-    Sources(SourcesArgs),
+    Sources(Deferred<SourcesArgs>),
     /// The strategies there are: what a user can set, what a builder can set, and bounds
     #[command(after_help = STRATEGIES_EXAMPLES)]
-    Strategies(StrategiesArgs),
+    Strategies(Deferred<StrategiesArgs>),
     /// The prices in use
-    Prices(PricesArgs),
+    Prices(Deferred<PricesArgs>),
     /// The configuration in use, and where each value comes from
     #[command(after_help = CONFIG_NOTES)]
-    Config(ConfigArgs),
+    Config(Deferred<ConfigArgs>),
     /// The JSON schemas of the machine formats
     #[command(after_help = SCHEMA_EXAMPLES)]
-    Schema(SchemaArgs),
+    Schema(Deferred<SchemaArgs>),
     /// The script by which a shell completes commands and options
     #[command(after_help = COMPLETIONS_EXAMPLES)]
-    Completions(CompletionsArgs),
+    Completions(Deferred<CompletionsArgs>),
     /// The manual pages
     #[command(after_help = MAN_EXAMPLES)]
-    Man(ManArgs),
+    Man(Deferred<ManArgs>),
 }
 
 const ANALYZE_EXAMPLES: &str = "\

@@ -7,7 +7,7 @@ use std::{env, fs};
 use clap::Parser as _;
 
 use super::check::{CheckedSessions, with_sessions};
-use crate::cli::args::{CheckArgs, CiArg, Cli, ColorArg, Command, InitArgs};
+use crate::cli::args::{CheckArgs, CiArg, Cli, ColorArg, Command, Deferred, InitArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::output::{Output, say};
@@ -143,7 +143,7 @@ fn check_of(read: &Read) -> Result<CheckArgs, CliError> {
     let words = ["cachesim", "check", "--inside=."].map(str::to_owned).into_iter().chain(prices);
     let words = words.chain(["--".to_owned()]).chain(read.paths.iter().cloned());
     match Cli::try_parse_from(words).map(|cli| cli.command) {
-        Ok(Command::Check(args)) => Ok(args),
+        Ok(Command::Check(Deferred(args))) => Ok(args),
         Ok(_) => unreachable!("the words name `check`"),
         Err(error) => Err(CliError::Usage(error.to_string())),
     }
