@@ -3,7 +3,10 @@
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::{fs, thread};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::args::LookingArgs;
 use super::error::CliError;
@@ -26,6 +29,8 @@ const MOST_THREADS: usize = 4;
 pub(super) struct Looking {
     follower: Follower,
     kept: Kept,
+    /// Started where they are needed.
+    threads: OnceLock<ThreadPool>,
 }
 
 impl Looking {
@@ -37,7 +42,8 @@ impl Looking {
         let kept = Kept::of(&(laid, args.platform as u8));
         let read = ReadOptions { models, ..StudyOptions::default().read };
         let options = StudyOptions { read, prices, ..StudyOptions::default() };
-        Ok(Self { follower: Follower::new(options, WindowSize::default()), kept })
+        let follower = Follower::new(options, WindowSize::default());
+        Ok(Self { follower, kept, threads: OnceLock::new() })
     }
 
     /// What looks at files, without what is kept.
@@ -48,24 +54,41 @@ impl Looking {
     /// Works with few threads.
     pub(super) fn with_threads<T: Send>(
         &self,
-        work: impl FnOnce(&Self) -> Result<T, CliError> + Send,
+        work: impl FnOnce(&Self) -> T + Send,
     ) -> Result<T, CliError> {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        Ok(self.threads()?.install(|| work(self)))
+    }
+
+    fn threads(&self) -> Result<&ThreadPool, CliError> {
+        if let Some(threads) = self.threads.get() {
+            return Ok(threads);
+        }
+        let number = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let started = ThreadPoolBuilder::new().num_threads(number).build();
         let failed = |error| CliError::Usage(format!("cannot start threads: {error}"));
-        pool.map_err(failed)?.install(|| work(self))
+        let started = started.map_err(failed)?;
+        Ok(self.threads.get_or_init(|| started))
+    }
+
+    /// Has this thread alone do what it looks at from now on, save where a whole file is read: to start others takes as
+    /// long as to read the end of one.
+    pub(super) fn alone(self) -> Result<Self, CliError> {
+        let this = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
+        this.map_err(|error| CliError::Usage(format!("cannot work with this thread: {error}")))?;
+        Ok(self)
     }
 
     /// What is known of a session.
     pub(super) fn look(&self, path: &Path) -> Result<Followed, CliError> {
-        self.followed(path).map_err(|error| {
+        let failed = |error: FollowError| {
             CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))
-        })
-    }
-
-    fn followed(&self, path: &Path) -> Result<Followed, FollowError> {
+        };
         let before = self.kept.read(path);
-        let followed = self.follower.look(path, before)?;
+        let gone_on = before.map(|before| self.follower.go_on(path, before));
+        let followed = match gone_on.transpose().map_err(failed)?.flatten() {
+            Some(followed) => followed,
+            None => self.with_threads(|looking| looking.follower.afresh(path))?.map_err(failed)?,
+        };
         if followed.read > 0
             && let Err(error) = self.kept.write(path, &followed)
         {

@@ -80,30 +80,55 @@ impl Follower {
     /// # Errors
     /// The file cannot be read, or holds more tokens than any figure is made for.
     pub fn look(&self, path: &Path, before: Option<Followed>) -> Result<Followed, FollowError> {
-        // Opening a pipe would wait for somebody who writes into it.
-        let metadata = std::fs::metadata(path)?;
-        if !metadata.is_file() {
-            return Err(io::Error::other("it is no file").into());
+        if let Some(before) = before
+            && let Some(followed) = self.go_on(path, before)?
+        {
+            return Ok(followed);
         }
-        let mut file = File::open(path)?;
-        let metadata = file.metadata()?;
-        let identity = identity(&metadata);
-        if let Some(before) = before {
-            if before.identity == identity && identity.is_some() {
-                return Ok(Followed { read: 0, ..before });
-            }
-            let is_same_file = before.identity.map(|one| one.0) == identity.map(|one| one.0);
-            if is_same_file
-                && let Some(followed) = self.go_on(&mut file, path, metadata.len(), before)?
-            {
-                return Ok(Followed { identity, ..followed });
+        self.afresh(path)
+    }
+
+    /// What is known of a file now, by its end and what was known before. `None` where that does not do.
+    ///
+    /// # Errors
+    /// As of [`look`](Self::look).
+    pub fn go_on(&self, path: &Path, before: Followed) -> Result<Option<Followed>, FollowError> {
+        let Opened { mut file, length, identity } = Opened::at(path)?;
+        if before.identity == identity && identity.is_some() {
+            return Ok(Some(Followed { read: 0, ..before }));
+        }
+        let is_same_file = before.identity.map(|one| one.0) == identity.map(|one| one.0);
+        if !is_same_file {
+            return Ok(None);
+        }
+        let followed = self.read_end(&mut file, path, length, before)?;
+        Ok(followed.map(|followed| Followed { identity, ..followed }))
+    }
+
+    /// What is known of a file now, by the whole of it.
+    ///
+    /// # Errors
+    /// As of [`look`](Self::look).
+    pub fn afresh(&self, path: &Path) -> Result<Followed, FollowError> {
+        let Opened { mut file, identity, .. } = Opened::at(path)?;
+        let discovered = discover(&[path.to_owned()]);
+        let is_seekable = discovered.sources.iter().all(|source| source.seekable().is_some());
+        let seen = self.study(discovered)?;
+        let mut mark = None;
+        if is_seekable && seen.is_divisible {
+            let most = self.size.most * WindowSize::SEARCHED;
+            if let Some(part) = Part::read_end(&mut file, seen.bytes, seen.lines, most)? {
+                let from = From { place: 0, line: 1, settled_before: 0 };
+                mark = self.mark(path, &seen, &part, from)?;
             }
         }
-        Ok(Followed { identity, ..self.afresh(&mut file, path)? })
+        let requests = seen.requests.iter().map(|one| one.billed).collect();
+        let Seen { bytes, next, breaks, about, .. } = seen;
+        Ok(Followed { requests, breaks, next, bytes, read: bytes, about, identity, mark })
     }
 
     /// Reads the end of a file. `None` where that does not do.
-    fn go_on(
+    fn read_end(
         &self,
         file: &mut File,
         path: &Path,
@@ -135,24 +160,6 @@ impl Follower {
         let next = newer(before.next, seen.next);
         let about = seen.about.or(before.about);
         Ok(Some(Followed { requests, breaks, next, bytes, read, about, identity: None, mark }))
-    }
-
-    /// Reads the whole of a file.
-    fn afresh(&self, file: &mut File, path: &Path) -> Result<Followed, FollowError> {
-        let discovered = discover(&[path.to_owned()]);
-        let is_seekable = discovered.sources.iter().all(|source| source.seekable().is_some());
-        let seen = self.study(discovered)?;
-        let mut mark = None;
-        if is_seekable && seen.is_divisible {
-            let most = self.size.most * WindowSize::SEARCHED;
-            if let Some(part) = Part::read_end(file, seen.bytes, seen.lines, most)? {
-                let from = From { place: 0, line: 1, settled_before: 0 };
-                mark = self.mark(path, &seen, &part, from)?;
-            }
-        }
-        let requests = seen.requests.iter().map(|one| one.billed).collect();
-        let Seen { bytes, next, breaks, about, .. } = seen;
-        Ok(Followed { requests, breaks, next, bytes, read: bytes, about, identity: None, mark })
     }
 
     /// Where reading goes on after what was seen from a line on; `part` has at least the end of it.
@@ -206,6 +213,25 @@ impl Follower {
             return Ok(Seen::of_none(&history));
         }
         Seen::of(&Study::of(history, self.options.clone())?)
+    }
+}
+
+/// A file that is read.
+struct Opened {
+    file: File,
+    length: u64,
+    identity: Option<(u64, u64)>,
+}
+
+impl Opened {
+    fn at(path: &Path) -> io::Result<Self> {
+        // Opening a pipe would wait for somebody who writes into it.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is no file"));
+        }
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        Ok(Self { file, length: metadata.len(), identity: identity(&metadata) })
     }
 }
 

@@ -31,7 +31,7 @@ pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
     let note = match (told.event, &told.transcript) {
         (Some(event), Some(path)) => {
             let hook = Hook { event, told: &told, now: limits::moment(), least: args.at_least };
-            Looking::of(&args.looking)?.with_threads(|looking| hook.note(looking, path))?
+            hook.note(&Looking::of(&args.looking)?.alone()?, path)?
         }
         _ => None,
     };

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write as _};
+use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -37,8 +38,7 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let told = told(args)?;
     let now = limits::moment();
     let day = limits::day_of(now, &zone)?;
-    let status =
-        Looking::of(&args.looking)?.with_threads(|looking| status(looking, &told, now, day))?;
+    let status = status(&Looking::of(&args.looking)?.alone()?, &told, now, day)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", template.line(&status))?;
     Ok(out.flush()?)
@@ -98,15 +98,17 @@ fn status(
 ) -> Result<Status, CliError> {
     let transcript = told.transcript.as_deref();
     let main = transcript.map(|path| looking.look(path)).transpose()?.unwrap_or_default();
+    let last_break = main.last_break().map(|found| (found.cause, found.excess));
+    let next = looking.next(&main, told, now);
     let mut own = BTreeSet::new();
     own.extend(transcript.map(Path::to_owned));
     if let Some(path) = transcript {
         own.extend(files(&path.with_extension("")).map(|(path, _)| path));
     }
     let mut sum = Sum::new(day);
-    sum.add_session(&main.requests);
+    sum.add_session(main.requests);
     for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
-        sum.add_session(&looking.look_or_say(path).requests);
+        sum.add_session(looking.look_or_say(path).requests);
     }
     let folders = places(&[Client::ClaudeCode]);
     let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
@@ -114,16 +116,16 @@ fn status(
         for (path, changed) in files(&place.folder) {
             let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
             if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
-                sum.add_others(&looking.look_or_say(&path).requests);
+                sum.add_others(looking.look_or_say(&path).requests);
             }
         }
     }
     Ok(Status {
-        next: looking.next(&main, told, now),
+        next,
         session: sum.session,
         today: sum.today,
         read_of_prompts: sum.read_of_prompts,
-        last_break: main.last_break().map(|found| (found.cause, found.excess)),
+        last_break,
     })
 }
 
@@ -147,8 +149,10 @@ fn millis(since: Duration) -> Millis {
 /// Sums over several files, in which no request counts twice.
 struct Sum {
     day: Range<Millis>,
-    /// The requests of the files so far.
+    /// The requests of the files before the last one.
     seen: FxHashSet<u64>,
+    /// Those of the last one. They are looked up once there is a file after it, which most sessions do not have.
+    last: Vec<Billed>,
     session: Amount,
     today: Amount,
     read_of_prompts: (Tokens, Tokens),
@@ -157,25 +161,38 @@ struct Sum {
 impl Sum {
     fn new(day: Range<Millis>) -> Self {
         let nothing = Amount::default();
-        let read_of_prompts = (Tokens::ZERO, Tokens::ZERO);
-        Self { day, seen: FxHashSet::default(), session: nothing, today: nothing, read_of_prompts }
+        Self {
+            day,
+            seen: FxHashSet::default(),
+            last: Vec::new(),
+            session: nothing,
+            today: nothing,
+            read_of_prompts: (Tokens::ZERO, Tokens::ZERO),
+        }
     }
 
     /// Adds a file of the session.
-    fn add_session(&mut self, requests: &[Billed]) {
-        for request in requests.iter().filter(|one| !self.seen.contains(&one.id)) {
-            self.session.add(request.cost);
-            self.read_of_prompts.0 += request.read;
-            self.read_of_prompts.1 += request.prompt;
-        }
-        self.add_others(requests);
+    fn add_session(&mut self, requests: Vec<Billed>) {
+        self.add(requests, true);
     }
 
     /// Adds a file to the day.
-    fn add_others(&mut self, requests: &[Billed]) {
-        let Self { day, seen, today, .. } = self;
-        let new = requests.iter().filter(|one| !seen.contains(&one.id) && day.contains(&one.at));
-        new.for_each(|one| today.add(one.cost));
-        seen.extend(requests.iter().map(|one| one.id));
+    fn add_others(&mut self, requests: Vec<Billed>) {
+        self.add(requests, false);
+    }
+
+    fn add(&mut self, requests: Vec<Billed>, is_of_session: bool) {
+        let last = mem::replace(&mut self.last, requests);
+        self.seen.extend(last.iter().map(|one| one.id));
+        for request in self.last.iter().filter(|one| !self.seen.contains(&one.id)) {
+            if is_of_session {
+                self.session.add(request.cost);
+                self.read_of_prompts.0 += request.read;
+                self.read_of_prompts.1 += request.prompt;
+            }
+            if self.day.contains(&request.at) {
+                self.today.add(request.cost);
+            }
+        }
     }
 }
