@@ -416,7 +416,7 @@ impl Study {
         }
         let Self { history, steps, prices, assumptions, .. } = self;
         let trace = build_counted(history, steps, assumptions.shared_prefix);
-        Ok(Some(Ledger::new(history, steps, &trace, prices, strategies, assumptions)))
+        Ok(Some(Ledger::counted(history, steps, &trace, prices, strategies, assumptions)))
     }
 
     /// The assumptions with recorded breaks kept or not, under a reading.

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use rust_decimal::Decimal;
 use serde_json::{Value, json};
 
 use crate::common::{cachesim, lines, project, recorded, text};
@@ -218,6 +219,71 @@ fn nothing_passes_silently() {
     assert!(all >= 50, "{all}");
     let holes: Vec<String> = attacks().filter_map(hole).collect();
     assert!(holes.is_empty(), "{} of {all}:\n{}", holes.len(), holes.join("\n"));
+}
+
+/// The lines of the fixture for a model that has a price for both.
+fn of_opus(change: impl Fn(&mut Value)) -> String {
+    let mut project = Project::new();
+    project.requests(|_, request| {
+        request["model"] = json!("claude-opus-5");
+        change(request);
+    });
+    lines(project.lines())
+}
+
+/// Usage that was recorded before says nothing of what is asked for now: the price does.
+#[test]
+fn what_is_asked_for_is_priced_where_the_usage_is_old() {
+    // By the price page: 1.1 times in the United States alone, twice in fast mode.
+    for (field, value, times) in [("inference_geo", "us", 11), ("speed", "fast", 20)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let check = |capture: &str, arguments: &[&str]| {
+            put(&folder.path().join("sessions/all.jsonl"), capture.as_bytes());
+            let mut command = cachesim();
+            command.current_dir(folder.path()).args(["check", "sessions"]).args(arguments);
+            command.output().expect("the program runs")
+        };
+        let saved = check(&of_opus(|_| {}), &["--save-baseline", "baseline.json"]);
+        assert_eq!(saved.status.code(), Some(0), "{}", text(&saved.stderr));
+        let asked = of_opus(|request| request[field] = json!(value));
+        let output = check(&asked, &["--baseline", "baseline.json", "--format", "json"]);
+        assert_eq!(output.status.code(), Some(1), "{field}: {}", text(&output.stdout));
+        let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let cost = |name: &str| {
+            let cost = verdict["difference"][name].as_str().expect("a cost");
+            cost.parse::<Decimal>().expect("a decimal")
+        };
+        let expected = cost("cost_before_usd") * Decimal::from(times) / Decimal::TEN;
+        assert_eq!(cost("cost_usd"), expected, "{field}");
+    }
+}
+
+/// That nothing was found where nothing could be compared is no pass.
+#[test]
+fn unstable_prefixes_are_not_judged_where_no_request_follows_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut project = Project::new();
+    project.lines().truncate(1);
+    let check = |config: &'static str| {
+        let project = Project { files: project.files.clone(), config, ..Project::new() };
+        project.write(folder.path());
+        let mut command = cachesim();
+        command.current_dir(folder.path()).env_remove("CACHESIM_NO_CONFIG");
+        let output = command.args(["check", "sessions"]).output().expect("the program runs");
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let words = "no request follows another, so none could be compared with the one before it";
+    let (code, said) = check("");
+    let prose = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(code, Some(0), "{said}");
+    assert!(prose.contains("nothing for them: unstable prefixes"), "{said}");
+    let (code, said) = check("[[budget]]\nmetric = \"lint_findings\"\nmax = 0\n");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains(words), "{said}");
+    // What shows in a single request is judged.
+    let (code, said) =
+        check("[[budget]]\nmetric = \"lint_findings\"\nrules = [\"too-many-markers\"]\nmax = 0\n");
+    assert_eq!(code, Some(0), "{said}");
 }
 
 #[test]

@@ -99,6 +99,9 @@ pub(super) struct TurnObject<'a> {
     /// The markers of its prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     markers: Vec<MarkerObject<'a>>,
+    /// Of a captured request, the first 64 bits of the BLAKE2b of each setting beside its prompt, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    settings: Option<BTreeMap<Cow<'a, str>, String>>,
 }
 
 /// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
@@ -178,6 +181,10 @@ impl<'a> TurnObject<'a> {
             block: turn.block.map(|block| block.0),
             front: turn.front.map(|block| block.0),
             markers: turn.markers.iter().map(MarkerObject::from).collect(),
+            settings: turn.settings.as_ref().map(|settings| {
+                let all = settings.iter();
+                all.map(|(name, digest)| (name.into(), digest.to_string())).collect()
+            }),
         }
     }
 }
@@ -271,6 +278,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
         inapplicable: inapplicable(report.applicability),
         sessions,
         lint: lint.transpose()?,
+        is_uncompared: false,
         blocks,
         strategies,
     })
@@ -341,16 +349,20 @@ fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
     if parent.is_some_and(|parent| parent.0 >= number) {
         return None;
     }
-    let field =
-        |(name, text): (Cow<'_, str>, String)| Some((name.into_owned(), Digest::parse(&text)?));
     Some(SnapshotBlock {
         parent,
         part: Part::ALL.into_iter().find(|part| part.name() == object.part)?,
         name: object.name.map(Cow::into_owned),
-        fields: object.fields.into_iter().map(field).collect::<Option<_>>()?,
+        fields: digests(object.fields)?,
         fingerprint: Fingerprint { bytes: object.bytes, digest: Digest::parse(&object.digest)? },
         pieces: Pieces::parse(&object.pieces, object.bytes)?,
     })
+}
+
+/// Digests by name.
+fn digests(texts: BTreeMap<Cow<'_, str>, String>) -> Option<BTreeMap<String, Digest>> {
+    let all = texts.into_iter();
+    all.map(|(name, text)| Some((name.into_owned(), Digest::parse(&text)?))).collect()
 }
 
 struct BaselineReader<'a> {
@@ -387,6 +399,7 @@ impl BaselineReader<'_> {
             let ttl = ttl.ok_or_else(|| damaged(format!("`{}` is no TTL", marker.ttl)))?;
             Ok(TurnMarker { block: self.block(marker.block)?, ttl })
         };
+        let settings = |settings| digests(settings).ok_or_else(|| damaged("a digest that is none"));
         Ok(SnapshotTurn {
             figures: self.figures_of_request(&object.totals)?,
             counted: object.counted.as_ref().map(|counted| self.counted(counted)).transpose()?,
@@ -394,6 +407,7 @@ impl BaselineReader<'_> {
             block: object.block.map(|block| self.block(block)).transpose()?,
             front: object.front.map(|block| self.block(block)).transpose()?,
             markers: object.markers.into_iter().map(marker).collect::<Result<_, _>>()?,
+            settings: object.settings.map(settings).transpose()?,
             start: Millis::new(start.as_millisecond()),
             request_id: object.request_id.map(Cow::into_owned),
             agent_id: object.agent_id.map(Cow::into_owned),

@@ -16,7 +16,7 @@ use crate::explain::budget::{
 };
 use crate::explain::check::{
     BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChangeKind, PromptDifference,
-    RunDifference, SessionChange, Status, TurnChange, UsageFault, Verdict,
+    RunDifference, SessionChange, SettingChange, Status, TurnChange, UsageFault, Verdict,
 };
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
 
@@ -231,6 +231,8 @@ struct DifferenceObject<'a> {
     gone_requests: usize,
     /// Requests without a captured prompt that have the id of one of the baseline's and another usage.
     edited_requests: usize,
+    /// Settings that requests give otherwise than in the baseline, where nothing recorded shows what that costs.
+    settings: Vec<SettingChangeObject<'a>>,
     /// In how many more places than in the baseline input was lost.
     damage: u64,
     /// Parts of captured prompts.
@@ -255,6 +257,17 @@ struct CountedSessionObject<'a> {
     first: Option<ComparedRequestObject<'a>>,
     /// Whether its figures include output, which both sides know.
     has_output: bool,
+}
+
+/// A setting that is another one than in the baseline.
+#[derive(JsonSchema, Serialize)]
+struct SettingChangeObject<'a> {
+    /// The field of the request's body, `betas`, or `other fields` of all that the service's interface does not have.
+    name: &'a str,
+    /// How many requests it is of.
+    requests: u64,
+    /// The first of them.
+    first: Option<ComparedRequestObject<'a>>,
 }
 
 /// How many sessions were found in the baseline.
@@ -420,6 +433,7 @@ fn differences<'a>(
         counted: view.check.counted.iter().map(|one| counted_session(now, one)).collect(),
         gone_requests: view.check.gone,
         edited_requests: view.check.edited,
+        settings: view.check.settings.iter().map(|one| setting_object(now, one)).collect(),
         damage: view.check.damage,
         prompts: difference.prompts.iter().map(|prompt| prompt_object(now, prompt)).collect(),
         sessions: difference
@@ -439,6 +453,11 @@ fn counted_session<'a>(now: &'a Snapshot, counted: &CountedSession) -> CountedSe
         first: ComparedRequestObject::new(session, counted.turn),
         has_output: counted.has_output,
     }
+}
+
+fn setting_object<'a>(now: &'a Snapshot, change: &'a SettingChange) -> SettingChangeObject<'a> {
+    let first = ComparedRequestObject::new(&now.sessions[change.session], change.turn);
+    SettingChangeObject { name: &change.name, requests: change.requests, first }
 }
 
 fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptObject<'a> {

@@ -9,8 +9,8 @@ use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
     BudgetOutcome, Check, CountedSession, Exceeded, MatchedBy, Pairing, PromptChange,
-    PromptChangeKind, PromptDifference, Status, TurnChange, TurnReason, TurnTokens, UsageFault,
-    Verdict,
+    PromptChangeKind, PromptDifference, SettingChange, Status, TurnChange, TurnReason, TurnTokens,
+    UsageFault, Verdict,
 };
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
@@ -293,6 +293,9 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
             counted(check.edited as u64, "request", "requests"),
         ));
     }
+    if let Some(first) = check.settings.iter().min_by_key(|one| (one.session, one.turn)) {
+        sentences.push(settings_words(&check.settings, first, now));
+    }
     if check.damage > 0 {
         let beyond = if check.difference.is_some() { " more than in the baseline" } else { "" };
         sentences.push(format!(
@@ -314,6 +317,23 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
         )
     }));
     sentences
+}
+
+fn settings_words(all: &[SettingChange], first: &SettingChange, now: &Snapshot) -> String {
+    // Fields of the service's interface have names without a space.
+    let quoted =
+        |name: &str| if name.contains(' ') { name.to_owned() } else { format!("`{name}`") };
+    let names: Vec<String> = all.iter().map(|one| quoted(&one.name)).collect();
+    let requests = all.iter().map(|one| one.requests).max().unwrap_or_default();
+    let turn = now.sessions[first.session].turns.as_ref().and_then(|turns| turns.get(first.turn));
+    let place = turn.map(|turn| format!(", first in {}:{}", turn.file, turn.line));
+    format!(
+        "Other settings than in the baseline: {} ({}{}). Nothing recorded shows what they cost; record the \
+         sessions again.",
+        listed(&names),
+        counted(requests, "request", "requests"),
+        place.unwrap_or_default(),
+    )
 }
 
 fn them(number: usize) -> &'static str {
@@ -373,6 +393,7 @@ fn reason(reason: &TurnReason) -> String {
         TurnReason::Model(before, now) => format!("{before} became {now}"),
         TurnReason::Prompt => "the prompt has other bytes".to_owned(),
         TurnReason::Markers => "other markers".to_owned(),
+        TurnReason::Settings => "other settings".to_owned(),
         TurnReason::Pause(before, now) => {
             format!("a pause of {} instead of {}", duration(*now), duration(*before))
         }

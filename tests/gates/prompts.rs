@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Answer::{Exceeds, Refuses};
+use super::Answer::{Exceeds, Refuses, Warns};
 use super::{Attack, COST, first_text, keep_for_an_hour, lengthen, unmark};
 
 pub(super) const ATTACKS: &[Attack] = &[
@@ -327,5 +327,82 @@ pub(super) const ATTACKS: &[Attack] = &[
             });
         },
         answer: COST,
+    },
+    // Settings, which change no byte of the prompt's blocks.
+    Attack {
+        name: "another place of inference",
+        change: |p| p.requests(|_, request| request["inference_geo"] = json!("us")),
+        answer: Warns("Other settings than in the baseline: `inference_geo`"),
+    },
+    Attack {
+        name: "another tier",
+        change: |p| p.requests(|_, request| request["service_tier"] = json!("auto")),
+        answer: Warns("Other settings than in the baseline: `service_tier`"),
+    },
+    Attack {
+        name: "tools that a server names",
+        change: |p| {
+            p.requests(|_, request| {
+                request["mcp_servers"] =
+                    json!([{"type": "url", "url": "https://example.com", "name": "more"}]);
+            });
+        },
+        answer: Warns("Other settings than in the baseline: `mcp_servers`"),
+    },
+    Attack {
+        name: "a container with skills",
+        change: |p| {
+            p.requests(|_, request| {
+                request["container"] =
+                    json!({"skills": [{"type": "anthropic", "skill_id": "pptx"}]});
+            });
+        },
+        answer: Warns("Other settings than in the baseline: `container`"),
+    },
+    Attack {
+        name: "contexts that are edited",
+        change: |p| {
+            p.requests(|_, request| {
+                request["context_management"] =
+                    json!({"edits": [{"type": "clear_tool_uses_20250919"}]});
+            });
+        },
+        answer: Warns("Other settings than in the baseline: `context_management`"),
+    },
+    Attack {
+        name: "more effort",
+        change: |p| p.requests(|_, request| request["output_config"] = json!({"effort": "max"})),
+        answer: Warns("Other settings than in the baseline: `effort`"),
+    },
+    Attack {
+        name: "more thinking",
+        change: |p| {
+            p.requests(|_, request| {
+                request["thinking"] = json!({"type": "enabled", "budget_tokens": 20_000});
+            });
+        },
+        answer: Warns("Other settings than in the baseline: `thinking`"),
+    },
+    Attack {
+        name: "a field that nobody knows",
+        change: |p| p.requests(|_, request| request["brand_new"] = json!(1)),
+        answer: Warns("Other settings than in the baseline: other fields"),
+    },
+    Attack {
+        name: "beta features",
+        change: |p| {
+            p.each(|_, line| line["headers"] = json!({"anthropic-beta": "context-1m-2025-08-07"}));
+        },
+        answer: Warns("Other settings than in the baseline: `betas`"),
+    },
+    Attack {
+        name: "another setting and no usage",
+        change: |p| {
+            p.each(|_, line| {
+                line["request"]["mcp_servers"] = json!([]);
+                line.as_object_mut().expect("a line").remove("usage");
+            });
+        },
+        answer: Warns("Other settings than in the baseline: `mcp_servers`"),
     },
 ];

@@ -14,7 +14,7 @@ use crate::explain::breaks::Breaks;
 use crate::explain::budget::{Budget, defaults};
 use crate::explain::check::{Check, CheckError, Checked, Status, Verdict, check as hold_against};
 use crate::explain::config::{Configuration, PlacedBudget};
-use crate::explain::lint::Finding;
+use crate::explain::lint::{Finding, Linted};
 use crate::explain::snapshot::{Snapshot, snapshot};
 use crate::read::capture::WireTree;
 use crate::read::input::{MOST_REPORT, read_whole};
@@ -136,8 +136,9 @@ pub(super) fn with_sessions<T>(
     let ledger = run.ledger()?;
     let found = found(&run.study, &ledger)?;
     let counted = run.counted()?;
-    let findings = found.findings.as_deref();
-    let now = &snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, findings);
+    let linted = found.linted.as_ref();
+    let findings = linted.map(|linted| linted.findings.as_slice());
+    let now = &snapshot(&ledger, counted.as_ref(), &run.study.selection, &found.breaks, linted);
     work(&CheckedSessions { ledger: &ledger, study: &run.study, findings, now })
 }
 
@@ -299,14 +300,13 @@ fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
 /// The breaks, and what makes captured prompts unstable.
 struct Found {
     breaks: Breaks,
-    findings: Option<Vec<Finding>>,
+    linted: Option<Linted>,
 }
 
 fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     let is_captured = !study.history.captured.requests.is_empty();
-    let findings =
-        is_captured.then(|| study.lint_in(ledger)).transpose()?.map(|linted| linted.findings);
-    Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, findings })
+    let linted = is_captured.then(|| study.lint_in(ledger)).transpose()?;
+    Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, linted })
 }
 
 /// Adds the place of the budget to the error.

@@ -12,10 +12,11 @@ use rustc_hash::FxHashSet;
 
 use super::CheckError;
 use super::pairing::{Pairing, SessionPair, pair_turns};
+use super::setting_change::SettingChanges;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
-    BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
+    BlockPrefix, Counted, Figures, Settings, Snapshot, SnapshotSession, SnapshotTurn,
 };
 
 /// Why the recorded usage of a request does not count.
@@ -80,6 +81,8 @@ pub(super) struct Comparable<'a> {
     pub(super) gone: usize,
     /// How many requests without a captured prompt have the baseline's id and another usage.
     pub(super) edited: usize,
+    /// Settings that changed without new usage.
+    pub(super) settings: SettingChanges,
 }
 
 impl<'a> Comparable<'a> {
@@ -97,6 +100,7 @@ impl<'a> Comparable<'a> {
             counted: Vec::new(),
             gone: 0,
             edited: 0,
+            settings: SettingChanges::default(),
         };
         // What is missing may have written what others read.
         let is_whole = pairing.gone.is_empty()
@@ -129,6 +133,11 @@ impl<'a> Comparable<'a> {
         let faulty =
             sides.iter().find_map(|(turn, old, new)| Some((*turn, fault(old, new, is_whole)?)));
         self.edited += sides.iter().filter(|(_, old, new)| has_edited_usage(old, new)).count();
+        for (turn, old, new) in sides.iter().filter(|(_, old, new)| !is_new_recording(old, new)) {
+            if let Some((before, now)) = settings_of(old, new) {
+                self.settings.add(before, now, pair.now, *turn);
+            }
+        }
         let gone = old_turns.len() - kept.len();
         if gone > 0 {
             let session = &mut self.before.to_mut().sessions[pair.before];
@@ -224,8 +233,10 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
         (None, None) => return None,
         _ => return Some(UsageFault::OneSided),
     };
-    let is_same_request =
-        is_same_prompt && old.markers == new.markers && old.turn.model == new.turn.model;
+    let is_same_request = is_same_prompt
+        && old.markers == new.markers
+        && old.turn.model == new.turn.model
+        && settings_of(old, new).is_none_or(|(before, now)| before == now);
     let by_rules = old.counted.zip(new.counted).filter(|_| is_whole);
     let is_same_by_rules = by_rules.is_none_or(|(old, new)| tokens(old) == tokens(new));
     let is_same_usage = tokens(before) == tokens(now);
@@ -242,6 +253,16 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
         _ if old.is_warm()? != new.is_warm()? => Some(UsageFault::Warm),
         _ => None,
     }
+}
+
+/// The settings of both, where both are known.
+fn settings_of<'a>(old: &Side<'a>, new: &Side<'a>) -> Option<(&'a Settings, &'a Settings)> {
+    old.turn.settings.as_ref().zip(new.turn.settings.as_ref())
+}
+
+/// Whether usage was recorded for the request once more.
+fn is_new_recording(old: &Side<'_>, new: &Side<'_>) -> bool {
+    old.recorded.zip(new.recorded).is_some_and(|(before, now)| tokens(before) != tokens(now))
 }
 
 /// Whether a request of a transcript has the same id as in the baseline and a prompt of other tokens. (Of an

@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Budget, Quantity, Selector};
+use crate::explain::lint::Rule;
 use crate::explain::snapshot::{
     BlockId, Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak,
 };
@@ -43,6 +44,9 @@ pub enum Unknown {
     /// The baseline was saved without the findings of `lint`.
     #[error("the baseline has no findings of lint; save it again")]
     NoLint,
+    /// Captured requests of which none follows another.
+    #[error("no request follows another, so none could be compared with the one before it")]
+    NothingCompared,
     /// A division by zero.
     #[error("the prompts have no tokens")]
     NoTokens,
@@ -55,7 +59,14 @@ impl Unknown {
     /// Whether the figure does not apply to the input, or to a report that has only sums. Otherwise
     /// something is missing.
     pub(super) fn is_inapplicable(&self) -> bool {
-        matches!(self, Self::NoCaptures | Self::NoTurns | Self::NoLint | Self::NoTokens)
+        matches!(
+            self,
+            Self::NoCaptures
+                | Self::NoTurns
+                | Self::NoLint
+                | Self::NothingCompared
+                | Self::NoTokens
+        )
     }
 }
 
@@ -251,7 +262,14 @@ impl<'a> View<'a> {
         };
         let counted =
             counts.iter().filter(|count| self.budget.lint.has(count.rule, count.severity));
-        Ok(Decimal::from(counted.map(|count| count.findings).sum::<u64>()))
+        let findings: u64 = counted.map(|count| count.findings).sum();
+        let is_of_comparing =
+            |rule: &Rule| rule.compares() && self.budget.lint.has(*rule, rule.severity());
+        // What shows in a single request may still be found.
+        if findings == 0 && self.snapshot.is_uncompared && Rule::ALL.iter().any(is_of_comparing) {
+            return Err(Unknown::NothingCompared);
+        }
+        Ok(Decimal::from(findings))
     }
 }
 

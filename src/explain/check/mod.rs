@@ -19,6 +19,7 @@ mod first;
 mod pairing;
 mod prompt_change;
 mod question;
+mod setting_change;
 mod turn_change;
 
 pub use comparable::{CountedSession, UsageFault};
@@ -28,6 +29,7 @@ pub use first::{FirstBudget, first_budgets};
 pub use pairing::{MatchedBy, Pairing, SessionPair};
 pub use prompt_change::{PromptChange, PromptChangeKind};
 pub use question::{BudgetOutcome, Exceeded, Status};
+pub use setting_change::SettingChange;
 pub use turn_change::{TurnChange, TurnReason, TurnTokens};
 
 use comparable::Comparable;
@@ -97,6 +99,8 @@ pub struct Check {
     /// How many requests without a captured prompt have the id of one of the baseline's and another
     /// usage, which a service never changes.
     pub edited: usize,
+    /// Settings that requests give otherwise than in the baseline, and nothing recorded shows what that costs.
+    pub settings: Vec<SettingChange>,
     /// In how many more places than in the baseline input was lost.
     pub damage: u64,
 }
@@ -240,7 +244,8 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
     let edited = comparable.as_ref().map_or(0, |sides| sides.edited);
     let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
-    let counted = comparable.map_or_else(Vec::new, |sides| sides.counted);
+    let (counted, settings) =
+        comparable.map(|sides| (sides.counted, sides.settings.0)).unwrap_or_default();
     let has_other_prices =
         before.is_some_and(|before| before.prices.is_some() && before.prices != now.prices);
     let is_partial = makes_baseline
@@ -248,10 +253,22 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         || gone > 0
         || edited > 0
         || damage > 0
+        || !settings.is_empty()
         || counted.iter().any(|session| !session.has_output)
         || pairing.is_some_and(|pairing| !pairing.gone.is_empty() || !pairing.new.is_empty());
     let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
-    Ok(Check { verdict, outcomes, strategy, total, difference, counted, gone, edited, damage })
+    Ok(Check {
+        verdict,
+        outcomes,
+        strategy,
+        total,
+        difference,
+        counted,
+        gone,
+        edited,
+        settings,
+        damage,
+    })
 }
 
 fn options_words(options: &str) -> &str {

@@ -263,6 +263,7 @@ mod tests {
             block: None,
             front: None,
             markers: Vec::new(),
+            settings: None,
         }
     }
 

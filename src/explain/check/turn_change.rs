@@ -50,6 +50,8 @@ pub enum TurnReason {
     Prompt,
     /// Its markers have other places or TTLs.
     Markers,
+    /// It asks for something else beside its prompt.
+    Settings,
     /// The pause before it differs, in milliseconds then and now.
     Pause(i64, i64),
     /// The prompt has so many tokens more or fewer.
@@ -166,6 +168,8 @@ fn reasons(
     {
         reasons.push(TurnReason::Markers);
     }
+    let settings = before.turn.settings.as_ref().zip(now.turn.settings.as_ref());
+    reasons.extend(settings.filter(|(old, new)| old != new).map(|_| TurnReason::Settings));
     if let (Some(old), Some(new)) = (before.pause(), now.pause())
         && old.abs_diff(new) > SAME_PAUSE.unsigned_abs()
     {

@@ -64,6 +64,7 @@ impl SnapshotOfRows {
             block: None,
             front: None,
             markers: Vec::new(),
+            settings: None,
         };
         session.turns.get_or_insert_default().push(turn);
     }

@@ -3,8 +3,12 @@
 //! ledger or a saved report, so that the figures of both sides are computed in one way.
 
 mod fingerprint;
+mod settings;
 
 pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
+pub use settings::Settings;
+
+use settings::settings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +19,7 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Cause};
-use crate::explain::lint::{Finding, Rule, Severity};
+use crate::explain::lint::{Finding, Linted, Rule, Severity};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
@@ -44,6 +48,8 @@ pub struct Snapshot {
     pub is_of_rows: bool,
     /// What `lint` found, or `None` where no prompt was captured or lint did not run.
     pub lint: Option<Vec<LintCount>>,
+    /// Whether no captured request follows another, so that `lint` had nothing to compare.
+    pub is_uncompared: bool,
 }
 
 /// How often a rule of `lint` is broken.
@@ -100,6 +106,8 @@ pub struct SnapshotTurn {
     pub front: Option<BlockId>,
     /// Its markers, if the prompt was captured.
     pub markers: Vec<TurnMarker>,
+    /// What it asks for beside its prompt. `None` where it was not captured, or a report does not have it.
+    pub settings: Option<Settings>,
 }
 
 /// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
@@ -251,7 +259,7 @@ pub fn snapshot(
     counted: Option<&Ledger<'_>>,
     selection: &Selection,
     breaks: &Breaks,
-    findings: Option<&[Finding]>,
+    linted: Option<&Linted>,
 ) -> Snapshot {
     let history = ledger.history;
     let recorder = Recorder {
@@ -272,7 +280,8 @@ pub fn snapshot(
         options: ledger.assumptions.options(),
         damage: history.diagnostics.damaged_places(),
         is_of_rows: false,
-        lint: findings.map(lint_counts),
+        lint: linted.map(|linted| lint_counts(&linted.findings)),
+        is_uncompared: linted.is_some_and(|linted| linted.compared == 0),
     }
 }
 
@@ -336,6 +345,7 @@ impl Recorder<'_> {
             block: wire.map(|wire| block_id(wire.leaf)),
             front: wire.and_then(|wire| front(tree, wire)).map(block_id),
             markers: wire.map(markers).unwrap_or_default(),
+            settings: wire.and_then(|wire| settings(self.history, wire)),
         }
     }
 }

@@ -35,6 +35,11 @@ pub(super) fn other_fields(body: &Request<'_>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
+/// Whether a request is to be served in the United States alone.
+pub(super) fn is_us_only(body: &Request<'_>) -> bool {
+    body.other.named("").any(|(name, value)| name == "inference_geo" && value.get() == "\"us\"")
+}
+
 /// A name and its value as they stand in an object; `None` where the value is nested too deeply.
 fn member(name: &str, value: &RawValue) -> Option<String> {
     let object = format!("{{{}:{}}}", Value::from(name), value.get());

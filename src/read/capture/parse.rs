@@ -7,14 +7,15 @@ use serde_json::value::RawValue;
 use super::attribution::Host;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
-use super::other_fields::{beta_features, other_fields};
+use super::other_fields::{beta_features, is_us_only, other_fields};
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
 use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::model::Facts;
 use crate::base::units::Millis;
 use crate::read::input::{
-    Diagnostics, Kind, ObjectReader, Stretch, Text, Usage, UsageProblem, moment, read_usage,
+    Diagnostics, Kind, ObjectReader, PriceTier, Stretch, Text, Usage, UsageProblem, moment,
+    read_usage,
 };
 
 /// The scope of records that name none.
@@ -68,8 +69,8 @@ pub struct WireRequest {
     pub likeness: Likeness,
     /// How many of its messages tell a fork what to do.
     pub fork_messages: u32,
-    /// Whether it asks for `speed: fast`.
-    pub is_fast: bool,
+    /// What it asks for that changes its price: `speed: fast` and `inference_geo: us`.
+    pub asked_tier: PriceTier,
     /// The beta features it asks for, in alphabetical order and joined by commas; `None` where the
     /// capture does not tell.
     pub betas: Option<Symbol>,
@@ -139,7 +140,7 @@ has_symbols!(WireRequest {
     request, message, session, agent, scope, model, betas, other_fields
 } beside {
     line, lost_before, start, response_started, leaf, markers, deleted, idle_edits, attribution,
-    likeness, fork_messages, is_fast, usage
+    likeness, fork_messages, asked_tier, usage
 });
 
 /// When and by what names a request is known, whatever the format.
@@ -278,7 +279,7 @@ impl<'a> RequestParser<'a> {
             attribution,
             likeness,
             fork_messages: fork_messages(body),
-            is_fast: body.speed.is("fast"),
+            asked_tier: PriceTier::of_messages(body.speed.is("fast"), false, is_us_only(body)),
             betas: betas.map(|betas| symbols.intern(&betas)),
             other_fields: others.map(|others| symbols.intern(&others)),
             usage,

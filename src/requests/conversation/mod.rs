@@ -66,7 +66,7 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, LimitReading, Vendor};
 use crate::read::capture::WireRequest;
-use crate::read::input::{Diagnostics, Usage};
+use crate::read::input::{Diagnostics, PriceTier, Usage};
 use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 
 /// The position of a request in [`History::requests`].
@@ -289,10 +289,10 @@ impl History {
         self.captured.requests.get(index.get().checked_sub(self.of_transcripts().len())?)
     }
 
-    /// Whether a captured request asks for `speed: fast`.
+    /// What a captured request asks for that changes its price; nothing of one of a transcript.
     #[must_use]
-    pub fn is_sent_fast(&self, index: RequestIndex) -> bool {
-        self.wire(index).is_some_and(|wire| wire.is_fast)
+    pub fn asked_tier(&self, index: RequestIndex) -> PriceTier {
+        self.wire(index).map_or_else(PriceTier::default, |wire| wire.asked_tier)
     }
 
     /// The record of a request that was sent without markers.

@@ -178,6 +178,20 @@ impl<'a> Ledger<'a> {
         Self::with_bounds(history, steps, trace, prices, (strategies, &[]), assumptions)
     }
 
+    /// The same for captured prompts that are sized by their bytes alone, priced by what they ask for.
+    pub(crate) fn counted(
+        history: &'a History,
+        steps: &'a [Step],
+        trace: &PromptTrace,
+        prices: &'a PriceTable,
+        strategies: &[Strategy],
+        assumptions: &Assumptions,
+    ) -> Self {
+        let empty = Self::empty(history, steps, trace, prices, assumptions);
+        let asked = RequestRates::as_asked(history, prices, empty.totals.iter().copied());
+        Self { rates: Arc::new(asked), ..empty }.filled(trace, (strategies, &[]), |_| ()).0
+    }
+
     /// Simulates every strategy, and the bound under each of some readings.
     #[must_use]
     pub fn with_bounds(

@@ -53,12 +53,21 @@ impl RequestRates {
         prices: &PriceTable,
         prompt_totals: impl IntoIterator<Item = Tokens>,
     ) -> Self {
-        let totals = prompt_totals.into_iter().enumerate();
-        Self::as_sent(
-            history,
-            prices,
-            totals.map(|(index, total)| (RequestIndex::new(index), total)),
-        )
+        Self::as_sent(history, prices, numbered(prompt_totals))
+    }
+
+    /// The same by what captured requests ask for, whatever their usage says of it.
+    #[must_use]
+    pub(crate) fn as_asked(
+        history: &History,
+        prices: &PriceTable,
+        prompt_totals: impl IntoIterator<Item = Tokens>,
+    ) -> Self {
+        let tier = |index| match history.wire(index) {
+            Some(wire) => wire.asked_tier,
+            None => billed_tier(history, index),
+        };
+        Self::in_tiers(history, prices, numbered(prompt_totals), tier)
     }
 
     /// Looks up the rates of requests sent to the model of another one, in order, for prompts of
@@ -68,6 +77,15 @@ impl RequestRates {
         history: &History,
         prices: &PriceTable,
         sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
+    ) -> Self {
+        Self::in_tiers(history, prices, sent, |index| billed_tier(history, index))
+    }
+
+    fn in_tiers(
+        history: &History,
+        prices: &PriceTable,
+        sent: impl IntoIterator<Item = (RequestIndex, Tokens)>,
+        tier: impl Fn(RequestIndex) -> PriceTier,
     ) -> Self {
         let mut sizes = prices.sizes();
         if !history.of_agents.is_empty() {
@@ -81,7 +99,8 @@ impl RequestRates {
         // A request mostly has the rates of the one before.
         let mut latest = None;
         for (model, prompt) in sent {
-            let context = price_context(history, model, prompt);
+            let context =
+                PriceContext { tier: tier(model), ..price_context(history, model, prompt) };
             let symbol = history.request(model).model;
             let is_by_hour = *has_hours
                 .entry(symbol)
@@ -153,11 +172,23 @@ fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex
 #[inline]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
     let request = history.request(index);
-    let fast = PriceTier::of_messages(history.is_sent_fast(index), false, false);
     PriceContext {
         model: history.symbols.text(request.model),
         at: request.start,
         prompt,
-        tier: request.usage.as_ref().map_or(fast, |usage| usage.tier),
+        tier: billed_tier(history, index),
     }
+}
+
+/// What changes a request's price, by what its usage says, else by what it asks for.
+#[inline]
+fn billed_tier(history: &History, index: RequestIndex) -> PriceTier {
+    let usage = history.request(index).usage.as_ref();
+    usage.map_or_else(|| history.asked_tier(index), |usage| usage.tier)
+}
+
+fn numbered(
+    totals: impl IntoIterator<Item = Tokens>,
+) -> impl Iterator<Item = (RequestIndex, Tokens)> {
+    totals.into_iter().enumerate().map(|(index, total)| (RequestIndex::new(index), total))
 }
