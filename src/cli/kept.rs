@@ -46,6 +46,8 @@ impl Kept {
     /// What is known of a file. Damage, and what depends on something else, is nothing.
     pub(super) fn read(&self, path: &Path) -> Option<Followed> {
         let Place { state, of } = self.place(path)?;
+        // A pipe in its place would be waited for.
+        fs::metadata(&state).ok().filter(fs::Metadata::is_file)?;
         Followed::decode(&read_whole(&state, MOST_BYTES).ok()?, of)
     }
 

@@ -120,8 +120,7 @@ impl Followed {
         let breaks = rows_in(breaks).map(found_break).collect::<Option<_>>()?;
         let Header { next, bytes, identity, mark, .. } = header;
         let is_sound = mark.is_none_or(|mark| {
-            let settled = usize::try_from(mark.settled);
-            let is_known = settled.is_ok_and(|settled| settled <= header.requests);
+            let is_known = mark.settled <= header.requests as u64;
             mark.from <= mark.open && mark.open <= bytes && is_known
         });
         let kept = Self { requests, breaks, next, bytes, identity, mark, ..Self::default() };
@@ -250,6 +249,30 @@ mod tests {
             damaged[place] ^= 0x20;
             assert_eq!(Followed::decode(&damaged, 1), None, "{place}");
         }
+    }
+
+    /// Bytes whose hash is right, as a program with a mistake would write them.
+    #[test]
+    fn rows_that_do_not_fit_the_header_are_not_believed() {
+        let bytes = followed().encode(1).expect("room");
+        let content = &bytes[..bytes.len() - size_of::<u64>()];
+        let hashed = |mut content: Vec<u8>| {
+            content.extend_from_slice(&hash(&content).to_le_bytes());
+            Followed::decode(&content, 1)
+        };
+        assert_eq!(hashed(content.to_vec()), Some(followed()));
+        assert_eq!(hashed([content, &[0; 8]].concat()), None);
+        let replaced = |from: &str, to: &str| {
+            let at = memchr::memmem::find(content, from.as_bytes()).expect("in the header");
+            hashed([&content[..at], to.as_bytes(), &content[at + from.len()..]].concat())
+        };
+        for requests in ["3", "461168601842738790", "18446744073709551615"] {
+            assert_eq!(replaced("\"requests\":2", &format!("\"requests\":{requests}")), None);
+        }
+        let mut other_cause = content.to_vec();
+        let at = content.len() - 2 * size_of::<u64>();
+        other_cause[at..at + size_of::<u64>()].copy_from_slice(&99_u64.to_le_bytes());
+        assert_eq!(hashed(other_cause), None);
     }
 
     #[test]

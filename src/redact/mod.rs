@@ -286,6 +286,21 @@ mod tests {
         assert!(!text.contains("private"), "{text}");
     }
 
+    /// Where a quote or a bracket is missing, other names and values would stand in a list of names.
+    #[test]
+    fn no_word_of_a_damaged_line_is_taken_for_the_name_of_a_tool() {
+        for line in [
+            r#"{"attachment":{"addedNames":["x{],"content":" a{\"type\":\"user\"}b","type":"file"},"version":"Private"}"#,
+            r#"{"attachment":{"addedNames":["x","version":"Private"]}}"#,
+            r#"{"attachment":{"addedNames":["x","Private":"y"]}}"#,
+            r#"{"attachment":{"addedNames":["x" "Private"]}}"#,
+            r#"{"message":{"content":[{"type":"tool_use","name":"x" "Private"}]}}"#,
+        ] {
+            let text = String::from_utf8(redacted(line.as_bytes())).expect("text");
+            assert!(!text.contains("Private"), "{text}");
+        }
+    }
+
     #[test]
     fn what_is_inside_strings_is_redacted_where_it_is_read() {
         let line = r#"{"request":{"url":"https://api.example.com/v1/messages?beta=true","headers":

@@ -23,6 +23,9 @@ const LITERALS: [&[u8]; 3] = [b"true", b"false", b"null"];
 struct Open {
     is_object: bool,
     awaits_key: bool,
+    /// Whether a value may come next: after a name, and in a list after its beginning or a comma. What comes elsewhere is
+    /// not JSON, and no field's.
+    awaits_value: bool,
     /// The known names of the object.
     shape: &'static Shape,
     /// What the next value holds: that of the field whose name was read, or of each element.
@@ -76,12 +79,15 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// What the next value holds.
-    fn field(&self) -> Field {
+    /// What the value that begins here holds.
+    fn take_field(&mut self) -> Field {
         if self.nesting.beyond > 0 {
             return Field::Free;
         }
-        self.nesting.open.last().map_or(self.top, |open| open.field)
+        let Some(open) = self.nesting.open.last_mut() else { return self.top };
+        let field = if open.awaits_value { open.field } else { Field::Free };
+        open.awaits_value = false;
+        field
     }
 
     fn begin(&mut self, is_object: bool) {
@@ -90,7 +96,7 @@ impl Walk<'_, '_> {
             self.nesting.beyond += 1;
             return;
         }
-        let held = self.field();
+        let held = self.take_field();
         let is_value = |open: &&Open| [&ATTRIBUTE, &ATTRIBUTES].contains(&open.shape);
         let told = self.nesting.open.last().filter(is_value).map(|_| held);
         let shape = match told {
@@ -104,7 +110,14 @@ impl Walk<'_, '_> {
             // The elements of a list hold what the list's field does.
             held => held,
         };
-        self.nesting.open.push(Open { is_object, awaits_key: is_object, shape, field, told });
+        self.nesting.open.push(Open {
+            is_object,
+            awaits_key: is_object,
+            awaits_value: !is_object,
+            shape,
+            field,
+            told,
+        });
     }
 
     fn end(&mut self) {
@@ -121,6 +134,7 @@ impl Walk<'_, '_> {
         let beyond = self.nesting.beyond;
         if let Some(open) = self.nesting.open.last_mut().filter(|_| beyond == 0) {
             open.awaits_key = open.is_object;
+            open.awaits_value = !open.is_object;
         }
     }
 
@@ -128,14 +142,25 @@ impl Walk<'_, '_> {
         let start = self.at + 1;
         let length = literal_length(&self.bytes[start..]);
         self.at = (start + length + 1).min(self.bytes.len());
-        let field = self.field();
+        let beyond = self.nesting.beyond;
+        let (_, behind) = self.bytes.split_at(self.at);
+        if let Some(open) =
+            self.nesting.open.last_mut().filter(|open| beyond == 0 && !open.is_object)
+            && behind.trim_ascii_start().starts_with(b":")
+        {
+            // The end of the list is missing: its names would be taken for elements.
+            open.field = Field::Free;
+        }
+        let awaits_key =
+            self.nesting.open.last().is_some_and(|open| beyond == 0 && open.awaits_key);
+        let field = if awaits_key { Field::Free } else { self.take_field() };
         let (front, behind) = self.bytes.split_at_mut(self.at);
         let literal = &mut front[start..start + length];
-        let beyond = self.nesting.beyond;
         let open = self.nesting.open.last_mut().filter(|_| beyond == 0);
         match (open, field) {
             (Some(open), _) if open.awaits_key => {
                 open.awaits_key = false;
+                open.awaits_value = true;
                 open.field = match self.scribe.name(literal, open.shape) {
                     Field::Told => open.told.unwrap_or_else(|| told_behind(behind, open.shape)),
                     field => field,
@@ -156,7 +181,7 @@ impl Walk<'_, '_> {
             )
         };
         let length = rest.iter().position(is_end).unwrap_or(rest.len());
-        let field = self.field();
+        let field = self.take_field();
         let word = &mut self.bytes[self.at..self.at + length];
         self.at += length;
         let digits = number_length(word);

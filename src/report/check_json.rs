@@ -233,6 +233,8 @@ struct DifferenceObject<'a> {
     edited_requests: usize,
     /// Settings that requests give otherwise than in the baseline, where nothing recorded shows what that costs.
     settings: Vec<SettingChangeObject<'a>>,
+    /// Captured requests whose settings the baseline does not know.
+    unknown_settings_requests: usize,
     /// In how many more places than in the baseline input was lost.
     damage: u64,
     /// Parts of captured prompts.
@@ -262,7 +264,7 @@ struct CountedSessionObject<'a> {
 /// A setting that is another one than in the baseline.
 #[derive(JsonSchema, Serialize)]
 struct SettingChangeObject<'a> {
-    /// The field of the request's body, `betas`, or `other fields` of all that the service's interface does not have.
+    /// The field of the request's body, `betas`, or `other fields` of all without a name of their own here.
     name: &'a str,
     /// How many requests it is of.
     requests: u64,
@@ -434,6 +436,7 @@ fn differences<'a>(
         gone_requests: view.check.gone,
         edited_requests: view.check.edited,
         settings: view.check.settings.iter().map(|one| setting_object(now, one)).collect(),
+        unknown_settings_requests: view.check.unknown_settings,
         damage: view.check.damage,
         prompts: difference.prompts.iter().map(|prompt| prompt_object(now, prompt)).collect(),
         sessions: difference

@@ -296,6 +296,12 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
     if let Some(first) = check.settings.iter().min_by_key(|one| (one.session, one.turn)) {
         sentences.push(settings_words(&check.settings, first, now));
     }
+    if check.unknown_settings > 0 {
+        sentences.push(format!(
+            "The baseline does not know the settings of {}; save it again.",
+            counted(check.unknown_settings as u64, "request", "requests"),
+        ));
+    }
     if check.damage > 0 {
         let beyond = if check.difference.is_some() { " more than in the baseline" } else { "" };
         sentences.push(format!(
@@ -320,18 +326,17 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
 }
 
 fn settings_words(all: &[SettingChange], first: &SettingChange, now: &Snapshot) -> String {
-    // Fields of the service's interface have names without a space.
-    let quoted =
-        |name: &str| if name.contains(' ') { name.to_owned() } else { format!("`{name}`") };
-    let names: Vec<String> = all.iter().map(|one| quoted(&one.name)).collect();
-    let requests = all.iter().map(|one| one.requests).max().unwrap_or_default();
+    let named = |one: &SettingChange| {
+        // Fields of the service's interface have names without a space.
+        let quote = if one.name.contains(' ') { "" } else { "`" };
+        format!("{quote}{}{quote} in {}", one.name, counted(one.requests, "request", "requests"))
+    };
     let turn = now.sessions[first.session].turns.as_ref().and_then(|turns| turns.get(first.turn));
     let place = turn.map(|turn| format!(", first in {}:{}", turn.file, turn.line));
     format!(
-        "Other settings than in the baseline: {} ({}{}). Nothing recorded shows what they cost; record the \
-         sessions again.",
-        listed(&names),
-        counted(requests, "request", "requests"),
+        "Other settings than in the baseline: {}{}. Nothing recorded shows what they cost: record the sessions \
+         again, or save the baseline again if that is meant.",
+        listed(&all.iter().map(named).collect::<Vec<_>>()),
         place.unwrap_or_default(),
     )
 }

@@ -288,7 +288,9 @@ pub fn write_report(
             }),
         }
     };
-    let lint = snapshot.and_then(|snapshot| snapshot.lint.as_ref());
+    // Nothing to compare is not nothing found.
+    let lint = snapshot.filter(|snapshot| !snapshot.is_uncompared);
+    let lint = lint.and_then(|snapshot| snapshot.lint.as_ref());
     let blocks = snapshot.map(|snapshot| snapshot.blocks.list.as_slice()).unwrap_or_default();
     let report = Report {
         schema: SCHEMA,

@@ -328,15 +328,10 @@ pub(super) const ATTACKS: &[Attack] = &[
         },
         answer: COST,
     },
-    // Settings, which change no byte of the prompt's blocks.
-    Attack {
-        name: "another place of inference",
-        change: |p| p.requests(|_, request| request["inference_geo"] = json!("us")),
-        answer: Warns("Other settings than in the baseline: `inference_geo`"),
-    },
+    // Settings, which are in no message, tool or system prompt.
     Attack {
         name: "another tier",
-        change: |p| p.requests(|_, request| request["service_tier"] = json!("auto")),
+        change: |p| p.requests(|_, request| request["service_tier"] = json!("standard_only")),
         answer: Warns("Other settings than in the baseline: `service_tier`"),
     },
     Attack {
@@ -399,7 +394,7 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "another setting and no usage",
         change: |p| {
             p.each(|_, line| {
-                line["request"]["mcp_servers"] = json!([]);
+                line["request"]["mcp_servers"] = json!([{"type": "url", "name": "more"}]);
                 line.as_object_mut().expect("a line").remove("usage");
             });
         },

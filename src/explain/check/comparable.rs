@@ -1,6 +1,6 @@
 //! What of a run and its baseline can be compared: figures of one kind, of requests that both have.
 //!
-//! Usage is recorded for certain bytes. Where the prompt, its markers or its model have changed and the
+//! Usage is recorded for certain bytes. Where the prompt, its markers, its settings or its model have changed and the
 //! usage has not, or the usage contradicts the bytes or the cache's rules, it says nothing of the
 //! run. Then the figures of the session come from the rules and the bytes on both sides (`Counted`),
 //! and so they do where only one side has recorded usage. Requests of the baseline that the run lacks are taken out of
@@ -16,7 +16,7 @@ use super::setting_change::SettingChanges;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
-    BlockPrefix, Counted, Figures, Settings, Snapshot, SnapshotSession, SnapshotTurn,
+    BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn, changed_settings,
 };
 
 /// Why the recorded usage of a request does not count.
@@ -133,9 +133,13 @@ impl<'a> Comparable<'a> {
         let faulty =
             sides.iter().find_map(|(turn, old, new)| Some((*turn, fault(old, new, is_whole)?)));
         self.edited += sides.iter().filter(|(_, old, new)| has_edited_usage(old, new)).count();
-        for (turn, old, new) in sides.iter().filter(|(_, old, new)| !is_new_recording(old, new)) {
-            if let Some((before, now)) = settings_of(old, new) {
-                self.settings.add(before, now, pair.now, *turn);
+        let is_shown =
+            |old: &Side<'_>, new: &Side<'_>| faulty.is_none() && is_new_recording(old, new);
+        for (turn, old, new) in sides.iter().filter(|(_, old, new)| !is_shown(old, new)) {
+            match (&old.turn.settings, &new.turn.settings) {
+                (Some(before), Some(now)) => self.settings.add(before, now, pair.now, *turn),
+                (None, Some(_)) if old.prompt.is_some() => self.settings.unknown += 1,
+                _ => {}
             }
         }
         let gone = old_turns.len() - kept.len();
@@ -236,7 +240,7 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     let is_same_request = is_same_prompt
         && old.markers == new.markers
         && old.turn.model == new.turn.model
-        && settings_of(old, new).is_none_or(|(before, now)| before == now);
+        && !has_other_settings(old, new);
     let by_rules = old.counted.zip(new.counted).filter(|_| is_whole);
     let is_same_by_rules = by_rules.is_none_or(|(old, new)| tokens(old) == tokens(new));
     let is_same_usage = tokens(before) == tokens(now);
@@ -255,9 +259,10 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     }
 }
 
-/// The settings of both, where both are known.
-fn settings_of<'a>(old: &Side<'a>, new: &Side<'a>) -> Option<(&'a Settings, &'a Settings)> {
-    old.turn.settings.as_ref().zip(new.turn.settings.as_ref())
+/// Whether both have settings, and not the same.
+fn has_other_settings(old: &Side<'_>, new: &Side<'_>) -> bool {
+    let settings = old.turn.settings.as_ref().zip(new.turn.settings.as_ref());
+    settings.is_some_and(|(before, now)| !changed_settings(before, now).is_empty())
 }
 
 /// Whether usage was recorded for the request once more.
@@ -288,14 +293,16 @@ fn tokens(figures: &Figures) -> [u64; 5] {
 const SLACK: i128 = 32;
 
 /// Whether a prompt has grown by its bytes and not by its usage, or the reverse. The tokens of what
-/// was added are known to half of their number.
+/// was added are known to half of their number. Settings may add what no byte shows, such as the tools of a server.
 fn contradicts(old: &Side<'_>, new: &Side<'_>) -> bool {
     let prompt = |figures: Option<&Figures>| figures.map(|figures| i128::from(figures.prompt().0));
     let growth = |old, new| Some(prompt(new)? - prompt(old)?);
     let recorded = growth(old.recorded, new.recorded);
     let by_bytes = growth(old.counted, new.counted).and_then(|grown| old.in_record(grown));
     recorded.zip(by_bytes).is_some_and(|(recorded, by_bytes)| {
-        (recorded - by_bytes).abs() > SLACK + by_bytes.abs() / 2
+        let beyond = recorded - by_bytes;
+        let is_of_settings = beyond > 0 && has_other_settings(old, new);
+        !is_of_settings && beyond.abs() > SLACK + by_bytes.abs() / 2
     })
 }
 

@@ -45,7 +45,10 @@ pub enum Unknown {
     #[error("the baseline has no findings of lint; save it again")]
     NoLint,
     /// Captured requests of which none follows another.
-    #[error("no request follows another, so none could be compared with the one before it")]
+    #[error(
+        "no request follows another, so none could be compared with the one before it; capture two requests of a \
+         conversation, or name `rules` that need one alone"
+    )]
     NothingCompared,
     /// A division by zero.
     #[error("the prompts have no tokens")]

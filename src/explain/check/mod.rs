@@ -101,6 +101,8 @@ pub struct Check {
     pub edited: usize,
     /// Settings that requests give otherwise than in the baseline, and nothing recorded shows what that costs.
     pub settings: Vec<SettingChange>,
+    /// How many captured requests have settings that the baseline does not know, as those of older versions.
+    pub unknown_settings: usize,
     /// In how many more places than in the baseline input was lost.
     pub damage: u64,
 }
@@ -245,7 +247,7 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let edited = comparable.as_ref().map_or(0, |sides| sides.edited);
     let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
     let (counted, settings) =
-        comparable.map(|sides| (sides.counted, sides.settings.0)).unwrap_or_default();
+        comparable.map(|sides| (sides.counted, sides.settings)).unwrap_or_default();
     let has_other_prices =
         before.is_some_and(|before| before.prices.is_some() && before.prices != now.prices);
     let is_partial = makes_baseline
@@ -253,7 +255,8 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         || gone > 0
         || edited > 0
         || damage > 0
-        || !settings.is_empty()
+        || !settings.all.is_empty()
+        || settings.unknown > 0
         || counted.iter().any(|session| !session.has_output)
         || pairing.is_some_and(|pairing| !pairing.gone.is_empty() || !pairing.new.is_empty());
     let verdict = verdict(&outcomes).max(if is_partial { Verdict::Warn } else { Verdict::Pass });
@@ -266,7 +269,8 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         counted,
         gone,
         edited,
-        settings,
+        settings: settings.all,
+        unknown_settings: settings.unknown,
         damage,
     })
 }

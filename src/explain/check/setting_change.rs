@@ -1,8 +1,6 @@
 //! Settings that requests give otherwise than in the baseline, where nothing recorded shows what that costs.
 
-use std::collections::BTreeSet;
-
-use crate::explain::snapshot::Settings;
+use crate::explain::snapshot::{Settings, changed_settings};
 
 /// A setting that is another one than in the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,20 +15,27 @@ pub struct SettingChange {
     pub turn: usize,
 }
 
+/// What is priced as it is asked for.
+const PRICED: [&str; 2] = ["inference_geo", "speed"];
+
 /// The changes, by name.
 #[derive(Debug, Default)]
-pub(super) struct SettingChanges(pub(super) Vec<SettingChange>);
+pub(super) struct SettingChanges {
+    pub(super) all: Vec<SettingChange>,
+    /// How many captured requests have settings that the baseline does not know.
+    pub(super) unknown: usize,
+}
 
 impl SettingChanges {
     /// Adds those of a request.
     pub(super) fn add(&mut self, before: &Settings, now: &Settings, session: usize, turn: usize) {
-        let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
-        for name in names.into_iter().filter(|name| before.get(*name) != now.get(*name)) {
-            match self.0.binary_search_by(|change| change.name.cmp(name)) {
-                Ok(place) => self.0[place].requests += 1,
+        let names = changed_settings(before, now).into_iter();
+        for name in names.filter(|name| !PRICED.contains(name)) {
+            match self.all.binary_search_by(|change| change.name.as_str().cmp(name)) {
+                Ok(place) => self.all[place].requests += 1,
                 Err(place) => {
-                    let name = name.clone();
-                    self.0.insert(place, SettingChange { name, requests: 1, session, turn });
+                    let name = name.to_owned();
+                    self.all.insert(place, SettingChange { name, requests: 1, session, turn });
                 }
             }
         }

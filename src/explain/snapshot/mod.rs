@@ -6,12 +6,12 @@ mod fingerprint;
 mod settings;
 
 pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
-pub use settings::Settings;
-
-use settings::settings;
+pub use settings::{Settings, changed_settings};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use settings::settings;
 
 use rustc_hash::FxHashMap;
 

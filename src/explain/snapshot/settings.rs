@@ -1,7 +1,7 @@
 //! What captured requests ask for beside their prompts, by digests: fields that may change the price, the answer or what
 //! is cached without a byte of the prompt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
@@ -13,7 +13,7 @@ use crate::requests::difference::PromptView;
 /// The digest of the value of each setting that a request gives.
 pub type Settings = BTreeMap<String, Digest>;
 
-/// The name of the beta features, which may stand in a header.
+/// The name of the beta features. A capture without headers and one without features are alike.
 const BETAS: &str = "betas";
 
 /// What follows from the messages, and is no setting.
@@ -29,34 +29,45 @@ const NAMED: [&str; 6] = [
     "service_tier",
 ];
 
-/// All others together: whoever made them up named them.
+/// All other fields together: whoever made them up named them.
 const OTHER: &str = "other fields";
+
+/// Values that say the same as none.
+const DEFAULTS: [(&str, &str); 2] = [("mcp_servers", "[]"), ("service_tier", "\"auto\"")];
 
 /// The settings of a request. `None` where its bytes are not kept.
 pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings> {
     let others = history.text(wire.other_fields)?;
     let view = PromptView::new(&history.captured.tree, wire.leaf);
     let in_prefix = [view.system_settings, view.message_settings].into_iter().flatten();
-    let given = in_prefix
-        .flat_map(|node| fields(view.text(node)))
-        .filter(|(name, value)| value.get() != "null" && !OF_MESSAGES.contains(&name.as_str()));
+    let in_prefix = in_prefix.flat_map(|node| given(view.text(node)));
+    let in_prefix = in_prefix.filter(|(name, _)| !OF_MESSAGES.contains(&name.as_str()));
     let (named, unnamed): (Vec<_>, Vec<_>) =
-        fields(others).partition(|(name, _)| NAMED.contains(&name.as_str()));
+        given(others).partition(|(name, _)| NAMED.contains(&name.as_str()));
+    let all = in_prefix.chain(named);
     let mut settings: Settings =
-        given.chain(named).map(|(name, value)| (name, digest(value.get().as_bytes()))).collect();
+        all.map(|(name, value)| (name, digest(value.get().as_bytes()))).collect();
     if !unnamed.is_empty() {
-        let all: Vec<String> =
-            unnamed.iter().map(|(name, value)| format!("{name}\n{value}\n")).collect();
-        settings.insert(OTHER.to_owned(), digest(all.concat().as_bytes()));
+        let unnamed: BTreeMap<String, &RawValue> = unnamed.into_iter().collect();
+        settings.insert(OTHER.to_owned(), digest(&serde_json::to_vec(&unnamed).ok()?));
     }
-    if let Some(betas) = history.text(wire.betas) {
+    if let Some(betas) = history.text(wire.betas).filter(|betas| !betas.is_empty()) {
         settings.insert(BETAS.to_owned(), digest(betas.as_bytes()));
     }
     Some(settings)
 }
 
-/// The fields of an object, by name.
-fn fields(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
+/// The fields of an object that say something.
+fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
-    fields.into_iter()
+    fields.into_iter().filter(|(name, value)| {
+        value.get() != "null" && !DEFAULTS.contains(&(name.as_str(), value.get()))
+    })
+}
+
+/// The names of the settings that differ.
+#[must_use]
+pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet<&'a str> {
+    let names = before.keys().chain(now.keys()).map(String::as_str);
+    names.filter(|name| before.get(*name) != now.get(*name)).collect()
 }

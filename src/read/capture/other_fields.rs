@@ -37,14 +37,19 @@ pub(super) fn other_fields(body: &Request<'_>) -> String {
 
 /// Whether a request is to be served in the United States alone.
 pub(super) fn is_us_only(body: &Request<'_>) -> bool {
-    body.other.named("").any(|(name, value)| name == "inference_geo" && value.get() == "\"us\"")
+    let told = body.other.named("").filter(|(name, _)| name == "inference_geo").last();
+    told.is_some_and(|(_, value)| {
+        serde_json::from_str(value.get()).is_ok_and(|place: String| place == "us")
+    })
 }
 
-/// A name and its value as they stand in an object; `None` where the value is nested too deeply.
+/// A name and its value as they stand in an object. A value that is nested too deeply is the text of it.
 fn member(name: &str, value: &RawValue) -> Option<String> {
-    let object = format!("{{{}:{}}}", Value::from(name), value.get());
+    let name = Value::from(name);
     let mut canonical = Vec::new();
-    write_canonical(&object, &mut canonical).ok()?;
+    if write_canonical(&format!("{{{name}:{}}}", value.get()), &mut canonical).is_err() {
+        canonical = format!("{{{name}:{}}}", Value::from(value.get())).into_bytes();
+    }
     let canonical = String::from_utf8(canonical).ok()?;
     canonical.strip_prefix('{')?.strip_suffix('}').map(str::to_owned)
 }

@@ -115,6 +115,15 @@ impl PriceTier {
     }
 }
 
+impl PriceTier {
+    /// The same, with what a request asks for. A batch stays one.
+    pub(crate) fn asking(self, asked: Self) -> Self {
+        let is_standard = self.service == ServiceTier::Standard;
+        let service = if is_standard { asked.service } else { self.service };
+        Self { service, us_only: self.us_only || asked.us_only }
+    }
+}
+
 /// An earlier sampling of a request, billed apart from the request's own figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {

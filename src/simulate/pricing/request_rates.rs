@@ -56,17 +56,14 @@ impl RequestRates {
         Self::as_sent(history, prices, numbered(prompt_totals))
     }
 
-    /// The same by what captured requests ask for, whatever their usage says of it.
+    /// The same, where captured requests cost what they ask for, even if their usage says nothing of it.
     #[must_use]
     pub(crate) fn as_asked(
         history: &History,
         prices: &PriceTable,
         prompt_totals: impl IntoIterator<Item = Tokens>,
     ) -> Self {
-        let tier = |index| match history.wire(index) {
-            Some(wire) => wire.asked_tier,
-            None => billed_tier(history, index),
-        };
+        let tier = |index| billed_tier(history, index).asking(history.asked_tier(index));
         Self::in_tiers(history, prices, numbered(prompt_totals), tier)
     }
 
