@@ -180,6 +180,7 @@ fn attempt(attack: &Attack) -> (Option<i32>, String, String) {
     let saved = check(&["sessions", "--export", "report=baseline.json"]);
     assert_eq!(saved.status.code(), Some(0), "{}", text(&saved.stderr));
     fs::remove_dir_all(folder.path().join("sessions")).expect("a folder");
+    project.baseline = fs::read_to_string(folder.path().join("baseline.json")).ok();
     (attack.change)(&mut project);
     project.write(folder.path());
     if let Some(baseline) = &project.baseline {
@@ -256,6 +257,87 @@ fn what_is_asked_for_is_priced_where_the_usage_is_old() {
         let expected = cost("cost_before_usd") * Decimal::from(times) / Decimal::TEN;
         assert_eq!(cost("cost_usd"), expected, "{field}");
     }
+}
+
+/// Changes of settings that are no attack, or that new usage shows.
+#[test]
+fn settings_are_judged_by_what_was_recorded() {
+    let answers = [
+        Attack {
+            name: "a server's tools, recorded again",
+            change: |p| {
+                p.requests(|_, request| request["mcp_servers"] = json!([{"type": "url"}]));
+                p.each(|_, line| {
+                    let input = line["usage"]["input_tokens"].as_u64().expect("a number");
+                    line["usage"]["input_tokens"] = json!(input + 2_000);
+                });
+            },
+            answer: COST,
+        },
+        Attack {
+            name: "a baseline that knows no settings",
+            change: |p| {
+                let baseline = p.baseline.as_ref().expect("it was read");
+                let mut baseline: Value = serde_json::from_str(baseline).expect("JSON");
+                for session in baseline["sessions"].as_array_mut().expect("sessions") {
+                    for turn in session["turns"].as_array_mut().expect("turns") {
+                        turn.as_object_mut().expect("a turn").remove("settings");
+                    }
+                }
+                p.baseline = Some(baseline.to_string());
+                p.requests(|_, request| request["mcp_servers"] = json!([{"type": "url"}]));
+            },
+            answer: Warns("does not know the settings of 5 requests"),
+        },
+    ];
+    let holes: Vec<String> = answers.iter().filter_map(hole).collect();
+    assert!(holes.is_empty(), "{}", holes.join("\n"));
+    let the_same = Attack {
+        name: "values that say the same as none",
+        change: |p| {
+            p.requests(|_, request| {
+                request["container"] = Value::Null;
+                request["mcp_servers"] = json!([]);
+                request["service_tier"] = json!("auto");
+            });
+            p.each(|_, line| line["headers"] = json!({}));
+        },
+        answer: Warns(""),
+    };
+    let (code, verdict, said) = attempt(&the_same);
+    assert_eq!((code, verdict.as_str()), (Some(0), "pass"), "{said}");
+}
+
+/// Where figures are counted, what the usage tells of the price stays: by the price page batches cost half.
+#[test]
+fn a_batch_stays_one_where_its_prompts_are_counted() {
+    let counted_cost = |tier: &str| {
+        let capture = |words: &str| {
+            let mut project = Project::new();
+            project.each(|_, line| {
+                line["usage"]["service_tier"] = json!(tier);
+                let text = &mut line["request"]["system"][1]["text"];
+                *text = json!(format!("{}{words}", text.as_str().expect("a text")));
+            });
+            lines(project.lines())
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let check = |capture: &str, arguments: &[&str]| {
+            put(&folder.path().join("sessions/all.jsonl"), capture.as_bytes());
+            let mut command = cachesim();
+            command.current_dir(folder.path()).args(["check", "sessions"]).args(arguments);
+            command.output().expect("the program runs")
+        };
+        assert!(check(&capture(""), &["--save-baseline", "baseline.json"]).status.success());
+        let arguments = ["--baseline", "baseline.json", "--format", "json"];
+        let output = check(&capture(" Be brief."), &arguments);
+        let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        assert_eq!(output.status.code(), Some(0), "{verdict}");
+        assert!(!verdict["difference"]["counted"].as_array().expect("sessions").is_empty());
+        let cost = verdict["difference"]["cost_usd"].as_str().expect("a cost");
+        cost.parse::<Decimal>().expect("a decimal")
+    };
+    assert_eq!(counted_cost("standard"), counted_cost("batch") * Decimal::TWO);
 }
 
 /// That nothing was found where nothing could be compared is no pass.
