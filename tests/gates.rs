@@ -237,26 +237,33 @@ fn of_opus(change: impl Fn(&mut Value)) -> String {
 fn what_is_asked_for_is_priced_where_the_usage_is_old() {
     // By the price page: 1.1 times in the United States alone, twice in fast mode.
     for (field, value, times) in [("inference_geo", "us", 11), ("speed", "fast", 20)] {
-        let folder = tempfile::tempdir().expect("a folder");
-        let check = |capture: &str, arguments: &[&str]| {
-            put(&folder.path().join("sessions/all.jsonl"), capture.as_bytes());
-            let mut command = cachesim();
-            command.current_dir(folder.path()).args(["check", "sessions"]).args(arguments);
-            command.output().expect("the program runs")
-        };
-        let saved = check(&of_opus(|_| {}), &["--save-baseline", "baseline.json"]);
-        assert_eq!(saved.status.code(), Some(0), "{}", text(&saved.stderr));
         let asked = of_opus(|request| request[field] = json!(value));
-        let output = check(&asked, &["--baseline", "baseline.json", "--format", "json"]);
-        assert_eq!(output.status.code(), Some(1), "{field}: {}", text(&output.stdout));
-        let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        let cost = |name: &str| {
-            let cost = verdict["difference"][name].as_str().expect("a cost");
-            cost.parse::<Decimal>().expect("a decimal")
-        };
-        let expected = cost("cost_before_usd") * Decimal::from(times) / Decimal::TEN;
-        assert_eq!(cost("cost_usd"), expected, "{field}");
+        let (code, verdict) = compared(&of_opus(|_| {}), &asked);
+        assert_eq!(code, Some(1), "{field}: {verdict}");
+        let expected = cost(&verdict, "cost_before_usd") * Decimal::from(times) / Decimal::TEN;
+        assert_eq!(cost(&verdict, "cost_usd"), expected, "{field}");
     }
+}
+
+/// What `check` says of a capture against another: its exit code and its JSON.
+fn compared(before: &str, now: &str) -> (Option<i32>, Value) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |capture: &str, arguments: &[&str]| {
+        put(&folder.path().join("sessions/all.jsonl"), capture.as_bytes());
+        let mut command = cachesim();
+        command.current_dir(folder.path()).args(["check", "sessions"]).args(arguments);
+        command.output().expect("the program runs")
+    };
+    let saved = check(before, &["--save-baseline", "baseline.json"]);
+    assert_eq!(saved.status.code(), Some(0), "{}", text(&saved.stderr));
+    let output = check(now, &["--baseline", "baseline.json", "--format", "json"]);
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect("JSON"))
+}
+
+/// A cost of the comparison.
+fn cost(verdict: &Value, name: &str) -> Decimal {
+    let cost = verdict["difference"][name].as_str().expect("a cost");
+    cost.parse().expect("a decimal")
 }
 
 /// Changes of settings that are no attack, or that new usage shows.
@@ -321,21 +328,10 @@ fn a_batch_stays_one_where_its_prompts_are_counted() {
             });
             lines(project.lines())
         };
-        let folder = tempfile::tempdir().expect("a folder");
-        let check = |capture: &str, arguments: &[&str]| {
-            put(&folder.path().join("sessions/all.jsonl"), capture.as_bytes());
-            let mut command = cachesim();
-            command.current_dir(folder.path()).args(["check", "sessions"]).args(arguments);
-            command.output().expect("the program runs")
-        };
-        assert!(check(&capture(""), &["--save-baseline", "baseline.json"]).status.success());
-        let arguments = ["--baseline", "baseline.json", "--format", "json"];
-        let output = check(&capture(" Be brief."), &arguments);
-        let verdict: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-        assert_eq!(output.status.code(), Some(0), "{verdict}");
+        let (code, verdict) = compared(&capture(""), &capture(" Be brief."));
+        assert_eq!(code, Some(0), "{verdict}");
         assert!(!verdict["difference"]["counted"].as_array().expect("sessions").is_empty());
-        let cost = verdict["difference"]["cost_usd"].as_str().expect("a cost");
-        cost.parse::<Decimal>().expect("a decimal")
+        cost(&verdict, "cost_usd")
     };
     assert_eq!(counted_cost("standard"), counted_cost("batch") * Decimal::TWO);
 }

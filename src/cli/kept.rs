@@ -46,9 +46,7 @@ impl Kept {
     /// What is known of a file. Damage, and what depends on something else, is nothing.
     pub(super) fn read(&self, path: &Path) -> Option<Followed> {
         let Place { state, of } = self.place(path)?;
-        // A pipe in its place would be waited for.
-        fs::metadata(&state).ok().filter(fs::Metadata::is_file)?;
-        Followed::decode(&read_whole(&state, MOST_BYTES).ok()?, of)
+        Followed::decode(&read(&state)?, of)
     }
 
     /// Keeps what is known of a file.
@@ -69,7 +67,7 @@ impl Kept {
 
     /// The request of whose break a hook told last, in a session.
     pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
-        let told = read_whole(&self.told(path)?, MOST_BYTES).ok()?;
+        let told = read(&self.told(path)?)?;
         Some(u64::from_le_bytes(told.try_into().ok()?))
     }
 
@@ -100,6 +98,12 @@ impl Kept {
 struct Place {
     state: PathBuf,
     of: u64,
+}
+
+/// The bytes of a file that is kept. A pipe in its place would be waited for.
+fn read(path: &Path) -> Option<Vec<u8>> {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    read_whole(path, MOST_BYTES).ok()
 }
 
 /// Replaces a file in a folder that only its owner may look into.

@@ -42,6 +42,22 @@ pub(super) struct Nesting {
     beyond: usize,
 }
 
+impl Open {
+    /// What the value that begins here holds.
+    fn take_field(&mut self) -> Field {
+        let field = if self.awaits_value { self.field } else { Field::Free };
+        self.awaits_value = false;
+        field
+    }
+}
+
+impl Nesting {
+    /// What is open where the walk is, or `None` outside of every value and below the deepest level.
+    fn innermost(&mut self) -> Option<&mut Open> {
+        if self.beyond > 0 { None } else { self.open.last_mut() }
+    }
+}
+
 struct Walk<'w, 's> {
     bytes: &'w mut [u8],
     at: usize,
@@ -55,7 +71,7 @@ pub(super) fn walk(bytes: &mut [u8], top: Field, scribe: &mut Scribe<'_>) {
     walk_on(bytes, top, &mut Nesting::default(), scribe);
 }
 
-/// Walks through the next line of a value. No string goes on behind the end of a line.
+/// Walks through the next line of a value. No string goes on after the end of a line.
 pub(super) fn walk_on(
     bytes: &mut [u8],
     top: Field,
@@ -84,10 +100,7 @@ impl Walk<'_, '_> {
         if self.nesting.beyond > 0 {
             return Field::Free;
         }
-        let Some(open) = self.nesting.open.last_mut() else { return self.top };
-        let field = if open.awaits_value { open.field } else { Field::Free };
-        open.awaits_value = false;
-        field
+        self.nesting.innermost().map_or(self.top, Open::take_field)
     }
 
     fn begin(&mut self, is_object: bool) {
@@ -131,8 +144,7 @@ impl Walk<'_, '_> {
 
     fn next_member(&mut self) {
         self.at += 1;
-        let beyond = self.nesting.beyond;
-        if let Some(open) = self.nesting.open.last_mut().filter(|_| beyond == 0) {
+        if let Some(open) = self.nesting.innermost() {
             open.awaits_key = open.is_object;
             open.awaits_value = !open.is_object;
         }
@@ -142,32 +154,28 @@ impl Walk<'_, '_> {
         let start = self.at + 1;
         let length = literal_length(&self.bytes[start..]);
         self.at = (start + length + 1).min(self.bytes.len());
-        let beyond = self.nesting.beyond;
-        let (_, behind) = self.bytes.split_at(self.at);
-        if let Some(open) =
-            self.nesting.open.last_mut().filter(|open| beyond == 0 && !open.is_object)
-            && behind.trim_ascii_start().starts_with(b":")
-        {
+        let (front, rest) = self.bytes.split_at_mut(self.at);
+        let literal = &mut front[start..start + length];
+        let Some(open) = self.nesting.innermost() else {
+            let field = if self.nesting.beyond > 0 { Field::Free } else { self.top };
+            return self.scribe.string(literal, field);
+        };
+        if open.awaits_key {
+            open.awaits_key = false;
+            open.awaits_value = true;
+            open.field = match self.scribe.name(literal, open.shape) {
+                Field::Told => open.told.unwrap_or_else(|| told_after(rest, open.shape)),
+                field => field,
+            };
+            return;
+        }
+        if !open.is_object && rest.trim_ascii_start().starts_with(b":") {
             // The end of the list is missing: its names would be taken for elements.
             open.field = Field::Free;
         }
-        let awaits_key =
-            self.nesting.open.last().is_some_and(|open| beyond == 0 && open.awaits_key);
-        let field = if awaits_key { Field::Free } else { self.take_field() };
-        let (front, behind) = self.bytes.split_at_mut(self.at);
-        let literal = &mut front[start..start + length];
-        let open = self.nesting.open.last_mut().filter(|_| beyond == 0);
-        match (open, field) {
-            (Some(open), _) if open.awaits_key => {
-                open.awaits_key = false;
-                open.awaits_value = true;
-                open.field = match self.scribe.name(literal, open.shape) {
-                    Field::Told => open.told.unwrap_or_else(|| told_behind(behind, open.shape)),
-                    field => field,
-                };
-            }
-            (Some(open), Field::Key(names)) => open.told = Some(self.scribe.name(literal, names)),
-            _ => self.scribe.string(literal, field),
+        match open.take_field() {
+            Field::Key(names) => open.told = Some(self.scribe.name(literal, names)),
+            field => self.scribe.string(literal, field),
         }
     }
 
@@ -208,8 +216,8 @@ fn number_length(word: &[u8]) -> usize {
     word.iter().take_while(|byte| is_of_number(byte)).count()
 }
 
-/// What the value of an attribute holds whose key comes behind it. It is looked for as far as the line goes.
-fn told_behind(rest: &[u8], shape: &Shape) -> Field {
+/// What the value of an attribute holds whose key comes after it. It is looked for as far as the line goes.
+fn told_after(rest: &[u8], shape: &Shape) -> Field {
     let keys = shape.fields.iter().find_map(|(field, names)| match field {
         Field::Key(values) => Some((*values, names[0])),
         _ => None,
@@ -230,8 +238,8 @@ fn told_behind(rest: &[u8], shape: &Shape) -> Field {
                     let name = decoded_text(literal);
                     return name.and_then(|name| values.field(&name)).unwrap_or(Field::Free);
                 }
-                let behind = rest.get(at..).unwrap_or_default().trim_ascii_start();
-                is_key = depth == 0 && literal == key.as_bytes() && behind.starts_with(b":");
+                let next = rest.get(at..).unwrap_or_default().trim_ascii_start();
+                is_key = depth == 0 && literal == key.as_bytes() && next.starts_with(b":");
             }
             b':' | b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => is_key = false,

@@ -17,8 +17,8 @@ thread_local! {
 }
 
 /// The program with the options of the command alone that a command line names: to put all together takes longer than
-/// everything else at the start. It parses what [`Cli::command`] parses. Its help and its errors are not for people: whoever sees some parses
-/// again.
+/// everything else at the start. It parses what [`Cli::command`] parses. Its help and its errors are not for people:
+/// whoever sees some parses again.
 pub(in crate::cli) fn parsing_program() -> Command {
     DEFERS.set(true);
     let program = Cli::command();

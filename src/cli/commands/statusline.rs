@@ -106,9 +106,9 @@ fn status(
         own.extend(files(&path.with_extension("")).map(|(path, _)| path));
     }
     let mut sum = Sum::new(day);
-    sum.add_session(main.requests);
+    sum.add(main.requests, true);
     for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
-        sum.add_session(looking.look_or_say(path).requests);
+        sum.add(looking.look_or_say(path).requests, true);
     }
     let folders = places(&[Client::ClaudeCode]);
     let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
@@ -116,7 +116,7 @@ fn status(
         for (path, changed) in files(&place.folder) {
             let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
             if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
-                sum.add_others(looking.look_or_say(&path).requests);
+                sum.add(looking.look_or_say(&path).requests, false);
             }
         }
     }
@@ -171,16 +171,7 @@ impl Sum {
         }
     }
 
-    /// Adds a file of the session.
-    fn add_session(&mut self, requests: Vec<Billed>) {
-        self.add(requests, true);
-    }
-
-    /// Adds a file to the day.
-    fn add_others(&mut self, requests: Vec<Billed>) {
-        self.add(requests, false);
-    }
-
+    /// Adds the requests of a file, to the day and, where it is of the session, to that.
     fn add(&mut self, requests: Vec<Billed>, is_of_session: bool) {
         let last = mem::replace(&mut self.last, requests);
         self.seen.extend(last.iter().map(|one| one.id));

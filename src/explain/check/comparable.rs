@@ -16,7 +16,7 @@ use super::setting_change::SettingChanges;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
-    BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn, changed_settings,
+    BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
 };
 
 /// Why the recorded usage of a request does not count.
@@ -240,7 +240,7 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     let is_same_request = is_same_prompt
         && old.markers == new.markers
         && old.turn.model == new.turn.model
-        && !has_other_settings(old, new);
+        && !new.turn.has_other_settings(old.turn);
     let by_rules = old.counted.zip(new.counted).filter(|_| is_whole);
     let is_same_by_rules = by_rules.is_none_or(|(old, new)| tokens(old) == tokens(new));
     let is_same_usage = tokens(before) == tokens(now);
@@ -257,12 +257,6 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
         _ if old.is_warm()? != new.is_warm()? => Some(UsageFault::Warm),
         _ => None,
     }
-}
-
-/// Whether both have settings, and not the same.
-fn has_other_settings(old: &Side<'_>, new: &Side<'_>) -> bool {
-    let settings = old.turn.settings.as_ref().zip(new.turn.settings.as_ref());
-    settings.is_some_and(|(before, now)| !changed_settings(before, now).is_empty())
 }
 
 /// Whether usage was recorded for the request once more.
@@ -301,7 +295,7 @@ fn contradicts(old: &Side<'_>, new: &Side<'_>) -> bool {
     let by_bytes = growth(old.counted, new.counted).and_then(|grown| old.in_record(grown));
     recorded.zip(by_bytes).is_some_and(|(recorded, by_bytes)| {
         let beyond = recorded - by_bytes;
-        let is_of_settings = beyond > 0 && has_other_settings(old, new);
+        let is_of_settings = beyond > 0 && new.turn.has_other_settings(old.turn);
         !is_of_settings && beyond.abs() > SLACK + by_bytes.abs() / 2
     })
 }

@@ -3,7 +3,7 @@
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::Cause;
-use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker, changed_settings};
+use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker};
 
 /// A turn whose figures differ. One side is `None` where the other has more turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -168,8 +168,7 @@ fn reasons(
     {
         reasons.push(TurnReason::Markers);
     }
-    let settings = before.turn.settings.as_ref().zip(now.turn.settings.as_ref());
-    if settings.is_some_and(|(old, new)| !changed_settings(old, new).is_empty()) {
+    if now.turn.has_other_settings(before.turn) {
         reasons.push(TurnReason::Settings);
     }
     if let (Some(old), Some(new)) = (before.pause(), now.pause())

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::value::RawValue;
 
+use super::SnapshotTurn;
 use super::fingerprint::{Digest, digest};
 use crate::read::capture::WireRequest;
 use crate::requests::conversation::History;
@@ -70,4 +71,12 @@ fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
 pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet<&'a str> {
     let names = before.keys().chain(now.keys()).map(String::as_str);
     names.filter(|name| before.get(*name) != now.get(*name)).collect()
+}
+
+impl SnapshotTurn {
+    /// Whether both have settings, and not the same.
+    pub(in crate::explain) fn has_other_settings(&self, before: &Self) -> bool {
+        let settings = before.settings.as_ref().zip(self.settings.as_ref());
+        settings.is_some_and(|(before, now)| !changed_settings(before, now).is_empty())
+    }
 }
