@@ -6,13 +6,13 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use cachesim::base::units::{Picodollars, Tokens};
-use cachesim::read::input::discover;
+use cachesim::read::input::{Discovered, discover};
 use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use cachesim::requests::prompt::{build, steps};
 use cachesim::simulate::ledger::{Ledger, StrategyColumn};
 use cachesim::simulate::management::{
     Budget, ByService, ByTime, Compaction, Effects, Management, MemoryUpdates, Microcompaction,
-    PutInAgain, SessionMemory, Trigger,
+    PutInAgain, ResultBudget, SessionMemory, Trigger,
 };
 use cachesim::simulate::pricing::{PriceTable, RequestRates};
 use cachesim::simulate::strategy::{
@@ -329,16 +329,23 @@ fn a_memory_keeps_single_messages() {
 
 /// What every built-in way does to a history, held against the laws.
 fn keep_the_laws(history: &History) -> Result<(), String> {
+    with_material(history, all_keep_the_laws)
+}
+
+/// Prepares the simulations of a history.
+fn with_material<T>(history: &History, simulate: impl FnOnce(Material<'_>) -> T) -> T {
     let steps = steps(history);
     let trace = build(history, &steps, Assumptions::default().shared_prefix);
-    let prices = PriceTable::built_in();
-    let recorded: Vec<Tokens> = trace.prompts.iter().map(|prompt| prompt.total).collect();
-    let rates = RequestRates::new(history, &prices, recorded.iter().copied());
+    let totals = trace.prompts.iter().map(|prompt| prompt.total);
+    let rates = RequestRates::new(history, &PriceTable::built_in(), totals);
     let assumptions = Assumptions::default();
     let (steps, trace, rates, ratios) = (&steps, &trace, &rates, &OnceLock::new());
-    let material = Material { history, steps, trace, rates, ratios, assumptions: &assumptions };
-    let of_record = Strategy { kind: StrategyKind::Counterfactual(Design::default()), ..never() };
-    let of_record = of_record.simulate(material).expect("a simulation");
+    simulate(Material { history, steps, trace, rates, ratios, assumptions: &assumptions })
+}
+
+fn all_keep_the_laws(material: Material<'_>) -> Result<(), String> {
+    let recorded: Vec<Tokens> = material.trace.prompts.iter().map(|prompt| prompt.total).collect();
+    let of_record = of_record().simulate(material).expect("a simulation");
     if never().simulate(material).expect("a simulation").outcomes != of_record.outcomes {
         return Err("what is never reached changes something".to_owned());
     }
@@ -373,6 +380,11 @@ fn keep_the_laws(history: &History) -> Result<(), String> {
     Ok(())
 }
 
+/// The requests as they were sent.
+fn of_record() -> Strategy {
+    Strategy { kind: StrategyKind::Counterfactual(Design::default()), ..never() }
+}
+
 /// A rule that nothing meets.
 fn never() -> Strategy {
     design(Management::ToolResultClearing {
@@ -390,6 +402,78 @@ fn every_fixture_and_every_session_keeps_the_laws() {
         assert!(!history.requests.is_empty());
         assert_eq!(keep_the_laws(&history), Ok(()), "{}", folder.display());
     }
+}
+
+/// Where a rule may not act, its simulation is the record's, request by request.
+#[test]
+fn a_rule_that_may_not_act_changes_nothing() {
+    let clearing = |trigger| Management::ToolResultClearing {
+        trigger: Tokens(trigger),
+        keep: Tokens(1_000),
+        clear_at_least: Tokens::ZERO,
+    };
+    let budget =
+        |each, message| Management::ResultBudget(ResultBudget { each, message, preview: 500 });
+    // Of every kind one that few sessions meet, and one that most do.
+    let rules = [
+        by_time(60 * 60_000, 1),
+        by_time(60_000, 1),
+        compaction(150_000),
+        compaction(30_000),
+        clearing(180_000),
+        clearing(30_000),
+        budget(50_000, 200_000),
+        budget(2_000, 4_000),
+    ];
+    let folders = [Some(project("fixtures")), shared("corpus"), shared("corpus-b")];
+    let files = folders.into_iter().flatten().flat_map(|folder| discover(&[folder]).sources);
+    // For each rule, on how many files it may act, and on how many not.
+    let mut counts = rules.map(|_| (0, 0));
+    for file in files {
+        let files = Discovered { sources: vec![file], ..Discovered::default() };
+        let history = read(files, ReadOptions::default(), |_| {});
+        with_material(&history, |material| {
+            let as_recorded = of_record().simulate(material).expect("a simulation").outcomes;
+            for (rule, (may, may_not)) in rules.into_iter().zip(&mut counts) {
+                if rule.may_act(&history) {
+                    *may += 1;
+                    continue;
+                }
+                *may_not += 1;
+                let simulated = design(rule).simulate(material).expect("a simulation");
+                assert!(simulated.outcomes == as_recorded, "{rule:?}");
+                assert_eq!(simulated.added().count(), 0, "{rule:?}");
+            }
+        });
+    }
+    assert!(counts.iter().all(|(may, may_not)| *may > 0 && *may_not > 0), "{counts:?}");
+}
+
+#[test]
+fn a_rule_may_act_from_its_limit_on() {
+    let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
+    let clearing = |trigger| Management::ToolResultClearing {
+        trigger: Tokens(trigger),
+        keep: Tokens::ZERO,
+        clear_at_least: Tokens::ZERO,
+    };
+    let budget =
+        |each| Management::ResultBudget(ResultBudget { each, message: 10_000, preview: 500 });
+    // Before the eighth request there are 13,600 tokens, an answer of 100 and a result of 290. It has
+    // 14,200, and each result 1,160 bytes.
+    for (rule, may_act) in [
+        (compaction(13_990), true),
+        (compaction(13_991), false),
+        (clearing(14_199), true),
+        (clearing(14_200), false),
+        (budget(1_159), true),
+        (budget(1_160), false),
+    ] {
+        assert_eq!(rule.may_act(&history), may_act, "{rule:?}");
+    }
+    let history = silent_hour().history();
+    assert!(by_time(60 * 60_000, 1).may_act(&history));
+    assert!(!by_time(62 * 60_000, 1).may_act(&history));
 }
 
 /// Ten thousand requests with a result each, which every rule meets again and again.

@@ -265,9 +265,6 @@ impl SearchState<'_> {
 /// The most requests of trials that run side by side, as each trial has its own prompts.
 const MOST_SIDE_BY_SIDE: usize = 50_000;
 
-/// How many trials are sketched side by side where there are more requests.
-const SKETCHES_SIDE_BY_SIDE: usize = 2;
-
 /// What is known of a trial before it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outlook {
@@ -331,30 +328,36 @@ impl<'a> Trials<'a> {
     }
 
     /// The cost of the record, and the best of the candidates, without trying those that cannot be
-    /// the best: sizes alone tell what they cost at the least. The record is simulated beside the
-    /// most promising one, as it has no prompts of its own.
+    /// the best: sizes alone tell what they cost at the least. What is likely to be the best is tried
+    /// beside that, as only one trial at a time has room for its prompts.
     fn best_first(
         self,
         candidates: Vec<ChangeCandidate>,
     ) -> Option<(SearchStart<'a>, Vec<TriedChange>)> {
-        let outlook = |one: &ChangeCandidate| self.outlook(&one.design);
-        let pairs = candidates.chunks(SKETCHES_SIDE_BY_SIDE);
-        let outlooks: Vec<Outlook> =
-            pairs.flat_map(|pair| pair.par_iter().map(outlook).collect::<Vec<Outlook>>()).collect();
-        let mut order: Vec<usize> = (0..candidates.len()).collect();
-        order.sort_by_key(|place| outlooks[*place]);
-        order.retain(|place| outlooks[*place] != Outlook::Idle);
-        let mut costs: Vec<Option<Picodollars>> = vec![None; candidates.len()];
+        let likely = candidates.iter().position(|one| one.design.management.is_some());
         let cost_of = |place: usize| self.cost(candidates[place].design.clone());
-        let first = order.first().copied();
-        let (recorded, cost) = rayon::join(|| self.recorded(), || first.and_then(cost_of));
+        let outlook_of = |place: usize| self.outlook(&candidates[place].design);
+        let others = (0..candidates.len()).filter(|place| Some(*place) != likely);
+        let (cost, (outlooks, recorded)) = rayon::join(
+            || likely.and_then(cost_of),
+            || {
+                (
+                    others.map(|place| (outlook_of(place), place)).collect::<Vec<_>>(),
+                    self.recorded(),
+                )
+            },
+        );
         let recorded = recorded?;
-        if let Some(first) = first {
-            costs[first] = cost;
+        let mut costs: Vec<Option<Picodollars>> = vec![None; candidates.len()];
+        if let Some(likely) = likely {
+            costs[likely] = cost;
         }
         let mut best = cost;
-        for place in order.into_iter().skip(1) {
-            let cannot_be_best = match (outlooks[place], best) {
+        let mut order: Vec<(Outlook, usize)> = outlooks;
+        order.retain(|(outlook, _)| *outlook != Outlook::Idle);
+        order.sort();
+        for (outlook, place) in order {
+            let cannot_be_best = match (outlook, best) {
                 (Outlook::AtLeast(least), Some(best)) => !recorded.has_refusals && least > best,
                 _ => false,
             };

@@ -4,6 +4,7 @@ use super::seen::Seen;
 use super::{Change, ChangeCandidate, Subject, Who};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
+use crate::requests::conversation::RequestIndex;
 use crate::simulate::management::{Compaction, Management, Trigger};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};
 
@@ -34,10 +35,12 @@ const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUT
                          33,000 above the size (133000 compacts at 100,000; 183000 at 150,000)";
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
-    ways().into_iter().map(|way| candidate(way, seen)).collect()
+    let sizes = PromptSizes::of(seen);
+    let ways = ways().into_iter().filter(|way| seen.may_manage(&way.design));
+    ways.map(|way| candidate(way, &sizes)).collect()
 }
 
-/// The ways that somebody can choose. Not `cached-microcompact`, which nobody can request, as it is
+/// The ways that somebody can choose, whatever the requests. Not `cached-microcompact`, which nobody can request, as it is
 /// undocumented.
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<ContextWay> {
@@ -116,13 +119,12 @@ fn built_in(name: &str) -> Design {
     }
 }
 
-fn candidate(way: ContextWay, seen: &Seen<'_>) -> ChangeCandidate {
-    let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
+fn candidate(way: ContextWay, sizes: &PromptSizes) -> ChangeCandidate {
     ChangeCandidate {
         change: Change {
             code: way.code,
             label: way.label,
-            observation: sizes(seen, way.size),
+            observation: sizes.observed(way.size),
             advice: format!("{}.", way.label),
             who: way.who,
             setting: way.setting,
@@ -130,7 +132,7 @@ fn candidate(way: ContextWay, seen: &Seen<'_>) -> ChangeCandidate {
             assumption: format!("{SAME_ANSWERS}; {}.", way.assumed),
             confidence: None,
             is_at_most: false,
-            evidence: largest.map(|(index, _)| index).into_iter().collect(),
+            evidence: sizes.largest.into_iter().collect(),
         },
         subject: Subject::Context,
         design: way.design,
@@ -138,19 +140,35 @@ fn candidate(way: ContextWay, seen: &Seen<'_>) -> ChangeCandidate {
 }
 
 /// How large prompts were.
-fn sizes(seen: &Seen<'_>, size: Option<Tokens>) -> String {
-    let totals: Vec<Tokens> = seen.prompts().map(|(_, prompt)| prompt.total).collect();
-    let all: Tokens = totals.iter().copied().sum();
-    let largest = totals.iter().copied().max().unwrap_or_default();
-    let mean = all.0 / (totals.len() as u64).max(1);
-    let larger = size.map_or_else(String::new, |size| {
-        let larger = totals.iter().filter(|total| **total > size).count() as u64;
-        let had = counted(larger, "request had", "requests had");
-        format!("; {had} more than {}", grouped(size.0))
-    });
-    format!(
-        "Prompts had {} tokens on average, the largest {}{larger}.",
-        grouped(mean),
-        grouped(largest.0)
-    )
+struct PromptSizes {
+    totals: Vec<Tokens>,
+    /// The request with the largest.
+    largest: Option<RequestIndex>,
+}
+
+impl PromptSizes {
+    fn of(seen: &Seen<'_>) -> Self {
+        let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
+        Self {
+            totals: seen.prompts().map(|(_, prompt)| prompt.total).collect(),
+            largest: largest.map(|(index, _)| index),
+        }
+    }
+
+    /// In words, with how many had more than a size.
+    fn observed(&self, size: Option<Tokens>) -> String {
+        let all: Tokens = self.totals.iter().copied().sum();
+        let largest = self.totals.iter().copied().max().unwrap_or_default();
+        let mean = all.0 / (self.totals.len() as u64).max(1);
+        let larger = size.map_or_else(String::new, |size| {
+            let larger = self.totals.iter().filter(|total| **total > size).count() as u64;
+            let had = counted(larger, "request had", "requests had");
+            format!("; {had} more than {}", grouped(size.0))
+        });
+        format!(
+            "Prompts had {} tokens on average, the largest {}{larger}.",
+            grouped(mean),
+            grouped(largest.0)
+        )
+    }
 }

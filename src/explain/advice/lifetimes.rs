@@ -4,6 +4,7 @@ use super::seen::{Seen, evidence};
 use super::{Change, ChangeCandidate, Subject, Who};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 use crate::base::wording::{counted, grouped};
+use crate::requests::conversation::RequestIndex;
 use crate::simulate::strategy::Design;
 
 const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
@@ -25,7 +26,9 @@ struct LifetimeChoice {
 }
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
-    choices().into_iter().map(|choice| candidate(choice, seen)).collect()
+    let (pauses, hour_writes) = (pauses(seen), seen.largest_hour_writes());
+    let candidate = |choice| candidate(choice, seen, &pauses, &hour_writes);
+    choices().into_iter().map(candidate).collect()
 }
 
 #[rustfmt::skip] // one field a line
@@ -105,19 +108,24 @@ fn choices() -> Vec<LifetimeChoice> {
     ]
 }
 
-fn candidate(choice: LifetimeChoice, seen: &Seen<'_>) -> ChangeCandidate {
+/// A choice with how long requests waited and which wrote most for an hour.
+fn candidate(
+    choice: LifetimeChoice,
+    seen: &Seen<'_>,
+    pauses: &str,
+    hour_writes: &[RequestIndex],
+) -> ChangeCandidate {
     let evidence =
-        if choice.is_longer { evidence(&seen.expiries(false)) } else { seen.largest_hour_writes() };
+        if choice.is_longer { evidence(&seen.expiries(false)) } else { hour_writes.to_vec() };
     let observed = seen.observed(choice.patterns);
     ChangeCandidate {
         change: Change {
             code: choice.code,
             label: choice.label,
-            observation: [Some(pauses(seen)), observed]
-                .into_iter()
-                .flatten()
-                .collect::<Vec<_>>()
-                .join(" "),
+            observation: match observed {
+                Some(observed) => format!("{pauses} {observed}"),
+                None => pauses.to_owned(),
+            },
             advice: format!("{}.", choice.label),
             who: choice.who,
             setting: choice.setting,

@@ -105,27 +105,22 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
         &siblings,
     );
     let staggered = ChangeCandidate { change: of_client(staggered.change, seen), ..staggered };
-    vec![
-        staggered,
-        candidate(
-            way(
-                "forked-agents",
-                "Start sub-agents as forks of their parent",
-                "`messages`: the parent's, then the task",
-                Sharing { forks_agents: true, ..none },
-            ),
-            &[],
-        ),
-        candidate(
-            way(
-                "skip-cache-write",
-                "Leave the end of side queries unmarked",
-                "`cache_control`: on the last message that the conversation has, too",
-                Sharing { skips_cache_writes: true, ..none },
-            ),
-            &[],
-        ),
-    ]
+    let forked = way(
+        "forked-agents",
+        "Start sub-agents as forks of their parent",
+        "`messages`: the parent's, then the task",
+        Sharing { forks_agents: true, ..none },
+    );
+    let skipped = way(
+        "skip-cache-write",
+        "Leave the end of side queries unmarked",
+        "`cache_control`: on the last message that the conversation has, too",
+        Sharing { skips_cache_writes: true, ..none },
+    );
+    let mut candidates = vec![staggered];
+    candidates.extend(seen.has_agents().then(|| candidate(forked, &[])));
+    candidates.push(candidate(skipped, &[]));
+    candidates
 }
 
 /// Words for what a client does by itself since some version.

@@ -11,6 +11,7 @@ use crate::explain::breaks::{Analysis, Break, Cause, Confidence, Pattern};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::strategy::Design;
 
 /// How many requests stand for a change.
 const MOST_EVIDENCE: usize = 3;
@@ -116,6 +117,17 @@ impl<'a> Seen<'a> {
         let history = self.ledger.history;
         let single = self.selected.iter().filter(|index| history.is_marked(**index));
         single.map(|index| (*index, &self.trace.prompts[index.get()]))
+    }
+
+    /// Whether the context management of a design may act on any request.
+    pub(super) fn may_manage(&self, design: &Design) -> bool {
+        let management = design.management.as_deref();
+        management.is_some_and(|management| management.may_act(self.ledger.history))
+    }
+
+    /// Whether any request is a sub-agent's.
+    pub(super) fn has_agents(&self) -> bool {
+        self.ledger.history.requests.iter().any(|request| request.agent.is_some())
     }
 
     /// Whether any reported request was captured.

@@ -26,6 +26,7 @@ mod clearing;
 mod compaction;
 mod conversation;
 mod manage;
+mod occasion;
 mod pieces;
 mod rewrite;
 

@@ -204,7 +204,7 @@ impl<'a> Contents<'a> {
 }
 
 /// The client's own estimate of what no answer has counted yet (I.1).
-fn rough(content: &TrailContent) -> Tokens {
+pub(super) fn rough(content: &TrailContent) -> Tokens {
     if content.source == ContentSource::Media {
         Tokens(2_000)
     } else {

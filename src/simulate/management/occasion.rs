@@ -1,0 +1,56 @@
+//! Whether recorded requests give context management any occasion to act, told without managing them.
+
+use super::clearing::Microcompaction;
+use super::pieces::rough;
+use super::{Management, Trigger};
+use crate::base::units::Tokens;
+use crate::requests::conversation::{History, Request, TrailContent};
+
+impl Management {
+    /// Whether it may act on some request. Where it may not, every prompt is sent as recorded, and nothing in
+    /// addition; where it may, it need not.
+    #[must_use]
+    pub fn may_act(&self, history: &History) -> bool {
+        let any = |is_one: &dyn Fn(&Request) -> bool| history.of_transcripts().iter().any(is_one);
+        match self {
+            Self::Microcompaction(Microcompaction { by_service: Some(_), .. })
+            | Self::SessionMemory(_) => true,
+            Self::Microcompaction(Microcompaction { by_time, .. }) => by_time.is_some_and(|rule| {
+                any(&|request| {
+                    let before = history.predecessor(request);
+                    before.is_some_and(|before| request.start.since(before.finished) > rule.gap)
+                })
+            }),
+            Self::ToolResultClearing { trigger, .. } => {
+                any(&|request| request.prompt_total() > *trigger)
+            }
+            Self::ResultBudget(budget) => {
+                let most = budget.each.min(budget.message);
+                any(&|request| {
+                    let bytes = contents(history, request).map(|content| content.size.bytes());
+                    bytes.sum::<u64>() > most
+                })
+            }
+            Self::Compaction(compaction) => {
+                any(&|request| may_compact(history, request, compaction.trigger))
+            }
+        }
+    }
+}
+
+/// Whether a conversation may be compacted before a request, or was in the record, which is undone.
+fn may_compact(history: &History, request: &Request, trigger: Trigger) -> bool {
+    let Some(before) = history.predecessor(request) else { return false };
+    let came_in: Tokens = contents(history, request).map(rough).sum();
+    let size = before.prompt_total() + before.recorded().output + came_in;
+    request.between.has_compaction || size >= trigger.threshold()
+}
+
+/// What the client added before a request.
+fn contents<'a>(
+    history: &'a History,
+    request: &Request,
+) -> impl Iterator<Item = &'a TrailContent> + use<'a> {
+    let trail = &history.files[request.file].trail;
+    trail.contents_back_from(request.between.trail).map(|(_, content)| content)
+}
