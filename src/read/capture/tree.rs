@@ -208,6 +208,10 @@ impl WireTree {
 
     /// Takes every node of `other` over and says which each is here.
     pub fn absorb(&mut self, other: Self) -> Vec<WireNodeId> {
+        if self.nodes.is_empty() {
+            *self = other;
+            return (0..).map(WireNodeId).take(self.nodes.len()).collect();
+        }
         let mut moved: Vec<WireNodeId> = Vec::with_capacity(other.nodes.len());
         for mut node in other.nodes {
             let here = self.find(node.hash).unwrap_or_else(|| {

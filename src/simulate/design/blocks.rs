@@ -2,9 +2,11 @@
 //! blocks, independent of what comes before them.
 
 use std::borrow::Cow;
+use std::hash::BuildHasher as _;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::base::units::{Basis, Tokens};
 use crate::read::capture::{
@@ -35,12 +37,13 @@ pub(super) struct BlockTree<'a> {
     first: usize,
     /// The kind of the last block of each node after those.
     kinds: Vec<BlockKind>,
-    children: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
+    /// The contents of these last blocks.
+    contents: Vec<ContentId>,
+    /// The nodes by parent and last block, but for those that come right after their parents.
+    apart: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
     /// What the size of an added prefix is based on.
     basis: Basis,
     counting: TokenCounting,
-    /// The contents of the nodes that were added.
-    added: Vec<ContentId>,
 }
 
 impl<'a> BlockTree<'a> {
@@ -57,17 +60,35 @@ impl<'a> BlockTree<'a> {
             nodes: as_sent.nodes.clone(),
             first: as_sent.nodes.len() - wire.nodes.len(),
             kinds: wire.nodes.iter().map(|node| node.kind).collect(),
-            children: FxHashMap::default(),
+            contents: contents.of_nodes.clone(),
+            apart: FxHashMap::default(),
             basis: if is_exact { Basis::Derived } else { Basis::Estimated },
             counting: captured.counting,
-            added: Vec::new(),
         };
         for id in (0..).map(WireNodeId).take(wire.nodes.len()) {
             let node = tree.as_sent(id);
-            let parent = tree.nodes[node.index()].parent;
-            tree.children.insert((parent, contents.of_node(id)), node);
+            tree.note(tree.nodes[node.index()].parent, contents.of_node(id), node);
         }
         tree
+    }
+
+    /// Lets a node be found.
+    fn note(&mut self, parent: Option<NodeId>, content: ContentId, node: NodeId) {
+        if parent.map(after) != Some(node) {
+            self.apart.insert((parent, content), node);
+        }
+    }
+
+    /// The node of a block after a prefix, if there is one. Mostly it is the next node: a path that
+    /// nothing else shares was added in one go.
+    fn find(&self, parent: Option<NodeId>, content: ContentId) -> Option<NodeId> {
+        let is_child = |next: &NodeId| {
+            let node = self.nodes.get(next.index());
+            node.is_some_and(|node| node.parent == parent)
+                && self.contents[next.index() - self.first] == content
+        };
+        let next = parent.map(after).filter(is_child);
+        next.or_else(|| self.apart.get(&(parent, content)).copied())
     }
 
     /// The node of a prompt as sent.
@@ -102,7 +123,7 @@ impl<'a> BlockTree<'a> {
             return landmarks;
         }
         let mut known: FxHashMap<ContentId, Arc<[Landmark]>> = FxHashMap::default();
-        for content in &self.added {
+        for content in &self.contents[self.wire.nodes.len()..] {
             let of_content = known
                 .entry(*content)
                 .or_insert_with(|| contents.landmarks(*content, self.counting).into());
@@ -118,14 +139,14 @@ impl<'a> BlockTree<'a> {
         let mut end = Tokens::ZERO;
         for block in blocks {
             end += self.size_of(block);
-            path.push(self.behind(path.last().copied(), *block, end));
+            path.push(self.node_after(path.last().copied(), *block, end));
         }
         path
     }
 
-    fn behind(&mut self, parent: Option<NodeId>, block: PromptBlock, end: Tokens) -> NodeId {
-        if let Some(known) = self.children.get(&(parent, block.content)) {
-            return *known;
+    fn node_after(&mut self, parent: Option<NodeId>, block: PromptBlock, end: Tokens) -> NodeId {
+        if let Some(known) = self.find(parent, block.content) {
+            return known;
         }
         let wire = self.wire.node(block.source);
         let before =
@@ -135,9 +156,9 @@ impl<'a> BlockTree<'a> {
         let node = Node { end, basis, level, ..node_behind(before, wire) };
         let id = NodeId::at(self.nodes.len());
         self.nodes.push(node);
-        self.added.push(block.content);
+        self.contents.push(block.content);
         self.kinds.push(wire.kind);
-        self.children.insert((parent, block.content), id);
+        self.note(parent, block.content, id);
         id
     }
 
@@ -158,6 +179,11 @@ impl<'a> BlockTree<'a> {
     }
 }
 
+/// The node that was added after a node.
+fn after(node: NodeId) -> NodeId {
+    NodeId::at(node.index() + 1)
+}
+
 /// The identity of a content. Equal blocks have equal ones, wherever they stand in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContentId(usize);
@@ -168,7 +194,8 @@ type Content<'a> = (Part, Option<&'a [u8]>, Cow<'a, [u8]>);
 
 /// The contents of a tree.
 pub(super) struct Contents<'a> {
-    ids: FxHashMap<Content<'a>, ContentId>,
+    /// With the hash of each, as a table that grows would read all bytes once more.
+    ids: HashTable<(u64, ContentId)>,
     all: Vec<Content<'a>>,
     of_nodes: Vec<ContentId>,
 }
@@ -176,8 +203,7 @@ pub(super) struct Contents<'a> {
 impl<'a> Contents<'a> {
     /// The contents of all nodes, or `None` where their bytes are not kept.
     pub(super) fn of(tree: &'a WireTree) -> Option<Self> {
-        let mut contents =
-            Self { ids: FxHashMap::default(), all: Vec::new(), of_nodes: Vec::new() };
+        let mut contents = Self { ids: HashTable::new(), all: Vec::new(), of_nodes: Vec::new() };
         for node in &tree.nodes {
             let bytes = Cow::Borrowed(node.bytes.as_deref()?);
             let id = contents.id((node.part, node.role.as_deref(), bytes));
@@ -221,11 +247,12 @@ impl<'a> Contents<'a> {
     }
 
     fn id(&mut self, content: Content<'a>) -> ContentId {
-        if let Some(known) = self.ids.get(&content) {
+        let hash = FxBuildHasher.hash_one(&content);
+        if let Some((_, known)) = self.ids.find(hash, |(_, id)| self.all[id.0] == content) {
             return *known;
         }
         let id = ContentId(self.all.len());
-        self.ids.insert(content.clone(), id);
+        self.ids.insert_unique(hash, (hash, id), |(hash, _)| *hash);
         self.all.push(content);
         id
     }
