@@ -1,12 +1,13 @@
 //! `advise`: the changes add up, the first one names what is wrong, and dollars are those worked out by
 //! hand.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use cachesim::base::ttl::Ttl;
-use cachesim::base::units::{Picodollars, Tokens};
-use cachesim::explain::advice::Advice;
+use cachesim::base::units::{Millis, Picodollars, Tokens};
+use cachesim::explain::advice::{Advice, AdviceEntry};
 use cachesim::explain::breaks::{Analysis, Cause, Options};
 use cachesim::read::input::discover;
 use cachesim::requests::conversation::{History, ReadOptions, read};
@@ -18,9 +19,9 @@ use cachesim::simulate::strategy::{
     Anchor, Assumptions, Design, KeepAlive, Layout, Strategy, StrategyKind,
 };
 use enumset::enum_set;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::common::{json, project, shared, stdout};
+use crate::common::{self, project, shared, stdout};
 
 /// Everything that changes are applied to.
 struct Input {
@@ -47,6 +48,14 @@ impl Input {
     }
 
     fn advice(&self) -> (Option<Advice>, Analysis) {
+        self.told(Advice::new)
+    }
+
+    /// What is told of all requests, and their breaks.
+    fn told<T>(
+        &self,
+        tell: impl FnOnce(&Ledger<'_>, &PromptTrace, &Selection, &Analysis) -> T,
+    ) -> (T, Analysis) {
         let strategies = ["billed", "replay", "5m", "1h"]
             .map(|name| Strategy::by_name(name).expect("a strategy"));
         let ledger = self.ledger(&self.trace, &strategies);
@@ -54,7 +63,7 @@ impl Input {
         let options = Options::default();
         let analysis = Analysis::new(&ledger, &self.trace, &self.steps, &selection, options)
             .expect("the record and its replay");
-        (Advice::new(&ledger, &self.trace, &selection, &analysis), analysis)
+        (tell(&ledger, &self.trace, &selection, &analysis), analysis)
     }
 
     /// What all requests cost with some changes, applied by their names alone.
@@ -214,6 +223,54 @@ fn changes_add_up_over_a_whole_tree() {
     }
 }
 
+/// A conversation of 26,000 requests, more than are tried side by side, which grows by so many tokens with
+/// each. After a pause of five minutes and more everything is written again.
+fn long_conversation(growth: u64, pause: i64) -> String {
+    let mut lines = String::new();
+    let mut at = Millis::new(1_785_715_200_000);
+    for number in 0..26_000_u64 {
+        at = at.plus(pause);
+        let before = number.checked_sub(1).map(|before| format!("a{before}"));
+        let prompt = 30_000 + growth * number;
+        let read = if number > 0 && pause < 300_000 { prompt - growth } else { 0 };
+        let line = json!({
+            "type": "assistant", "uuid": format!("a{number}"), "parentUuid": before,
+            "sessionId": "s", "version": "2.1.219", "timestamp": at.to_string(),
+            "requestId": format!("r{number}"),
+            "message": {
+                "id": format!("m{number}"), "model": "claude-opus-5", "role": "assistant",
+                "content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn",
+                "usage": {
+                    "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": 1,
+                    "cache_creation_input_tokens": prompt - read,
+                },
+            },
+        });
+        writeln!(lines, "{line}").expect("a string takes everything");
+    }
+    lines
+}
+
+/// Where there are many requests, the first change is found without trying all. It is the first of all that
+/// are tried.
+#[test]
+fn the_first_change_of_a_long_session_is_the_one_that_saves_most() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    // Small prompts after short pauses and after long ones, and prompts that become large.
+    for (growth, pause, code) in
+        [(1, 20_000, None), (1, 400_000, Some("1h")), (40, 20_000, Some("compact-100k"))]
+    {
+        fs::write(&path, long_conversation(growth, pause)).expect("written");
+        let input = Input::new(path.clone());
+        let all = input.advice().0.expect("prices").changes;
+        let first = input.told(Advice::first).0.expect("prices").entry;
+        let told = |entry: &AdviceEntry| (entry.change.code, entry.alone);
+        assert_eq!(first.as_ref().map(told), all.first().map(told));
+        assert_eq!(first.map(|entry| entry.change.code), code);
+    }
+}
+
 /// The advice on a fixture, read as its own figures are.
 fn advice(fixture: &str) -> Value {
     let folder = project("fixtures").join(fixture);
@@ -222,7 +279,7 @@ fn advice(fixture: &str) -> Value {
     let more = expected.get("arguments").and_then(toml::Value::as_array);
     let more: Vec<&str> = more.into_iter().flatten().filter_map(toml::Value::as_str).collect();
     let path = folder.to_str().expect("a plain path");
-    let report = json(&[&["advise", path, "-q", "--format", "json"], &more[..]].concat());
+    let report = common::json(&[&["advise", path, "-q", "--format", "json"], &more[..]].concat());
     assert_eq!(report["schema"], "cachesim.advice/v1");
     report["advice"].clone()
 }
@@ -312,7 +369,7 @@ fn dollars_are_those_worked_out_by_hand() {
 fn a_strategy_file_of_the_changes_costs_what_is_promised() {
     let fixture = project("fixtures/response-without-usage");
     let fixture = fixture.to_str().expect("a plain path");
-    let advice = json(&["advise", fixture, "-q", "--format", "json"])["advice"].clone();
+    let advice = common::json(&["advise", fixture, "-q", "--format", "json"])["advice"].clone();
     let codes: Vec<&Value> =
         advice["changes"].as_array().expect("changes").iter().map(|one| &one["code"]).collect();
     assert_eq!(codes, ["compact-100k", "5m"]);
@@ -322,7 +379,7 @@ fn a_strategy_file_of_the_changes_costs_what_is_promised() {
                 [strategy.context.compact]\nthreshold = 100000\n";
     fs::write(&file, text).expect("a file");
     let list = format!("as-recorded,{}", file.to_str().expect("a plain path"));
-    let report = json(&["compare", fixture, "-q", "--format", "json", "--strategy", &list]);
+    let report = common::json(&["compare", fixture, "-q", "--format", "json", "--strategy", &list]);
     let dollars = |value: &Value| -> Picodollars {
         value.as_str().expect("dollars").parse().expect("a number")
     };
@@ -376,7 +433,7 @@ fn nothing_can_be_ranked_without_prices() {
     let file = folder.path().join("session.jsonl");
     fs::write(&file, line.replace("claude-opus-5", "nobodys-model")).expect("a file");
     let file = file.to_str().expect("a plain path");
-    let report = json(&["advise", file, "-q", "--format", "json"]);
+    let report = common::json(&["advise", file, "-q", "--format", "json"]);
     assert_eq!(report["advice"], Value::Null);
     let printed = stdout(&["advise", file, "-q"]);
     let said = "No model of these requests has a price, so nothing can be ranked.";

@@ -2,6 +2,7 @@
 //! write and at the move, two runs at once, closed pipes, interruptions. The old file stands there whole or
 //! the new one does, no temporary file is left that the next run trips over, and the exit code is right.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::process::ExitStatusExt as _;
@@ -255,6 +256,62 @@ fn killed_at(place: &Place, calls: &str, number: usize) -> bool {
     let killed = status.signal() == Some(9);
     assert!(killed || status.code().is_some_and(|code| code < 2), "{status:?}");
     killed
+}
+
+/// Runs the program with calls of the system that fail: `number`, counted for each thread, or all of them.
+fn failed_at(place: &Place, calls: &str, error: &str, number: Option<usize>) -> Output {
+    let when = number.map_or_else(String::new, |number| format!(":when={number}"));
+    let inject = format!("inject={calls}:error={error}{when}");
+    let before = ["-f", "-qq", "-o", "/dev/null", "-e", &inject, PROGRAM];
+    around("strace", &before).args(&place.arguments).output().expect("strace runs")
+}
+
+/// Which of the files that a thread opens are opened in the output's folder to be written, each counted in its
+/// thread.
+fn written_openings(place: &Place) -> Vec<usize> {
+    let log = tempfile::NamedTempFile::new().expect("a file");
+    let before = ["-f", "-qq", "-e", "trace=openat", "-o", utf8(log.path()), PROGRAM];
+    let output = around("strace", &before).args(&place.arguments).output().expect("strace runs");
+    assert!(output.status.code().is_some_and(|code| code < 2), "{}", text(&output.stderr));
+    fs::write(&place.out, OLD).expect("written");
+    let log = fs::read_to_string(log.path()).expect("a log");
+    let folder = format!("\"{}/", utf8(place.folder.path()));
+    let mut opened: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut written = Vec::new();
+    for line in log.lines().filter(|line| line.contains("openat(")) {
+        let thread = line.split_whitespace().next().expect("a thread");
+        let number = opened.entry(thread).or_default();
+        *number += 1;
+        let is_written = line.contains("O_WRONLY") || line.contains("O_RDWR");
+        written.extend((is_written && line.contains(&folder)).then_some(*number));
+    }
+    written
+}
+
+/// A file system that is read only from the time on when the output is looked at, made, or moved to its place.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_read_only_file_system_is_an_error() {
+    if !has_strace() {
+        return;
+    }
+    for writer in WRITERS {
+        let place = Place::new(writer);
+        let openings = written_openings(&place);
+        assert!(!openings.is_empty(), "{writer:?}");
+        let openings = openings.into_iter().map(|number| ("openat", Some(number)));
+        for (calls, number) in openings.chain([("rename,renameat,renameat2", None)]) {
+            let output = failed_at(&place, calls, "EROFS", number);
+            let error = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{:?}: {calls}: {error}", place.arguments);
+            // The system's words, or the standard library's for the kind of error.
+            let named = format!("cannot write to {}: read-only file", place.out.display());
+            let is_named = error.replace(": Read-only", ": read-only").contains(&named);
+            assert!(is_named, "{:?}: {calls}: {error}", place.arguments);
+            place.is_untouched("a read-only file system");
+        }
+        place.goes_on("after a read-only file system");
+    }
 }
 
 /// No more writes of a run than this are tried, one by one.

@@ -420,9 +420,9 @@ fn a_rule_that_may_not_act_changes_nothing() {
         by_time(60_000, 1),
         compaction(150_000),
         compaction(30_000),
-        clearing(180_000),
+        clearing(100_000),
         clearing(30_000),
-        budget(50_000, 200_000),
+        budget(20_000, 40_000),
         budget(2_000, 4_000),
     ];
     let folders = [Some(project("fixtures")), shared("corpus"), shared("corpus-b")];
@@ -458,7 +458,7 @@ fn a_rule_may_act_from_its_limit_on() {
         clear_at_least: Tokens::ZERO,
     };
     let budget =
-        |each| Management::ResultBudget(ResultBudget { each, message: 10_000, preview: 500 });
+        |each, message| Management::ResultBudget(ResultBudget { each, message, preview: 500 });
     // Before the eighth request there are 13,600 tokens, an answer of 100 and a result of 290. It has
     // 14,200, and each result 1,160 bytes.
     for (rule, may_act) in [
@@ -466,14 +466,25 @@ fn a_rule_may_act_from_its_limit_on() {
         (compaction(13_991), false),
         (clearing(14_199), true),
         (clearing(14_200), false),
-        (budget(1_159), true),
-        (budget(1_160), false),
+        (budget(1_159, 10_000), true),
+        (budget(1_160, 10_000), false),
+        (budget(10_000, 1_159), true),
+        (budget(10_000, 1_160), false),
+        (PAIRWISE, true),
+        (session_memory(0, 40_000), true),
     ] {
         assert_eq!(rule.may_act(&history), may_act, "{rule:?}");
     }
+    // An answer comes two seconds after what is sent, and the next prompt a minute and 61 after that.
     let history = silent_hour().history();
-    assert!(by_time(60 * 60_000, 1).may_act(&history));
-    assert!(!by_time(62 * 60_000, 1).may_act(&history));
+    let pause = 62 * 60_000 - 2_000;
+    assert!(by_time(pause - 1, 1).may_act(&history));
+    assert!(!by_time(pause, 1).may_act(&history));
+    // These act on main conversations alone.
+    let history = tool_loop(&mut Session::of_agent(), "Read", &[1; 7]);
+    for rule in [PAIRWISE, session_memory(0, 40_000), by_time(-1, 1)] {
+        assert!(!rule.may_act(&history), "{rule:?}");
+    }
 }
 
 /// Ten thousand requests with a result each, which every rule meets again and again.

@@ -11,11 +11,12 @@ pub fn grouped(value: u64) -> String {
 /// Groups the digits of a whole number of any size by threes.
 pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
+    let (first, mut rest) = digits.split_at(digits.len() - digits.len().saturating_sub(1) / 3 * 3);
+    text.push_str(first);
+    while let Some((three, more)) = rest.split_at_checked(3) {
+        text.push(',');
+        text.push_str(three);
+        rest = more;
     }
     text
 }
@@ -113,6 +114,8 @@ mod tests {
     fn counts_and_spans_read_well() {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_000), "1,000");
+        assert_eq!(grouped(100_000), "100,000");
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(duration(2_950), "2.9s");
         assert_eq!(duration(83_000), "1m23s");

@@ -97,10 +97,13 @@ impl Walk<'_, '_> {
 
     /// What the value that begins here holds.
     fn take_field(&mut self) -> Field {
-        if self.nesting.beyond > 0 {
-            return Field::Free;
-        }
-        self.nesting.innermost().map_or(self.top, Open::take_field)
+        let outside = self.outside();
+        self.nesting.innermost().map_or(outside, Open::take_field)
+    }
+
+    /// What a value holds that is in none that is looked at.
+    fn outside(&self) -> Field {
+        if self.nesting.beyond > 0 { Field::Free } else { self.top }
     }
 
     fn begin(&mut self, is_object: bool) {
@@ -154,11 +157,11 @@ impl Walk<'_, '_> {
         let start = self.at + 1;
         let length = literal_length(&self.bytes[start..]);
         self.at = (start + length + 1).min(self.bytes.len());
+        let outside = self.outside();
         let (front, rest) = self.bytes.split_at_mut(self.at);
         let literal = &mut front[start..start + length];
         let Some(open) = self.nesting.innermost() else {
-            let field = if self.nesting.beyond > 0 { Field::Free } else { self.top };
-            return self.scribe.string(literal, field);
+            return self.scribe.string(literal, outside);
         };
         if open.awaits_key {
             open.awaits_key = false;

@@ -26,8 +26,8 @@ pub(super) fn equivalents(value: Equivalents) -> String {
 #[must_use]
 pub fn dollars(amount: Option<Picodollars>) -> String {
     match amount {
-        Some(amount) if amount.0 < 0 && is_shown(amount) => format!("-${}", magnitude(amount)),
-        Some(amount) => format!("${}", magnitude(amount)),
+        Some(amount) if amount.0 < 0 && is_shown(amount) => magnitude("-$", amount),
+        Some(amount) => magnitude("$", amount),
         None => "unknown".to_owned(),
     }
 }
@@ -41,17 +41,18 @@ pub(super) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> Strin
 /// A difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     match amount {
-        Some(amount) if amount.0 > 0 && is_shown(amount) => format!("+${}", magnitude(amount)),
+        Some(amount) if amount.0 > 0 && is_shown(amount) => magnitude("+$", amount),
         other => dollars(other),
     }
 }
 
 /// Whether any digit but zero is left after rounding. Zeros have no sign.
 fn is_shown(amount: Picodollars) -> bool {
-    magnitude(amount).contains(|digit: char| ('1'..='9').contains(&digit))
+    magnitude("", amount).contains(|digit: char| ('1'..='9').contains(&digit))
 }
 
-fn magnitude(amount: Picodollars) -> String {
+/// An amount without its own sign, with a mark in front.
+fn magnitude(mark: &str, amount: Picodollars) -> String {
     let picodollars = amount.0.unsigned_abs();
     // An amount that rounds to a dollar is written like one.
     let (unit, scale, width) = if picodollars < 999_950_000_000 {
@@ -61,7 +62,7 @@ fn magnitude(amount: Picodollars) -> String {
     };
     // Amounts beyond 64 bits of cents are no bill's.
     let rounded = u64::try_from((picodollars + unit / 2) / unit).unwrap_or(u64::MAX);
-    format!("{}.{:0width$}", grouped(rounded / scale), rounded % scale)
+    format!("{mark}{}.{:0width$}", grouped(rounded / scale), rounded % scale)
 }
 
 /// A share as a percentage with one decimal.

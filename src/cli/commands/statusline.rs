@@ -106,9 +106,9 @@ fn status(
         own.extend(files(&path.with_extension("")).map(|(path, _)| path));
     }
     let mut sum = Sum::new(day);
-    sum.add(main.requests, true);
+    sum.add(main.requests, Whose::Session);
     for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
-        sum.add(looking.look_or_say(path).requests, true);
+        sum.add(looking.look_or_say(path).requests, Whose::Session);
     }
     let folders = places(&[Client::ClaudeCode]);
     let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
@@ -116,7 +116,7 @@ fn status(
         for (path, changed) in files(&place.folder) {
             let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
             if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
-                sum.add(looking.look_or_say(&path).requests, false);
+                sum.add(looking.look_or_say(&path).requests, Whose::Others);
             }
         }
     }
@@ -146,6 +146,13 @@ fn millis(since: Duration) -> Millis {
     Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// Whose file is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    Session,
+    Others,
+}
+
 /// Sums over several files, in which no request counts twice.
 struct Sum {
     day: Range<Millis>,
@@ -171,12 +178,12 @@ impl Sum {
         }
     }
 
-    /// Adds the requests of a file, to the day and, where it is of the session, to that.
-    fn add(&mut self, requests: Vec<Billed>, is_of_session: bool) {
+    /// Adds the requests of a file: those of the day to the day, and the session's to the session.
+    fn add(&mut self, requests: Vec<Billed>, whose: Whose) {
         let last = mem::replace(&mut self.last, requests);
         self.seen.extend(last.iter().map(|one| one.id));
         for request in self.last.iter().filter(|one| !self.seen.contains(&one.id)) {
-            if is_of_session {
+            if whose == Whose::Session {
                 self.session.add(request.cost);
                 self.read_of_prompts.0 += request.read;
                 self.read_of_prompts.1 += request.prompt;

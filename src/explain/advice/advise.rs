@@ -11,7 +11,7 @@ use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
-use crate::simulate::management::sketch;
+use crate::simulate::management::{Management, sketch};
 use crate::simulate::strategy::{Assumptions, Design};
 
 /// A cent. Smaller savings are not worth a line.
@@ -328,13 +328,14 @@ impl<'a> Trials<'a> {
     }
 
     /// The cost of the record, and the best of the candidates, without trying those that cannot be
-    /// the best: sizes alone tell what they cost at the least. What is likely to be the best is tried
+    /// the best: sizes alone tell what they cost at the least. One that is likely to be the best is tried
     /// beside that, as only one trial at a time has room for its prompts.
     fn best_first(
         self,
         candidates: Vec<ChangeCandidate>,
     ) -> Option<(SearchStart<'a>, Vec<TriedChange>)> {
-        let likely = candidates.iter().position(|one| one.design.management.is_some());
+        let likely = candidates.iter().position(|one| takes_out(&one.design));
+        let likely = likely.or_else(|| (!candidates.is_empty()).then_some(0));
         let cost_of = |place: usize| self.cost(candidates[place].design.clone());
         let outlook_of = |place: usize| self.outlook(&candidates[place].design);
         let others = (0..candidates.len()).filter(|place| Some(*place) != likely);
@@ -352,18 +353,19 @@ impl<'a> Trials<'a> {
         if let Some(likely) = likely {
             costs[likely] = cost;
         }
-        let mut best = cost;
+        // What costs no less than the record saves nothing.
+        let mut best = cost.map_or(recorded.cost, |cost| cost.min(recorded.cost));
         let mut order: Vec<(Outlook, usize)> = outlooks;
         order.retain(|(outlook, _)| *outlook != Outlook::Idle);
         order.sort();
         for (outlook, place) in order {
-            let cannot_be_best = match (outlook, best) {
-                (Outlook::AtLeast(least), Some(best)) => !recorded.has_refusals && least > best,
+            let cannot_be_best = match outlook {
+                Outlook::AtLeast(least) => !recorded.has_refusals && least > best,
                 _ => false,
             };
             if !cannot_be_best {
                 costs[place] = cost_of(place);
-                best = best.into_iter().chain(costs[place]).min();
+                best = costs[place].map_or(best, |cost| cost.min(best));
             }
         }
         let start = SearchStart::from(self, recorded);
@@ -402,6 +404,13 @@ impl<'a> Trials<'a> {
     fn simulate(&self, design: Design) -> Option<Ledger<'a>> {
         self.ledger.on_trial(design, self.trace, &self.assumptions)
     }
+}
+
+/// Whether a design takes something out of contexts that have become large. (A memory is written whether or
+/// not.)
+fn takes_out(design: &Design) -> bool {
+    let management = design.management.as_deref();
+    management.is_some_and(|one| !matches!(one, Management::SessionMemory(_)))
 }
 
 /// What the record costs in the simulation.

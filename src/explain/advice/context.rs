@@ -40,8 +40,8 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     ways.map(|way| candidate(way, &sizes)).collect()
 }
 
-/// The ways that somebody can choose, whatever the requests. Not `cached-microcompact`, which nobody can request, as it is
-/// undocumented.
+/// The ways that somebody can choose, with those that cannot act on these requests. Not
+/// `cached-microcompact`, which nobody can request, as it is undocumented.
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<ContextWay> {
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
@@ -155,7 +155,7 @@ impl PromptSizes {
         }
     }
 
-    /// In words, with how many had more than a size.
+    /// Says how large prompts were, and how many were larger than a size.
     fn observed(&self, size: Option<Tokens>) -> String {
         let all: Tokens = self.totals.iter().copied().sum();
         let largest = self.totals.iter().copied().max().unwrap_or_default();

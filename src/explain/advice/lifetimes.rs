@@ -108,7 +108,7 @@ fn choices() -> Vec<LifetimeChoice> {
     ]
 }
 
-/// A choice with how long requests waited and which wrote most for an hour.
+/// Makes a candidate of a choice, with the pauses and the requests that wrote most for an hour.
 fn candidate(
     choice: LifetimeChoice,
     seen: &Seen<'_>,

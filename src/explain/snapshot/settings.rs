@@ -74,7 +74,7 @@ pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet
 }
 
 impl SnapshotTurn {
-    /// Whether both have settings, and not the same.
+    /// Whether this turn and an earlier one both have settings, and these differ.
     pub(in crate::explain) fn has_other_settings(&self, before: &Self) -> bool {
         let settings = before.settings.as_ref().zip(self.settings.as_ref());
         settings.is_some_and(|(before, now)| !changed_settings(before, now).is_empty())

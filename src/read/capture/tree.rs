@@ -209,6 +209,7 @@ impl WireTree {
     /// Takes every node of `other` over and says which each is here.
     pub fn absorb(&mut self, other: Self) -> Vec<WireNodeId> {
         if self.nodes.is_empty() {
+            // Bytes and landmarks are kept for nodes alone.
             *self = other;
             return (0..).map(WireNodeId).take(self.nodes.len()).collect();
         }

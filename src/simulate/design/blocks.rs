@@ -72,22 +72,22 @@ impl<'a> BlockTree<'a> {
         tree
     }
 
-    /// Lets a node be found.
+    /// Lets [`Self::find`] find a node. One that comes right after its parent needs no entry.
     fn note(&mut self, parent: Option<NodeId>, content: ContentId, node: NodeId) {
-        if parent.map(after) != Some(node) {
+        if parent.map(next_id) != Some(node) {
             self.apart.insert((parent, content), node);
         }
     }
 
-    /// The node of a block after a prefix, if there is one. Mostly it is the next node: a path that
-    /// nothing else shares was added in one go.
+    /// The node of a block after a prefix, if there is one. Mostly it has the next id, as the blocks of a
+    /// prompt are added one after the other.
     fn find(&self, parent: Option<NodeId>, content: ContentId) -> Option<NodeId> {
         let is_child = |next: &NodeId| {
             let node = self.nodes.get(next.index());
             node.is_some_and(|node| node.parent == parent)
                 && self.contents[next.index() - self.first] == content
         };
-        let next = parent.map(after).filter(is_child);
+        let next = parent.map(next_id).filter(is_child);
         next.or_else(|| self.apart.get(&(parent, content)).copied())
     }
 
@@ -179,8 +179,8 @@ impl<'a> BlockTree<'a> {
     }
 }
 
-/// The node that was added after a node.
-fn after(node: NodeId) -> NodeId {
+/// The id after that of a node, which may be no node's yet.
+fn next_id(node: NodeId) -> NodeId {
     NodeId::at(node.index() + 1)
 }
 

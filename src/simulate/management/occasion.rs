@@ -11,10 +11,13 @@ impl Management {
     /// addition; where it may, it need not.
     #[must_use]
     pub fn may_act(&self, history: &History) -> bool {
-        let any = |is_one: &dyn Fn(&Request) -> bool| history.of_transcripts().iter().any(is_one);
+        let any = |is_one: &dyn Fn(&Request) -> bool| {
+            let requests = history.of_transcripts().iter();
+            requests.filter(|one| self.concerns(one.agent.is_some())).any(is_one)
+        };
         match self {
             Self::Microcompaction(Microcompaction { by_service: Some(_), .. })
-            | Self::SessionMemory(_) => true,
+            | Self::SessionMemory(_) => any(&|_| true),
             Self::Microcompaction(Microcompaction { by_time, .. }) => by_time.is_some_and(|rule| {
                 any(&|request| {
                     let before = history.predecessor(request);
@@ -38,7 +41,8 @@ impl Management {
     }
 }
 
-/// Whether a conversation may be compacted before a request, or was in the record, which is undone.
+/// Whether a conversation may be compacted before a request, or the record has a compaction there, which is
+/// undone.
 fn may_compact(history: &History, request: &Request, trigger: Trigger) -> bool {
     let Some(before) = history.predecessor(request) else { return false };
     let came_in: Tokens = contents(history, request).map(rough).sum();
