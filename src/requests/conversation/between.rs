@@ -20,7 +20,7 @@ use crate::read::transcript::{
 };
 
 /// The entries between a request and its predecessor, summed up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub struct Between {
     /// The newest user-side entry: when the request was sent, as nearly as a transcript tells.
@@ -67,7 +67,7 @@ pub struct Between {
     /// Whether the service refused an attempt.
     pub has_api_error: bool,
     /// An attempt that the user interrupted, of whose answer nothing was written.
-    pub unanswered: Option<Unanswered>,
+    pub unanswered: Option<Box<Unanswered>>,
     /// Whether the answer before is not sent again: it has nothing but thinking or white space, or
     /// calls that nobody answered before the session was resumed.
     pub drops_answer: bool,
@@ -175,12 +175,13 @@ impl Between {
             entry.signs.contains(Sign::Interrupted) && !entry.signs.contains(Sign::ToolInterrupted);
         if interrupts && self.unanswered.is_none() {
             let times = self.newest_user_entry.zip(entry.timestamp);
-            self.unanswered = times.map(|(sent, interrupted)| Unanswered {
+            let unanswered = |(sent, interrupted): (Millis, Millis)| Unanswered {
                 sent,
                 waited: u32::try_from(interrupted.since(sent)).unwrap_or(u32::MAX),
                 bytes_since: 0,
                 messages_since: 0,
-            });
+            };
+            self.unanswered = times.map(unanswered).map(Box::new);
         }
         let bytes = match &entry.kind {
             EntryKind::User(user) => user.size.bytes(),

@@ -17,7 +17,7 @@ const MOST_BESIDE: usize = 64;
 const MOST_HOOKS: usize = 32;
 
 /// What is known at an entry of everything before it.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct State {
     between: Between,
     continues: Option<EntryId>,
@@ -113,7 +113,7 @@ impl Fold {
     }
 
     fn between_at(&self, place: Option<Ordinal>) -> Between {
-        place.map_or_else(Between::default, |place| self.betweens[place.index()])
+        place.map_or_else(Between::default, |place| self.betweens[place.index()].clone())
     }
 
     fn state_at(
@@ -125,6 +125,7 @@ impl Fold {
     ) -> State {
         let before = self.state_before(position, entries, graph);
         if let Some(response) = gathered.response_of(position) {
+            let before = before.clone();
             let mut before = self.with_entries_beside(before, position, entries, graph, gathered);
             before.between.has_tool_hook |=
                 before.has_hook_beside(&entries[position], entries, graph, gathered);
@@ -283,7 +284,7 @@ impl State {
         placed.predecessor = self.response.map(Ordinal::index);
         placed.continues = self.continues;
         placed.has_gap = self.has_gap;
-        placed.between = self.between;
+        placed.between = self.between.clone();
     }
 }
 

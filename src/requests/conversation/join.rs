@@ -222,7 +222,7 @@ impl Placer<'_> {
 
     fn request(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> Request {
         let response = &self.responses[placed.place];
-        let mut between = response.between;
+        let mut between = response.between.clone();
         match self.continued_elsewhere(response) {
             Some(continued) => between.goes_on_from(continued.interruptions),
             None => between.has_hole |= response.has_gap,

@@ -163,7 +163,7 @@ fn unrecorded_attempt(request: &Request, step: &Step, tail: Tokens) -> Option<Ex
     let (at, since) = match step.rule? {
         MeasuredRule::FailedStream => (request.start, Tokens::ZERO),
         MeasuredRule::InterruptedRequest => {
-            let unanswered = request.between.unanswered?;
+            let unanswered = request.between.unanswered.as_deref()?;
             let text = u64::from(unanswered.bytes_since) / BYTES_PER_TOKEN;
             let frames = u64::from(unanswered.messages_since) * TOKENS_AROUND_MESSAGE;
             (unanswered.sent.min(request.start), Tokens(text + frames))

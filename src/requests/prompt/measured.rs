@@ -208,7 +208,7 @@ pub(super) fn of_attempt(
         return None;
     }
     let least_wait = if is_expired { LEAST_WAIT_WHEN_COLD } else { LEAST_WAIT };
-    let has_waited = between.unanswered.is_some_and(|one| one.waited >= least_wait);
+    let has_waited = between.unanswered.as_ref().is_some_and(|one| one.waited >= least_wait);
     let rules = [
         (MeasuredRule::FailedStream, request.came_at_once && !between.has_api_error),
         (MeasuredRule::InterruptedRequest, has_waited),
