@@ -404,16 +404,22 @@ fn every_fixture_and_every_session_keeps_the_laws() {
     }
 }
 
-/// Where a rule may not act, its simulation is the record's, request by request.
-#[test]
-fn a_rule_that_may_not_act_changes_nothing() {
-    let clearing = |trigger| Management::ToolResultClearing {
+/// Clears all results but the newest 1,000 tokens of them, whatever that saves.
+fn clearing(trigger: u64) -> Management {
+    Management::ToolResultClearing {
         trigger: Tokens(trigger),
         keep: Tokens(1_000),
         clear_at_least: Tokens::ZERO,
-    };
-    let budget =
-        |each, message| Management::ResultBudget(ResultBudget { each, message, preview: 500 });
+    }
+}
+
+fn budget(each: u64, message: u64) -> Management {
+    Management::ResultBudget(ResultBudget { each, message, preview: 500 })
+}
+
+/// Where a rule may not act, its simulation is the record's, request by request.
+#[test]
+fn a_rule_that_may_not_act_changes_nothing() {
     // Of every kind one that few sessions meet, and one that most do.
     let rules = [
         by_time(60 * 60_000, 1),
@@ -452,13 +458,6 @@ fn a_rule_that_may_not_act_changes_nothing() {
 #[test]
 fn a_rule_may_act_from_its_limit_on() {
     let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
-    let clearing = |trigger| Management::ToolResultClearing {
-        trigger: Tokens(trigger),
-        keep: Tokens::ZERO,
-        clear_at_least: Tokens::ZERO,
-    };
-    let budget =
-        |each, message| Management::ResultBudget(ResultBudget { each, message, preview: 500 });
     // Before the eighth request there are 13,600 tokens, an answer of 100 and a result of 290. It has
     // 14,200, and each result 1,160 bytes.
     for (rule, may_act) in [

@@ -95,9 +95,8 @@ pub fn story<'a>(
 
 fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
     let request = history.request(index);
-    let trail = &history.files[request.file].trail;
     let mut by_kind: BTreeMap<ContextKind, NewContent> = BTreeMap::new();
-    for (line, content) in trail.contents_back_from(request.between.trail) {
+    for (line, content) in history.contents_before(request) {
         let kind = ContextKind::of(content.source, &history.symbols);
         let empty = || NewContent { kind, pieces: 0, bytes: 0, lines: Vec::new() };
         let known = by_kind.entry(kind).or_insert_with(empty);

@@ -119,15 +119,13 @@ pub(crate) fn is_disturbed(request: &Request, previous: &Request, step: &Step) -
 /// What an undisturbed step shows.
 fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> {
     let previous = history.predecessor(request)?;
-    let between = &request.between;
     if is_disturbed(request, previous, step) {
         return None;
     }
     let grown_from = previous.prompt_total() + request.carried_output(previous);
     let tokens = request.prompt_total().saturating_sub(grown_from).0;
-    let contents = history.files[request.file].trail.contents_back_from(between.trail);
     let mut bytes = 0;
-    for (_, content) in contents {
+    for (_, content) in history.contents_before(request) {
         if content.source == ContentSource::Media {
             return None;
         }

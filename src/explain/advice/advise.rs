@@ -335,19 +335,14 @@ impl<'a> Trials<'a> {
         candidates: Vec<ChangeCandidate>,
     ) -> Option<(SearchStart<'a>, Vec<TriedChange>)> {
         let likely = candidates.iter().position(|one| takes_out(&one.design));
-        let likely = likely.or_else(|| (!candidates.is_empty()).then_some(0));
+        let likely = likely.or(candidates.first().map(|_| 0));
         let cost_of = |place: usize| self.cost(candidates[place].design.clone());
-        let outlook_of = |place: usize| self.outlook(&candidates[place].design);
-        let others = (0..candidates.len()).filter(|place| Some(*place) != likely);
-        let (cost, (outlooks, recorded)) = rayon::join(
-            || likely.and_then(cost_of),
-            || {
-                (
-                    others.map(|place| (outlook_of(place), place)).collect::<Vec<_>>(),
-                    self.recorded(),
-                )
-            },
-        );
+        let outlooks = || -> Vec<(Outlook, usize)> {
+            let others = (0..candidates.len()).filter(|place| Some(*place) != likely);
+            others.map(|place| (self.outlook(&candidates[place].design), place)).collect()
+        };
+        let (cost, (mut order, recorded)) =
+            rayon::join(|| likely.and_then(cost_of), || (outlooks(), self.recorded()));
         let recorded = recorded?;
         let mut costs: Vec<Option<Picodollars>> = vec![None; candidates.len()];
         if let Some(likely) = likely {
@@ -355,7 +350,6 @@ impl<'a> Trials<'a> {
         }
         // What costs no less than the record saves nothing.
         let mut best = cost.map_or(recorded.cost, |cost| cost.min(recorded.cost));
-        let mut order: Vec<(Outlook, usize)> = outlooks;
         order.retain(|(outlook, _)| *outlook != Outlook::Idle);
         order.sort();
         for (outlook, place) in order {

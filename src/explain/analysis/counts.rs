@@ -123,9 +123,8 @@ fn counted_step(
     if is_left_out || is_disturbed(request, previous, step) {
         return None;
     }
-    let trail = &history.files[request.file].trail;
     let (lines, contents): (Vec<u64>, Vec<&TrailContent>) =
-        trail.contents_back_from(request.between.trail).unzip();
+        history.contents_before(request).unzip();
     let added = Added::of(&contents)?;
     let sizes = counted.sizes(&contents);
     if !sizes.iter().all(|size| size.is_whole) {

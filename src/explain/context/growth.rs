@@ -117,8 +117,8 @@ impl<'a> Growth<'a> {
 
     /// What the client added before a request, in the order of the file, with estimated sizes.
     fn added(&mut self, request: &Request) -> Vec<NewSegment> {
-        let trail = &self.history.files[request.file].trail;
-        self.pieces_of(request, trail.contents_back_from(request.between.trail))
+        let history = self.history;
+        self.pieces_of(request, history.contents_before(request))
     }
 
     /// The pieces of contents, which come newest first.

@@ -355,6 +355,14 @@ impl History {
         request.predecessor.map(|index| self.request(index))
     }
 
+    /// What the client added before a request, newest first, each with its line.
+    pub(crate) fn contents_before(
+        &self,
+        request: &Request,
+    ) -> impl Iterator<Item = (u64, &TrailContent)> + use<'_> {
+        self.files[request.file].trail.contents_back_from(request.between.trail)
+    }
+
     /// The text after an optional symbol.
     #[must_use]
     #[inline]

@@ -4,7 +4,7 @@ use super::clearing::Microcompaction;
 use super::pieces::rough;
 use super::{Management, Trigger};
 use crate::base::units::Tokens;
-use crate::requests::conversation::{History, Request, TrailContent};
+use crate::requests::conversation::{History, Request};
 
 impl Management {
     /// Whether it may act on some request. Where it may not, every prompt is sent as recorded, and nothing in
@@ -30,7 +30,7 @@ impl Management {
             Self::ResultBudget(budget) => {
                 let most = budget.each.min(budget.message);
                 any(&|request| {
-                    let bytes = contents(history, request).map(|content| content.size.bytes());
+                    let bytes = history.contents_before(request).map(|(_, one)| one.size.bytes());
                     bytes.sum::<u64>() > most
                 })
             }
@@ -45,16 +45,7 @@ impl Management {
 /// undone.
 fn may_compact(history: &History, request: &Request, trigger: Trigger) -> bool {
     let Some(before) = history.predecessor(request) else { return false };
-    let came_in: Tokens = contents(history, request).map(rough).sum();
+    let came_in: Tokens = history.contents_before(request).map(|(_, one)| rough(one)).sum();
     let size = before.prompt_total() + before.recorded().output + came_in;
     request.between.has_compaction || size >= trigger.threshold()
-}
-
-/// What the client added before a request.
-fn contents<'a>(
-    history: &'a History,
-    request: &Request,
-) -> impl Iterator<Item = &'a TrailContent> + use<'a> {
-    let trail = &history.files[request.file].trail;
-    trail.contents_back_from(request.between.trail).map(|(_, content)| content)
 }

@@ -151,7 +151,6 @@ impl<'a> Contents<'a> {
     pub(super) fn estimated(&self, request: &Request) -> AddedContents {
         let ratio = self.ratios.of(self.history, request);
         let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
-        let trail = &self.history.files[request.file].trail;
         let content = |(_, content): (u64, &TrailContent)| Content {
             source: content.source,
             tokens: Tokens(ratio.tokens(weight(content))),
@@ -160,7 +159,7 @@ impl<'a> Contents<'a> {
             rough: rough(content),
         };
         let mut contents: AddedContents =
-            trail.contents_back_from(request.between.trail).map(content).collect();
+            self.history.contents_before(request).map(content).collect();
         contents.reverse();
         contents
     }
