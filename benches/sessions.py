@@ -5,6 +5,7 @@
     snapshots   150 MB, of which 84 % are lines of 20 KB to 2 MB that say nothing of requests
     gaps        36,000 requests of a conversation, each a day and a half after the one before it
     cycles      36,000 requests, every ten of which name each other as parents in a ring
+    ring        36,000 requests in one ring
 """
 
 import datetime
@@ -145,6 +146,12 @@ def cyclic_session(count: int = HOSTILE_REQUESTS) -> Iterator[str]:
         yield answer(number, parent, LONG_PAUSE * number, 20_000 + WRITTEN_TOKENS * (number % RING))
 
 
+def ring_session(count: int = HOSTILE_REQUESTS) -> Iterator[str]:
+    for number in range(count):
+        parent = identity("a", (number + 1) % count)
+        yield answer(number, parent, SECONDS_APART * number, 20_000 + WRITTEN_TOKENS * number)
+
+
 def snapshot_session() -> Iterator[str]:
     sizes = enumerate(snapshot_sizes())
     requests = (request(number, RESULT_BYTES) for number in range(REQUESTS))
@@ -165,6 +172,7 @@ def main() -> None:
         "snapshots": snapshot_session,
         "gaps": session_with_gaps,
         "cycles": cyclic_session,
+        "ring": ring_session,
     }[sys.argv[1]]
     with open(sys.argv[2], "w", encoding="utf-8") as file:
         file.writelines(lines(*map(int, sys.argv[3:])))

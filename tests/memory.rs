@@ -1,6 +1,6 @@
 //! No command takes more than 6 kB a request on sessions of hostile shapes.
 //!
-//! `benches/sessions.py` writes the sessions: pauses that outlive every entry, and parents in rings. This
+//! `benches/sessions.py` writes the sessions: pauses that outlive every entry, and parents in rings, small and large. This
 //! program runs the commands on them: itself, as a child, with the command line of `cachesim`, two threads and
 //! an allocator that counts the bytes held. Nothing is timed.
 //!
@@ -28,7 +28,7 @@ const REQUESTS: usize = 4_000;
 const MOST_A_REQUEST: usize = 6_000;
 const MOST_IN_ALL: usize = MOST_A_REQUEST * REQUESTS;
 
-const SHAPES: [&str; 2] = ["gaps", "cycles"];
+const SHAPES: [&str; 3] = ["gaps", "cycles", "ring"];
 
 /// The families of strategies by what they hold: nothing but outcomes, searches, pings, the bound, context
 /// management.

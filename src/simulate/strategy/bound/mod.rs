@@ -11,9 +11,11 @@
 //! free once another thread has sent it, and so is what it returns to from another branch. So the
 //! bound may be lower than what can be reached, but never higher.
 
+mod ascent;
 mod state;
 mod stored;
 mod thread;
+mod ways;
 
 pub(super) use stored::bound_stored;
 

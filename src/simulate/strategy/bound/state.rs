@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 
 use super::thread::{Freedom, Sending, Thread, ThreadRequest};
+use super::ways::{Action, Way, Ways};
 use super::{Prices, Split};
 use crate::base::ttl::{Lifetimes, Ttl};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -41,89 +42,14 @@ impl Choice {
 
 /// A state and how it was reached.
 #[derive(Clone, Copy, Debug)]
-struct State {
+pub(super) struct State {
     cached: Cached,
     cost: Picodollars,
-    way: Way,
-}
-
-/// How a state is reached.
-#[derive(Clone, Copy, Debug)]
-struct Way {
-    /// How its predecessor was reached, as an index into [`Ways`]. `None` where nothing was sent yet.
-    from: Option<u32>,
-    action: Action,
-}
-
-/// What leads from one state to the next.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Action {
-    /// A request was sent, and its prompt split in this way.
-    Request(Split, Basis),
-    /// Time passed, with or without pings.
-    Gap(Option<Pings>),
+    pub(super) way: Way,
 }
 
 /// The states at one moment, the cheapest of each kind.
-type Layer = Vec<State>;
-
-/// The fewest ways after which those that lead nowhere are dropped.
-const LEAST_WAYS: usize = 4_096;
-
-/// How the states of earlier layers were reached, in one list, each after the one that it goes on
-/// from: no more of them is needed to trace the choices back. Most states soon turn out to lead
-/// nowhere, and all that are left to come from one, so that few ways are kept for each request.
-#[derive(Default)]
-struct Ways {
-    ways: Vec<Way>,
-    /// How many there may be before those that lead nowhere are dropped.
-    limit: usize,
-}
-
-impl Ways {
-    /// Adds the ways of a layer, and returns the place of the first.
-    fn add(&mut self, layer: &mut Layer) -> u32 {
-        if self.ways.len() >= self.limit.max(LEAST_WAYS) {
-            self.drop_useless(layer);
-            self.limit = 2 * self.ways.len();
-        }
-        let first = u32::try_from(self.ways.len()).expect("fewer than 2^32 ways");
-        self.ways.extend(layer.iter().map(|state| state.way));
-        first
-    }
-
-    /// Drops the ways to which none of a layer's states goes back.
-    fn drop_useless(&mut self, layer: &mut Layer) {
-        let mut is_used = vec![false; self.ways.len()];
-        for from in layer.iter().filter_map(|state| state.way.from) {
-            is_used[from as usize] = true;
-        }
-        for place in (0..self.ways.len()).rev() {
-            if let Some(from) = self.ways[place].from.filter(|_| is_used[place]) {
-                is_used[from as usize] = true;
-            }
-        }
-        let mut moved: Vec<u32> = Vec::with_capacity(is_used.len());
-        let mut kept = 0;
-        for is_used in &is_used {
-            moved.push(kept);
-            kept += u32::from(*is_used);
-        }
-        let mut is_used = is_used.into_iter();
-        self.ways.retain(|_| is_used.next().unwrap_or_default());
-        self.ways.shrink_to(2 * self.ways.len());
-        let ways = self.ways.iter_mut();
-        for way in ways.chain(layer.iter_mut().map(|state| &mut state.way)) {
-            way.from = way.from.map(|from| moved[from as usize]);
-        }
-    }
-
-    /// A way and those before it, latest first.
-    fn back_from(&self, last: Option<Way>) -> impl Iterator<Item = Way> {
-        let before = |way: &Way| Some(self.ways[way.from? as usize]);
-        std::iter::successors(last, before)
-    }
-}
+pub(super) type Layer = Vec<State>;
 
 /// The cheapest combination of choices for every request of a thread.
 pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
@@ -204,6 +130,9 @@ impl<'a> Search<'a> {
         let grace = self.material.assumptions.ttl_grace.max(known.prompt.grace());
         let lifetimes = self.material.assumptions.lifetimes;
         let gap = Gap { length: until.since(from), delay: from.since(start), grace, lifetimes };
+        if gap.is_short() {
+            return;
+        }
         self.step(|state| gap.ways(state.cached, &before.ends, &known, &prices));
     }
 
@@ -222,9 +151,8 @@ impl<'a> Search<'a> {
         let mut choices = vec![Choice::default(); requests];
         let last = self.latest.iter().min_by_key(|state| state.cost).map(|state| state.way);
         let mut request = requests;
-        // To the first state nothing leads.
-        for way in self.earlier.back_from(last).take_while(|way| way.from.is_some()) {
-            match way.action {
+        for action in self.earlier.actions_to(last) {
+            match action {
                 Action::Request(split, basis) => {
                     request -= 1;
                     choices[request].split = split;
@@ -372,6 +300,11 @@ impl Gap {
         self.length.saturating_sub(1).max(0) / longest
     }
 
+    /// Whether everything lives on by itself.
+    fn is_short(&self) -> bool {
+        self.pings(Ttl::FiveMinutes) == 0
+    }
+
     /// What may be cached at the end of the gap, and at what price: what lives on by itself, and in
     /// addition one of several prefixes that pings keep alive.
     pub(super) fn ways(
@@ -408,7 +341,7 @@ impl Gap {
 
     /// What lives on by itself.
     fn left(&self, cached: Cached) -> Cached {
-        if self.pings(Ttl::FiveMinutes) == 0 {
+        if self.is_short() {
             cached
         } else if self.pings(Ttl::OneHour) == 0 {
             Cached { end: cached.hour, ..cached }

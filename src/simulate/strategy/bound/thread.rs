@@ -9,7 +9,9 @@
 //! five minutes. And what the next request will find again without a ping is always worth writing.
 //! Without these two rules a long conversation would have as many states as requests.
 
-use super::state::{Action, Cached, Known};
+use super::ascent::Ascent;
+use super::state::{Cached, Known};
+use super::ways::Action;
 use super::{Prices, Split};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
@@ -49,8 +51,9 @@ pub(super) fn threads(trace: &PromptTrace) -> Vec<Thread> {
         threads[thread_of[place]].requests.push(request);
     }
     let markable = trace.nearest_markable();
+    let ascent = Ascent::new(&trace.nodes);
     for thread in &mut threads {
-        set_ends(trace, &markable, thread);
+        set_ends(trace, &markable, &ascent, thread);
     }
     threads
 }
@@ -129,9 +132,14 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
 }
 
 /// Finds the ends of each request, from the last one back: its own, what it shares with the next
-/// one, with the first later one that shares less, and so on. Of what the next one counts as no more than its own
-/// prompt, the shortest part is enough for it.
-fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Thread) {
+/// one, with the first later one that shares less, and so on. A prompt counts
+/// no prefix as longer than itself, so of those that are as long, the shortest is enough for it.
+fn set_ends(
+    trace: &PromptTrace,
+    markable: &[Option<NodeId>],
+    ascent: &Ascent<'_>,
+    thread: &mut Thread,
+) {
     let blocks = |node: NodeId| trace.node(node).blocks;
     // A stack of what the later requests share with the current one, deepest on top.
     let mut partings: Vec<NodeId> = Vec::new();
@@ -140,7 +148,7 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
         let own = trace.prompts[request.place].node;
         match next.map(|next| (next, trace.common(own, next.node))) {
             Some((next, Some(common))) => {
-                let enough = enough_of(trace, next, common);
+                let enough = ascent.highest(common, trace.most_of(next));
                 while partings.last().is_some_and(|last| blocks(*last) >= blocks(enough)) {
                     partings.pop();
                 }
@@ -165,16 +173,6 @@ fn set_ends(trace: &PromptTrace, markable: &[Option<NodeId>], thread: &mut Threa
         request.ends.dedup();
         next = Some(&trace.prompts[request.place]);
     }
-}
-
-/// The shortest part of a prefix that is as long as all of it for a prompt, which knows of no more than its own size.
-fn enough_of(trace: &PromptTrace, prompt: &Prompt, prefix: NodeId) -> NodeId {
-    let most = trace.most_of(prompt);
-    let mut enough = prefix;
-    while let Some(before) = trace.node(enough).parent.filter(|one| trace.node(*one).end >= most) {
-        enough = before;
-    }
-    enough
 }
 
 /// How free the choice for a request is.

@@ -1,0 +1,138 @@
+//! The way up a tree of prefixes as long as they are no shorter than asked.
+//!
+//! Sizes come from different requests, so they need not fall towards the root, and thousands of
+//! prefixes on a way may all be as long. A jump from each node over many others, with the least size
+//! among them, makes the way up logarithmic (the skew-binary jumps of Myers, 1983).
+
+use crate::base::units::Tokens;
+use crate::requests::prompt::{Node, NodeId};
+
+/// Where a node jumps to.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    to: NodeId,
+    /// The least size of the nodes that it passes, its target with them.
+    least: Tokens,
+    /// How many nodes it passes.
+    length: u32,
+}
+
+/// For each node a jump towards the root. A root has none.
+#[derive(Debug)]
+pub(super) struct Ascent<'a> {
+    nodes: &'a [Node],
+    jumps: Vec<Option<Jump>>,
+}
+
+impl<'a> Ascent<'a> {
+    /// For a tree whose parents come before their children.
+    pub(super) fn new(nodes: &'a [Node]) -> Self {
+        let mut jumps: Vec<Option<Jump>> = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let jump = node.parent.map(|parent| {
+                let step = Jump { to: parent, least: nodes[parent.index()].end, length: 1 };
+                let first = jumps[parent.index()];
+                let second = first.and_then(|first| jumps[first.to.index()]);
+                match (first, second) {
+                    // Two jumps of one length become one.
+                    (Some(first), Some(second)) if first.length == second.length => Jump {
+                        to: second.to,
+                        least: step.least.min(first.least).min(second.least),
+                        length: 1 + first.length + second.length,
+                    },
+                    _ => step,
+                }
+            });
+            jumps.push(jump);
+        }
+        Self { nodes, jumps }
+    }
+
+    /// The highest node that is reached from this one by parents of at least this size, itself where
+    /// its parent is shorter.
+    pub(super) fn highest(&self, node: NodeId, least: Tokens) -> NodeId {
+        self.way(node, least).last().unwrap_or(node)
+    }
+
+    /// The nodes on which that way rests.
+    fn way(&self, node: NodeId, least: Tokens) -> impl Iterator<Item = NodeId> {
+        std::iter::successors(Some(node), move |node| {
+            let far = self.jumps[node.index()].filter(|jump| jump.least >= least);
+            let near = || {
+                let parent = self.nodes[node.index()].parent;
+                parent.filter(|parent| self.nodes[parent.index()].end >= least)
+            };
+            far.map(|jump| jump.to).or_else(near)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::base::units::Basis;
+    use crate::requests::prompt::Level;
+
+    fn tree(nodes: impl IntoIterator<Item = (Option<usize>, u64)>) -> Vec<Node> {
+        let node = |(parent, end): (Option<usize>, u64)| Node {
+            parent: parent.map(NodeId::at),
+            end: Tokens(end),
+            basis: Basis::Derived,
+            positions: 0,
+            blocks: 0,
+            level: Level::Messages,
+            is_markable: true,
+            session: None,
+        };
+        nodes.into_iter().map(node).collect()
+    }
+
+    /// One parent after the other.
+    fn step_by_step(nodes: &[Node], node: NodeId, least: Tokens) -> NodeId {
+        let mut highest = node;
+        while let Some(parent) =
+            nodes[highest.index()].parent.filter(|parent| nodes[parent.index()].end >= least)
+        {
+            highest = parent;
+        }
+        highest
+    }
+
+    proptest! {
+        #[test]
+        fn jumps_lead_where_steps_lead(
+            drawn in prop::collection::vec((0_usize..4, any::<prop::sample::Index>(), 0_u64..8), 1..80),
+        ) {
+            // A quarter of the nodes branch off anywhere, few are roots, sizes rise and fall.
+            let nodes = tree(drawn.iter().enumerate().map(|(place, (kind, any, end))| {
+                let parent = match kind {
+                    _ if place == 0 => None,
+                    0 => Some(any.index(place + 1)).filter(|parent| *parent < place),
+                    _ => Some(place - 1),
+                };
+                (parent, *end)
+            }));
+            let ascent = Ascent::new(&nodes);
+            for node in (0..nodes.len()).map(NodeId::at) {
+                for least in (0..=8).map(Tokens) {
+                    prop_assert_eq!(ascent.highest(node, least), step_by_step(&nodes, node, least));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_way_takes_few_steps() {
+        // 100,000 prefixes as long as their root, from every one of which the way leads to the root.
+        let nodes = tree((0_usize..100_000).map(|place| (place.checked_sub(1), 7)));
+        let ascent = Ascent::new(&nodes);
+        let most =
+            (0..nodes.len()).map(|place| ascent.way(NodeId::at(place), Tokens(7)).count()).max();
+        // A way has at most twice the binary logarithm of its length in jumps, and its start.
+        assert!(most.is_some_and(|most| most <= 2 * 17 + 1), "{most:?}");
+        assert_eq!(ascent.highest(NodeId::at(99_999), Tokens(7)), NodeId::at(0));
+        assert_eq!(ascent.highest(NodeId::at(99_999), Tokens(8)), NodeId::at(99_999));
+    }
+}

@@ -1,0 +1,122 @@
+//! How the states of a thread's cache were reached.
+
+use super::Split;
+use super::state::{Layer, Pings};
+use crate::base::units::Basis;
+
+/// How a state is reached.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Way {
+    /// How its predecessor was reached, as an index into [`Ways`]. `None` where nothing was sent yet.
+    pub(super) from: Option<u32>,
+    pub(super) action: Action,
+}
+
+/// What leads from one state to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Action {
+    /// A request was sent, and its prompt split in this way.
+    Request(Split, Basis),
+    /// Time passed, with or without pings.
+    Gap(Option<Pings>),
+}
+
+/// The fewest ways after which those that lead nowhere are dropped.
+const LEAST_WAYS: usize = 4_096;
+
+/// How the states of earlier layers were reached, in one list, each after the one that it goes on
+/// from: no more of them is needed to trace the choices back. Most states soon turn out to lead
+/// nowhere, and all that are left to come from one, so that few ways are kept for each request. Where
+/// they do not, the many states of a layer share few actions.
+#[derive(Default)]
+pub(super) struct Ways {
+    ways: Vec<KeptWay>,
+    actions: Vec<Action>,
+    /// How many ways there may be before those that lead nowhere are dropped.
+    limit: usize,
+}
+
+/// A way in the list, with its action as an index.
+#[derive(Clone, Copy, Debug)]
+struct KeptWay {
+    from: Option<u32>,
+    action: u32,
+}
+
+impl Ways {
+    /// Adds the ways of a layer, and returns the place of the first.
+    pub(super) fn add(&mut self, layer: &mut Layer) -> u32 {
+        let needed = self.ways.len() + layer.len();
+        if needed > self.limit.max(LEAST_WAYS) {
+            self.drop_useless(layer);
+            self.limit = 2 * self.ways.len();
+        }
+        let first = number(self.ways.len());
+        let first_action = self.actions.len();
+        for Way { from, action } in layer.iter().map(|state| state.way) {
+            let known = self.actions[first_action..].iter().position(|other| *other == action);
+            let place = first_action + known.unwrap_or(self.actions.len() - first_action);
+            if place == self.actions.len() {
+                self.actions.push(action);
+            }
+            self.ways.push(KeptWay { from, action: number(place) });
+        }
+        first
+    }
+
+    /// Drops the ways to which none of a layer's states goes back, and the actions of no way.
+    fn drop_useless(&mut self, layer: &mut Layer) {
+        let mut is_used = vec![false; self.ways.len()];
+        for from in layer.iter().filter_map(|state| state.way.from) {
+            is_used[from as usize] = true;
+        }
+        for place in (0..self.ways.len()).rev() {
+            if let Some(from) = self.ways[place].from.filter(|_| is_used[place]) {
+                is_used[from as usize] = true;
+            }
+        }
+        let moved = keep_used(&mut self.ways, &is_used);
+        let ways = self.ways.iter_mut().map(|way| &mut way.from);
+        for from in ways.chain(layer.iter_mut().map(|state| &mut state.way.from)) {
+            *from = from.map(|from| moved[from as usize]);
+        }
+        let mut is_used = vec![false; self.actions.len()];
+        for way in &self.ways {
+            is_used[way.action as usize] = true;
+        }
+        let moved = keep_used(&mut self.actions, &is_used);
+        for way in &mut self.ways {
+            way.action = moved[way.action as usize];
+        }
+    }
+
+    /// What was done on a way and those before it, latest first, without the beginning, to which nothing leads.
+    pub(super) fn actions_to(&self, last: Option<Way>) -> impl Iterator<Item = Action> {
+        let kept = |from: u32| {
+            let KeptWay { from, action } = self.ways[from as usize];
+            Way { from, action: self.actions[action as usize] }
+        };
+        let ways = std::iter::successors(last, move |way| way.from.map(kept));
+        ways.take_while(|way| way.from.is_some()).map(|way| way.action)
+    }
+}
+
+/// Drops what is not used from a list, and returns the new place of each.
+fn keep_used<T>(list: &mut Vec<T>, is_used: &[bool]) -> Vec<u32> {
+    let mut kept = 0;
+    let moved = is_used.iter().map(|is_used| {
+        let place = kept;
+        kept += u32::from(*is_used);
+        place
+    });
+    let moved = moved.collect();
+    let mut is_used = is_used.iter();
+    list.retain(|_| is_used.next().is_some_and(|is_used| *is_used));
+    list.shrink_to(2 * list.len());
+    moved
+}
+
+/// A place in a list.
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("fewer than 2^32 ways")
+}
