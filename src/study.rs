@@ -561,10 +561,9 @@ impl Findings<'_> {
         let Self { study, ledger, analysis } = self;
         let as_recorded = study.as_recorded(reading);
         let advice = Advice::new(&as_recorded, &study.trace, &study.selection, analysis);
-        let first = advice.as_ref().and_then(|advice| advice.changes.first());
-        let unexplained = advice.as_ref().and_then(Advice::unexplained);
+        let first = advice.as_ref().map(Advice::to_first);
         let answer = Answer::new(ledger, analysis, &study.selection);
-        let answer = answer.with_change(first, unexplained);
+        let answer = answer.with_change(first.as_ref());
         Told { advice, answer }
     }
 
@@ -577,8 +576,6 @@ impl Findings<'_> {
         drop(ledger);
         let as_recorded = study.as_recorded(Reading::Conservative);
         let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);
-        let (entry, unexplained) =
-            first.map_or((None, None), |first| (first.entry, first.unexplained));
-        answer.with_change(entry.as_ref(), unexplained)
+        answer.with_change(first.as_ref())
     }
 }

@@ -223,6 +223,120 @@ fn changes_add_up_over_a_whole_tree() {
     }
 }
 
+/// A conversation that reads everything a day and a half after each request, which no lifetime allows, grows by so
+/// many tokens with each request, and answers so many.
+fn read_against_the_rules(requests: u64, growth: u64, output: u64) -> String {
+    let start = Millis::new(1_785_715_200_000);
+    let line = |number: u64| {
+        let at = start.plus(129_600_000 * i64::try_from(number).expect("few requests"));
+        let usage = json!({
+            "input_tokens": 2, "cache_read_input_tokens": number * growth, "output_tokens": output,
+            "cache_creation_input_tokens": growth,
+            "cache_creation": {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": growth},
+        });
+        assistant_line(number, at, &usage).to_string() + "\n"
+    };
+    (0..requests).map(line).collect::<Vec<String>>().concat()
+}
+
+/// The only lines of a conversation without tools.
+fn assistant_line(number: u64, at: Millis, usage: &Value) -> Value {
+    let before = number.checked_sub(1).map(|before| format!("a{before}"));
+    json!({
+        "type": "assistant", "uuid": format!("a{number}"), "parentUuid": before,
+        "sessionId": "s", "version": "2.1.219", "timestamp": at.to_string(),
+        "requestId": format!("r{number}"),
+        "message": {
+            "id": format!("m{number}"), "model": "claude-opus-5", "role": "assistant",
+            "content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn",
+            "usage": usage,
+        },
+    })
+}
+
+/// Where the rules charge far more than was billed, what a change saves by them was mostly never paid. No change
+/// is advised then, and the first lines promise nothing.
+#[test]
+fn no_change_is_advised_that_saves_what_nobody_paid() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("session.jsonl");
+    // At $5 a million tokens: writes for an hour cost $10, for five minutes $6.25, reads $0.50, output $25.
+    // Two requests that grow by 100,000 tokens: billed are two writes for $2 and a read for $0.05. The rules charge
+    // 300,000 tokens written for an hour, $3, and for five minutes $1.875.
+    let is_supported = |output: u64| {
+        fs::write(&path, read_against_the_rules(2, 100_000, output)).expect("written");
+        let input = Input::new(path.clone());
+        let advice = input.advice().0.expect("prices");
+        let cents = |cents: i128| Picodollars(cents * 10_000_000_000);
+        // The answers, and two tokens after the last marker of each request.
+        let besides = cents(i128::from(output / 1_000) * 5) + Picodollars(2 * 2 * 5_000_000);
+        assert_eq!(advice.billed, Some(cents(205) + besides));
+        assert_eq!(advice.recorded, cents(300) + besides);
+        assert_eq!(advice.unexplained(), Some(cents(-95)));
+        advice.unsupported.is_none()
+    };
+    // Five minutes save $1.125, more than the $0.95 that were never billed, however much the answers cost.
+    assert!(is_supported(0));
+    assert!(is_supported(100_000));
+    for (requests, growth, output, code) in [
+        // Of three such requests $3.15 are billed, and $6 charged: $2.85 more. Five minutes save $2.25, and cost $3.75.
+        (3, 100_000, 0, "5m"),
+        // Answers cost $7.50 more, so that the saving is less than was spent.
+        (3, 100_000, 100_000, "5m"),
+        // Billed are 9 million tokens written for $90 and 1,345.5 million read for $672.75; charged are $13,545.
+        // Compaction at 100,000 tokens saves more than 94 % of that, so that it costs less than was billed. But
+        // what it saves is seventeen times what was billed.
+        (300, 30_000, 0, "compact-100k"),
+    ] {
+        fs::write(&path, read_against_the_rules(requests, growth, output)).expect("written");
+        let input = Input::new(path.clone());
+        let (advice, _) = input.advice();
+        let advice = advice.expect("prices");
+        assert!(advice.changes.is_empty() && advice.out_of_reach.is_empty(), "{code}");
+        assert_eq!(advice.saving(), Picodollars::ZERO);
+        let best = advice.unsupported.as_ref().expect("a change that is not supported");
+        assert_eq!(best.change.code, code);
+        let first = input.told(Advice::first).0.expect("prices");
+        let alone = first.entry.map(|entry| (entry.change.code, entry.alone));
+        assert_eq!((alone, first.is_supported), (Some((code, best.alone)), false));
+        let path = path.to_str().expect("a plain path");
+        let printed = stdout(&["advise", path, "-q"]);
+        assert!(printed.contains("\nBest change  unknown  the rules charge $"), "{printed}");
+        assert!(printed.contains("No change is advised."), "{printed}");
+        let report = common::json(&["advise", path, "-q", "--format", "json"]);
+        let told = &report["advice"];
+        assert_eq!((&told["changes"], &told["saving_usd"]), (&json!([]), &json!("0")));
+        assert_eq!(told["unsupported"]["code"], code);
+    }
+}
+
+/// What some of the requests cost is not held against what the rules charge for all of them.
+#[test]
+fn a_record_of_some_requests_is_no_bill() {
+    let session = project("fixtures/attribution-behind-a-gateway/session.jsonl");
+    let recorded = fs::read_to_string(session).expect("a session");
+    let mut lines: Vec<Value> =
+        recorded.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let advice = |lines: &[Value]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("session.jsonl");
+        let text: Vec<String> = lines.iter().map(|line| format!("{line}\n")).collect();
+        fs::write(&path, text.concat()).expect("written");
+        let path = path.to_str().expect("a plain path");
+        common::json(&["advise", path, "-q", "--format", "json"])["advice"].clone()
+    };
+    let whole = advice(&lines);
+    assert!(whole["billed_usd"].is_string() && whole["unexplained_usd"].is_string(), "{whole}");
+    let answer = lines[1]["response"]["body"].as_object_mut().expect("an answer");
+    assert!(answer.remove("usage").is_some());
+    let part = advice(&lines);
+    let code = |advice: &Value| advice["changes"][0]["code"].clone();
+    assert!(code(&whole).is_string());
+    assert_eq!(code(&part), code(&whole));
+    assert_eq!((&part["billed_usd"], &part["unexplained_usd"]), (&Value::Null, &Value::Null));
+    assert_eq!(part["unsupported"], Value::Null);
+}
+
 /// A conversation of 26,000 requests, more than are tried side by side, which grows by so many tokens with
 /// each. After a pause of five minutes and more everything is written again.
 fn long_conversation(growth: u64, pause: i64) -> String {
@@ -230,22 +344,13 @@ fn long_conversation(growth: u64, pause: i64) -> String {
     let mut at = Millis::new(1_785_715_200_000);
     for number in 0..26_000_u64 {
         at = at.plus(pause);
-        let before = number.checked_sub(1).map(|before| format!("a{before}"));
         let prompt = 30_000 + growth * number;
         let read = if number > 0 && pause < 300_000 { prompt - growth } else { 0 };
-        let line = json!({
-            "type": "assistant", "uuid": format!("a{number}"), "parentUuid": before,
-            "sessionId": "s", "version": "2.1.219", "timestamp": at.to_string(),
-            "requestId": format!("r{number}"),
-            "message": {
-                "id": format!("m{number}"), "model": "claude-opus-5", "role": "assistant",
-                "content": [{"type": "text", "text": "done"}], "stop_reason": "end_turn",
-                "usage": {
-                    "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": 1,
-                    "cache_creation_input_tokens": prompt - read,
-                },
-            },
+        let usage = json!({
+            "input_tokens": 2, "cache_read_input_tokens": read, "output_tokens": 1,
+            "cache_creation_input_tokens": prompt - read,
         });
+        let line = assistant_line(number, at, &usage);
         writeln!(lines, "{line}").expect("a string takes everything");
     }
     lines

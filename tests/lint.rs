@@ -380,6 +380,23 @@ fn accepted_findings_are_left_out_until_they_change() {
         assert!(said.contains("Nothing new found"), "{said}");
         assert!(said.contains("Left out: 2 findings that --accepted names."), "{said}");
     }
+    // The same findings in prompts that are 500 bytes longer, each a token here: what came after the tools is lost.
+    let mut longer = disordered();
+    for body in &mut longer {
+        let text =
+            format!("{}{}", "x".repeat(500), body["system"][0]["text"].as_str().expect("a text"));
+        body["system"][0]["text"] = json!(text);
+    }
+    let worse = Gated::new(&longer);
+    fs::copy(gated.0.path().join("accepted.json"), worse.0.path().join("accepted.json"))
+        .expect("a file");
+    let (ended, said) = worse.ends(&["--fail-on", "note", "--accepted", "accepted.json"]);
+    assert_eq!(ended, Some(0), "{said}");
+    let more =
+        "2 findings that --accepted names. They lose 500 tokens more than when they were accepted.";
+    assert!(said.contains(more), "{said}");
+    let (_, said) = worse.ends(&["--accepted", "accepted.json", "--format", "json"]);
+    assert!(said.contains("\"accepted_more_tokens\": 500"), "{said}");
     // The same rule at the same place, and another tool that moved.
     let mut bodies = disordered();
     let tools = bodies[1]["tools"].as_array_mut().expect("tools");

@@ -43,7 +43,9 @@ pub fn advice_document(
         return document;
     };
     document.text(answer(advice));
-    document.text(base(advice));
+    if advice.unsupported.is_none() {
+        document.text(base(advice));
+    }
     if !advice.changes.is_empty() && top > 0 {
         document.heading(heading(advice, top));
         document.grid(changes(history, advice, &advice.changes, top));
@@ -71,6 +73,9 @@ fn heading(advice: &Advice, top: usize) -> String {
 pub(super) fn answer(advice: &Advice) -> String {
     let spent = dollars(Some(advice.spent()));
     let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
+    if let Some(best) = &advice.unsupported {
+        return unsupported(advice, best);
+    }
     let Some(first) = advice.changes.first() else {
         return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
     };
@@ -89,6 +94,20 @@ pub(super) fn answer(advice: &Advice) -> String {
             saved(first),
         ),
     }
+}
+
+/// Why nothing is advised although a change would save by the rules.
+pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
+    let beyond = advice.unexplained().map(|unexplained| Picodollars::ZERO.minus(unexplained));
+    format!(
+        "No change is advised. The rules charge {} for these requests, {} more than was billed. The best change by \
+         these rules, {}, would save {}: it may save only what nobody paid. `cachesim verify` shows where the \
+         record and the rules differ.",
+        dollars(Some(advice.recorded)),
+        dollars(beyond),
+        lower(best.change.label),
+        saved(best),
+    )
 }
 
 /// What the savings start from, and what none of them includes.
@@ -242,7 +261,7 @@ pub(super) struct AdviceDocument<'a> {
 
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AdviceObject<'a> {
-    /// What was billed, in dollars; null where no usage was recorded.
+    /// What was billed, in dollars; null where any request has no recorded usage.
     billed_usd: Option<Picodollars>,
     /// What of it was billed for samplings apart, which no change concerns.
     apart_usd: Picodollars,
@@ -256,6 +275,9 @@ pub(super) struct AdviceObject<'a> {
     at_most: bool,
     /// The changes in the order in which they are made, each on top of those before it.
     changes: Vec<ChangeObject<'a>>,
+    /// The change that saves most by the rules, where they charge so much more than was billed that it
+    /// may save only what nobody paid. Then no change is listed. Null everywhere else.
+    unsupported: Option<ChangeObject<'a>>,
     /// What nobody but the service could change, on top of all these; in no sum.
     out_of_reach: Vec<ChangeObject<'a>>,
 }
@@ -322,6 +344,7 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
         saving_usd: advice.saving(),
         at_most: advice.is_at_most(),
         changes: all(&advice.changes),
+        unsupported: advice.unsupported.as_ref().map(|entry| change(history, entry)),
         out_of_reach: all(&advice.out_of_reach),
     }
 }

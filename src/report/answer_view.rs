@@ -20,7 +20,7 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     add(hit_rate(answer));
     add(breaks(answer));
     if let Some(change) = &answer.change {
-        add(best_change(change));
+        add(best_change(change, answer.unsimulated));
     }
     if let Some(cheapest) = answer.waterfall.as_ref().and_then(cheapest) {
         add(cheapest);
@@ -100,11 +100,17 @@ fn breaks(answer: &Answer) -> AnswerLine {
     AnswerLine { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
 }
 
-fn best_change(change: &BestChange) -> AnswerLine {
+fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerLine {
+    const NAME: &str = "Best change";
+    if !change.is_supported {
+        let beyond = unsimulated.map(|unsimulated| Picodollars::ZERO.minus(unsimulated));
+        let note = format!("the rules charge {} more than was billed", dollars(beyond));
+        return AnswerLine::plain(NAME, dollars(None), note);
+    }
     let most = if change.is_at_most { "at most: " } else { "" };
     let note = format!("{most}{}", change.label);
     let saving = Picodollars(-change.saving.0);
-    AnswerLine { name: "Best change", value: dollars(Some(saving)), note, tone: Tone::Saving }
+    AnswerLine { name: NAME, value: dollars(Some(saving)), note, tone: Tone::Saving }
 }
 
 fn cheapest(waterfall: &Waterfall) -> Option<AnswerLine> {

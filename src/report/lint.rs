@@ -88,12 +88,14 @@ pub(super) struct LintScope {
     pub(super) accepted: u64,
     /// How many accepted findings occur no more.
     pub(super) gone: u64,
+    /// How many more tokens the accepted findings lose than when they were accepted.
+    pub(super) more: Tokens,
 }
 
 impl LintScope {
     pub(super) fn of(linted: &Linted) -> Self {
-        let Linted { compared, accepted, gone, .. } = *linted;
-        Self { compared, accepted, gone }
+        let Linted { compared, accepted, gone, more, .. } = *linted;
+        Self { compared, accepted, gone, more }
     }
 
     /// What was not compared, and what was accepted before.
@@ -108,7 +110,13 @@ impl LintScope {
         }
         if self.accepted > 0 {
             let findings = counted(self.accepted, "finding", "findings");
-            notes.push(format!("Left out: {findings} that --accepted names."));
+            let more = match self.more {
+                Tokens::ZERO => String::new(),
+                more => {
+                    format!(" They lose {} tokens more than when they were accepted.", tokens(more))
+                }
+            };
+            notes.push(format!("Left out: {findings} that --accepted names.{more}"));
         }
         if self.gone > 0 {
             let findings = counted(self.gone, "finding", "findings");
@@ -194,6 +202,8 @@ pub(super) struct Lint<'a> {
     compared_requests: u64,
     /// Findings that are left out, as they were accepted before (`--accepted`).
     accepted_findings: u64,
+    /// How many more tokens those lose than when they were accepted; one that loses less takes nothing off.
+    accepted_more_tokens: Tokens,
     /// What was found, each rule and place once.
     findings: Vec<FindingObject<'a>>,
 }
@@ -281,6 +291,7 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
         assumptions: key_notes(history, steps, &assumptions),
         compared_requests: linted.compared,
         accepted_findings: linted.accepted,
+        accepted_more_tokens: linted.more,
         findings: findings.map(|one| FindingObject::new(history, one, shows_text)).collect(),
     };
     write_document(&lint, out)
@@ -299,6 +310,7 @@ struct SavedFinding {
     place: String,
     detail: String,
     fork: bool,
+    tokens: Tokens,
 }
 
 /// Reads the findings of a saved `cachesim.lint/v1`, which are accepted. Those of rules that are
@@ -313,8 +325,8 @@ pub fn parse_accepted(json: &[u8]) -> Result<Vec<AcceptedFinding>, String> {
         return Err(format!("its schema is `{schema}`"));
     }
     let accepted = saved.findings.into_iter().filter_map(|finding| {
-        let SavedFinding { rule, place, detail, fork: is_fork } = finding;
-        Some(AcceptedFinding { rule: Rule::by_name(&rule)?, place, detail, is_fork })
+        let SavedFinding { rule, place, detail, fork: is_fork, tokens } = finding;
+        Some(AcceptedFinding { rule: Rule::by_name(&rule)?, place, detail, is_fork, tokens })
     });
     Ok(accepted.collect())
 }

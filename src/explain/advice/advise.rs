@@ -23,7 +23,7 @@ const LEAST_PART: i128 = 200;
 /// What to change, best first, and what that would have saved.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// What was billed, or `None` where no usage was recorded.
+    /// What was billed, or `None` where any request has no recorded usage.
     pub billed: Option<Picodollars>,
     /// The part of it that was billed for separate samplings, which no simulation has and no change
     /// affects.
@@ -34,6 +34,9 @@ pub struct Advice {
     pub recorded: Picodollars,
     /// The changes that somebody can make, each on top of the earlier ones.
     pub changes: Vec<AdviceEntry>,
+    /// The change that saves most by the rules, where the bill does not support its saving. Then no change
+    /// is listed.
+    pub unsupported: Option<AdviceEntry>,
     /// What nobody but the service could change, on top of all these.
     pub out_of_reach: Vec<AdviceEntry>,
 }
@@ -43,6 +46,8 @@ pub struct Advice {
 pub struct FirstAdvice {
     /// The change, if any is worth it.
     pub entry: Option<AdviceEntry>,
+    /// Whether the bill supports its saving.
+    pub is_supported: bool,
     /// What was billed beyond the simulated record, as [`Advice::unexplained`].
     pub unexplained: Option<Picodollars>,
 }
@@ -70,15 +75,16 @@ impl Advice {
         analysis: &Analysis,
     ) -> Option<Self> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let SearchStart { billed, apart, recorded, mut state } =
-            SearchStart::new(Trials::new(ledger, trace, selection))?;
-        let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = state
+        let mut start = SearchStart::new(Trials::new(ledger, trace, selection))?;
+        let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = start
+            .state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
-        let changes = state.apply(within);
-        let out_of_reach = state.apply(beyond);
-        Some(Self { billed, apart, recorded: recorded.cost, changes, out_of_reach })
+        let (changes, unsupported) = start.apply_supported(within);
+        let (out_of_reach, _) = start.apply_supported(beyond);
+        let SearchStart { billed, apart, recorded, .. } = start;
+        Some(Self { billed, apart, recorded: recorded.cost, changes, unsupported, out_of_reach })
     }
 
     /// Only the first of the changes. Nothing else is tried where other prompts would have saved
@@ -103,21 +109,17 @@ impl Advice {
             let tried = start.state.worthwhile(others);
             (start, tried)
         };
-        let SearchStart { billed, apart, recorded, state } = start;
-        let unexplained = billed.map(|billed| billed.minus(apart).minus(recorded.cost));
-        let most = tried.first().map_or(state.least, |best| best.alone);
-        if recorded.avoidable >= most {
-            tried.extend(state.worthwhile(same_prompts));
+        let most = tried.first().map_or(start.state.least, |best| best.alone);
+        if start.recorded.avoidable >= most {
+            tried.extend(start.state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let entry = tried.into_iter().next().map(|TriedChange { candidate, alone }| {
-            let ChangeCandidate { change, design, .. } = candidate;
-            AdviceEntry { change, alone, saving: alone, design }
-        });
-        Some(FirstAdvice { entry, unexplained })
+        let is_supported = start.supports_first(&tried);
+        let entry = tried.into_iter().next().map(TriedChange::alone);
+        Some(FirstAdvice { entry, is_supported, unexplained: start.unexplained() })
     }
 
-    /// What was spent: what was billed, or what the rules charge where nothing was recorded.
+    /// What was spent: what was billed, or what the rules charge where that is not known.
     #[must_use]
     pub fn spent(&self) -> Picodollars {
         self.billed.unwrap_or(self.recorded)
@@ -128,6 +130,16 @@ impl Advice {
     #[must_use]
     pub fn unexplained(&self) -> Option<Picodollars> {
         Some(self.billed?.minus(self.apart).minus(self.recorded))
+    }
+
+    /// Only the first of the changes.
+    #[must_use]
+    pub fn to_first(&self) -> FirstAdvice {
+        FirstAdvice {
+            entry: self.changes.first().or(self.unsupported.as_ref()).cloned(),
+            is_supported: self.unsupported.is_none(),
+            unexplained: self.unexplained(),
+        }
     }
 
     /// What all changes together would have saved.
@@ -184,7 +196,9 @@ impl<'a> SearchStart<'a> {
 
     fn from(trials: Trials<'a>, recorded: RecordedCost) -> Self {
         let record = trials.billed();
-        let billed = record.as_ref().and_then(Totals::cost);
+        // What is billed for some of the requests says nothing of what all of them cost.
+        let whole = record.as_ref().filter(|record| record.unrecorded == 0);
+        let billed = whole.and_then(Totals::cost);
         let state = SearchState {
             least: least_saving(billed.unwrap_or(recorded.cost)),
             trials,
@@ -194,12 +208,44 @@ impl<'a> SearchStart<'a> {
         let apart = record.map_or(Picodollars::ZERO, |record| record.apart);
         Self { billed, apart, recorded, state }
     }
+
+    /// As [`Advice::unexplained`].
+    fn unexplained(&self) -> Option<Picodollars> {
+        Some(self.billed?.minus(self.apart).minus(self.recorded.cost))
+    }
+
+    /// Applies changes, where the bill supports the best of them. Else returns that one.
+    fn apply_supported(
+        &mut self,
+        tried: Vec<TriedChange>,
+    ) -> (Vec<AdviceEntry>, Option<AdviceEntry>) {
+        if self.supports_first(&tried) {
+            return (self.state.apply(tried), None);
+        }
+        (Vec::new(), tried.into_iter().next().map(TriedChange::alone))
+    }
+
+    /// Whether the bill supports what the best change saves: the requests would have cost less than was billed, and
+    /// it saves no more than that. Where the rules charge far more than was billed, it saves mostly what nobody paid.
+    fn supports_first(&self, tried: &[TriedChange]) -> bool {
+        let billed = self.billed.map(|billed| billed.minus(self.apart));
+        let Some((billed, best)) = billed.zip(tried.first()) else { return true };
+        self.recorded.cost.minus(best.alone) < billed && best.alone <= billed
+    }
 }
 
 /// A candidate, and what it would have saved alone.
 struct TriedChange {
     candidate: ChangeCandidate,
     alone: Picodollars,
+}
+
+impl TriedChange {
+    /// The change on top of nothing.
+    fn alone(self) -> AdviceEntry {
+        let Self { candidate: ChangeCandidate { change, design, .. }, alone } = self;
+        AdviceEntry { change, alone, saving: alone, design }
+    }
 }
 
 /// What has been changed so far.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::groups::{Period, PeriodLength};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
-use crate::explain::advice::AdviceEntry;
+use crate::explain::advice::{AdviceEntry, FirstAdvice};
 use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum, by_cause_of_both};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
@@ -54,12 +54,19 @@ pub struct BestChange {
     pub saving: Picodollars,
     /// Whether only a part of that may be possible.
     pub is_at_most: bool,
+    /// Whether the bill supports that. Else the rules charge far more than was billed.
+    pub is_supported: bool,
 }
 
 impl BestChange {
-    fn of(entry: &AdviceEntry) -> Self {
-        let change = &entry.change;
-        Self { label: change.label, saving: entry.saving, is_at_most: change.is_at_most }
+    fn of(first: &FirstAdvice) -> Option<Self> {
+        let AdviceEntry { change, saving, .. } = first.entry.as_ref()?;
+        Some(Self {
+            label: change.label,
+            saving: *saving,
+            is_at_most: change.is_at_most,
+            is_supported: first.is_supported,
+        })
     }
 }
 
@@ -159,12 +166,10 @@ impl Answer {
 
     /// Adds the first of the changes, and what was billed beyond the record as it is simulated.
     #[must_use]
-    pub fn with_change(
-        self,
-        first: Option<&AdviceEntry>,
-        unsimulated: Option<Picodollars>,
-    ) -> Self {
-        Self { change: first.map(BestChange::of), unsimulated, ..self }
+    pub fn with_change(self, first: Option<&FirstAdvice>) -> Self {
+        let change = first.and_then(BestChange::of);
+        let unsimulated = first.and_then(|first| first.unexplained);
+        Self { change, unsimulated, ..self }
     }
 }
 

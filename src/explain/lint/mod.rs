@@ -40,6 +40,9 @@ pub struct Linted {
     pub accepted: u64,
     /// How many accepted findings occur no more.
     pub gone: u64,
+    /// How many more tokens the accepted findings lose than when they were accepted. One that loses less
+    /// takes nothing off.
+    pub more: Tokens,
 }
 
 /// A finding that was accepted before: its rule, its place, and its words.
@@ -53,6 +56,8 @@ pub struct AcceptedFinding {
     pub detail: String,
     /// Whether it is a difference between a fork and its parent.
     pub is_fork: bool,
+    /// What it lost, as [`Finding::tokens`].
+    pub tokens: Tokens,
 }
 
 impl Linted {
@@ -62,19 +67,25 @@ impl Linted {
         for (at, one) in accepted.iter().enumerate() {
             places.entry((one.rule, &one.place, one.is_fork)).or_default().push(at);
         }
-        let mut occurs = vec![false; accepted.len()];
+        // What each of them loses now, where it occurs.
+        let mut lost: Vec<Option<Tokens>> = vec![None; accepted.len()];
         let all = self.findings.len();
         self.findings.retain(|finding| {
             let there = places.get(&(finding.rule, &*finding.place, finding.is_fork));
             let known = there.into_iter().flatten().copied();
             let known = known.into_iter().find(|at| accepted[*at].says(finding));
             if let Some(at) = known {
-                occurs[at] = true;
+                *lost[at].get_or_insert_default() += finding.tokens;
             }
             known.is_none()
         });
         self.accepted += (all - self.findings.len()) as u64;
-        self.gone += occurs.iter().filter(|occurs| !**occurs).count() as u64;
+        self.gone += lost.iter().filter(|lost| lost.is_none()).count() as u64;
+        let more = lost
+            .iter()
+            .zip(accepted)
+            .map(|(lost, one)| lost.unwrap_or_default().saturating_sub(one.tokens));
+        self.more += more.sum::<Tokens>();
     }
 }
 

@@ -21,6 +21,8 @@ pub struct ChangeSums {
     advised: u64,
     spent: Picodollars,
     changes: Vec<ChangeSum>,
+    /// How many domains have no changes as their records support none.
+    unsupported: u64,
     out_of_reach: Vec<ChangeSum>,
 }
 
@@ -59,6 +61,7 @@ impl ChangeSums {
             advised: u64::from(advice.is_some()),
             spent: advice.map(Advice::spent).unwrap_or_default(),
             changes: all(|advice| &advice.changes),
+            unsupported: advice.map_or(0, |advice| u64::from(advice.unsupported.is_some())),
             out_of_reach: all(|advice| &advice.out_of_reach),
         }
     }
@@ -82,12 +85,15 @@ impl ChangeSums {
         let of = if spent == Some(self.spent) {
             format!("Of {of} that was spent")
         } else {
-            format!("Of {of} that was spent, or that the rules charge where nothing was recorded")
+            format!("Of {of} that was spent, or that the rules charge where not all was recorded")
         };
         let saving = self.saving();
         let most = if self.changes.iter().any(|one| one.is_at_most) { "at most " } else { "" };
         let saved = match (self.advised, saving) {
             (0, _) => return NOTHING_RANKED.to_owned(),
+            (_, Picodollars::ZERO) if self.unsupported > 0 => {
+                format!("{of}, no change is advised.")
+            }
             (_, Picodollars::ZERO) => {
                 format!("{of}, no change would have saved as much as 0.5 % of a domain.")
             }
@@ -95,6 +101,14 @@ impl ChangeSums {
                 "{of}, the changes of each domain together would have saved {most}{} ({}).",
                 dollars(Some(saving)),
                 percent(part(Some(saving), Some(self.spent))),
+            ),
+        };
+        let saved = match self.unsupported {
+            0 => saved,
+            unsupported => format!(
+                "{saved} In {} the rules charge so much more than was billed that the best change may save only what \
+                 nobody paid, so none is listed.",
+                counted(unsupported, "domain", "domains"),
             ),
         };
         match self.domains - self.advised {
@@ -165,6 +179,7 @@ impl DomainSums for ChangeSums {
         self.domains += other.domains;
         self.advised += other.advised;
         self.spent += other.spent;
+        self.unsupported += other.unsupported;
         add(&mut self.changes, other.changes);
         add(&mut self.out_of_reach, other.out_of_reach);
     }

@@ -58,8 +58,9 @@ impl FindingSums {
         for finding in &linted.findings {
             by_rule.entry((finding.severity(), finding.rule)).or_default().add(finding);
         }
-        // Which of the accepted findings are gone everywhere, no domain tells.
-        Self { scope: LintScope { gone: 0, ..LintScope::of(linted) }, by_rule }
+        // Which of the accepted findings are gone everywhere, or lose more in all, no domain tells.
+        let scope = LintScope { gone: 0, more: Tokens::ZERO, ..LintScope::of(linted) };
+        Self { scope, by_rule }
     }
 
     /// How many there are of each severity, gravest first.

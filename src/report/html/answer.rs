@@ -6,6 +6,7 @@ use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Sum;
 use crate::explain::compare::{Compared, Comparison};
+use crate::report::advice::unsupported;
 use crate::report::number::{
     counted, dollar_difference, dollars, grouped, part, percent, percent_difference, relative,
     tokens,
@@ -207,7 +208,16 @@ fn biggest_cause(view: &AnswerView<'_>) -> Option<Figure> {
 }
 
 fn change(view: &AnswerView<'_>) -> Option<Figure> {
-    let first = view.advice?.changes.first()?;
+    let advice = view.advice?;
+    if let Some(best) = &advice.unsupported {
+        return Some(Figure {
+            name: "Best change",
+            value: dollars(None),
+            basis: "simulated",
+            meaning: unsupported(advice, best),
+        });
+    }
+    let first = advice.changes.first()?;
     let most = if first.change.is_at_most { "at most " } else { "" };
     Some(Figure {
         name: "Best change",

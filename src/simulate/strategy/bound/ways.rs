@@ -30,7 +30,7 @@ const LEAST_WAYS: usize = 4_096;
 /// they do not, the many states of a layer share few actions.
 #[derive(Default)]
 pub(super) struct Ways {
-    ways: Vec<KeptWay>,
+    list: Vec<KeptWay>,
     actions: Vec<Action>,
     /// How many ways there may be before those that lead nowhere are dropped.
     limit: usize,
@@ -46,12 +46,12 @@ struct KeptWay {
 impl Ways {
     /// Adds the ways of a layer, and returns the place of the first.
     pub(super) fn add(&mut self, layer: &mut Layer) -> u32 {
-        let needed = self.ways.len() + layer.len();
+        let needed = self.list.len() + layer.len();
         if needed > self.limit.max(LEAST_WAYS) {
             self.drop_useless(layer);
-            self.limit = 2 * self.ways.len();
+            self.limit = 2 * self.list.len();
         }
-        let first = number(self.ways.len());
+        let first = number(self.list.len());
         let first_action = self.actions.len();
         for Way { from, action } in layer.iter().map(|state| state.way) {
             let known = self.actions[first_action..].iter().position(|other| *other == action);
@@ -59,33 +59,33 @@ impl Ways {
             if place == self.actions.len() {
                 self.actions.push(action);
             }
-            self.ways.push(KeptWay { from, action: number(place) });
+            self.list.push(KeptWay { from, action: number(place) });
         }
         first
     }
 
     /// Drops the ways to which none of a layer's states goes back, and the actions of no way.
     fn drop_useless(&mut self, layer: &mut Layer) {
-        let mut is_used = vec![false; self.ways.len()];
+        let mut is_used = vec![false; self.list.len()];
         for from in layer.iter().filter_map(|state| state.way.from) {
             is_used[from as usize] = true;
         }
-        for place in (0..self.ways.len()).rev() {
-            if let Some(from) = self.ways[place].from.filter(|_| is_used[place]) {
+        for place in (0..self.list.len()).rev() {
+            if let Some(from) = self.list[place].from.filter(|_| is_used[place]) {
                 is_used[from as usize] = true;
             }
         }
-        let moved = keep_used(&mut self.ways, &is_used);
-        let ways = self.ways.iter_mut().map(|way| &mut way.from);
+        let moved = keep_used(&mut self.list, &is_used);
+        let ways = self.list.iter_mut().map(|way| &mut way.from);
         for from in ways.chain(layer.iter_mut().map(|state| &mut state.way.from)) {
             *from = from.map(|from| moved[from as usize]);
         }
         let mut is_used = vec![false; self.actions.len()];
-        for way in &self.ways {
+        for way in &self.list {
             is_used[way.action as usize] = true;
         }
         let moved = keep_used(&mut self.actions, &is_used);
-        for way in &mut self.ways {
+        for way in &mut self.list {
             way.action = moved[way.action as usize];
         }
     }
@@ -93,7 +93,7 @@ impl Ways {
     /// What was done on a way and those before it, latest first, without the beginning, to which nothing leads.
     pub(super) fn actions_to(&self, last: Option<Way>) -> impl Iterator<Item = Action> {
         let kept = |from: u32| {
-            let KeptWay { from, action } = self.ways[from as usize];
+            let KeptWay { from, action } = self.list[from as usize];
             Way { from, action: self.actions[action as usize] }
         };
         let ways = std::iter::successors(last, move |way| way.from.map(kept));
