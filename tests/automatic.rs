@@ -1,9 +1,8 @@
 //! Automatic prefix caches on random trees, against a second, naive simulator, and their laws.
 
 use cachesim::base::id::{Symbol, Symbols};
-use cachesim::base::units::Basis;
 use cachesim::base::units::{Millis, Tokens};
-use cachesim::requests::prompt::{Level, Node, NodeId, Prompt, PromptTrace};
+use cachesim::requests::prompt::{Node, NodeId, Prompt, PromptTrace};
 use cachesim::simulate::cache::{
     AutomaticCache, AutomaticPolicy, Counting, Outcome, TokenRatio, simulate_automatic,
 };
@@ -44,14 +43,14 @@ fn trace(asks: &[Ask]) -> PromptTrace {
     let mut symbols = Symbols::default();
     let models = [symbols.intern("a"), symbols.intern("b")];
     let mut trace = PromptTrace::default();
-    trace.nodes.push(node(None, 0));
+    trace.nodes.push(Node::new(None, Tokens::ZERO));
     let mut now = 0;
     for ask in asks {
         now += ask.gap;
         let mut end = NodeId::at(ask.from.index(trace.nodes.len()));
         for size in &ask.adds {
             let before = trace.node(end).end.0;
-            trace.nodes.push(node(Some(end), before + size));
+            trace.nodes.push(Node::new(Some(end), Tokens(before + size)));
             end = NodeId::at(trace.nodes.len() - 1);
         }
         let total = Tokens(trace.node(end).end.0 + ask.tail);
@@ -59,19 +58,6 @@ fn trace(asks: &[Ask]) -> PromptTrace {
         trace.prompts.push(prompt(end, total, model, now, now + ask.wait));
     }
     trace
-}
-
-fn node(parent: Option<NodeId>, end: u64) -> Node {
-    Node {
-        parent,
-        end: Tokens(end),
-        basis: Basis::Derived,
-        positions: 0,
-        blocks: 0,
-        level: Level::Messages,
-        is_markable: true,
-        session: None,
-    }
 }
 
 fn prompt(node: NodeId, total: Tokens, model: Symbol, start: i64, readable_from: i64) -> Prompt {
@@ -251,11 +237,11 @@ fn long_conversations_take_no_quadratic_time() {
     let mut symbols = Symbols::default();
     let model = symbols.intern("a");
     let mut trace = PromptTrace::default();
-    trace.nodes.push(node(None, 2_000));
+    trace.nodes.push(Node::new(None, Tokens(2_000)));
     let mut last = NodeId::at(0);
     for number in 1..200_000_u64 {
         let end = 2_000 + number;
-        trace.nodes.push(node(Some(last), end));
+        trace.nodes.push(Node::new(Some(last), Tokens(end)));
         let id = NodeId::at(trace.nodes.len() - 1);
         let start = i64::try_from(number).expect("a small number");
         trace.prompts.push(prompt(id, Tokens(end), model, start, start));

@@ -71,40 +71,57 @@ fn heading(advice: &Advice, top: usize) -> String {
 
 /// How much all changes together would save, in a sentence.
 pub(super) fn answer(advice: &Advice) -> String {
-    let spent = dollars(Some(advice.spent()));
-    let would = if advice.billed.is_some() { "was spent" } else { "the rules charge" };
     if let Some(best) = &advice.unsupported {
         return unsupported(advice, best);
     }
+    let spent = dollars(Some(advice.bill.spent()));
+    let would = match (advice.bill.billed, advice.bill.unrecorded) {
+        (None, _) => "the rules charge",
+        (Some(_), Picodollars::ZERO) => "was spent",
+        (Some(_), _) => "was spent, or that the rules charge where nothing was recorded,",
+    };
     let Some(first) = advice.changes.first() else {
         return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
     };
     let most = if advice.is_at_most() { "at most " } else { "" };
-    let saving = dollars(Some(advice.saving()));
-    let share = percent(part(Some(advice.saving()), Some(advice.spent())));
-    match advice.changes.len() {
+    let saving = dollars(Some(advice.supported()));
+    let share = percent(part(Some(advice.supported()), Some(advice.bill.spent())));
+    let comma = would.strip_suffix(',').map_or(",", |_| "");
+    let told = match advice.changes.len() {
         1 => format!(
-            "Of {spent} that {would}, one change would have saved {most}{saving} ({share}): {}.",
+            "Of {spent} that {would}{comma} one change would have saved {most}{saving} ({share}): {}.",
             lower(first.change.label)
         ),
         count => format!(
-            "Of {spent} that {would}, {count} changes together would have saved {most}{saving} ({share}). The \
+            "Of {spent} that {would}{comma} {count} changes together would have saved {most}{saving} ({share}). The \
              first, {}: {}.",
             lower(first.change.label),
             saved(first),
         ),
+    };
+    told + &never_billed(advice.saving(), advice.supported())
+}
+
+/// What of a saving by the rules nobody paid, in a sentence.
+pub(super) fn never_billed(saving: Picodollars, supported: Picodollars) -> String {
+    if supported == saving {
+        return String::new();
     }
+    format!(
+        " By the rules it is {}, of which {} was never billed.",
+        dollars(Some(saving)),
+        dollars(Some(saving.minus(supported)))
+    )
 }
 
 /// Why nothing is advised although a change would save by the rules.
 pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
-    let beyond = advice.unexplained().map(|unexplained| Picodollars::ZERO.minus(unexplained));
     format!(
         "No change is advised. The rules charge {} for these requests, {} more than was billed. The best change by \
          these rules, {}, would save {}: it may save only what nobody paid. `cachesim verify` shows where the \
          record and the rules differ.",
-        dollars(Some(advice.recorded)),
-        dollars(beyond),
+        dollars(Some(advice.bill.recorded)),
+        dollars(Some(advice.bill.overcharged())),
         lower(best.change.label),
         saved(best),
     )
@@ -116,11 +133,11 @@ fn base(advice: &Advice) -> String {
     let begin = format!(
         "The changes stand in the order of what each saves alone. Each is simulated on top of those before \
          it, so the savings add up. They begin with the record as it is simulated, breaks included: {}.",
-        dollars(Some(advice.recorded))
+        dollars(Some(advice.bill.recorded))
     );
-    let apart = (advice.apart > zero)
-        .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.apart))));
-    let unexplained = advice.unexplained().filter(|amount| *amount != zero).map(|amount| {
+    let apart = (advice.bill.apart > zero)
+        .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.bill.apart))));
+    let unexplained = advice.bill.unexplained().filter(|amount| *amount != zero).map(|amount| {
         if amount > zero {
             format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
         } else {
@@ -132,6 +149,29 @@ fn base(advice: &Advice) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
+/// What savings by the rules are shares of: what was spent, or what the rules charge where that is more than the
+/// bill supports, or where nothing was billed.
+struct Whole {
+    amount: Picodollars,
+    column: &'static str,
+    words: &'static str,
+}
+
+impl Whole {
+    fn of(advice: &Advice) -> Self {
+        if advice.bill.billed.is_some() && advice.supported() == advice.saving() {
+            Self { amount: advice.bill.spent(), column: "of spent", words: "of what was spent" }
+        } else {
+            let amount = advice.bill.recorded;
+            Self { amount, column: "of charge", words: "of what the rules charge" }
+        }
+    }
+
+    fn share(&self, saving: Picodollars) -> String {
+        percent(part(Some(saving), Some(self.amount)))
+    }
+}
+
 /// The ranked list.
 pub(super) fn changes(
     history: &History,
@@ -139,16 +179,17 @@ pub(super) fn changes(
     entries: &[AdviceEntry],
     top: usize,
 ) -> Grid {
+    let whole = Whole::of(advice);
     let mut grid = Grid::new(&[
         ("#", Align::Right),
         ("change", Align::Wrapped),
         ("would save", Align::Right),
-        ("of spent", Align::Right),
+        (whole.column, Align::Right),
         ("who", Align::Left),
         ("how sure", Align::Left),
         ("evidence", Align::Left),
     ])
-    .hide_first(&["evidence", "how sure", "of spent", "who"]);
+    .hide_first(&["evidence", "how sure", whole.column, "who"]);
     for (number, entry) in entries.iter().take(top).enumerate() {
         let change = &entry.change;
         let first = change.evidence.first().map(|index| place(history, *index));
@@ -156,7 +197,7 @@ pub(super) fn changes(
             (number + 1).to_string(),
             change.label.to_owned(),
             saved(entry),
-            percent(part(Some(entry.saving), Some(advice.spent()))),
+            whole.share(entry.saving),
             change.who.name().to_owned(),
             how_sure(change),
             first.unwrap_or_default(),
@@ -194,8 +235,9 @@ fn explain(
     } else {
         format!("; alone {}", dollars(Some(entry.alone)))
     };
-    let share = percent(part(Some(entry.saving), Some(advice.spent())));
-    document.text(format!("Would have saved {} ({share} of what was spent{alone}).", saved(entry)));
+    let whole = Whole::of(advice);
+    let share = whole.share(entry.saving);
+    document.text(format!("Would have saved {} ({share} {}{alone}).", saved(entry), whole.words));
     document.text(change.observation.clone());
     let who = match change.who {
         Who::User => "You can do it",
@@ -225,12 +267,9 @@ fn explain(
 #[must_use]
 pub fn promised(advice: &Advice, change: &Change, alone: Picodollars) -> String {
     let most = if change.is_at_most { "at most " } else { "" };
-    let share = percent(part(Some(alone), Some(advice.spent())));
-    let saving = dollars(Some(alone));
-    format!(
-        "{}: alone it would have saved {most}{saving} ({share} of what was spent).",
-        change.label
-    )
+    let whole = Whole::of(advice);
+    let (share, saving) = (whole.share(alone), dollars(Some(alone)));
+    format!("{}: alone it would have saved {most}{saving} ({share} {}).", change.label, whole.words)
 }
 
 /// The file and line of a request.
@@ -261,22 +300,25 @@ pub(super) struct AdviceDocument<'a> {
 
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AdviceObject<'a> {
-    /// What was billed, in dollars; null where any request has no recorded usage.
+    /// What was billed, in dollars; null where no usage was recorded.
     billed_usd: Option<Picodollars>,
     /// What of it was billed for samplings apart, which no change concerns.
     apart_usd: Picodollars,
     /// The record as it is simulated, with its breaks: where all savings begin.
     recorded_usd: Picodollars,
-    /// What was billed beyond that, which no saving has.
+    /// What was billed beyond that for the requests that have recorded usage, which no saving has.
     unexplained_usd: Option<Picodollars>,
     /// What all changes together would have saved: the sum of their savings.
     saving_usd: Picodollars,
+    /// What of that the bill supports: all, or, where that is more than was spent, what was spent beyond what the
+    /// requests would have cost.
+    supported_usd: Picodollars,
     /// Whether that is the most that can be, since of a change only a part may be possible.
     at_most: bool,
     /// The changes in the order in which they are made, each on top of those before it.
     changes: Vec<ChangeObject<'a>>,
-    /// The change that saves most by the rules, where they charge so much more than was billed that it
-    /// may save only what nobody paid. Then no change is listed. Null everywhere else.
+    /// The change that saves most by the rules, where they charge as much more than was billed as it saves: it may
+    /// save only what nobody paid. Then no change is listed, of no kind. Null everywhere else.
     unsupported: Option<ChangeObject<'a>>,
     /// What nobody but the service could change, on top of all these; in no sum.
     out_of_reach: Vec<ChangeObject<'a>>,
@@ -337,11 +379,12 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
     let all =
         |entries: &'a [AdviceEntry]| entries.iter().map(|entry| change(history, entry)).collect();
     AdviceObject {
-        billed_usd: advice.billed,
-        apart_usd: advice.apart,
-        recorded_usd: advice.recorded,
-        unexplained_usd: advice.unexplained(),
+        billed_usd: advice.bill.billed,
+        apart_usd: advice.bill.apart,
+        recorded_usd: advice.bill.recorded,
+        unexplained_usd: advice.bill.unexplained(),
         saving_usd: advice.saving(),
+        supported_usd: advice.supported(),
         at_most: advice.is_at_most(),
         changes: all(&advice.changes),
         unsupported: advice.unsupported.as_ref().map(|entry| change(history, entry)),

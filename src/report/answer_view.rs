@@ -102,14 +102,14 @@ fn breaks(answer: &Answer) -> AnswerLine {
 
 fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerLine {
     const NAME: &str = "Best change";
-    if !change.is_supported {
+    let Some(saving) = change.saving else {
         let beyond = unsimulated.map(|unsimulated| Picodollars::ZERO.minus(unsimulated));
         let note = format!("the rules charge {} more than was billed", dollars(beyond));
         return AnswerLine::plain(NAME, dollars(None), note);
-    }
+    };
     let most = if change.is_at_most { "at most: " } else { "" };
     let note = format!("{most}{}", change.label);
-    let saving = Picodollars(-change.saving.0);
+    let saving = Picodollars(-saving.0);
     AnswerLine { name: NAME, value: dollars(Some(saving)), note, tone: Tone::Saving }
 }
 

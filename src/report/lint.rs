@@ -310,7 +310,7 @@ struct SavedFinding {
     place: String,
     detail: String,
     fork: bool,
-    tokens: Tokens,
+    tokens: Option<Tokens>,
 }
 
 /// Reads the findings of a saved `cachesim.lint/v1`, which are accepted. Those of rules that are

@@ -95,7 +95,7 @@ fn applied(
         let problem = format!("--apply {wanted}: no setting alone does it ({label}): {how}");
         return Err(CliError::Usage(problem));
     }
-    let promise = Promise { saving_usd: *alone, spent_usd: advice.spent() };
+    let promise = Promise { saving_usd: *alone, spent_usd: advice.bill.spent() };
     let how = change.setting.map(|setting| format!(" Claude Code: {setting}.")).unwrap_or_default();
     let since = settings.iter().find_map(|setting| setting.since);
     let since =
@@ -170,6 +170,12 @@ fn entry<'a>(advice: &'a Advice, wanted: &str) -> Result<&'a AdviceEntry, CliErr
         Err(_) => advice.changes.iter().find(|entry| entry.change.code == wanted),
     };
     found.ok_or_else(|| {
+        if advice.unsupported.is_some() {
+            return CliError::Usage(format!(
+                "--apply {wanted}: no change is advised, as the rules charge far more than was billed; `cachesim \
+                 advise` has the figures"
+            ));
+        }
         let entries = advice.changes.iter().enumerate();
         let known: Vec<String> = entries
             .filter(|(_, entry)| !entry.change.settings().is_empty())

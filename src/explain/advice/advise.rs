@@ -5,10 +5,12 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 
+use super::bill::Bill;
 use super::seen::Seen;
 use super::{Change, ChangeCandidate, Subject, Who, causes, context, lifetimes, prompts, requests};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
+use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
 use crate::simulate::management::{Management, sketch};
@@ -23,19 +25,12 @@ const LEAST_PART: i128 = 200;
 /// What to change, best first, and what that would have saved.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// What was billed, or `None` where any request has no recorded usage.
-    pub billed: Option<Picodollars>,
-    /// The part of it that was billed for separate samplings, which no simulation has and no change
-    /// affects.
-    pub apart: Picodollars,
-    /// The simulated cost of the record with its breaks (`as-recorded`), from which all savings are
-    /// counted. It differs from what was billed by what the rules do not explain, and no saving
-    /// includes that.
-    pub recorded: Picodollars,
+    /// What was billed, and what the rules charge.
+    pub bill: Bill,
     /// The changes that somebody can make, each on top of the earlier ones.
     pub changes: Vec<AdviceEntry>,
     /// The change that saves most by the rules, where the bill does not support its saving. Then no change
-    /// is listed.
+    /// is listed, of no kind.
     pub unsupported: Option<AdviceEntry>,
     /// What nobody but the service could change, on top of all these.
     pub out_of_reach: Vec<AdviceEntry>,
@@ -46,10 +41,8 @@ pub struct Advice {
 pub struct FirstAdvice {
     /// The change, if any is worth it.
     pub entry: Option<AdviceEntry>,
-    /// Whether the bill supports its saving.
-    pub is_supported: bool,
-    /// What was billed beyond the simulated record, as [`Advice::unexplained`].
-    pub unexplained: Option<Picodollars>,
+    /// What was billed, and what the rules charge.
+    pub bill: Bill,
 }
 
 /// A change that was applied.
@@ -75,16 +68,20 @@ impl Advice {
         analysis: &Analysis,
     ) -> Option<Self> {
         let seen = Seen::new(ledger, trace, selection, analysis);
-        let mut start = SearchStart::new(Trials::new(ledger, trace, selection))?;
+        let start = SearchStart::new(Trials::new(ledger, trace, selection))?;
         let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = start
             .state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
-        let (changes, unsupported) = start.apply_supported(within);
-        let (out_of_reach, _) = start.apply_supported(beyond);
-        let SearchStart { billed, apart, recorded, .. } = start;
-        Some(Self { billed, apart, recorded: recorded.cost, changes, unsupported, out_of_reach })
+        let SearchStart { bill, mut state, .. } = start;
+        if within.first().is_some_and(|best| !bill.supports(best.alone)) {
+            let unsupported = within.into_iter().next().map(TriedChange::alone);
+            return Some(Self { bill, changes: Vec::new(), unsupported, out_of_reach: Vec::new() });
+        }
+        let changes = state.apply(within);
+        let out_of_reach = state.apply(beyond);
+        Some(Self { bill, changes, unsupported: None, out_of_reach })
     }
 
     /// Only the first of the changes. Nothing else is tried where other prompts would have saved
@@ -114,22 +111,8 @@ impl Advice {
             tried.extend(start.state.worthwhile(same_prompts));
             tried.sort_by_key(|tried| Reverse(tried.alone));
         }
-        let is_supported = start.supports_first(&tried);
         let entry = tried.into_iter().next().map(TriedChange::alone);
-        Some(FirstAdvice { entry, is_supported, unexplained: start.unexplained() })
-    }
-
-    /// What was spent: what was billed, or what the rules charge where that is not known.
-    #[must_use]
-    pub fn spent(&self) -> Picodollars {
-        self.billed.unwrap_or(self.recorded)
-    }
-
-    /// What was billed beyond the simulated record and the separate samplings. No saving includes
-    /// it. May be negative.
-    #[must_use]
-    pub fn unexplained(&self) -> Option<Picodollars> {
-        Some(self.billed?.minus(self.apart).minus(self.recorded))
+        Some(FirstAdvice { entry, bill: start.bill })
     }
 
     /// Only the first of the changes.
@@ -137,12 +120,17 @@ impl Advice {
     pub fn to_first(&self) -> FirstAdvice {
         FirstAdvice {
             entry: self.changes.first().or(self.unsupported.as_ref()).cloned(),
-            is_supported: self.unsupported.is_none(),
-            unexplained: self.unexplained(),
+            bill: self.bill,
         }
     }
 
-    /// What all changes together would have saved.
+    /// What of the saving of all changes the bill supports.
+    #[must_use]
+    pub fn supported(&self) -> Picodollars {
+        self.bill.supported(self.saving())
+    }
+
+    /// What all changes together would have saved by the rules.
     #[must_use]
     pub fn saving(&self) -> Picodollars {
         self.changes.iter().map(|entry| entry.saving).sum()
@@ -182,8 +170,7 @@ fn least_saving(spent: Picodollars) -> Picodollars {
 
 /// What all changes start from.
 struct SearchStart<'a> {
-    billed: Option<Picodollars>,
-    apart: Picodollars,
+    bill: Bill,
     recorded: RecordedCost,
     state: SearchState<'a>,
 }
@@ -196,41 +183,20 @@ impl<'a> SearchStart<'a> {
 
     fn from(trials: Trials<'a>, recorded: RecordedCost) -> Self {
         let record = trials.billed();
-        // What is billed for some of the requests says nothing of what all of them cost.
-        let whole = record.as_ref().filter(|record| record.unrecorded == 0);
-        let billed = whole.and_then(Totals::cost);
+        let billed = record.as_ref().and_then(Totals::cost);
+        let bill = Bill {
+            billed,
+            apart: record.map_or(Picodollars::ZERO, |record| record.apart),
+            recorded: recorded.cost,
+            unrecorded: billed.map_or(recorded.cost, |_| recorded.unrecorded),
+        };
         let state = SearchState {
-            least: least_saving(billed.unwrap_or(recorded.cost)),
+            least: least_saving(bill.spent()),
             trials,
             design: Design::default(),
             cost: recorded.cost,
         };
-        let apart = record.map_or(Picodollars::ZERO, |record| record.apart);
-        Self { billed, apart, recorded, state }
-    }
-
-    /// As [`Advice::unexplained`].
-    fn unexplained(&self) -> Option<Picodollars> {
-        Some(self.billed?.minus(self.apart).minus(self.recorded.cost))
-    }
-
-    /// Applies changes, where the bill supports the best of them. Else returns that one.
-    fn apply_supported(
-        &mut self,
-        tried: Vec<TriedChange>,
-    ) -> (Vec<AdviceEntry>, Option<AdviceEntry>) {
-        if self.supports_first(&tried) {
-            return (self.state.apply(tried), None);
-        }
-        (Vec::new(), tried.into_iter().next().map(TriedChange::alone))
-    }
-
-    /// Whether the bill supports what the best change saves: the requests would have cost less than was billed, and
-    /// it saves no more than that. Where the rules charge far more than was billed, it saves mostly what nobody paid.
-    fn supports_first(&self, tried: &[TriedChange]) -> bool {
-        let billed = self.billed.map(|billed| billed.minus(self.apart));
-        let Some((billed, best)) = billed.zip(tried.first()) else { return true };
-        self.recorded.cost.minus(best.alone) < billed && best.alone <= billed
+        Self { bill, recorded, state }
     }
 }
 
@@ -434,11 +400,15 @@ impl<'a> Trials<'a> {
         let ledger = self.simulate(Design::default())?;
         let column = ledger.columns.first()?;
         let cost = ledger.totals(column, self.selection.requests()).cost()?;
+        let has_no_record =
+            |index: &RequestIndex| self.ledger.history.request(*index).usage.is_none();
+        let unrecorded = self.selection.requests().filter(has_no_record);
+        let unrecorded = ledger.totals(column, unrecorded).cost().unwrap_or_default();
         let rows = self.selection.requests().filter_map(|index| ledger.row(column, index));
         let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
         let outcomes = column.outcomes().unwrap_or_default();
         let has_refusals = outcomes.iter().any(|outcome| outcome.refusal.is_some());
-        Some(RecordedCost { cost, avoidable, has_refusals })
+        Some(RecordedCost { cost, unrecorded, avoidable, has_refusals })
     }
 
     fn simulate(&self, design: Design) -> Option<Ledger<'a>> {
@@ -457,6 +427,8 @@ fn takes_out(design: &Design) -> bool {
 pub(super) struct RecordedCost {
     /// All of it.
     pub(super) cost: Picodollars,
+    /// The part of it that is of requests without recorded usage.
+    unrecorded: Picodollars,
     /// The most that could be saved while the same prompts are sent: their cost beyond being read
     /// from cache in full.
     pub(super) avoidable: Picodollars,

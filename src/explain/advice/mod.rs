@@ -14,6 +14,7 @@
 //! the prefix there. Patterns only contribute words.
 
 mod advise;
+mod bill;
 mod causes;
 mod context;
 mod lifetimes;
@@ -24,6 +25,7 @@ mod setting;
 
 pub use crate::explain::breaks::Who;
 pub use advise::{Advice, AdviceEntry, FirstAdvice};
+pub use bill::Bill;
 pub use setting::{ClientSetting, SettingValue};
 
 use crate::explain::breaks::Confidence;

@@ -50,12 +50,11 @@ pub struct Answer {
 pub struct BestChange {
     /// What to do.
     pub label: &'static str,
-    /// What it would have saved.
-    pub saving: Picodollars,
+    /// What it would have saved, as far as the bill supports that. `None` where the rules overcharge by as much
+    /// as it would have saved.
+    pub saving: Option<Picodollars>,
     /// Whether only a part of that may be possible.
     pub is_at_most: bool,
-    /// Whether the bill supports that. Else the rules charge far more than was billed.
-    pub is_supported: bool,
 }
 
 impl BestChange {
@@ -63,9 +62,8 @@ impl BestChange {
         let AdviceEntry { change, saving, .. } = first.entry.as_ref()?;
         Some(Self {
             label: change.label,
-            saving: *saving,
+            saving: first.bill.supports(*saving).then(|| first.bill.supported(*saving)),
             is_at_most: change.is_at_most,
-            is_supported: first.is_supported,
         })
     }
 }
@@ -168,7 +166,7 @@ impl Answer {
     #[must_use]
     pub fn with_change(self, first: Option<&FirstAdvice>) -> Self {
         let change = first.and_then(BestChange::of);
-        let unsimulated = first.and_then(|first| first.unexplained);
+        let unsimulated = first.and_then(|first| first.bill.unexplained());
         Self { change, unsimulated, ..self }
     }
 }

@@ -56,8 +56,8 @@ pub struct AcceptedFinding {
     pub detail: String,
     /// Whether it is a difference between a fork and its parent.
     pub is_fork: bool,
-    /// What it lost, as [`Finding::tokens`].
-    pub tokens: Tokens,
+    /// What it lost, as [`Finding::tokens`], where that was saved.
+    pub tokens: Option<Tokens>,
 }
 
 impl Linted {
@@ -81,10 +81,10 @@ impl Linted {
         });
         self.accepted += (all - self.findings.len()) as u64;
         self.gone += lost.iter().filter(|lost| lost.is_none()).count() as u64;
-        let more = lost
-            .iter()
-            .zip(accepted)
-            .map(|(lost, one)| lost.unwrap_or_default().saturating_sub(one.tokens));
+        let more = lost.iter().zip(accepted).filter_map(|(lost, one)| {
+            let (lost, then) = (*lost).zip(one.tokens)?;
+            Some(lost.saturating_sub(then))
+        });
         self.more += more.sum::<Tokens>();
     }
 }

@@ -6,6 +6,7 @@ use super::{DomainSums, Figure};
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
+use crate::report::advice::never_billed;
 use crate::report::document::{Align, Document, Grid};
 use crate::report::number::{counted, dollars, grouped, part, percent};
 use crate::report::table::Tone;
@@ -20,6 +21,10 @@ pub struct ChangeSums {
     /// How many domains have advice: others have no price, or nothing under the rules of markers.
     advised: u64,
     spent: Picodollars,
+    /// Whether all of that was billed.
+    is_billed: bool,
+    /// What of the savings the bills support.
+    supported: Picodollars,
     changes: Vec<ChangeSum>,
     /// How many domains have no changes as their records support none.
     unsupported: u64,
@@ -59,7 +64,9 @@ impl ChangeSums {
             top,
             domains: 1,
             advised: u64::from(advice.is_some()),
-            spent: advice.map(Advice::spent).unwrap_or_default(),
+            spent: advice.map(|advice| advice.bill.spent()).unwrap_or_default(),
+            is_billed: advice.is_none_or(|advice| advice.bill.unrecorded == Picodollars::ZERO),
+            supported: advice.map(Advice::supported).unwrap_or_default(),
             changes: all(|advice| &advice.changes),
             unsupported: advice.map_or(0, |advice| u64::from(advice.unsupported.is_some())),
             out_of_reach: all(|advice| &advice.out_of_reach),
@@ -80,12 +87,12 @@ impl ChangeSums {
     }
 
     /// What all of them would have saved of what was spent, in a sentence.
-    fn answer(&self, spent: Option<Picodollars>) -> String {
+    fn answer(&self) -> String {
         let of = dollars(Some(self.spent));
-        let of = if spent == Some(self.spent) {
+        let of = if self.is_billed {
             format!("Of {of} that was spent")
         } else {
-            format!("Of {of} that was spent, or that the rules charge where not all was recorded")
+            format!("Of {of} that was spent, or that the rules charge where nothing was recorded")
         };
         let saving = self.saving();
         let most = if self.changes.iter().any(|one| one.is_at_most) { "at most " } else { "" };
@@ -97,17 +104,19 @@ impl ChangeSums {
             (_, Picodollars::ZERO) => {
                 format!("{of}, no change would have saved as much as 0.5 % of a domain.")
             }
-            _ => format!(
-                "{of}, the changes of each domain together would have saved {most}{} ({}).",
-                dollars(Some(saving)),
-                percent(part(Some(saving), Some(self.spent))),
-            ),
+            _ => {
+                format!(
+                    "{of}, the changes of each domain together would have saved {most}{} ({}).",
+                    dollars(Some(self.supported)),
+                    percent(part(Some(self.supported), Some(self.spent))),
+                ) + &never_billed(saving, self.supported)
+            }
         };
         let saved = match self.unsupported {
             0 => saved,
             unsupported => format!(
-                "{saved} In {} the rules charge so much more than was billed that the best change may save only what \
-                 nobody paid, so none is listed.",
+                "{saved} In {} the rules charge as much more than was billed as the best change saves, so none is \
+                 listed.",
                 counted(unsupported, "domain", "domains"),
             ),
         };
@@ -172,20 +181,22 @@ impl DomainSums for ChangeSums {
     const COLUMN: Option<&'static str> = Some("would save");
 
     fn figure(&self) -> Figure {
-        Figure::Dollars(Some(self.saving()).filter(|_| self.advised > 0))
+        Figure::Dollars(Some(self.supported).filter(|_| self.advised > 0))
     }
 
     fn absorb(&mut self, other: Self) {
         self.domains += other.domains;
         self.advised += other.advised;
         self.spent += other.spent;
+        self.is_billed &= other.is_billed;
+        self.supported += other.supported;
         self.unsupported += other.unsupported;
         add(&mut self.changes, other.changes);
         add(&mut self.out_of_reach, other.out_of_reach);
     }
 
-    fn show(&self, answer: &Answer, document: &mut Document) {
-        document.text(self.answer(answer.spent().cost()));
+    fn show(&self, _: &Answer, document: &mut Document) {
+        document.text(self.answer());
         if self.advised == 0 {
             return;
         }

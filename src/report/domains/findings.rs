@@ -58,7 +58,8 @@ impl FindingSums {
         for finding in &linted.findings {
             by_rule.entry((finding.severity(), finding.rule)).or_default().add(finding);
         }
-        // Which of the accepted findings are gone everywhere, or lose more in all, no domain tells.
+        // Each domain is held against all accepted findings, so that no sum tells which are gone everywhere, or how
+        // much more they lose in all.
         let scope = LintScope { gone: 0, more: Tokens::ZERO, ..LintScope::of(linted) };
         Self { scope, by_rule }
     }

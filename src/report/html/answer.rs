@@ -221,7 +221,7 @@ fn change(view: &AnswerView<'_>) -> Option<Figure> {
     let most = if first.change.is_at_most { "at most " } else { "" };
     Some(Figure {
         name: "Best change",
-        value: format!("{most}{}", dollars(Some(first.saving))),
+        value: format!("{most}{}", dollars(Some(advice.bill.supported(first.saving)))),
         basis: "simulated",
         meaning: format!("{} {}", first.change.observation, first.change.advice),
     })

@@ -123,21 +123,10 @@ fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Basis;
     use crate::base::units::Tokens;
-    use crate::requests::prompt::Level;
 
     fn tree(parents: &[Option<usize>]) -> Vec<Node> {
-        let node = |parent: &Option<usize>| Node {
-            parent: parent.map(NodeId::at),
-            end: Tokens::ZERO,
-            basis: Basis::Derived,
-            positions: 0,
-            blocks: 0,
-            level: Level::Messages,
-            is_markable: true,
-            session: None,
-        };
+        let node = |parent: &Option<usize>| Node::new(parent.map(NodeId::at), Tokens::ZERO);
         parents.iter().map(node).collect()
     }
 

@@ -75,6 +75,23 @@ pub struct Node {
     pub session: Option<Symbol>,
 }
 
+impl Node {
+    /// A prefix that ends in the conversation, without blocks, and with nothing else known of it.
+    #[must_use]
+    pub fn new(parent: Option<NodeId>, end: Tokens) -> Self {
+        Self {
+            parent,
+            end,
+            basis: Basis::Derived,
+            positions: 0,
+            blocks: 0,
+            level: Level::Messages,
+            is_markable: true,
+            session: None,
+        }
+    }
+}
+
 /// A marker (`cache_control`), as recorded or as a policy may place one.
 #[derive(Clone, Copy, Debug)]
 pub struct Marker {

@@ -72,20 +72,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::base::units::Basis;
-    use crate::requests::prompt::Level;
 
     fn tree(nodes: impl IntoIterator<Item = (Option<usize>, u64)>) -> Vec<Node> {
-        let node = |(parent, end): (Option<usize>, u64)| Node {
-            parent: parent.map(NodeId::at),
-            end: Tokens(end),
-            basis: Basis::Derived,
-            positions: 0,
-            blocks: 0,
-            level: Level::Messages,
-            is_markable: true,
-            session: None,
-        };
+        let node =
+            |(parent, end): (Option<usize>, u64)| Node::new(parent.map(NodeId::at), Tokens(end));
         nodes.into_iter().map(node).collect()
     }
 
@@ -125,14 +115,23 @@ mod tests {
 
     #[test]
     fn a_long_way_takes_few_steps() {
-        // 100,000 prefixes as long as their root, from every one of which the way leads to the root.
-        let nodes = tree((0_usize..100_000).map(|place| (place.checked_sub(1), 7)));
+        // 100,000 prefixes one after the other, each longer than the one before it.
+        let nodes =
+            tree((0_usize..100_000).zip(0..).map(|(place, end)| (place.checked_sub(1), end)));
         let ascent = Ascent::new(&nodes);
-        let most =
-            (0..nodes.len()).map(|place| ascent.way(NodeId::at(place), Tokens(7)).count()).max();
-        // A way has at most twice the binary logarithm of its length in jumps, and its start.
-        assert!(most.is_some_and(|most| most <= 2 * 17 + 1), "{most:?}");
-        assert_eq!(ascent.highest(NodeId::at(99_999), Tokens(7)), NodeId::at(0));
-        assert_eq!(ascent.highest(NodeId::at(99_999), Tokens(8)), NodeId::at(99_999));
+        // A way rests on at most three nodes for each binary digit of its start (Myers, 1983), wherever it ends.
+        let sizes = || (0..100_000).step_by(9_973);
+        for (node, least) in
+            (0..nodes.len()).step_by(97).flat_map(|node| sizes().map(move |least| (node, least)))
+        {
+            let steps = ascent.way(NodeId::at(node), Tokens(least)).count();
+            assert!(steps <= 3 * 17, "{node} {least}: {steps}");
+        }
+        let highest =
+            |node: usize, least: u64| ascent.highest(NodeId::at(node), Tokens(least)).index();
+        assert_eq!(highest(99_999, 0), 0);
+        assert_eq!(highest(99_999, 54_321), 54_321);
+        assert_eq!(highest(99_999, 99_999), 99_999);
+        assert_eq!(highest(50_000, 99_999), 50_000);
     }
 }

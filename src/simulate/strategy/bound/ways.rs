@@ -118,5 +118,5 @@ fn keep_used<T>(list: &mut Vec<T>, is_used: &[bool]) -> Vec<u32> {
 
 /// A place in a list.
 fn number(place: usize) -> u32 {
-    u32::try_from(place).expect("fewer than 2^32 ways")
+    u32::try_from(place).expect("fewer than 2^32 places")
 }
