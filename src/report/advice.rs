@@ -87,31 +87,28 @@ pub(super) fn answer(advice: &Advice) -> String {
     let saving = dollars(Some(advice.supported()));
     let share = percent(part(Some(advice.supported()), Some(advice.bill.spent())));
     let comma = would.strip_suffix(',').map_or(",", |_| "");
-    let told = match advice.changes.len() {
+    let by_rules = by_rules(advice.saving(), advice.supported());
+    match advice.changes.len() {
         1 => format!(
-            "Of {spent} that {would}{comma} one change would have saved {most}{saving} ({share}): {}.",
+            "Of {spent} that {would}{comma} one change would have saved {most}{saving} ({share}{by_rules}): {}.",
             lower(first.change.label)
         ),
         count => format!(
-            "Of {spent} that {would}{comma} {count} changes together would have saved {most}{saving} ({share}). The \
-             first, {}: {}.",
+            "Of {spent} that {would}{comma} {count} changes together would have saved {most}{saving} \
+             ({share}{by_rules}). The first, {}: {}.",
             lower(first.change.label),
-            saved(first),
+            saving_of(first, advice.bill.supported(first.alone)),
         ),
-    };
-    told + &never_billed(advice.saving(), advice.supported())
+    }
 }
 
-/// What of a saving by the rules nobody paid, in a sentence.
-pub(super) fn never_billed(saving: Picodollars, supported: Picodollars) -> String {
+/// What a saving is by the rules, where the bill supports less of it.
+pub(super) fn by_rules(saving: Picodollars, supported: Picodollars) -> String {
     if supported == saving {
         return String::new();
     }
-    format!(
-        " By the rules it is {}, of which {} was never billed.",
-        dollars(Some(saving)),
-        dollars(Some(saving.minus(supported)))
-    )
+    let never_billed = dollars(Some(saving.minus(supported)));
+    format!("; by the rules {}, of which {never_billed} was never billed", dollars(Some(saving)))
 }
 
 /// Why nothing is advised although a change would save by the rules.
@@ -141,16 +138,20 @@ fn base(advice: &Advice) -> String {
         if amount > zero {
             format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
         } else {
-            let amount = dollars(Some(zero.minus(amount)));
-            format!("That is {amount} more than was billed, and in no saving.")
+            let beyond = dollars(Some(zero.minus(amount)));
+            if advice.bill.is_far_from_rules() {
+                format!("That is {beyond} more than was billed, which is taken off what they save together.")
+            } else {
+                format!("That is {beyond} more than was billed, and in no saving.")
+            }
         }
     });
     let parts = [Some(begin), apart, unexplained];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What savings by the rules are shares of: what was spent, or what the rules charge where that is more than the
-/// bill supports, or where nothing was billed.
+/// What savings by the rules are shares of: what was spent, or what the rules charge where not all was billed, or
+/// the bill supports less than the sum.
 struct Whole {
     amount: Picodollars,
     column: &'static str,
@@ -159,7 +160,8 @@ struct Whole {
 
 impl Whole {
     fn of(advice: &Advice) -> Self {
-        if advice.bill.billed.is_some() && advice.supported() == advice.saving() {
+        let is_billed = advice.bill.unrecorded == Picodollars::ZERO;
+        if is_billed && advice.supported() == advice.saving() {
             Self { amount: advice.bill.spent(), column: "of spent", words: "of what was spent" }
         } else {
             let amount = advice.bill.recorded;
@@ -208,9 +210,13 @@ pub(super) fn changes(
     grid
 }
 
-/// What a change would have saved.
+/// What a change would have saved by the rules.
 fn saved(entry: &AdviceEntry) -> String {
-    let saving = dollars(Some(entry.saving));
+    saving_of(entry, entry.saving)
+}
+
+fn saving_of(entry: &AdviceEntry, saving: Picodollars) -> String {
+    let saving = dollars(Some(saving));
     if entry.change.is_at_most { format!("at most {saving}") } else { saving }
 }
 
@@ -310,8 +316,8 @@ pub(super) struct AdviceObject<'a> {
     unexplained_usd: Option<Picodollars>,
     /// What all changes together would have saved: the sum of their savings.
     saving_usd: Picodollars,
-    /// What of that the bill supports: all, or, where that is more than was spent, what was spent beyond what the
-    /// requests would have cost.
+    /// What of that the bill supports, at most what was spent. Where the rules charge more than one and a half times
+    /// what was billed, it is what was spent beyond what the requests would have cost.
     supported_usd: Picodollars,
     /// Whether that is the most that can be, since of a change only a part may be possible.
     at_most: bool,

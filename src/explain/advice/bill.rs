@@ -48,14 +48,24 @@ impl Bill {
         saving > self.overcharged()
     }
 
-    /// What of a saving by the rules the bill supports: all of it, or, where that is more than was spent, what was
-    /// spent beyond what the requests would have cost.
+    /// Whether the rules charge more than one and a half times what was billed. The record is then far from what
+    /// the rules describe.
+    #[must_use]
+    pub fn is_far_from_rules(&self) -> bool {
+        let billed = self.billed.unwrap_or_default().minus(self.apart);
+        self.overcharged() > Picodollars(billed.0 / 2)
+    }
+
+    /// What of a saving by the rules the bill supports, at most what was spent. Where the record is far from what
+    /// the rules describe, that is what was spent beyond what the requests would have cost.
     #[must_use]
     pub fn supported(&self, saving: Picodollars) -> Picodollars {
-        if saving <= self.spent().minus(self.apart) {
-            return saving;
-        }
-        saving.minus(self.overcharged()).max(Picodollars::ZERO)
+        let saving = if self.is_far_from_rules() {
+            saving.minus(self.overcharged()).max(Picodollars::ZERO)
+        } else {
+            saving
+        };
+        saving.min(self.spent().minus(self.apart))
     }
 }
 
@@ -74,19 +84,24 @@ mod tests {
     }
 
     #[test]
-    fn a_saving_is_what_nobody_paid_up_to_what_the_rules_overcharge() {
+    fn far_from_the_rules_a_saving_begins_with_what_nobody_paid() {
         // 110 were billed, 10 of them apart; the rules charge 160.
         let bill = bill(Some(110), 10, 160, 0);
         assert_eq!(bill.unexplained(), Some(Picodollars(-60)));
-        for (saving, supported) in
-            [(60, None), (61, Some(61)), (100, Some(100)), (101, Some(41)), (160, Some(100))]
-        {
-            let saving = Picodollars(saving);
-            assert_eq!(bill.supports(saving), supported.is_some(), "{saving:?}");
-            if let Some(supported) = supported {
-                assert_eq!(bill.supported(saving), Picodollars(supported));
-            }
+        for (saving, supported) in [(60, 0), (61, 1), (101, 41), (160, 100)] {
+            assert_eq!(bill.supports(Picodollars(saving)), supported > 0);
+            assert_eq!(bill.supported(Picodollars(saving)), Picodollars(supported));
         }
+    }
+
+    #[test]
+    fn near_the_rules_a_saving_is_theirs_up_to_what_was_spent() {
+        // The rules charge one and a half times what was billed.
+        let bill = bill(Some(110), 10, 150, 0);
+        for (saving, supported) in [(51, 51), (100, 100), (101, 100), (150, 100)] {
+            assert_eq!(bill.supported(Picodollars(saving)), Picodollars(supported));
+        }
+        assert!(!bill.supports(Picodollars(50)) && bill.supports(Picodollars(51)));
     }
 
     #[test]

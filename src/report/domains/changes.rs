@@ -6,7 +6,7 @@ use super::{DomainSums, Figure};
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
-use crate::report::advice::never_billed;
+use crate::report::advice::by_rules;
 use crate::report::document::{Align, Document, Grid};
 use crate::report::number::{counted, dollars, grouped, part, percent};
 use crate::report::table::Tone;
@@ -104,13 +104,12 @@ impl ChangeSums {
             (_, Picodollars::ZERO) => {
                 format!("{of}, no change would have saved as much as 0.5 % of a domain.")
             }
-            _ => {
-                format!(
-                    "{of}, the changes of each domain together would have saved {most}{} ({}).",
-                    dollars(Some(self.supported)),
-                    percent(part(Some(self.supported), Some(self.spent))),
-                ) + &never_billed(saving, self.supported)
-            }
+            _ => format!(
+                "{of}, the changes of each domain together would have saved {most}{} ({}{}).",
+                dollars(Some(self.supported)),
+                percent(part(Some(self.supported), Some(self.spent))),
+                by_rules(saving, self.supported),
+            ),
         };
         let saved = match self.unsupported {
             0 => saved,
