@@ -1,8 +1,8 @@
 //! No command takes more than 6 kB a request on sessions of hostile shapes.
 //!
-//! `benches/sessions.py` writes the sessions: pauses that outlive every entry, and parents in rings, small and large. This
-//! program runs the commands on them: itself, as a child, with the command line of `cachesim`, two threads and
-//! an allocator that counts the bytes held. Nothing is timed.
+//! `benches/sessions.py` writes the sessions: pauses that outlive every entry, and parents in rings, small and
+//! large. This program runs the commands on them: itself, as a child, with the command line of `cachesim`, two
+//! threads and an allocator that counts the bytes held. Nothing is timed.
 //!
 //! `cargo test --test memory`. Sizes are small, as memory that grows faster than requests shows in
 //! `tests/growth.rs` and in `benches/results`.
