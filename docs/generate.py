@@ -40,10 +40,10 @@ def output(binary, *arguments):
 
 def subcommands(help_text):
     """The commands that a help lists, without the help itself."""
-    _, _, list_ = help_text.partition("\nCommands:\n")
-    lines = list_.split("\n\n")[0].splitlines()
+    list_, _, _ = help_text.partition("\nOptions:\n")
+    lines = list_.splitlines()
     names = [line.split()[0] for line in lines if line.startswith("  ") and not line.startswith("   ")]
-    return [name for name in names if name != "help"]
+    return [name for name in names if name.isalpha() and name != "help"]
 
 
 def command_pages(binary, words=()):

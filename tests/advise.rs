@@ -300,7 +300,7 @@ fn no_change_is_advised_that_saves_what_nobody_paid() {
         let told = &report["advice"];
         assert_eq!((&told["changes"], &told["saving_usd"]), (&json!([]), &json!("0")));
         assert_eq!(told["unsupported"]["code"], "5m");
-        let applied = common::run(&["advise", "--apply", "5m", path, "-q"]);
+        let applied = common::run(&["advise", "--apply", "5m", path, "-q", "--yes"]);
         let said = common::text(&applied.stderr);
         assert_eq!(applied.status.code(), Some(2), "{said}");
         assert!(said.contains("no change is advised"), "{said}");

@@ -230,32 +230,8 @@ fn hostile_names_reach_neither_terminal_nor_table() {
     }
 }
 
-#[test]
-fn help_is_complete() {
-    insta::assert_snapshot!("help", stdout(&["--help"]));
-    insta::assert_snapshot!("help_advise", stdout(&["advise", "--help"]));
-    insta::assert_snapshot!("help_analyze", stdout(&["analyze", "--help"]));
-    insta::assert_snapshot!("help_breaks", stdout(&["breaks", "--help"]));
-    insta::assert_snapshot!("help_explain", stdout(&["explain", "--help"]));
-    insta::assert_snapshot!("help_context", stdout(&["context", "--help"]));
-    insta::assert_snapshot!("help_blocks", stdout(&["blocks", "--help"]));
-    insta::assert_snapshot!("help_statusline", stdout(&["statusline", "--help"]));
-    insta::assert_snapshot!("help_hook", stdout(&["hook", "--help"]));
-    insta::assert_snapshot!("help_watch", stdout(&["watch", "--help"]));
-    insta::assert_snapshot!("help_mcp", stdout(&["mcp", "--help"]));
-    insta::assert_snapshot!("help_chart", stdout(&["chart", "--help"]));
-    insta::assert_snapshot!("help_report", stdout(&["report", "--help"]));
-    insta::assert_snapshot!("help_verify", stdout(&["verify", "--help"]));
-    insta::assert_snapshot!("help_place", stdout(&["place", "--help"]));
-    insta::assert_snapshot!("help_lint", stdout(&["lint", "--help"]));
-    insta::assert_snapshot!("help_check", stdout(&["check", "--help"]));
-    insta::assert_snapshot!("help_fork", stdout(&["fork", "--help"]));
-    insta::assert_snapshot!("help_config_show", stdout(&["config", "show", "--help"]));
-    insta::assert_snapshot!("help_redact", stdout(&["redact", "--help"]));
-}
-
 /// The commands with help, and those below them.
-const COMMANDS: [&[&str]; 34] = [
+const COMMANDS: [&[&str]; 35] = [
     &[],
     &["analyze"],
     &["advise"],
@@ -273,14 +249,15 @@ const COMMANDS: [&[&str]; 34] = [
     &["verify"],
     &["check"],
     &["init"],
-    &["domains"],
-    &["part"],
-    &["gather"],
+    &["fleet", "domains"],
+    &["fleet", "part"],
+    &["fleet", "gather"],
     &["place"],
     &["lint"],
     &["tokens"],
     &["redact"],
     &["fork"],
+    &["sources"],
     &["strategies"],
     &["prices", "list"],
     &["prices", "show"],
@@ -292,10 +269,13 @@ const COMMANDS: [&[&str]; 34] = [
     &["man"],
 ];
 
-fn help(command: &[&str], columns: usize) -> String {
-    let columns = columns.to_string();
-    let output = cachesim().args(command).arg("--help").env("COLUMNS", columns).output();
+fn stdout_at(arguments: &[&str], columns: usize) -> String {
+    let output = cachesim().args(arguments).env("COLUMNS", columns.to_string()).output();
     text(&output.expect("the program runs").stdout)
+}
+
+fn help(command: &[&str], columns: usize) -> String {
+    stdout_at(&[command, &["--help"]].concat(), columns)
 }
 
 /// The paragraphs and lists after the options.
@@ -341,6 +321,144 @@ fn no_line_of_help_is_shorter_than_it_must_be() {
     }
 }
 
+/// `-h` is a screen: an option a line, and none of them wide.
+#[test]
+fn brief_help_fits_a_screen() {
+    for command in COMMANDS {
+        let page = stdout_at(&[command, &["-h"]].concat(), 80);
+        let is_option = |line: &&str| line.trim_start().starts_with('-');
+        let options = page.lines().filter(is_option).count();
+        assert!(options <= 24, "{command:?}: {options} options\n{page}");
+        for line in page.lines() {
+            assert!(line.chars().count() <= 80, "{command:?}: {line}");
+            let is_continued = line.starts_with("          ") && !is_option(&line);
+            assert!(!is_continued, "{command:?}: {line}");
+        }
+        // What is brief is not less: the long help has every option of it.
+        let long = help(command, 80);
+        for line in page.lines().filter(is_option) {
+            let name = line.split_whitespace().find(|word| word.starts_with("--")).expect(line);
+            let name = name.split(['[', '=']).next().expect(name);
+            assert!(long.contains(name), "{command:?}: {name}");
+        }
+    }
+}
+
+/// The first page names 20 commands, a line each, and no command is missing from the long one.
+#[test]
+fn the_first_page_has_the_commands_of_each_reader() {
+    let page = stdout_at(&["-h"], 80);
+    let named = |page: &str| {
+        let lines = page.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+        let names = lines.filter_map(|line| line.split_whitespace().next().map(str::to_owned));
+        names.filter(|name| name.chars().all(|one| one.is_ascii_lowercase())).collect::<Vec<_>>()
+    };
+    let brief = named(&page);
+    assert_eq!(brief.len(), 20, "{page}");
+    let all = named(&help(&[], 80));
+    let known: std::collections::BTreeSet<&str> =
+        COMMANDS.iter().filter_map(|command| command.first().copied()).collect();
+    assert_eq!(all.iter().map(String::as_str).collect::<std::collections::BTreeSet<_>>(), known);
+    for name in all.iter().filter(|name| !brief.contains(name)) {
+        assert!(page.contains(name.as_str()), "{name} is named: {page}");
+    }
+}
+
+/// Each assumption by `--assume`, by its own option and in both tables of a configuration, says the same.
+#[test]
+fn assumptions_are_said_in_four_ways() {
+    let cases = [
+        ("tokens", "bytes:1", "fixtures/captured-clock"),
+        ("ttl-change", "loses", "fixtures/ttl-that-changes"),
+        ("ttl-grace", "3600", "fixtures/first-look"),
+        ("breaks", "drop", "fixtures/first-look"),
+    ];
+    for (key, value, fixture) in cases {
+        let path = project(fixture);
+        let path = path.to_str().expect("plain");
+        let said = |more: &[&str]| stdout(&[&["analyze", path, "--format", "csv"], more].concat());
+        let plain = said(&[]);
+        let (option, assumption) = (format!("--{key}={value}"), format!("{key}={value}"));
+        let assumed = said(&["--assume", &assumption]);
+        assert_ne!(assumed, plain, "{key} has an effect");
+        assert_eq!(said(&[&option]), assumed, "{key}");
+        assert_eq!(
+            said(&[&format!("--assume={}", assumption.replace('-', "_"))]),
+            assumed,
+            "{key}"
+        );
+        let value =
+            if value.parse::<u32>().is_ok() { value.to_owned() } else { format!("'{value}'") };
+        for table in ["defaults", "defaults.assume"] {
+            let file = tempfile::NamedTempFile::with_suffix(".toml").expect("a file");
+            let text = format!("[{table}]\n{} = {value}\n", key.replace('-', "_"));
+            std::fs::write(file.path(), text).expect("written");
+            let file = file.path().to_str().expect("plain");
+            assert_eq!(said(&["--config", file]), assumed, "{key} in [{table}]");
+        }
+    }
+    let session = session();
+    for (arguments, expected) in [
+        (
+            ["--assume", "lokback=blocks"],
+            "no assumption is called `lokback` (did you mean `lookback`?)",
+        ),
+        (["--assume", "lookback"], "expected KEY=VALUE, with one of tokens, lookback"),
+        (["--assume", "lookback=some"], "invalid value 'some' for '--assume lookback=…'"),
+        (["--assume", "breaks=drop"], "unexpected argument '--assume breaks=…' found"),
+    ] {
+        let told = refusal(&[&["context", &session][..], &arguments].concat());
+        assert!(told.contains(expected), "{told}");
+    }
+}
+
+/// Renamed commands answer to their old names, and no command at all is `analyze`.
+#[test]
+fn old_names_still_work() {
+    let root = project("fixtures/first-look");
+    let root = root.to_str().expect("plain");
+    let domains = stdout(&["fleet", "domains", "--root", root, "--domains", "depth:1"]);
+    assert_eq!(stdout(&["domains", "--root", root, "--domains", "depth:1"]), domains);
+    for name in ["domains", "part", "gather"] {
+        assert_eq!(help(&[name], 80), help(&["fleet", name], 80));
+        assert_eq!(stdout(&["help", name]), stdout(&["help", "fleet", name]));
+        assert_eq!(stdout(&["man", name]), stdout(&["man", "fleet", name]));
+    }
+    let home = tempfile::tempdir().expect("a folder");
+    let sessions = home.path().join(".claude/projects/p");
+    std::fs::create_dir_all(&sessions).expect("a folder");
+    std::fs::copy(project("fixtures/first-look/session.jsonl"), sessions.join("s.jsonl"))
+        .expect("copied");
+    let at_home = |arguments: &[&str]| {
+        let output = cachesim().args(arguments).env("HOME", home.path()).output();
+        let output = output.expect("the program runs");
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, shown) = at_home(&[]);
+    assert!(code == Some(0) && shown.starts_with("Spent"), "{shown}");
+    assert_eq!(at_home(&["analyze"]), (code, shown));
+    assert_eq!(at_home(&["--by", "model"]), at_home(&["analyze", "--by", "model"]));
+    let nowhere = run(&[]);
+    assert_eq!((nowhere.status.code(), text(&nowhere.stderr).lines().count()), (Some(3), 3));
+}
+
+/// The answer comes first, and what is wrong with its input after it, in plain words.
+#[test]
+fn warnings_follow_the_answer() {
+    let damaged = project("fixtures/damaged/session.jsonl");
+    let command =
+        format!("'{}' analyze '{}' 2>&1", env!("CARGO_BIN_EXE_cachesim"), damaged.display());
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .env("CACHESIM_NO_CONFIG", "1")
+        .output();
+    let shown = text(&output.expect("a shell").stdout);
+    let lines: Vec<&str> = shown.lines().collect();
+    let first = lines.iter().position(|line| line.starts_with("cachesim: ")).expect("a warning");
+    assert!(lines[0].starts_with("Spent"), "{shown}");
+    assert!(lines[first..].iter().all(|line| line.starts_with("cachesim: ")), "{shown}");
+}
+
 fn refusal(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(!output.status.success(), "{arguments:?}");
@@ -353,7 +471,7 @@ fn errors_name_what_was_looked_at_and_what_to_do() {
     let empty = empty.path().to_str().expect("plain");
     let session = session();
     let cases: [(&[&str], &str); 12] = [
-        (&["analyze"], "no sessions: ~/.claude/projects is not there, and "),
+        (&["analyze"], "cachesim: ~/.claude/projects is not there, and "),
         (&["analyze", empty], empty),
         (&["analyze", "nosuch"], "cachesim: nosuch: unreadable file: No such file"),
         (&["explain", &session, "5e1f:4"], "the request stands first"),

@@ -245,7 +245,7 @@ fn errors_say_where_and_what() {
     };
     insta::assert_snapshot!(
         error_of("[defaults]\nshared_prefx = 'warm'\n"),
-        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults] (did you mean `shared_prefix`, `strategy` or `strict_prices`?); there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, project_names, jobs, max_memory, strict, strict_prices, color"
+        @"cachesim: cachesim.toml:2:1: `shared_prefx` is no key of [defaults] (did you mean `shared_prefix`, `strategy` or `strict_prices`?); there are paths, strategy, tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading, prices, platform, project_names, jobs, max_memory, strict, strict_prices, color, assume"
     );
     insta::assert_snapshot!(
         error_of("[defaults]\n\n  shared_prefix = 'warn'\n"),
@@ -352,29 +352,29 @@ fn the_configuration_is_shown() {
     Files: project file ../cachesim.toml, user file ~/.config/cachesim/config.toml; looked for cachesim.toml (in this folder
     and those above it) and ~/.config/cachesim/config.toml.
 
-    option                             value               from
-    ─────────────────────────────────────────────────────────────────────────────────────────────────
-    paths                              ../a ../b           ../cachesim.toml:4
-    strategy (analyze, explain, part)  billed              ../cachesim.toml:2
-    strategy (compare, chart, report)  billed,../own.toml  ../cachesim.toml:2
-    tokens                             exact               default
-    shared_prefix                      auto                default
-    lookback                           positions           default
-    attribution                        auto                default
-    betas                              key                 default
-    ttl_change                         keeps               default
-    ttl_grace                          2                   user file ~/.config/cachesim/config.toml:2
-    breaks                             keep                default
-    reading                            conservative        default
-    prices                             none                default
-    platform                           auto                default
-    project_names                      relative            default
-    jobs                               2                   ../cachesim.toml:3
-    max_memory                         no bound            default
-    strict                             true                environment CACHESIM_STRICT
-    strict_prices                      false               default
-    color                              auto                default
-    baseline                           ../main.json        ../cachesim.toml:7
+    option                                   value               from
+    ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    paths                                    ../a ../b           ../cachesim.toml:4
+    strategy (analyze, explain, fleet part)  billed              ../cachesim.toml:2
+    strategy (compare, chart, report)        billed,../own.toml  ../cachesim.toml:2
+    tokens                                   exact               default
+    shared_prefix                            auto                default
+    lookback                                 positions           default
+    attribution                              auto                default
+    betas                                    key                 default
+    ttl_change                               keeps               default
+    ttl_grace                                2                   user file ~/.config/cachesim/config.toml:2
+    breaks                                   keep                default
+    reading                                  conservative        default
+    prices                                   none                default
+    platform                                 auto                default
+    project_names                            relative            default
+    jobs                                     2                   ../cachesim.toml:3
+    max_memory                               no bound            default
+    strict                                   true                environment CACHESIM_STRICT
+    strict_prices                            false               default
+    color                                    auto                default
+    baseline                                 ../main.json        ../cachesim.toml:7
 
     check
 

@@ -31,12 +31,12 @@ fn said(output: &Output, code: i32) -> String {
 }
 
 #[test]
-fn it_shows_and_writes_only_with_apply() {
+fn it_shows_and_writes_only_with_yes() {
     let folder = repository("first-look");
     let shown = run(folder.path(), &["init"]);
-    assert!(said(&shown, 0).contains("nothing is written; the same command with --apply"));
+    assert!(said(&shown, 0).contains("nothing is written. --yes writes it."));
     assert_eq!(names(folder.path()), ["sessions"]);
-    let applied = run(folder.path(), &["init", "--apply"]);
+    let applied = run(folder.path(), &["init", "--yes"]);
     assert!(said(&applied, 0).contains("wrote cachesim.toml, baseline.json, .github/workflows/"));
     assert_eq!(names(folder.path()), [".github", "baseline.json", "cachesim.toml", "sessions"]);
     assert_eq!(text(&shown.stdout), text(&applied.stdout));

@@ -33,14 +33,12 @@ fn names_behind(help: &str, word: &str) -> Vec<String> {
 /// Every command that takes `--jobs` and paths, in every format, without the paths.
 fn commands(request: &str) -> Vec<Vec<String>> {
     let all = stdout(&["help"]);
-    let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let listed = listed.take_while(|line| !line.is_empty());
-    let names = listed
-        .filter(|line| !line.starts_with("    "))
-        .filter_map(|line| line.split_whitespace().next());
+    let listed = all.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = listed.filter_map(|line| line.split_whitespace().next());
+    let names = names.filter(|name| name.bytes().all(|byte| byte.is_ascii_lowercase()));
     let mut commands = Vec::new();
     // Parts are files, and `fleet` compares them.
-    for name in names.filter(|name| !["help", "completions", "part"].contains(name)) {
+    for name in names.filter(|name| *name != "completions").chain(["domains"]) {
         let help = help_of(name);
         if !(help.contains("--jobs") && help.contains("[PATH]...")) {
             continue;

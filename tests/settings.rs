@@ -8,7 +8,7 @@ use cachesim::settings::SettingsText;
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{cachesim, names, project, text, utf8};
+use crate::common::{cachesim, names, project, skip, text, utf8};
 
 /// A home with settings of Claude Code, and a project.
 struct Home(tempfile::TempDir);
@@ -99,7 +99,37 @@ fn advised() -> String {
     utf8(&project("fixtures/advised")).to_owned()
 }
 
-const INSTALL: [&str; 3] = ["statusline", "--install", "--apply"];
+/// A person is asked, and nobody is where no person is.
+#[test]
+#[cfg(unix)]
+fn what_is_written_was_agreed_to() {
+    let answers = [("y\n", true), ("yes\n", true), ("n\n", false), ("\n", false), ("", false)];
+    for (answer, is_given) in answers {
+        let home = Home::with(ODD);
+        let program = cachesim().get_program().to_owned();
+        let line = format!("'{}' statusline --install", utf8(Path::new(&program)));
+        let terminal = Command::new("script")
+            .args(["-qec", &line, "/dev/null"])
+            .env_clear()
+            .envs([("HOME", home.0.path().as_os_str()), ("CACHESIM_NO_CONFIG", "1".as_ref())])
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
+        let Ok(mut terminal) = terminal else { return skip("`script` of util-linux") };
+        let mut typed = terminal.stdin.take().expect("piped");
+        std::io::Write::write_all(&mut typed, answer.as_bytes()).expect("written");
+        drop(typed);
+        let shown = text(&terminal.wait_with_output().expect("it ends").stdout);
+        let asked = shown.find("Write it? [y/N]").expect(&shown);
+        let change = shown.find("statusLine: not set").expect(&shown);
+        assert!(change < asked, "{shown}");
+        assert_eq!(shown.contains("Nothing is written."), !is_given, "{answer:?}: {shown}");
+        assert_eq!(home.settings() != ODD, is_given, "{answer:?}: {shown}");
+    }
+}
+
+const INSTALL: [&str; 3] = ["statusline", "--install", "--yes"];
 
 #[test]
 fn the_status_line_is_installed_and_taken_back_to_the_byte() {
@@ -113,10 +143,7 @@ fn the_status_line_is_installed_and_taken_back_to_the_byte() {
     for before in forms {
         let home = Home::with(before);
         let shown = home.done(&["statusline", "--install"]);
-        assert!(
-            shown.contains("Nothing is written. The same command with --apply writes it"),
-            "{shown}"
-        );
+        assert!(shown.contains("Nothing is written. --yes writes it."), "{shown}");
         assert_eq!(home.settings(), before);
         let shown = home.done(&INSTALL);
         assert!(shown.contains("Written; all else in the file is as it was."), "{shown}");
@@ -189,13 +216,10 @@ fn advice_is_applied_and_taken_back_to_the_byte() {
     let home = Home::with(ODD);
     let input = advised();
     let shown = home.done(&["advise", &input, "-q", "--apply", "1", "--dry-run"]);
-    assert!(
-        shown.contains("Nothing is written. The same command without --dry-run writes it"),
-        "{shown}"
-    );
+    assert!(shown.contains("Nothing is written. Without --dry-run it is."), "{shown}");
     assert_eq!(home.settings(), ODD);
     for wanted in ["1", "5m"] {
-        let shown = home.done(&["advise", &input, "-q", "--apply", wanted]);
+        let shown = home.done(&["advise", &input, "-q", "--apply", wanted, "--yes"]);
         assert!(
             shown.starts_with("Cache everything for five minutes: alone it would have saved $"),
             "{shown}"
@@ -209,7 +233,7 @@ fn advice_is_applied_and_taken_back_to_the_byte() {
     }
     // The project's, by its name; the user's stays.
     let named = ["--settings", ".claude/settings.local.json"];
-    let shown = home.done(&[&["advise", &input, "-q", "--apply", "1"], &named[..]].concat());
+    let shown = home.done(&[&["advise", &input, "-q", "--apply", "1", "-y"], &named[..]].concat());
     assert!(shown.contains("/work/.claude/settings.local.json` takes it back"), "{shown}");
     assert!(home.read("work/.claude/settings.local.json").contains("\"promptCacheTtl\": \"5m\""));
     assert_eq!(home.settings(), ODD);
@@ -241,6 +265,8 @@ fn what_no_setting_does_is_refused() {
     let with = |more: &[&str]| home.refused(&[&["advise", &advised()], more].concat());
     for wrong in [
         &["--dry-run"][..],
+        &["--yes"],
+        &["--apply", "1", "--yes", "--dry-run"],
         &["--settings", "x.json"],
         &["--apply", "1", "--undo"],
         &["--apply", "1", "--json"],
@@ -284,7 +310,7 @@ fn damaged_settings_are_left_alone() {
 #[test]
 fn a_key_that_would_not_act_is_not_set() {
     let apply = advised();
-    let apply = ["advise", apply.as_str(), "-q", "--apply", "1"];
+    let apply = ["advise", apply.as_str(), "-q", "--apply", "1", "--yes"];
     let long = "{\"promptCacheTtl\": \"1h\"}";
     let refused = |file: &str, content: &str| {
         let home = Home::with("{}");
@@ -340,7 +366,7 @@ fn a_key_that_would_not_act_is_not_set() {
 fn what_was_written_since_stays() {
     let home = Home::with("{\n  \"a\": 1\n}\n");
     let apply = advised();
-    let apply = ["advise", apply.as_str(), "-q", "--apply", "1"];
+    let apply = ["advise", apply.as_str(), "-q", "--apply", "1", "--yes"];
     home.done(&apply);
     home.done(&INSTALL);
     // The older change is taken back, and the newer one stays.
@@ -393,7 +419,7 @@ fn an_old_value_is_put_back_as_it_was_written() {
     // An object that came with a key stays where somebody wrote into it.
     let home = Home::with("{\"a\": 1}");
     let deferred = project("fixtures/deferred-tools");
-    home.done(&["advise", utf8(&deferred), "-q", "--apply", "deferred-tools"]);
+    home.done(&["advise", utf8(&deferred), "-q", "--apply", "deferred-tools", "--yes"]);
     assert_eq!(home.settings(), "{\"a\": 1, \"env\": {\"ENABLE_TOOL_SEARCH\": \"true\"}}");
     home.write(
         ".claude/settings.json",
@@ -403,7 +429,7 @@ fn an_old_value_is_put_back_as_it_was_written() {
     assert_eq!(home.settings(), "{\"a\": 1, \"env\": { // mine\n }}");
     // A key that already has its value is not of the change, and may change.
     let home = Home::with("{\"promptCacheTtl\": \"\\u0035m\"}");
-    home.done(&["advise", &advised(), "-q", "--apply", "5m"]);
+    home.done(&["advise", &advised(), "-q", "--apply", "5m", "--yes"]);
     assert!(home.settings().contains("\\u0035m\", \"subagent"), "{}", home.settings());
     home.write(".claude/settings.json", &home.settings().replace("\\u0035m", "1h"));
     home.done(&["advise", "--undo"]);
@@ -417,7 +443,7 @@ fn runs_at_once_lose_nothing() {
         let home = Home::with("{\n  \"a\": 1\n}\n");
         std::thread::scope(|scope| {
             scope.spawn(|| home.done(&INSTALL));
-            scope.spawn(|| home.done(&["advise", &advised(), "-q", "--apply", "5m"]));
+            scope.spawn(|| home.done(&["advise", &advised(), "-q", "--apply", "5m", "--yes"]));
         });
         let settings: Value = serde_json::from_str(&home.settings()).expect("JSON");
         let keys = ["a", "statusLine", "promptCacheTtl", "subagentPromptCacheTtl"];

@@ -272,7 +272,7 @@ fn what_cannot_be_compared_is_said() {
     );
     let both = refused(&["--since-change=2026-10-10", "--settings", "x.json"]);
     assert!(both.contains("leave it out where --since-change has a day"), "{both}");
-    for wrong in ["--undo", "--top=3", "--domains=depth:1", "--dry-run"] {
+    for wrong in ["--undo", "--top=3", "--domains=depth:1", "--dry-run", "--yes"] {
         assert!(refused(&["--since-change", wrong]).contains("cannot be used with"), "{wrong}");
     }
 }

@@ -32,7 +32,8 @@ fn what_has_no_place_of_its_own_needs_a_path() {
     let error = refused(home.path(), &["analyze", "--source", "litellm"]);
     assert_eq!(
         error,
-        "cachesim: no sessions: LiteLLM has no place of its own where logs are kept; give a PATH\n"
+        "cachesim: no sessions of a coding agent were found\ncachesim: LiteLLM has no place of its own where logs are \
+         kept\ncachesim: give it files or folders with sessions: cachesim analyze PATH\n"
     );
     let error = refused(home.path(), &["analyze", "--source", "qwen"]);
     assert!(

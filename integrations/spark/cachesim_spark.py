@@ -4,10 +4,10 @@
     spark-submit cachesim_spark.py --root /sessions --out /parts [--domains depth:1] [--partitions N]
 
 Each domain (the first folders below the root: a developer) goes whole to one task, which runs
-`cachesim part`. The driver then runs `cachesim gather`, which holds every file against its digest
+`cachesim fleet part`. The driver then runs `cachesim fleet gather`, which holds every file against its digest
 and writes manifest.json last: readers follow the manifest. What is there is not made again, and a
 task that is repeated or runs twice writes the same bytes. Root and out are the same path on every
-machine. What follows `--` goes to `cachesim part`, such as `-- --strategy billed,5m,1h`.
+machine. What follows `--` goes to `cachesim fleet part`, such as `-- --strategy billed,5m,1h`.
 """
 
 import argparse
@@ -42,7 +42,7 @@ def part(command, line):
     run = subprocess.run(command, input=line.encode(), stdout=subprocess.PIPE, check=False)
     if run.returncode != 0:
         domain = json.loads(line)["domain"]
-        raise RuntimeError(f"cachesim part for {domain} ended with {run.returncode}; see its standard error")
+        raise RuntimeError(f"cachesim fleet part for {domain} ended with {run.returncode}; see its standard error")
     return run.stdout.decode()
 
 
@@ -67,7 +67,7 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--root", required=True, help="the folder of all sessions")
     parser.add_argument("--out", required=True, help="the folder for parts")
-    parser.add_argument("--domains", default="depth:1", help="what a domain is, as cachesim domains takes it")
+    parser.add_argument("--domains", default="depth:1", help="what a domain is, as cachesim fleet domains takes it")
     parser.add_argument("--partitions", type=int, help="how many tasks there are at most [default: one a core]")
     parser.add_argument("--program", default="cachesim", help="the program, on every machine")
     own, options = sys.argv[1:], []

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The sessions of an organisation, as parts that are made on one machine: the same files as on a cluster.
 #
-#     integrations/xargs/parts.sh ROOT OUT [OPTION OF cachesim part…]
+#     integrations/xargs/parts.sh ROOT OUT [OPTION OF cachesim fleet part…]
 #
 # Each domain (the first folders below ROOT, or what DOMAINS says) goes whole to one process. JOBS says how many there
 # are at a time [default: one for each core], CACHESIM where the program is. The manifest is written last, to

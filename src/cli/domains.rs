@@ -6,7 +6,7 @@ use std::path::Path;
 use super::args::{DomainArgs, InputArgs, OutputArgs, OutputFormat};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
-use super::output::{Output, say};
+use super::output::{Output, warn};
 use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
 use crate::base::project::ProjectNaming;
 use crate::explain::analysis::Answer;
@@ -57,7 +57,7 @@ impl<O: Copy> DomainView<'_, O> {
             let without_requests = Histories::of(setup, domains)?.each(setup, each)?;
             if without_requests > 0 && !setup.output.quiet {
                 let domains = counted(without_requests, "domain has", "domains have");
-                say(&format!("{domains} no request that is asked for, and no line"));
+                warn(format!("{domains} no request that is asked for, and no line"));
             }
             Ok::<(), CliError>(())
         })
@@ -157,7 +157,7 @@ pub(super) fn divided(
     let unused = rule.unused(&sources);
     if let (Some(first), false) = (unused.first(), output.quiet) {
         let paths = counted(unused.len() as u64, "path leads", "paths lead");
-        say(&format!("--domains {asked}: {paths} to no file, {first} first"));
+        warn(format!("--domains {asked}: {paths} to no file, {first} first"));
     }
     Ok((named(&rule, rule.divide(sources)?, naming)?, diagnostics))
 }

@@ -46,6 +46,12 @@ pub(super) enum CliError {
     /// Nothing to work on.
     #[error("{0}")]
     NoInput(String),
+    /// No place of an agent's has sessions.
+    #[error("no sessions of a coding agent were found")]
+    NoSessions {
+        /// Where they were looked for, in a sentence.
+        looked: String,
+    },
     /// The memory that the run may have is not enough, in MiB.
     #[error(
         "the run needs more than the {0} MiB of memory that it may have; raise --max-memory, or give fewer or \
@@ -193,6 +199,16 @@ impl CliError {
         }
     }
 
+    /// The lines of the error: what is wrong, where, and what to do.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.to_string()];
+        if let Self::NoSessions { looked } = self {
+            lines.push(looked.clone());
+            lines.push("give it files or folders with sessions: cachesim analyze PATH".to_owned());
+        }
+        lines
+    }
+
     /// The exit code. A closed pipe is not an error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
@@ -225,7 +241,11 @@ impl CliError {
             | Self::Locate(LocateError::Ambiguous { .. }) => USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) | Self::FindingsFailed(_) => GATE_FAILED,
             Self::Png(_) => BUG,
-            Self::NoInput(_) | Self::Memory(_) | Self::Study(_) | Self::Locate(_) => NO_INPUT,
+            Self::NoInput(_)
+            | Self::NoSessions { .. }
+            | Self::Memory(_)
+            | Self::Study(_)
+            | Self::Locate(_) => NO_INPUT,
             Self::DamagedInput => DAMAGED_INPUT,
             Self::NoPrice(_) => NO_PRICE,
         }

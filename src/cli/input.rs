@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
-use super::output::say;
+use super::output::warn;
 use super::places::{has_places, places};
 use crate::base::client::Client;
 use crate::read::input::{
@@ -438,10 +438,7 @@ pub(super) fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     let folders = places.iter().map(|place| place.folder.clone());
     let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) = folders.partition(|one| one.exists());
     if there.is_empty() {
-        return Err(CliError::NoInput(format!(
-            "no sessions: {}; give a PATH",
-            absent(only, &missing)
-        )));
+        return Err(CliError::NoSessions { looked: absent(only, &missing) });
     }
     Ok(there)
 }
@@ -513,7 +510,7 @@ fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
 /// Names on stderr the files of other programs.
 pub(super) fn name_foreign_files(diagnostics: &Diagnostics, files: usize) {
     for note in foreign_files(diagnostics, files) {
-        say(&note);
+        warn(note);
     }
 }
 
@@ -536,8 +533,8 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();
     let named = if verbose { damage.len() } else { NAMED_LINES.min(damage.len()) };
     for diagnostic in &damage[..named] {
-        say(&diagnostic.to_string());
+        warn(diagnostic.to_string());
     }
     let hint = if named < damage.len() { " (-v names each)" } else { "" };
-    say(&format!("skipped or repaired: {}{hint}", counts.join(", ")));
+    warn(format!("skipped or repaired: {}{hint}", counts.join(", ")));
 }

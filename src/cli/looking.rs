@@ -12,7 +12,7 @@ use super::args::LookingArgs;
 use super::error::CliError;
 use super::input::shown_path;
 use super::kept::Kept;
-use super::output::say;
+use super::output::warn;
 use super::prepared::tables;
 use crate::base::units::Millis;
 use crate::follow::{FollowError, Followed, Follower, WindowSize};
@@ -92,7 +92,7 @@ impl Looking {
         if followed.read > 0
             && let Err(error) = self.kept.write(path, &followed)
         {
-            say(&format!(
+            warn(format!(
                 "cannot keep what was read in the cache folder: {error}; set XDG_CACHE_HOME"
             ));
         }
@@ -102,7 +102,7 @@ impl Looking {
     /// Of a file beside the session's: one that cannot be read is named, and in no sum.
     pub(super) fn look_or_say(&self, path: &Path) -> Followed {
         self.look(path).unwrap_or_else(|error| {
-            say(&error.to_string());
+            warn(error.to_string());
             Followed::default()
         })
     }

@@ -5,6 +5,7 @@ mod client_settings;
 mod command_line;
 mod commands;
 mod configuration;
+mod consent;
 mod domains;
 mod error;
 mod folders;
@@ -22,6 +23,7 @@ mod rows;
 mod runs;
 mod serving;
 mod strategies;
+mod typed;
 mod watching;
 
 use std::borrow::Cow;
@@ -40,9 +42,12 @@ use std::{env, panic};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 
-use args::{Cli, Command, InputArgs, MemoryArgs, OutputArgs, parsing_program};
+use args::{
+    Cli, Command, FleetCommand, HelpForm, InputArgs, MemoryArgs, OutputArgs, assumption_of,
+    parsing_program,
+};
 use error::CliError;
-use output::say;
+use output::{say, say_warnings, warn};
 
 use crate::explain::config::Configuration;
 use crate::read::input::MemoryBound;
@@ -53,12 +58,14 @@ use crate::report::terminal_safe;
 pub fn main() -> ExitCode {
     outlive_full_files();
     // A panic is a bug and has its own exit code. The panic hook has printed its message by now.
-    match panic::catch_unwind(start) {
+    let ended = panic::catch_unwind(start);
+    say_warnings();
+    match ended {
         Ok(Ok(())) => ExitCode::from(error::DONE),
         Ok(Err(error)) => {
             let code = safe_for_hooks(error.exit_code());
             if code != error::DONE {
-                say(&error.to_string());
+                error.lines().iter().for_each(|line| say(line));
             }
             ExitCode::from(code)
         }
@@ -84,13 +91,14 @@ fn safe_for_hooks(code: u8) -> u8 {
 /// again with the configured defaults where there are any. So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
     // To fit all help into the terminal takes a millisecond, which is for those who see some of it.
-    let matches = parsing_program().try_get_matches();
-    let matches = matches.unwrap_or_else(|_| or_exit(program().try_get_matches()));
+    let matches = parsing_program().try_get_matches_from(typed::words());
+    let matches =
+        matches.unwrap_or_else(|_| or_exit(program().try_get_matches_from(typed::words())));
     let typed = or_exit(Cli::from_arg_matches(&matches));
     let configuration = configuration::read(&typed.configuration)?;
     if !is_quiet(&matches) {
         for told in configuration::unknown_variables() {
-            say(&told);
+            warn(told);
         }
     }
     let cli = if configuration.is_plain() { typed } else { configuration::parse(&configuration) };
@@ -107,18 +115,26 @@ fn is_quiet(matches: &ArgMatches) -> bool {
 
 /// The command line, with help that fits the terminal.
 fn program() -> clap::Command {
-    args::fitted(Cli::command(), usize::from(output::help_width()))
+    let is_short = env::args_os().any(|word| word == "-h");
+    args::fitted(Cli::command(), HelpForm { width: output::help_width().into(), is_short })
 }
 
 /// The limits of `check`, which are no options.
 const LIMITS_TIP: &str =
     "limits are [[budget]] tables of cachesim.toml, such as metric = \"cost\" with max = \"$0.50\"";
 
-/// Leads who looks for limits among the options of `check` to the place where they are.
+/// Names an assumption as it is typed, and leads who looks for limits among the options of `check` to the place where they
+/// are.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
     };
+    if let Some(assumption) = assumption_of(option) {
+        let option = ContextValue::String(assumption);
+        error.insert(ContextKind::InvalidArg, option);
+        error.remove(ContextKind::SuggestedArg);
+        return error;
+    }
     let is_limit = ["--max", "--min", "--budget"].iter().any(|limit| option.starts_with(limit));
     let is_of_check = env::args_os().any(|argument| argument == "check");
     if error.kind() == ErrorKind::UnknownArgument && is_limit && is_of_check {
@@ -167,14 +183,19 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         }
         Command::Verify(args) => with_threads(&args.input, &args.output, || commands::verify(args)),
         Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
-        Command::Domains(args) => {
+        Command::Fleet { command: FleetCommand::Domains(args) } => {
             with_threads(&args.input, &args.output, || commands::domains(args))
         }
-        Command::Part(args) => with_threads(&args.input, &args.output, || commands::part(args)),
-        Command::Gather(args) => commands::gather(args),
+        Command::Fleet { command: FleetCommand::Part(args) } => {
+            with_threads(&args.input, &args.output, || commands::part(args))
+        }
+        Command::Fleet { command: FleetCommand::Gather(args) } => commands::gather(args),
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
         Command::Hook(args) => commands::hook(args),
-        Command::Mcp(args) => commands::mcp(args, &cli.configuration),
+        Command::Mcp(args) => {
+            say_warnings();
+            commands::mcp(args, &cli.configuration)
+        }
         Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
         Command::Tokens(args) => commands::tokens(args),
         Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),
@@ -187,7 +208,10 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Config(args) => commands::config(args, configuration),
         Command::Sources(args) => commands::sources(args),
         Command::Statusline(args) => commands::statusline(args),
-        Command::Watch(args) => commands::watch(args),
+        Command::Watch(args) => {
+            say_warnings();
+            commands::watch(args)
+        }
         Command::Strategies(args) => commands::strategies(args),
         Command::Schema(args) => commands::schema(args),
         Command::Completions(args) => commands::completions(args),
@@ -209,7 +233,7 @@ fn with_threads<T: Send>(
         let most = MOST_THREADS * thread::available_parallelism().map_or(1, usize::from);
         let threads = usize::from(jobs).min(most);
         if threads < usize::from(jobs) && output.verbose {
-            say(&format!("--jobs {jobs}: {threads} threads run, four for each core"));
+            warn(format!("--jobs {jobs}: {threads} threads run, four for each core"));
         }
         pool = pool.num_threads(threads);
     }
@@ -254,6 +278,7 @@ fn limit_memory(bound: MemoryBound) -> Result<(), CliError> {
             thread::sleep(BETWEEN_LOOKS);
         }
         output_file::end_with(|| {
+            say_warnings();
             let error = CliError::memory();
             say(&error.to_string());
             std::process::exit(i32::from(error.exit_code()))

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::{env, fs, io};
+
+use terminal_size::{Width, terminal_size_of};
 
 use super::args::{ColorArg, OutputArgs, OutputFormat};
 use super::error::CliError;
@@ -17,9 +20,36 @@ const DEFAULT_WIDTH: u16 = 120;
 /// Tables need some room. A narrower terminal wraps them itself.
 const LEAST_WIDTH: u16 = 40;
 
-/// Prints a line to standard error. That nobody reads it is no reason to stop.
+/// Warnings that wait for the answer. `None` once they wait no more.
+static WARNINGS: Mutex<Option<Vec<String>>> = Mutex::new(Some(Vec::new()));
+
+/// Prints a warning after the answer, which readers look for first.
+pub(super) fn warn(text: impl Into<String>) {
+    let text = text.into();
+    match WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+        Some(warnings) => warnings.push(text),
+        None => say(&text),
+    }
+}
+
+/// Prints the warnings so far, and from now on each at once: the answer was given, or is one without an end.
+pub(super) fn say_warnings() {
+    let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).take();
+    warnings.unwrap_or_default().iter().for_each(|warning| say(warning));
+}
+
+/// Prints a line to standard error, wrapped for a terminal. That nobody reads it is no reason to stop.
 pub(super) fn say(text: &str) {
-    let _ignored = writeln!(anstream::stderr(), "cachesim: {}", terminal_safe(text));
+    let line = format!("cachesim: {}", terminal_safe(text));
+    let width = io::stderr().is_terminal().then(|| terminal_size_of(io::stderr())).flatten();
+    let line = match width {
+        Some((Width(width), _)) => {
+            let width = usize::from(width.max(LEAST_WIDTH));
+            textwrap::fill(&line, textwrap::Options::new(width).subsequent_indent("  "))
+        }
+        None => line,
+    };
+    let _ignored = writeln!(anstream::stderr(), "{line}");
 }
 
 /// An open output.

@@ -9,7 +9,7 @@ use super::args::{InputArgs, OutputArgs, PlatformArg, SimulationArgs};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, filter, read_history};
 use super::limits::Limits;
-use super::output::say;
+use super::output::warn;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{Discovered, MOST_REPORT, read_text};
@@ -202,7 +202,7 @@ pub(super) fn tell_unpriced(
         return Err(CliError::NoPrice(names));
     }
     if !quiet {
-        say(&format!(
+        warn(format!(
             "no price for {names}: its cost is unknown and in no total; --prices FILE gives one"
         ));
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::CliError;
-use super::output::say;
+use super::output::warn;
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{MOST_SETTINGS, read_text};
 use crate::simulate::provider::{self, Provider};
@@ -33,7 +33,7 @@ fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
         .map_err(|source| CliError::StrategyFile { path: path.into(), source })?;
     let file = parse_strategies(&text, path)?;
     for left_out in file.left_out.iter().filter(|_| !quiet) {
-        say(&format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction));
+        warn(format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction));
     }
     Ok(file.strategies)
 }
@@ -126,7 +126,7 @@ pub(super) fn elsewhere(
             } else {
                 ("", "it does more than to change prompts")
             };
-            say(&format!("{} is not put under --provider{name}: {why}", one.name));
+            warn(format!("{} is not put under --provider{name}: {why}", one.name));
         }
     }
     all

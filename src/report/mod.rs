@@ -124,7 +124,7 @@ pub use rows::{Metadata, Place, RowEncoding};
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};
 #[cfg(feature = "cli")]
-pub use settings_view::settings_document;
+pub use settings_view::{settings_document, settings_outcome};
 pub use since::{ToldChange, since_document, write_since};
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use status_line::{

@@ -7,7 +7,7 @@ use crate::settings::{KeyChange, shown};
 
 /// A change of settings: what it is, each key before and afterwards, and what was done. Values are whole, however long.
 #[must_use]
-pub fn settings_document(title: &str, file: &str, changes: &[KeyChange], end: &str) -> Document {
+pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Document {
     let mut document = Document::default();
     document.text(title);
     document.heading(file);
@@ -15,6 +15,12 @@ pub fn settings_document(title: &str, file: &str, changes: &[KeyChange], end: &s
     for KeyChange { key, before, after } in changes {
         document.text(format!("{key}: {} → {}", value(before), value(after)));
     }
-    document.text(end);
+    document
+}
+
+/// What became of a change that was shown.
+pub fn settings_outcome(outcome: &str) -> Document {
+    let mut document = Document::default();
+    document.text(outcome);
     document
 }

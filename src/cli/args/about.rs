@@ -23,10 +23,10 @@ above]";
 #[command(next_help_heading = "Configuration")]
 pub(in crate::cli) struct ConfigurationArgs {
     /// The project's configuration.
-    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP)]
+    #[arg(long, global = true, value_name = "FILE", help = CONFIG_HELP, hide_short_help = true)]
     pub(in crate::cli) config: Option<PathBuf>,
     /// Look for no configuration file, neither the project's nor the user's
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     pub(in crate::cli) no_config: bool,
 }
 
@@ -81,6 +81,8 @@ pub(in crate::cli) struct ManArgs {
     /// The command [default: the page of the program]
     #[arg(value_name = "COMMAND")]
     pub(in crate::cli) command: Vec<String>,
+    /// Write every page into this folder
+    ///
     /// Write every page into this folder, as cachesim-COMMAND.1
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["command", "output"])]
     pub(in crate::cli) all: Option<PathBuf>,
@@ -104,6 +106,8 @@ pub(in crate::cli) struct SchemaArgs {
     /// The format [default: all are listed]
     #[arg(value_name = "NAME")]
     pub(in crate::cli) name: Option<String>,
+    /// Write every schema into this folder
+    ///
     /// Write every schema into this folder, as NAME.schema.json
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["name", "output"])]
     pub(in crate::cli) all: Option<PathBuf>,

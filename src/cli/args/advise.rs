@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::format::{DocumentFormats, FormatArgs};
-use super::{DomainArgs, InputArgs, OutputArgs, ReadingArg, SimulationArgs, TokensArgs, whole};
+use super::{DomainArgs, InputArgs, OutputArgs, ReadingArg, SimulationArgs, whole};
 
 pub(super) const ADVISE_EXAMPLES: &str = "\
 Examples:
@@ -13,7 +13,7 @@ Examples:
   cachesim advise session.jsonl --top 3
   cachesim advise ~/.claude/projects --since 2026-07-01 --format json -o advice.json
   cachesim advise --apply 1h --dry-run
-  cachesim advise --apply compact-100k --settings .claude/settings.json
+  cachesim advise --apply compact-100k --settings .claude/settings.json --yes
   cachesim advise --apply last-two --template request.json | patch request.json
   cachesim advise --undo
   cachesim advise --since-change
@@ -21,7 +21,7 @@ Examples:
 
 Each change is simulated on top of those before it, so the savings add up to what all save together.
 
---apply sets keys in the settings file and leaves every other byte of it as it is. It refuses where the file is damaged, \
+--apply shows which keys of the settings file it sets, and sets them if you agree; every other byte stays. It refuses where the file is damaged, \
 and where the key would not act: because an administrator manages it, a stronger file has it, or a variable decides. \
 (Settings that a server or a device's profile gives are not seen.) A copy is kept in the state folder (XDG_STATE_HOME). \
 --undo gives the file back to the byte; where something else was written to it since, it takes back the keys alone.
@@ -47,15 +47,12 @@ pub(in crate::cli) struct AdviseArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// How many changes to list (tables)
+    /// How many changes the table lists
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: usize,
     /// How long an entry lives that was written after one of a shorter TTL
-    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
@@ -73,12 +70,19 @@ pub(in crate::cli) struct AdviseArgs {
 /// The options by which `advise` changes settings.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AdviseSettingsArgs {
-    /// Write the settings of Claude Code that make a change: its number in the list, or the code that stands with it
+    /// Set what makes a change in Claude Code
+    ///
+    /// Set the keys of Claude Code's settings that make a change: its number in the list, or the code beside it. The
+    /// change of the file is shown and, if you agree, written
     #[arg(long, value_name = "N|CODE", group = "change_of_settings", conflicts_with_all = ["domains", "top", "format", "json", "output"])]
     pub(in crate::cli) apply: Option<String>,
+    /// Take back what --apply set last
+    ///
     /// Take back what was set last in the file
     #[arg(long, group = "change_of_settings", conflicts_with_all = ["paths", "domains", "format", "json", "output"])]
     pub(in crate::cli) undo: bool,
+    /// What the last change, or that of a day, saved
+    ///
     /// Compare what requests cost before and after the change that --apply made last, or after this day, with what was
     /// promised: sessions of the same kind, and how sure that is
     #[arg(
@@ -88,26 +92,33 @@ pub(in crate::cli) struct AdviseSettingsArgs {
         require_equals = true,
         default_missing_value = LAST,
         group = "change_of_settings",
-        conflicts_with_all = ["domains", "top", "reading"]
+        conflicts_with_all = ["domains", "top", "reading", "yes", "dry_run"]
     )]
     pub(in crate::cli) since_change: Option<String>,
+    /// Show the change as a patch of this request
+    ///
     /// Show the patch with which a request template has the markers of the change: a body of the Messages API as JSON.
     /// With a code no session is read, and every strategy that only places markers has one. Nothing is written
-    #[arg(long, value_name = "FILE", requires = "apply", conflicts_with_all = ["settings", "dry_run"])]
+    #[arg(long, value_name = "FILE", requires = "apply", conflicts_with_all = ["settings", "dry_run", "yes"])]
     pub(in crate::cli) template: Option<PathBuf>,
     /// Which file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,
-    /// Show the difference, and write nothing
-    #[arg(long, requires = "change_of_settings", conflicts_with = "since_change")]
-    pub(in crate::cli) dry_run: bool,
 }
 
-/// Which settings file is changed.
+/// Which settings file is changed, and whether it is written.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SettingsArgs {
+    /// The settings file to change
+    ///
     /// The settings file to change, such as .claude/settings.json of a project [default: settings.json in
     /// `CLAUDE_CONFIG_DIR` or ~/.claude]
     #[arg(long, value_name = "FILE", requires = "change_of_settings")]
     pub(in crate::cli) settings: Option<PathBuf>,
+    /// Write the change without asking
+    #[arg(short, long, requires = "change_of_settings", conflicts_with = "dry_run")]
+    pub(in crate::cli) yes: bool,
+    /// Show the change, and write nothing
+    #[arg(long, requires = "change_of_settings")]
+    pub(in crate::cli) dry_run: bool,
 }

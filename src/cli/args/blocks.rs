@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use super::format::{DocumentFormats, FormatArgs};
-use super::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, TokensArgs, whole};
+use super::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
 use crate::explain::blocks::BlockLength;
 
 pub(super) const BLOCKS_EXAMPLES: &str = "\
@@ -27,18 +27,19 @@ pub(in crate::cli) struct BlocksArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
+    /// Only windows of this length: 5h or week
+    ///
     /// Only windows of this length [default: both]
     #[arg(long, value_enum, value_name = "LENGTH")]
     window: Option<WindowArg>,
+    /// How many windows and kinds of content to list
+    ///
     /// How many windows the tables list, the newest ones, and how many kinds of content
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
-    /// How sizes are counted.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The format.
     #[command(flatten)]
     pub(in crate::cli) format: FormatArgs<DocumentFormats>,

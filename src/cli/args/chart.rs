@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 
 use super::compare::{DEFAULT_COMPARED, ReadingArg};
 use super::{
-    DomainArgs, InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs,
+    DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs,
     whole,
 };
 use crate::report::Theme;
@@ -50,28 +50,33 @@ pub(in crate::cli) struct ChartArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
+    /// The strategies of cost, strategies and turns
+    ///
     /// The strategies that cost, strategies and turns show, and no other chart: names, and files of
     /// strategies (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
     pub(in crate::cli) strategy: Vec<String>,
     /// How long an entry lives that was written after one of a shorter TTL
-    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// The picture's format: svg or png
+    ///
     /// The picture's format [default: as the name of the output ends, else svg]
     #[arg(long, value_enum)]
     pub(in crate::cli) format: Option<ChartFormat>,
+    /// The ground: auto, light or dark
+    ///
     /// The ground: auto follows whoever looks at an SVG, and is light in a PNG
     #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
     pub(in crate::cli) theme: ThemeArg,
+    /// Pixels of a PNG for each of the SVG's
+    ///
     /// How many pixels of a PNG are one of the SVG's 1,200 in width
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
@@ -106,30 +111,35 @@ pub(in crate::cli) struct ReportArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
+    /// Report a run of the fleet instead of sessions
+    ///
     /// Report the rows of a run instead of sessions: the manifest that gather wrote. Rows hold neither prompts nor what
     /// lies between requests, so the page lacks what needs these. Options that choose or simulate sessions do not apply
     #[arg(
         long,
         value_name = "MANIFEST",
+        help_heading = FLEET,
+        hide_short_help = true,
         conflicts_with_all = NOT_OF_A_RUN,
         conflicts_with_all = ["reading", "breaks", "show_text"]
     )]
     pub(in crate::cli) run: Option<PathBuf>,
+    /// The strategies: names, and files (*.toml)
+    ///
     /// The strategies: names, and files of strategies (*.toml); with --run those of the run [default of a run: all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
     /// How long an entry lives that was written after one of a shorter TTL
-    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Show titles, and words of captured prompts
+    ///
     /// Show titles of sessions, and names and words of captured prompts where they differ
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

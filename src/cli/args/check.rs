@@ -7,7 +7,7 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::{DomainArgs, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, TokensArgs, whole};
+use super::{DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, whole};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -41,32 +41,41 @@ pub(in crate::cli) struct CheckArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
+    /// Check a run of the fleet instead of sessions
+    ///
     /// Check the rows of a run instead of sessions: the manifest that gather wrote. Budgets on captured prompts do not
     /// apply, as rows hold none; nor do options that choose or simulate sessions
-    #[arg(long, value_name = "MANIFEST", conflicts_with_all = NOT_OF_A_RUN, conflicts_with_all = ["show_text", "timezone"])]
+    #[arg(long, value_name = "MANIFEST", help_heading = FLEET, hide_short_help = true, conflicts_with_all = NOT_OF_A_RUN, conflicts_with_all = ["show_text", "timezone"])]
     pub(in crate::cli) run: Option<PathBuf>,
-    /// A saved cachesim.report/v1, or the manifest of a run, to hold the run against
+    /// The saved figures to compare with
+    ///
+    /// A saved cachesim.report/v1, or the manifest of a run, to compare with
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) baseline: Option<PathBuf>,
+    /// Save this run's figures as a baseline
+    ///
     /// Save this run's figures to this file, as the baseline of later runs, whether or not budgets are kept. It is
     /// --export report=FILE
     #[arg(long, value_name = "FILE", value_parser = baseline_file)]
     pub(in crate::cli) save_baseline: Option<PathBuf>,
+    /// Also write this format to this file
+    ///
     /// Also write this format to this file; may be given several times
     #[arg(long, value_name = "FORMAT=FILE", value_parser = export)]
     pub(in crate::cli) export: Vec<Export>,
-    /// Tells the comments of several checks of a pull request apart
+    /// Name of the check in its comment
+    ///
+    /// Name that tells the comments of several checks of a pull request apart
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = tag)]
     pub(in crate::cli) tag: String,
-    /// How many rows a table for people has at most
+    /// How many rows of a table to list
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
+    /// Show words of captured prompts
+    ///
     /// Show words of captured prompts where findings of lint quote them (sarif)
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

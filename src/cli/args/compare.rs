@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     CompareFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
-    SimulationArgs, TokensArgs,
+    SimulationArgs,
 };
 use crate::simulate::cache::Reading;
 
@@ -32,9 +32,11 @@ pub(in crate::cli) struct CompareArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// The strategies: names, and files of strategies (*.toml)
+    /// The strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
+    /// Also under the caches of these providers
+    ///
     /// Also put the requests under other providers' caches, in their tokens and prices: as sent, for the longer
     /// lifetime, with the best placement of markers and as strategies place them, at the least possible, and within
     /// what is not documented. There are openai, openai-24h, openai-5.6, deepseek, gemini, gemini-explicit, kimi,
@@ -42,18 +44,17 @@ pub(in crate::cli) struct CompareArgs {
     /// rollouts in the input are held against the rules
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(in crate::cli) provider: Vec<String>,
-    /// Exit with 1 where this holds, such as '1h.cost > billed.cost * 1.05'
+    /// Exit with 1 if this is true
+    ///
+    /// Exit with 1 if this is true, such as '1h.cost > billed.cost * 1.05'
     #[arg(long, value_name = "EXPR")]
     pub(in crate::cli) fail_if: Vec<String>,
     /// How long an entry lives that was written after one of a shorter TTL
-    #[arg(long, value_enum, default_value_t = ReadingArg::Conservative)]
+    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

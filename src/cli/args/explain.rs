@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use super::format::LintFormats;
 use super::{
     DocumentFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
-    SimulationArgs, TokensArgs, whole,
+    SimulationArgs, whole,
 };
 use crate::explain::lint::{Rule, Severity};
 
@@ -30,7 +30,7 @@ const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ExplainArgs {
     /// The request.
-    #[arg(value_name = "REQUEST", help = REQUEST_HELP)]
+    #[arg(value_name = "REQUEST", help = "An id, FILE:LINE, or SESSION:TURN", long_help = REQUEST_HELP)]
     pub(in crate::cli) request: String,
     /// The input.
     #[command(flatten)]
@@ -38,18 +38,17 @@ pub(in crate::cli) struct ExplainArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// The strategies: names, and files of strategies (*.toml)
+    /// The strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_EXPLAINED)]
     pub(in crate::cli) strategy: Vec<String>,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Show words of captured prompts
+    ///
     /// Show names and words of captured prompts where they differ
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
@@ -84,7 +83,9 @@ pub(in crate::cli) struct LintArgs {
     /// Its domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// Exit with 1 where there are findings of these rules, or so grave: error, warning, note
+    /// Exit with 1 on findings: a severity or rules
+    ///
+    /// Exit with 1 if there are findings of these rules, or so grave: error, warning, note
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = fail_on_parser(), hide_possible_values = true)]
     pub(in crate::cli) fail_on: Vec<FailOn>,
     /// Report findings of these rules alone
@@ -93,21 +94,24 @@ pub(in crate::cli) struct LintArgs {
     /// Report no findings of these rules
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_parser(), hide_possible_values = true)]
     pub(in crate::cli) ignore: Vec<Rule>,
+    /// Leave out the findings of a saved run
+    ///
     /// Leave out the findings of a saved cachesim.lint/v1, which are accepted
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) accepted: Option<PathBuf>,
+    /// Say why a rule matters and what to do
+    ///
     /// Say why a rule matters and what to do, and read nothing
     #[arg(long, value_name = "RULE", exclusive = true, value_parser = rule_parser())]
     pub(in crate::cli) explain: Option<Rule>,
-    /// Show positions only, and nothing of the prompts' text
+    /// Show positions, and no text of prompts
     #[arg(long)]
     pub(in crate::cli) hide_text: bool,
+    /// How many findings to list
+    ///
     /// How many findings the text lists, the worst first [default: all]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: Option<usize>,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

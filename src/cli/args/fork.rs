@@ -26,45 +26,63 @@ counted.";
 /// `fork`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ForkArgs {
+    /// Tokens of the parent's prompt
+    ///
     /// Tokens of the parent's prompt, as far as its last marker
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 100_000)]
     parent: u64,
+    /// Tokens of the parent's last answer
+    ///
     /// Tokens of the parent's last answer, which every child keeps whole
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 500)]
     assistant: u64,
+    /// Tokens of all placeholders of results
+    ///
     /// Tokens of the placeholders for the results of its calls, all together
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 200)]
     placeholders: u64,
+    /// Tokens of the directives
+    ///
     /// Tokens of the directives: one size for all children, or one for each
     #[arg(
         long,
-        visible_alias = "directives",
+        alias = "directives",
         value_name = "LIST",
         value_delimiter = ',',
         value_parser = whole::<u64>(0, u64::MAX),
         default_value = "100"
     )]
     directive: Vec<u64>,
+    /// How many children there are
+    ///
     /// How many children there are [default: one for each of several directives, else 3]
     #[arg(long, value_name = "N", value_parser = children)]
     children: Option<usize>,
     /// The parent's prefix has expired
     #[arg(long)]
     cold: bool,
+    /// Tokens that children share all the same
+    ///
     /// Tokens of the parent's prompt, as far as a marker, that children share with it although they
     /// replace other tool results than it did (variant `fresh_decisions`)
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 0)]
     kept: u64,
+    /// Weight of a written token
+    ///
     /// What a token written weighs, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
     #[arg(long, value_name = "NUMBER", conflicts_with = "model")]
     write_multiplier: Option<Equivalents>,
     /// The TTL of all markers
     #[arg(long, value_enum, default_value_t = TtlArg::FiveMinutes)]
     ttl: TtlArg,
+    /// The model whose prices hold
+    ///
     /// The model whose prices and shortest cached prefix hold [default: none, reads at 0.1, writes
     /// at 1.25 for 5m and 2 for 1h]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) model: Option<String>,
+    /// Price files to lay over the built-in table
+    ///
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(in crate::cli) prices: Vec<PathBuf>,

@@ -10,10 +10,10 @@ Examples:
   cachesim hook < event.json
   cachesim hook --at-least 1.00
   cachesim hook --install
-  cachesim hook --install --apply
+  cachesim hook --install --yes
 
---install shows what it adds to the hooks of ~/.claude/settings.json, and with --apply adds it; other hooks and every other byte \
-stay, and --undo takes it back.
+--install shows what it adds to the hooks of ~/.claude/settings.json, and adds it if you agree; other hooks and every other \
+byte stay, and --undo takes it back.
 
 SessionStart warns where a session is resumed whose prompt is not in the cache any more, UserPromptSubmit before a message \
 and PreCompact before a summary that find nothing there, Stop once after a break that is no summary. Claude Code \
@@ -26,6 +26,8 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), together with what s
 /// `hook`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HookArgs {
+    /// Warn from so many dollars above a read on
+    ///
     /// Warn only of what costs so many dollars more than reading from the cache
     #[arg(long, value_name = "USD", default_value = LEAST, value_parser = dollars, conflicts_with = "undo")]
     pub(in crate::cli) at_least: Picodollars,

@@ -22,6 +22,8 @@ their sessions.";
 /// `mcp`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct McpArgs {
+    /// Folders with the sessions that may be read
+    ///
     /// The folders with the sessions that may be read. Nothing outside of them is
     #[arg(value_name = "FOLDER", required = true)]
     pub(in crate::cli) folders: Vec<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod about;
 mod advise;
+mod assume;
 mod blocks;
 mod chart;
 mod check;
@@ -41,7 +42,6 @@ use format::{AnalyzeFormats, BreaksFormats, CompareFormats, DocumentFormats, For
 use hook::HOOK_EXAMPLES;
 use init::INIT_EXAMPLES;
 use mcp::MCP_EXAMPLES;
-use part::{DOMAINS_EXAMPLES, GATHER_EXAMPLES, PART_EXAMPLES};
 use redact::REDACT_EXAMPLES;
 use statusline::STATUSLINE_EXAMPLES;
 use tokens::TOKENS_EXAMPLES;
@@ -54,6 +54,7 @@ pub(super) use about::{
     SourcesArgs, StrategiesArgs,
 };
 pub(super) use advise::{AdviseArgs, AdviseSettingsArgs, LAST, SettingsArgs};
+pub(super) use assume::{ASSUME, assumed, assumption_of};
 pub(super) use blocks::BlocksArgs;
 pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
 pub(super) use check::CheckArgs;
@@ -67,27 +68,27 @@ pub(super) use format::{
 pub(super) use hook::{HookArgs, LEAST};
 pub(super) use init::{CiArg, InitArgs};
 pub(super) use mcp::McpArgs;
-pub(super) use part::{DomainsArgs, GatherArgs, PartArgs};
+pub(super) use part::{DomainsArgs, FleetCommand, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
-use shared::NOT_OF_A_RUN;
 pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
-    PlatformArg, SimulationArgs, TokensArgs, here,
+    PlatformArg, SimulationArgs, here,
 };
+use shared::{FLEET, NOT_OF_A_RUN};
 pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 pub(super) use watch::WatchArgs;
 
-/// Replays coding-agent sessions through the providers' prompt-cache rules.
+/// What a coding agent's sessions read from the prompt cache, and what its misses cost
 ///
-/// Says for every request what was read from cache, written to it and paid, what the rules make of
-/// it, why it missed the cache, and what other cache lifetimes would have cost. Reads Claude Code transcripts, the
-/// sessions of other agents (`sources` lists them), captured API requests, bundles of prompt parts and claude-trace
-/// logs; needs no network.
+/// Says for every request what was read from cache, written to it and paid, what the rules make of it, why it missed the
+/// cache, and what other designs would have cost. Reads Claude Code transcripts, the sessions of other agents
+/// (`cachesim sources` lists them), captured API requests, bundles of prompt parts and gateways' logs; needs no network.
+/// Without a command it analyzes your own sessions.
 #[derive(Debug, Parser)]
 #[command(name = "cachesim", version, after_help = EXIT_CODES)]
 pub(super) struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub(super) command: Command,
     /// The configuration.
@@ -105,85 +106,82 @@ Exit codes:
   5   a model without a price, under --strict-prices
   70  a bug in this program";
 
-/// The commands.
+/// The commands, in the order of their groups.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// The per-turn ledger and the totals: billed, predicted, and under other policies
+    /// What each turn read, wrote and paid: billed, under 5m and 1h
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(Deferred<AnalyzeArgs>),
     /// What to change, ranked by what it would have saved
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(Deferred<AdviseArgs>),
-    /// Strategies on the same requests, side by side, down to the lower bound
-    #[command(after_help = COMPARE_EXAMPLES)]
-    Compare(Deferred<CompareArgs>),
-    /// Every request that read less than it could have: why, and what it cost
+    /// Each request that read less than it could have: why, at what cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(Deferred<BreaksArgs>),
-    /// The story of one request: what it sent, what was cached, and what every policy made of it
+    /// The story of one request: what it sent, what was cached
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Deferred<ExplainArgs>),
-    /// Where the context comes from: what each kind of content held, and what carrying it cost
+    /// What the context was made of, and what carrying it cost
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(Deferred<ContextArgs>),
-    /// Windows of five hours and weeks, as plans count: what used each up, how fast, and what a limit holds
+    /// Windows of five hours and weeks, and what used each up
     #[command(after_help = BLOCKS_EXAMPLES)]
     Blocks(Deferred<BlocksArgs>),
-    /// One line about the session that is under way: warm until when, what the next message costs
-    #[command(after_help = STATUSLINE_EXAMPLES)]
-    Statusline(Deferred<StatuslineArgs>),
-    /// Answers events of Claude Code: warns before a message that is not in the cache, and after a break
-    #[command(after_help = HOOK_EXAMPLES)]
-    Hook(Deferred<HookArgs>),
-    /// Sessions as they go on: warm until when, what the next message costs, breaks as they happen
-    #[command(after_help = WATCH_EXAMPLES)]
-    Watch(Deferred<WatchArgs>),
-    /// Answers a coding agent: analyze, breaks, advise and explain as tools of the Model Context Protocol
-    #[command(after_help = MCP_EXAMPLES)]
-    Mcp(Deferred<McpArgs>),
-    /// Charts as SVG or PNG: turns, costs, gaps, strategies, breaks, context, days, waterfall
+    /// Budgets, and what changed since a baseline
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(Deferred<CheckArgs>),
+    /// First budgets, a baseline and a workflow for a project
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(Deferred<InitArgs>),
+    /// The same sessions without their text, for fixtures and reports
+    #[command(after_help = REDACT_EXAMPLES)]
+    Redact(Deferred<RedactArgs>),
+    /// How well the rules reproduce the recorded usage
+    #[command(after_help = VERIFY_EXAMPLES)]
+    Verify(Deferred<VerifyArgs>),
+    /// What makes captured prompts unstable, to the byte, and its price
+    #[command(after_help = LINT_EXAMPLES)]
+    Lint(Deferred<LintArgs>),
+    /// Strategies on the same requests, down to the cheapest possible
+    #[command(after_help = COMPARE_EXAMPLES)]
+    Compare(Deferred<CompareArgs>),
+    /// Charts as SVG or PNG: turns, cost, gaps, breaks, context, …
     #[command(after_help = CHART_EXAMPLES)]
     Chart(Deferred<ChartArgs>),
     /// Everything as one page of HTML that needs no network
     #[command(after_help = REPORT_EXAMPLES)]
     Report(Deferred<ReportArgs>),
-    /// How well the rules reproduce the recorded usage
-    #[command(after_help = VERIFY_EXAMPLES)]
-    Verify(Deferred<VerifyArgs>),
-    /// Budgets and what changed since a baseline, for CI
-    #[command(after_help = CHECK_EXAMPLES)]
-    Check(Deferred<CheckArgs>),
-    /// What a project needs to check its sessions in CI: budgets, a baseline and a workflow
-    #[command(after_help = INIT_EXAMPLES)]
-    Init(Deferred<InitArgs>),
-    /// The domains of an organisation's sessions, a line of JSON each
-    #[command(after_help = DOMAINS_EXAMPLES)]
-    Domains(Deferred<DomainsArgs>),
-    /// The rows of one domain of an organisation, as files that are made once
-    #[command(after_help = PART_EXAMPLES)]
-    Part(Deferred<PartArgs>),
-    /// The parts of all domains → one run: a manifest, once every part is whole and no request is in two
-    #[command(after_help = GATHER_EXAMPLES)]
-    Gather(Deferred<GatherArgs>),
-    /// A harness's prompt parts → wire requests with the cache markers placed
-    #[command(after_help = PLACE_EXAMPLES)]
-    Place(Deferred<PlaceArgs>),
-    /// What in captured prompts makes prefixes unstable, where to the byte, and its price
-    #[command(after_help = LINT_EXAMPLES)]
-    Lint(Deferred<LintArgs>),
-    /// How many tokens a text or a request has, by part, without sending it
+    /// How many tokens a text or a request has, by part
     #[command(after_help = TOKENS_EXAMPLES)]
     Tokens(Deferred<TokensCommandArgs>),
-    /// The same sessions and requests without their text, for fixtures and bug reports
-    #[command(after_help = REDACT_EXAMPLES)]
-    Redact(Deferred<RedactArgs>),
     /// What sharing a prefix saves: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(Deferred<ForkArgs>),
-    /// Where sessions of each program are looked for, and what is there
+    /// A harness's prompt parts → wire requests with markers placed
+    #[command(after_help = PLACE_EXAMPLES)]
+    Place(Deferred<PlaceArgs>),
+    /// An organisation's sessions: domains, their parts, one run of all
+    Fleet {
+        /// The command.
+        #[command(subcommand)]
+        command: FleetCommand,
+    },
+    /// One line about the open session: warm until when, the next cost
+    #[command(after_help = STATUSLINE_EXAMPLES)]
+    Statusline(Deferred<StatuslineArgs>),
+    /// Sessions as they go on: warm until when, breaks as they happen
+    #[command(after_help = WATCH_EXAMPLES)]
+    Watch(Deferred<WatchArgs>),
+    /// Warns in Claude Code of a cold message, and after a break
+    #[command(after_help = HOOK_EXAMPLES)]
+    Hook(Deferred<HookArgs>),
+    /// The same answers for a coding agent, as an MCP server
+    #[command(after_help = MCP_EXAMPLES)]
+    Mcp(Deferred<McpArgs>),
+    /// Where each program's sessions are looked for, and what is there
     #[command(after_help = SOURCES_EXAMPLES)]
     Sources(Deferred<SourcesArgs>),
-    /// The strategies there are: what a user can set, what a builder can set, and bounds
+    /// The strategies: of a user, of a builder, and bounds
     #[command(after_help = STRATEGIES_EXAMPLES)]
     Strategies(Deferred<StrategiesArgs>),
     /// The prices in use
@@ -250,12 +248,16 @@ pub(super) struct AnalyzeArgs {
     /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// The strategies: names, and files of strategies (*.toml)
+    /// The strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
+    /// One row for each day, project, model, …
+    ///
     /// One row for each day, project, model and so on, in place of sessions and turns
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
+    /// How many sessions or groups to list
+    ///
     /// How many sessions, groups of --by or domains the tables list, the most expensive first; --turns says which
     /// turns of a session [default: 20 sessions or domains, all groups]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
@@ -264,14 +266,13 @@ pub(super) struct AnalyzeArgs {
     #[arg(long)]
     pub(super) show_text: bool,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(super) breaks: RecordedBreaksArg,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
+    /// Which turns to list: all, events or none
+    ///
     /// Which turns the table shows [default: in a terminal the events of long sessions, else all]
     #[arg(long, value_enum)]
     pub(super) turns: Option<TurnsArg>,
@@ -328,21 +329,22 @@ pub(super) struct BreaksArgs {
     /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// What counts as a break
+    /// What counts as a break: complete or client
     #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
     pub(super) rule: RuleArg,
     /// Keep the service's own verdicts out of the causes
     #[arg(long)]
     pub(super) ignore_server_reason: bool,
+    /// Show words of captured prompts
+    ///
     /// Show names and words of captured prompts where they differ (tables and JSON Lines)
     #[arg(long)]
     pub(super) show_text: bool,
+    /// How many breaks to list
+    ///
     /// How many breaks the table lists one by one, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: usize,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
@@ -363,15 +365,14 @@ pub(super) struct ContextArgs {
     /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
+    /// How many kinds, sessions and items to list
+    ///
     /// How many kinds, sessions and items the tables list, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(super) top: u16,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// How sizes are counted.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
     /// The format.
     #[command(flatten)]
     pub(super) format: FormatArgs<DocumentFormats>,
@@ -389,18 +390,19 @@ pub(super) struct VerifyArgs {
     /// Its domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
+    /// List what is for and against each rule
+    ///
     /// List the rules that were measured, and how often the record is for and against each
     #[arg(long)]
     pub(super) rules: bool,
+    /// List how well counted tokens hold, by model
+    ///
     /// List how well counted tokens hold for what each step of a conversation added, by model
     #[arg(long)]
     pub(super) counts: bool,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// How sizes are counted.
-    #[command(flatten)]
-    pub(super) tokens: TokensArgs,
     /// The format.
     #[command(flatten)]
     pub(super) format: FormatArgs<DocumentFormats>,
@@ -412,6 +414,8 @@ pub(super) struct VerifyArgs {
 /// `place`.
 #[derive(Debug, Args)]
 pub(super) struct PlaceArgs {
+    /// Bundles: files, folders, or - for standard input
+    ///
     /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
     #[arg(value_name = "BUNDLE", required = true)]
     pub(super) bundles: Vec<PathBuf>,
@@ -442,6 +446,8 @@ pub(super) struct PricesArgs {
 pub(super) enum PricesCommand {
     /// All models with the prices of a day
     List {
+        /// The day, as YYYY-MM-DD
+        ///
         /// The day, as YYYY-MM-DD [default: the day the table was last checked]
         #[arg(long, value_name = "DATE")]
         at: Option<String>,
@@ -449,7 +455,7 @@ pub(super) enum PricesCommand {
         #[command(flatten)]
         shared: PricesShared,
     },
-    /// Compare prices with those of LiteLLM or genai-prices, and take over what is other or new
+    /// Take over what is new in the tables of LiteLLM or genai-prices
     Update(PricesUpdateArgs),
     /// Every price a model has or had
     Show {
@@ -471,9 +477,13 @@ pub(super) struct PricesUpdateArgs {
     /// The table of LiteLLM or of genai-prices, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) from: PathBuf,
+    /// The day from which they hold, as YYYY-MM-DD
+    ///
     /// The day from which the new prices hold, as YYYY-MM-DD [default: today]
     #[arg(long, value_name = "DATE")]
     pub(super) at: Option<String>,
+    /// The file to write
+    ///
     /// The file to write [default: prices.toml beside the user's configuration]
     #[arg(long, value_name = "FILE")]
     pub(super) to: Option<PathBuf>,
@@ -515,13 +525,97 @@ pub(super) struct PricesShared {
 /// The help of a command up to its trailing text, as clap writes it.
 const HELP: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}\n\n";
 
-/// Fits the help of a program into a width. Clap would break examples, so that nobody could copy
+/// How help is shown.
+#[derive(Clone, Copy)]
+pub(super) struct HelpForm {
+    /// Columns of the terminal.
+    pub(super) width: usize,
+    /// Whether options have a line each, and the rare ones are left out (`-h`).
+    pub(super) is_short: bool,
+}
+
+/// Fits the help of a program into a form. Clap would break examples, so that nobody could copy
 /// them, and so the trailing texts are part of the template, which it takes as it is.
-pub(super) fn fitted(command: clap::Command, width: usize) -> clap::Command {
-    let command = command.term_width(width).mut_subcommands(|command| fitted(command, width));
+pub(super) fn fitted(program: clap::Command, form: HelpForm) -> clap::Command {
+    let program = documented(program);
+    let template = first_page(&program, form);
+    let program = program.term_width(form.width).help_template(template);
+    program.mut_subcommands(|command| fitted_command(command, form))
+}
+
+/// Leaves the summaries of `-h` out of the long help of options, and lists the keys of `--assume` there.
+pub(super) fn documented(command: clap::Command) -> clap::Command {
+    let command = command.mut_subcommands(documented).mut_args(|arg| {
+        let long = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
+        match long.split_once("\n\n") {
+            Some((_, long)) => arg.long_help(long.to_owned()),
+            None => arg,
+        }
+    });
+    assume::with_keys(command)
+}
+
+fn fitted_command(command: clap::Command, form: HelpForm) -> clap::Command {
+    let command = command.term_width(form.width).mut_subcommands(|one| fitted_command(one, form));
+    if form.is_short {
+        let command = command.mut_args(|arg| match arg.get_action().takes_values() {
+            true => arg.hide_possible_values(true).hide_default_value(true),
+            false => arg,
+        });
+        let more = "All options, examples and notes: --help";
+        return command.after_help(Resettable::Reset).help_template(HELP.to_owned() + more);
+    }
     let Some(text) = command.get_after_help().map(ToString::to_string) else { return command };
+    let text = fitted_paragraphs(&text, form.width);
+    command.after_help(Resettable::Reset).help_template(HELP.to_owned() + &text)
+}
+
+fn fitted_paragraphs(text: &str, width: usize) -> String {
     let paragraphs: Vec<String> = text.split("\n\n").map(|one| fitted_text(one, width)).collect();
-    command.after_help(Resettable::Reset).help_template(HELP.to_owned() + &paragraphs.join("\n\n"))
+    paragraphs.join("\n\n")
+}
+
+/// The commands by their readers, as README groups them. Others stand in the long help alone.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("You pay for an agent", &["analyze", "advise", "breaks", "explain", "context", "blocks"]),
+    ("You want a gate in CI", &["check", "init", "redact", "verify"]),
+    ("You build an agent", &["lint", "compare", "chart", "report"]),
+    ("You have a fleet", &["fleet"]),
+    ("Live", &["statusline", "watch", "hook"]),
+    ("About", &["sources", "prices"]),
+];
+
+/// The help of the program: its commands in groups.
+fn first_page(program: &clap::Command, form: HelpForm) -> String {
+    let is_grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
+    let rest =
+        program.get_subcommands().map(clap::Command::get_name).filter(|name| !is_grouped(name));
+    let rest: Vec<&str> = rest.collect();
+    let mut page =
+        "{before-help}{about-with-newline}\n{usage-heading} {name} [COMMAND] [OPTIONS]\n\n"
+            .to_owned();
+    for (heading, names) in GROUPS {
+        page += &listed(program, heading, names);
+    }
+    if form.is_short {
+        let more = format!("More: {}", rest.join(", "));
+        page += &fitted_text(&more, form.width);
+        page += "\n\nWithout a command it analyzes your own sessions. More: cachesim COMMAND -h\n";
+    } else {
+        page += &listed(program, "More", &rest);
+        page += "Options:\n{options}\n\n";
+        page += &fitted_paragraphs(EXIT_CODES, form.width);
+    }
+    page
+}
+
+/// Commands under a heading, a line each.
+fn listed(program: &clap::Command, heading: &str, names: &[&str]) -> String {
+    let about = |name: &&str| {
+        let about = program.find_subcommand(name).and_then(clap::Command::get_about);
+        format!("  {name:<11}  {}\n", about.map(ToString::to_string).unwrap_or_default())
+    };
+    format!("{heading}:\n{}\n", names.iter().map(about).collect::<String>())
 }
 
 /// A paragraph or list within a width. Examples stay whole.

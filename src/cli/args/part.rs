@@ -1,20 +1,34 @@
-//! The options of `part`.
+//! The commands of `fleet` and their options.
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
 use super::{
-    DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, TokensArgs,
+    DEFAULT_STRATEGIES, Deferred, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
 };
 
-pub(super) const PART_EXAMPLES: &str = "\
+/// `fleet …`.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum FleetCommand {
+    /// The domains of the input, a line of JSON each
+    #[command(after_help = DOMAINS_EXAMPLES)]
+    Domains(Deferred<DomainsArgs>),
+    /// The rows of one domain, as files that are made once
+    #[command(after_help = PART_EXAMPLES)]
+    Part(Deferred<PartArgs>),
+    /// The parts of all domains → one run: a manifest, once every part is whole and no request is in two
+    #[command(after_help = GATHER_EXAMPLES)]
+    Gather(Deferred<GatherArgs>),
+}
+
+const PART_EXAMPLES: &str = "\
 Examples:
-  cachesim part --domain ann --root sessions sessions/ann --out parts
+  cachesim fleet part --domain ann --root sessions sessions/ann --out parts
   find sessions/ann -name '*.jsonl' -printf 'ann/%P\\n' |
-    cachesim part --domain ann --root sessions --paths-from - --out parts
-  cachesim domains --root sessions | head -n 1 |
-    cachesim part --listing - --root sessions --out parts
+    cachesim fleet part --domain ann --root sessions --paths-from - --out parts
+  cachesim fleet domains --root sessions | head -n 1 |
+    cachesim fleet part --listing - --root sessions --out parts
 
 A part is a domain by itself: its rows in DIR/parts, its breaks in DIR/breaks, both as Parquet, and one line of JSON \
 that says what they are, on standard output and beside the rows. They are called by a key of the files (path, size, \
@@ -27,6 +41,8 @@ pub(in crate::cli) struct PartArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// The name of the domain
+    ///
     /// The name of the domain: one history, such as all sessions of a developer
     #[arg(
         long,
@@ -36,21 +52,20 @@ pub(in crate::cli) struct PartArgs {
         required_unless_present = "listing"
     )]
     pub(in crate::cli) domain: Option<String>,
-    /// Take the domain and its files from a line that domains printed; - is standard input
+    /// Take the domain from a line of `domains`
+    ///
+    /// Take the domain and its files from a line that `fleet domains` printed; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["domain", "paths", "paths_from"])]
     pub(in crate::cli) listing: Option<PathBuf>,
     /// The folder for parts, of all domains
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) out: PathBuf,
-    /// The strategies: names, and files of strategies (*.toml)
+    /// The strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(in crate::cli) strategy: Vec<String>,
     /// Whether counterfactuals keep the recorded breaks inside the TTL
-    #[arg(long, value_enum, default_value_t = RecordedBreaksArg::Keep)]
+    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
-    /// How captured prompts are measured.
-    #[command(flatten)]
-    pub(in crate::cli) tokens: TokensArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,
@@ -59,10 +74,10 @@ pub(in crate::cli) struct PartArgs {
     pub(in crate::cli) output: OutputArgs,
 }
 
-pub(super) const GATHER_EXAMPLES: &str = "\
+const GATHER_EXAMPLES: &str = "\
 Examples:
-  cat lines/*.jsonl | cachesim gather --out parts
-  cachesim gather lines.jsonl --out parts
+  cat lines/*.jsonl | cachesim fleet gather --out parts
+  cachesim fleet gather lines.jsonl --out parts
 
 Every file is read and held against its digest. A part that is torn or missing, parts of different versions, prices \
 or options, and a request in two domains are errors, and no manifest is written.";
@@ -70,9 +85,11 @@ or options, and a request in two domains are errors, and no manifest is written.
 /// `gather`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GatherArgs {
-    /// The lines that part printed, in any order; - is standard input
+    /// The lines that `fleet part` printed, in any order; - is standard input
     #[arg(value_name = "LINES", default_value = "-")]
     pub(in crate::cli) lines: PathBuf,
+    /// The folder for parts and the manifest
+    ///
     /// The folder for parts; the manifest is written to manifest.json there
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) out: PathBuf,
@@ -81,11 +98,11 @@ pub(in crate::cli) struct GatherArgs {
     pub(in crate::cli) quiet: bool,
 }
 
-pub(super) const DOMAINS_EXAMPLES: &str = "\
+const DOMAINS_EXAMPLES: &str = "\
 Examples:
-  cachesim domains --root sessions
-  cachesim domains --root sessions --domains domains.tsv
-  cachesim domains --root sessions | jq -r '[.bytes, .domain] | @tsv'
+  cachesim fleet domains --root sessions
+  cachesim fleet domains --root sessions --domains domains.tsv
+  cachesim fleet domains --root sessions | jq -r '[.bytes, .domain] | @tsv'
 
 A line is JSON: the name of a domain, the bytes of its files, and their paths below the root. `part` takes it.";
 
@@ -95,6 +112,8 @@ pub(in crate::cli) struct DomainsArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
+    /// depth:N, or a file of domains and paths
+    ///
     /// depth:N (the first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path
     #[arg(long, value_name = "DOMAINS", default_value = "depth:1")]
     pub(in crate::cli) domains: String,

@@ -26,14 +26,20 @@ Lengths and times stay, and so do the names of tools: look at those before you p
 /// `redact`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct RedactArgs {
+    /// Files, folders, or - for standard input
+    ///
     /// Sessions of any agent, captures, bundles or logs: files, folders (walked for *.jsonl, also
     /// .gz and .zst, documents, tables and databases that are sessions or logs), or - for standard
     /// input, which is held in memory. Databases and Parquet files are written as JSON lines
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
+    /// What stays of tools' names: keep or hash
+    ///
     /// What stays of the names of tools
     #[arg(long, value_enum, default_value_t = ToolNamesArg::Keep)]
     tool_names: ToolNamesArg,
+    /// Print what stays and why, field by field
+    ///
     /// Print what stays and why, field by field, in place of redacting
     #[arg(long, conflicts_with = "inputs")]
     pub(in crate::cli) explain: bool,

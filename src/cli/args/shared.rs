@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
+use super::assume::{ASSUME, unknown_assumption};
 use super::whole;
 use crate::base::client::Client;
 use crate::base::project::{ProjectNames, ProjectNaming};
@@ -22,7 +23,9 @@ use crate::simulate::strategy::Assumptions;
 
 // A constant instead of a doc comment: there the variable would need backticks, which help would
 // show.
-const PATHS_HELP: &str = "\
+const PATHS_HELP: &str = "Files, folders, or - for standard input [default: your sessions]";
+
+const PATHS_LONG_HELP: &str = "\
 Files, folders (walked for sessions and logs: *.jsonl and *.json, also .gz and .zst, databases *.db, *.har, tables \
 *.csv and *.parquet), or - for standard input [default: what all agents keep at home; see sources]";
 
@@ -30,18 +33,18 @@ Files, folders (walked for sessions and logs: *.jsonl and *.json, also .gz and .
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InputArgs {
     /// The files and folders.
-    #[arg(value_name = "PATH", help = PATHS_HELP)]
+    #[arg(value_name = "PATH", help = PATHS_HELP, long_help = PATHS_LONG_HELP)]
     pub(in crate::cli) paths: Vec<PathBuf>,
     /// Read the files and folders that this file lists, a path a line, or with NUL between paths; - is standard input.
-    /// After a path and a tab may stand the file's version, for part
-    #[arg(long, value_name = "FILE", conflicts_with = "paths")]
+    /// After a path and a tab may stand the file's version, for `fleet part`
+    #[arg(long, value_name = "FILE", conflicts_with = "paths", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) paths_from: Option<PathBuf>,
     /// The folder from which relative paths lead on. Files are called by their paths below it, and ordered by these
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) root: Option<PathBuf>,
     /// Read no file outside of this folder, whichever path or link leads there. Without a PATH it is
     /// what is read. May be given several times
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) inside: Vec<PathBuf>,
     /// The list, once it was read.
     #[arg(skip)]
@@ -50,21 +53,24 @@ pub(in crate::cli) struct InputArgs {
     #[command(flatten)]
     pub(in crate::cli) filter: FilterArgs,
     /// Report requests of live branches alone, without what was rewound, edited or retried
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) live: bool,
     /// The names of projects.
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
     /// How many threads read and simulate, four for each core at most [default: one for each core]
-    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, u16::MAX.into()))]
+    #[arg(long, value_name = "N", value_parser = whole::<u16>(1, u16::MAX.into()), hide_short_help = true)]
     pub(in crate::cli) jobs: Option<u16>,
-    /// Exit with 4 where input is damaged
-    #[arg(long)]
+    /// Exit with 4 if input is damaged
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) strict: bool,
     /// How much memory the run may have.
     #[command(flatten)]
     pub(in crate::cli) memory: MemoryArgs,
 }
+
+/// The heading of options for sessions of many people.
+pub(super) const FLEET: &str = "Fleet";
 
 /// What does not apply to the rows of a run: what chooses sessions, and how these are simulated.
 pub(super) const NOT_OF_A_RUN: [&str; 24] = [
@@ -101,7 +107,7 @@ pub(in crate::cli) struct DomainArgs {
     /// first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path.
     /// Figures are the sums of all; --format json of analyze, advise, blocks, breaks, context, verify and lint has a line for
     /// each [default: all of the input is one domain]
-    #[arg(long, value_name = "DOMAINS", help_heading = "What is reported")]
+    #[arg(long, value_name = "DOMAINS", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) domains: Option<String>,
 }
 
@@ -109,7 +115,7 @@ pub(in crate::cli) struct DomainArgs {
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct MemoryArgs {
     /// End with 3 before the run takes more memory than this: 512M, 2GiB (Linux) [default: no bound]
-    #[arg(long, value_name = "SIZE", value_parser = memory_size)]
+    #[arg(long, value_name = "SIZE", value_parser = memory_size, hide_short_help = true)]
     pub(in crate::cli) max_memory: Option<u64>,
 }
 
@@ -138,36 +144,56 @@ fn memory_size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
+/// The heading of options that choose requests.
+const REQUESTS: &str = "Which requests";
+
 /// Which requests are reported. All are simulated, so that sessions keep one another warm.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "What is reported")]
 pub(in crate::cli) struct FilterArgs {
-    /// Only sessions of these programs: claude, codex, pi and so on (`sources` lists them)
-    #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = source_names())]
+    /// Only these programs: claude, codex, pi, …
+    ///
+    /// Only sessions of these programs; `cachesim sources` lists them
+    #[arg(long, help_heading = REQUESTS, value_name = "NAMES", value_delimiter = ',', value_parser = source_names())]
     pub(in crate::cli) source: Vec<Client>,
+    /// Only the session of this id
+    ///
     /// Only this session: its id, the beginning of it, or its end after …; may be given several times
-    #[arg(long, value_name = "ID")]
+    #[arg(long, help_heading = REQUESTS, value_name = "ID")]
     pub(in crate::cli) session: Vec<String>,
+    /// Only this project: its name or folder
+    ///
     /// Only this project: its name as printed, its folder, or a part of the name
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "NAME")]
     pub(in crate::cli) project: Vec<String>,
+    /// Only this model: its name or a part of it
+    ///
     /// Only requests to this model: its name or a part of it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "NAME")]
     pub(in crate::cli) model: Vec<String>,
+    /// Only this branch of the repository
+    ///
     /// Only requests sent on this branch of the project's repository: its name or a part of it
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "NAME")]
     pub(in crate::cli) branch: Vec<String>,
+    /// Only this agent: main, a type or an id
+    ///
     /// Only this agent: main, a type of sub-agents, or an agent's id or the beginning of it
-    #[arg(long, value_name = "AGENT")]
+    #[arg(long, help_heading = REQUESTS, value_name = "AGENT")]
     pub(in crate::cli) agent: Vec<String>,
+    /// Answered from then on: 7d, today, 2026-07-01
+    ///
     /// Answered from this time on: 7d, 24h, 2w, today, yesterday, YYYY-MM-DD or RFC 3339
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "TIME")]
     pub(in crate::cli) since: Option<String>,
+    /// Answered until then: 1d, 2026-07-31
+    ///
     /// Answered until this time: through the end of a day that is named, before a moment
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "TIME")]
     pub(in crate::cli) until: Option<String>,
+    /// The time zone, such as Europe/Berlin
+    ///
     /// The time zone in which days begin and times are shown, such as Europe/Berlin [default: UTC]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, help_heading = REQUESTS, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
 }
 
@@ -196,7 +222,7 @@ fn source_names() -> impl TypedValueParser<Value = Client> {
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct NamingArgs {
     /// How projects and the folders of their files are named
-    #[arg(long, value_enum, default_value_t = ProjectNamesArg::Relative)]
+    #[arg(long, value_name = "HOW", value_enum, default_value_t = ProjectNamesArg::Relative, hide_short_help = true)]
     project_names: ProjectNamesArg,
 }
 
@@ -217,34 +243,46 @@ pub(in crate::cli) fn here() -> ProjectNaming {
     ProjectNaming { home, ..ProjectNaming::default() }
 }
 
-/// What a simulation assumes.
+/// What a simulation assumes, and at which prices. Each assumption is an option of its own, set by
+/// `--assume KEY=VALUE` (`command_line/typed.rs` takes it apart).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SimulationArgs {
+    /// Assume otherwise of caches (--help has the keys)
+    #[arg(id = ASSUME, long, value_name = "KEY=VALUE", value_parser = unknown_assumption)]
+    _assume: Vec<String>,
+    /// How sizes are counted that no usage tells: exact (in the model's vocabulary; estimated if that is not known),
+    /// estimated, or bytes:N (N bytes are a token; bytes:1 is exact)
+    #[arg(long, value_name = "COUNTING", hide = true, default_value = "exact", value_parser = token_counting)]
+    tokens: TokenCounting,
+    /// Whether the client's attribution line is part of the cache key of captured prompts
+    #[arg(long, value_enum, hide = true, default_value_t = AttributionArg::Auto)]
+    attribution: AttributionArg,
     /// What other traffic keeps warm of a chain's first read
-    #[arg(long, value_enum, default_value_t = SharedPrefixArg::Auto)]
+    #[arg(long, value_enum, hide = true, default_value_t = SharedPrefixArg::Auto)]
     shared_prefix: SharedPrefixArg,
     /// How many seconds entries are still found beyond their TTL
-    #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
+    #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
     ttl_grace: u32,
-    /// What a marker counts when it looks back 20 for an entry, where the blocks are known
-    #[arg(long, value_enum, default_value_t = LookbackArg::Positions)]
+    /// What a marker counts when it looks back 20 for an entry, if the blocks are known
+    #[arg(long, value_enum, hide = true, default_value_t = LookbackArg::Positions)]
     lookback: LookbackArg,
     /// Whether a marker finds an entry that was written for another TTL
-    #[arg(long, value_enum, default_value_t = TtlChangeArg::Keeps)]
+    #[arg(long, value_enum, hide = true, default_value_t = TtlChangeArg::Keeps)]
     ttl_change: TtlChangeArg,
     /// Whether the beta features of captured requests are part of the cache key
-    #[arg(long, value_enum, default_value_t = BetasArg::Key)]
+    #[arg(long, value_enum, hide = true, default_value_t = BetasArg::Key)]
     betas: BetasArg,
-    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
-    /// genai-prices
+    /// Price files to lay over the built-in table
+    ///
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
     /// regions of the government's most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
     pub(in crate::cli) platform: PlatformArg,
-    /// Exit with 5 where a model has no price
-    #[arg(long)]
+    /// Exit with 5 if a model has no price
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) strict_prices: bool,
 }
 
@@ -275,21 +313,7 @@ impl SimulationArgs {
             lifetimes: Lifetimes::ANTHROPIC,
         }
     }
-}
 
-/// How captured prompts are read.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct TokensArgs {
-    /// How sizes are counted where no usage tells them: exact (in the model's vocabulary; estimated where
-    /// that is not known), estimated, or bytes:N (N bytes are a token; bytes:1 is exact); auto is exact
-    #[arg(long, value_name = "COUNTING", default_value = "exact", value_parser = token_counting)]
-    tokens: TokenCounting,
-    /// Whether the client's attribution line is part of the cache key of captured prompts
-    #[arg(long, value_enum, default_value_t = AttributionArg::Auto)]
-    attribution: AttributionArg,
-}
-
-impl TokensArgs {
     /// Whether the pieces of transcripts are counted, where they are looked at.
     pub(in crate::cli) fn counts_contents(&self) -> bool {
         self.tokens == TokenCounting::Exact
@@ -326,13 +350,13 @@ pub(in crate::cli) struct OutputArgs {
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(in crate::cli) output: PathBuf,
     /// When to use colours and bold text
-    #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = ColorArg::Auto, hide_short_help = true)]
     pub(in crate::cli) color: ColorArg,
     /// Errors only on stderr
     #[arg(short, long, conflicts_with = "verbose")]
     pub(in crate::cli) quiet: bool,
     /// Name every rejected line on stderr, not only the first few
-    #[arg(short, long)]
+    #[arg(short, long, hide_short_help = true)]
     pub(in crate::cli) verbose: bool,
 }
 

@@ -12,9 +12,9 @@ Examples:
   cachesim statusline --transcript session.jsonl
   cachesim statusline --template '{warm} · next {next}[ (cold {cold})]' < input.json
   cachesim statusline --install
-  cachesim statusline --install --apply
+  cachesim statusline --install --yes
 
---install shows what it sets in ~/.claude/settings.json, and with --apply sets it; all else in the file stays as it is, and \
+--install shows what it sets in ~/.claude/settings.json, and sets it if you agree; all else in the file stays as it is, and \
 --undo takes it back. By hand it is this line:
   \"statusLine\": {\"type\": \"command\", \"command\": \"cachesim statusline\"}
 
@@ -32,12 +32,16 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new
 /// `statusline`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StatuslineArgs {
+    /// Show this session
+    ///
     /// Show this session, in place of the one that standard input names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["install", "undo"])]
     pub(in crate::cli) transcript: Option<PathBuf>,
     /// What to show
     #[arg(long, value_name = "TEXT", default_value = STATUS_TEMPLATE, conflicts_with = "undo")]
     pub(in crate::cli) template: String,
+    /// The time zone, such as Europe/Berlin
+    ///
     /// The time zone in which the day begins, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME", conflicts_with = "undo")]
     pub(in crate::cli) timezone: Option<String>,
@@ -52,13 +56,16 @@ pub(in crate::cli) struct StatuslineArgs {
 /// How a command that Claude Code runs gets into its settings.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SetupArgs {
-    /// Show what has Claude Code run this, with the options that are given here
+    /// Have Claude Code run this
+    ///
+    /// Have Claude Code run this, with the options that are given here: the change of its settings is shown and, if you
+    /// agree, written
     #[arg(long, group = "change_of_settings")]
     pub(in crate::cli) install: bool,
-    /// Write it
-    #[arg(long, requires = "install", conflicts_with = "undo")]
+    /// Short for --yes.
+    #[arg(long, hide = true, requires = "install", conflicts_with = "undo")]
     pub(in crate::cli) apply: bool,
-    /// Take back what --install --apply wrote last
+    /// Take back what --install wrote last
     #[arg(long, group = "change_of_settings", conflicts_with_all = ["prices", "platform"])]
     pub(in crate::cli) undo: bool,
     /// Which settings file.
@@ -69,12 +76,13 @@ pub(in crate::cli) struct SetupArgs {
 /// The prices of what looks at sessions that are under way.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LookingArgs {
-    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or
-    /// genai-prices
+    /// Price files to lay over the built-in table
+    ///
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
     /// regions of the government's most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto)]
+    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
     pub(in crate::cli) platform: PlatformArg,
 }

@@ -21,18 +21,28 @@ anywhere.";
 /// `tokens`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct TokensCommandArgs {
+    /// A text, a request, captures or bundles; - is standard input
+    ///
     /// A text, the body of a request to the Messages API, captured requests or bundles; - is standard input
     #[arg(value_name = "FILE", default_value = "-")]
     pub(in crate::cli) file: PathBuf,
+    /// The model to count for
+    ///
     /// The model to count for: of a request in place of its own; without it a text is counted for all
     #[arg(long, value_name = "MODEL")]
     pub(in crate::cli) model: Option<String>,
+    /// Divide by part, tool, server or block
+    ///
     /// By what a prompt is divided
     #[arg(long, value_enum, default_value_t)]
     pub(in crate::cli) by: DivisionArg,
+    /// Which request of a file [default: the last]
+    ///
     /// Which request of a file, from 1 on [default: the last one]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) request: Option<usize>,
+    /// Price files to lay over the built-in table
+    ///
     /// Prices, and facts of models, from this file; later files lie on top
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,

@@ -33,25 +33,37 @@ Nothing is written to disk.";
 /// `watch`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WatchArgs {
+    /// Files and folders [default: your sessions]
+    ///
     /// Files, and folders (walked for *.jsonl and *.json) [default: what all agents keep at home; see sources]
     #[arg(value_name = "PATH")]
     pub(in crate::cli) paths: Vec<PathBuf>,
+    /// Print each event as a line of JSON
+    ///
     /// Print each event as a line of JSON (cachesim.event/v1)
     #[arg(long)]
     pub(in crate::cli) jsonl: bool,
     /// Print the open sessions, a line each, and end
     #[arg(long)]
     pub(in crate::cli) once: bool,
+    /// Ring once today's sum is above this
+    ///
     /// Tell, and ring the terminal's bell, once all that is watched cost more than this today
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) budget: Option<Picodollars>,
+    /// Run this in a shell at each event
+    ///
     /// Run this in a shell at each event but that a session went on, with the event as a line of JSON on its standard
     /// input. One runs at a time, for a minute at most, and its output is not shown
     #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) exec: Option<String>,
-    /// A session is open where its file changed so lately, or where its prompt is in the cache: 30m, 2h, 1d
+    /// How long a session is open: 30m, 2h, 1d
+    ///
+    /// A session is open if its file changed so lately, or if its prompt is in the cache: 30m, 2h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span_in_millis)]
     pub(in crate::cli) idle: i64,
+    /// The time zone, such as Europe/Berlin
+    ///
     /// The time zone in which the day begins and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,

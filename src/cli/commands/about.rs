@@ -10,7 +10,7 @@ use clap_mangen::roff::{Roff, roman};
 use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, SchemaArgs, SourcesArgs,
-    StrategiesArgs,
+    StrategiesArgs, documented,
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
@@ -99,7 +99,7 @@ pub(in crate::cli) fn strategies(args: &StrategiesArgs) -> Result<(), CliError> 
 
 /// Prints the manual page of the program or of one command, or writes all of them.
 pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = documented(Cli::command()).disable_help_subcommand(true);
     program.build();
     if let Some(folder) = &args.all {
         let mut pages = Vec::new();

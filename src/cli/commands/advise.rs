@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::apply::{DRY_RUN, SettingsRequest, Wanted, last, set, undone};
+use super::apply::{SettingsRequest, Wanted, last, set, undone};
 use super::hook::HOOK;
 use super::statusline::STATUSLINE;
 use super::template;
@@ -18,8 +18,7 @@ use crate::explain::advice::{Advice, AdviceEntry, Who};
 use crate::explain::breaks::Options;
 use crate::explain::compare::SinceChange;
 use crate::report::{
-    ChangeSums, Document, ToldChange, advice_document, promised, since_document, write_advice,
-    write_since,
+    ChangeSums, ToldChange, advice_document, promised, since_document, write_advice, write_since,
 };
 use crate::settings::{Applied, Promise, Setting};
 use crate::simulate::cache::Reading;
@@ -29,10 +28,10 @@ use crate::study::{Told, evidence_strategies};
 /// Shows what to change, and what each change would have saved; or makes a change that settings make.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let AdviseSettingsArgs { apply, undo, since_change, template, file, dry_run } = &args.settings;
-    let request = SettingsRequest { file: file.settings.as_deref(), only_shows: *dry_run };
+    let AdviseSettingsArgs { apply, undo, since_change, template, file } = &args.settings;
+    let request = SettingsRequest::new(file, args.output.color);
     if *undo {
-        return output.text(&undone(request, is_advice, "advise --undo")?);
+        return undone(request, is_advice, "advise --undo");
     }
     if let Some(day) = since_change {
         return show_since(args, day, request, output);
@@ -42,7 +41,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     {
         return template::show(code, file, output);
     }
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
     let strategies = evidence_strategies();
@@ -70,7 +69,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         let advice = advice.ok_or_else(none)?;
         return match template {
             Some(file) => template::show(entry(advice, wanted)?.change.code, file, output),
-            None => output.text(&applied(advice, wanted, request)?),
+            None => applied(advice, wanted, request),
         };
     }
     let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
@@ -78,11 +77,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
 }
 
 /// Makes the change with a number in the list, or with a code.
-fn applied(
-    advice: &Advice,
-    wanted: &str,
-    request: SettingsRequest<'_>,
-) -> Result<Document, CliError> {
+fn applied(advice: &Advice, wanted: &str, request: SettingsRequest<'_>) -> Result<(), CliError> {
     let AdviceEntry { change, alone, .. } = entry(advice, wanted)?;
     let settings = change.settings();
     if settings.is_empty() {
@@ -105,7 +100,6 @@ fn applied(
         title: format!("{}{how}", promised(advice, change, *alone)),
         promise: Some(promise),
         acts: format!("It acts in sessions that begin from now on{since}."),
-        apply: DRY_RUN,
         undo: "advise --undo",
     };
     set(wanted, request, |_| Ok(settings.iter().map(Setting::from).collect()))
@@ -136,7 +130,7 @@ fn show_since(
     };
     // What is on record is a key of Claude Code's.
     let only = told.code.as_ref().map(|_| Client::ClaudeCode);
-    let options = args.tokens.read_options(false);
+    let options = args.simulation.read_options(false);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
     let strategies = vec![Strategy::billed()];

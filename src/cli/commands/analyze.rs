@@ -44,7 +44,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     let options = ReadOptions {
         leaves_out_trails: !needs_breaks,
         keeps_titles: args.show_text,
-        ..args.tokens.read_options(needs_breaks)
+        ..args.simulation.read_options(needs_breaks)
     };
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);

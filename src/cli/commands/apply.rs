@@ -5,22 +5,45 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::base::units::Millis;
+use crate::cli::args::{ColorArg, SettingsArgs, SetupArgs};
 use crate::cli::client_settings::{Record, Records, SettingsFile, word};
+use crate::cli::consent::Consent;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::limits::now;
-use crate::report::{Document, ToldChange, settings_document};
+use crate::cli::output::Output;
+use crate::report::{Document, ToldChange, settings_document, settings_outcome};
 use crate::settings::{
     Applied, KeyChange, Promise, Setting, SettingsError, SettingsText, UndoError, Undone,
 };
 
-/// In which file, and whether anything is written.
+/// Which file is changed, and whether it is written.
 #[derive(Clone, Copy)]
 pub(super) struct SettingsRequest<'a> {
     /// The file. `None` for the user's.
     pub(super) file: Option<&'a Path>,
-    /// Whether the difference is shown, and nothing is written.
-    pub(super) only_shows: bool,
+    /// Whether the change is written once it was shown.
+    pub(super) consent: Consent,
+    /// Whether what is shown has colours.
+    pub(super) color: ColorArg,
+}
+
+impl<'a> SettingsRequest<'a> {
+    /// The request that options make.
+    pub(super) fn new(args: &'a SettingsArgs, color: ColorArg) -> Self {
+        let SettingsArgs { settings, yes, dry_run } = args;
+        Self { file: settings.as_deref(), consent: Consent::new(*yes, *dry_run), color }
+    }
+
+    /// The request of a command that has itself run by Claude Code.
+    pub(super) fn of_setup(args: &'a SetupArgs) -> Self {
+        let request = Self::new(&args.file, ColorArg::Auto);
+        if args.apply { Self { consent: Consent::Given, ..request } } else { request }
+    }
+
+    fn show(&self, document: &Document) -> Result<(), CliError> {
+        Output::standard(self.color).text(document)
+    }
 }
 
 /// What is to be set, and what is said about it.
@@ -32,32 +55,28 @@ pub(super) struct Wanted {
     pub(super) promise: Option<Promise>,
     /// Where and from when on it acts, in a sentence.
     pub(super) acts: String,
-    /// How it is written, where it is only shown.
-    pub(super) apply: &'static str,
     /// The command that takes it back.
     pub(super) undo: &'static str,
 }
 
-/// How a command writes that was asked only to show.
-pub(super) const DRY_RUN: &str = "The same command without --dry-run";
-
-/// Sets keys, which may depend on what the file says, and tells what was before.
+/// Shows what setting keys changes in a file, and sets them if that is agreed to. The keys may depend on what the file says.
 pub(super) fn set(
     wanted: Wanted,
     request: SettingsRequest<'_>,
     keys: impl FnOnce(&SettingsText) -> Result<Vec<Setting>, SettingsError>,
-) -> Result<Document, CliError> {
-    let Wanted { change, title, promise, acts, apply, undo } = wanted;
+) -> Result<(), CliError> {
+    let Wanted { change, title, promise, acts, undo } = wanted;
     let records = Records::of_user()?;
-    let _lock = (!request.only_shows).then(|| records.lock()).transpose()?;
+    let _lock = request.consent.is_possible().then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
     let set = file.known().and_then(|text| keys(&text)).map_err(|error| file.damaged(&error))?;
     let applied = file.with((change, now()), set, promise)?;
     let changes = applied.changes().map_err(|error| file.damaged(&error))?;
+    request.show(&settings_document(&title, &file.shown, &changes))?;
     let end = if changes.is_empty() {
         format!("{} already says so: there is nothing to write.", file.shown)
-    } else if request.only_shows {
-        format!("Nothing is written. {apply} writes it; all else in the file stays as it is.")
+    } else if !request.consent.is_given()? {
+        format!("Nothing is written.{}", request.consent.way())
     } else {
         let copy = records.keep(&applied)?;
         if let Err(error) = file.replace(Some(&applied.after)) {
@@ -70,7 +89,7 @@ pub(super) fn set(
             "Written; all else in the file is as it was. {acts} `cachesim {undo}{named}` takes it back, from {copy}."
         )
     };
-    Ok(settings_document(&title, &file.shown, &changes, &end))
+    request.show(&settings_outcome(&end))
 }
 
 /// The change that was made last in a file, of those that hold.
@@ -102,9 +121,10 @@ pub(super) fn undone(
     request: SettingsRequest<'_>,
     holds: impl Fn(&Applied) -> bool,
     undo: &str,
-) -> Result<Document, CliError> {
+) -> Result<(), CliError> {
     let records = Records::of_user()?;
-    let _lock = (!request.only_shows).then(|| records.lock()).transpose()?;
+    let is_written = request.consent != Consent::Withheld;
+    let _lock = is_written.then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
     let Record { path, applied } = records.newest(&file.place, holds).ok_or_else(|| {
         let shown = &file.shown;
@@ -114,8 +134,8 @@ pub(super) fn undone(
     let undone = undone.map_err(|error| not_undone(&file, &path, &applied, &error))?;
     let changes =
         changes(&applied, file.text.as_ref(), &undone).map_err(|error| file.damaged(&error))?;
-    let end = if request.only_shows {
-        format!("Nothing is written. {DRY_RUN} writes it; all else in the file stays as it is.")
+    let end = if !is_written {
+        format!("Nothing is written.{}", request.consent.way())
     } else {
         let said = match &undone {
             Undone::Already => "Nothing is written: the keys are what they were before.",
@@ -137,7 +157,8 @@ pub(super) fn undone(
     };
     let at = Timestamp::from_second(applied.at.as_second()).unwrap_or(applied.at);
     let title = format!("Takes back `{}`, set at {at}.", applied.change);
-    Ok(settings_document(&title, &file.shown, &changes, &end))
+    request.show(&settings_document(&title, &file.shown, &changes))?;
+    request.show(&settings_outcome(&end))
 }
 
 /// Why a change is not taken back, and what to do.

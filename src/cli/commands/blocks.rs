@@ -16,8 +16,8 @@ use crate::simulate::strategy::Strategy;
 pub(in crate::cli) fn blocks(args: &BlocksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions {
-        counts_contents: args.tokens.counts_contents(),
-        ..args.tokens.read_options(true)
+        counts_contents: args.simulation.counts_contents(),
+        ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);

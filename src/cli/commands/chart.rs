@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, refuse_other_formats, say};
+use crate::cli::output::{Output, refuse_other_formats, warn};
 use crate::cli::prepared::Setup;
 use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
@@ -60,7 +60,7 @@ fn simulated(args: &ChartArgs, configuration: &Configuration) -> Result<Vec<Stra
     let shows_asked =
         matches!(args.kind, ChartKindArg::Cost | ChartKindArg::Strategies | ChartKindArg::Turns);
     if !shows_asked && !args.output.quiet && is_typed(args, configuration) {
-        say("--strategy has no effect on this chart; cost, strategies and turns show strategies");
+        warn("--strategy has no effect on this chart; cost, strategies and turns show strategies");
     }
     match args.kind {
         ChartKindArg::Cost | ChartKindArg::Strategies => Ok(asked),
@@ -128,8 +128,8 @@ fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliEr
         _ => (own, false),
     };
     // Domains are rows and breaks first, whatever is drawn of them.
-    let options = args.tokens.read_options(keeps_bytes || args.domains.domains.is_some());
-    let counts_contents = args.kind == ChartKindArg::Context && args.tokens.counts_contents();
+    let options = args.simulation.read_options(keeps_bytes || args.domains.domains.is_some());
+    let counts_contents = args.kind == ChartKindArg::Context && args.simulation.counts_contents();
     let options = ReadOptions { counts_contents, ..options };
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{CheckArgs, CheckFormat, InputArgs, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::input::{refuse_inputs, refuse_lost, shown_path};
-use crate::cli::output::{Output, say};
+use crate::cli::output::{Output, say, warn};
 use crate::cli::output_file::place;
 use crate::cli::prepared::Setup;
 use crate::cli::runs::StoredRun;
@@ -91,7 +91,7 @@ impl Job<'_> {
 fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
     let InputArgs { paths, paths_from, inside, .. } = &job.args.input;
     if paths.is_empty() && paths_from.is_none() && inside.is_empty() && !job.args.output.quiet {
-        say(
+        warn(
             "neither a PATH nor a configuration says what to check: these are the sessions that agents keep at home",
         );
     }
@@ -280,7 +280,7 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
 }
 
 fn setup(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliError> {
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }

@@ -32,7 +32,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let reading = args.reading.reading();
     let has_domains = args.domains.domains.is_some();
     // Domains are rows and breaks first, whatever is made of them.
-    let options = args.tokens.read_options(args.format.chosen.is_document() || has_domains);
+    let options = args.simulation.read_options(args.format.chosen.is_document() || has_domains);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let (input, simulation) = (&args.input, &args.simulation);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources};
-use crate::cli::output::{Output, finish, say};
+use crate::cli::output::{Output, finish, say, warn};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
@@ -192,9 +192,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         }
     }
     if !args.output.quiet {
-        for one in &left {
-            say(one);
-        }
+        left.iter().for_each(warn);
     }
     if inputs.is_empty() && !left.is_empty() {
         let message = "nothing to redact: the fields of none of these sessions are known";

@@ -51,7 +51,7 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     refuse_swapped(args)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
@@ -131,7 +131,7 @@ impl ToldStory {
 /// Shows every request that read less than it could have.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let setup = Setup::new(
         &args.input,
@@ -218,8 +218,8 @@ fn break_rows(
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions {
-        counts_contents: args.tokens.counts_contents(),
-        ..args.tokens.read_options(true)
+        counts_contents: args.simulation.counts_contents(),
+        ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
@@ -253,8 +253,8 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
 pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions {
-        counts_contents: args.counts && args.tokens.counts_contents(),
-        ..args.tokens.read_options(true)
+        counts_contents: args.counts && args.simulation.counts_contents(),
+        ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
     // Simulated, too, so that their rows are checked for lost tokens.

@@ -7,16 +7,15 @@ use serde_json::json;
 
 use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::units::{Millis, Picodollars};
-use crate::cli::args::{ColorArg, HookArgs, LEAST};
+use crate::cli::args::{HookArgs, LEAST};
 use crate::cli::command_line::CommandLine;
 use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
-use crate::cli::output::Output;
 use crate::explain::breaks::Cause;
 use crate::follow::Followed;
 use crate::read::told::{HookEvent, Told};
-use crate::report::{ColdMessage, Document, HookNote};
+use crate::report::{ColdMessage, HookNote};
 use crate::settings::Applied;
 
 /// A break that is older is no news, as in a session that went on before there was a hook.
@@ -25,7 +24,7 @@ const NEWS: i64 = 60 * 60 * 1_000;
 /// Answers an event of Claude Code: with a warning, or with nothing.
 pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
     if args.setup.install || args.setup.undo {
-        return Output::standard(ColorArg::Auto).text(&change_of_settings(args)?);
+        return change_of_settings(args);
     }
     let told = told_by_client("hook", "")?;
     let note = match (told.event, &told.transcript) {
@@ -50,10 +49,9 @@ pub(super) const HOOK: &str = "hook";
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"];
 
 /// Has Claude Code run it at its events, or takes that back.
-fn change_of_settings(args: &HookArgs) -> Result<Document, CliError> {
-    let file = args.setup.file.settings.as_deref();
+fn change_of_settings(args: &HookArgs) -> Result<(), CliError> {
+    let request = SettingsRequest::of_setup(&args.setup);
     if args.setup.undo {
-        let request = SettingsRequest { file, only_shows: false };
         return undone(request, |applied: &Applied| applied.change == HOOK, "hook --undo");
     }
     let hooks = json!({ "hooks": [{ "type": "command", "command": command(args)? }] });
@@ -62,10 +60,9 @@ fn change_of_settings(args: &HookArgs) -> Result<Document, CliError> {
         title: "Has Claude Code run `cachesim hook` at its events.".to_owned(),
         promise: None,
         acts: "It acts in sessions that begin from now on.".to_owned(),
-        apply: "The same command with --apply",
         undo: "hook --undo",
     };
-    set(wanted, SettingsRequest { file, only_shows: !args.setup.apply }, |text| {
+    set(wanted, request, |text| {
         let added = EVENTS.iter().map(|event| text.appended(&["hooks", event], &hooks));
         added.filter_map(Result::transpose).collect()
     })

@@ -8,6 +8,7 @@ use clap::Parser as _;
 
 use super::check::{CheckedSessions, with_sessions};
 use crate::cli::args::{CheckArgs, CiArg, Cli, ColorArg, Command, Deferred, InitArgs};
+use crate::cli::consent::Consent;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::output::{Output, say};
@@ -29,7 +30,7 @@ struct Starter {
     summary: Option<String>,
 }
 
-/// Shows what a project needs to check its sessions in CI, and with `--apply` writes it.
+/// Shows what a project needs to check its sessions in CI, and writes it if that is agreed to.
 pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
     let named = |paths: &[PathBuf]| paths.iter().map(|path| of_project(path)).collect();
     let read: Result<_, CliError> = named(&args.sessions);
@@ -39,10 +40,11 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
     }
     let files = starters(&read, args.ci)?;
     let present = refuse_present(&files);
-    if !args.apply || present.is_err() {
-        show(&files)?;
-        present?;
-        say("nothing is written; the same command with --apply writes these files");
+    show(&files)?;
+    present?;
+    let consent = Consent::new(args.yes, args.dry_run);
+    if !consent.is_given()? {
+        say(&format!("nothing is written.{}", consent.way()));
         return Ok(());
     }
     // None is put in its place before all could be opened.
@@ -52,7 +54,6 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
         let written = output.write_all(&file.content).and_then(|()| output.finish());
         written.map_err(|source| CliError::OutputFile { path: file.path.into(), source })?;
     }
-    show(&files)?;
     let names: Vec<&str> = files.iter().map(|file| file.path).collect();
     say(&format!("wrote {}; commit them, then run `cachesim check`", names.join(", ")));
     Ok(())

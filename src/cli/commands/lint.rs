@@ -32,7 +32,7 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     }
     let mut accepted = args.accepted.as_deref().map(accepted).transpose()?.unwrap_or_default();
     accepted.retain(|finding| args.has(finding.rule));
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let (input, simulation) = (&args.input, &args.simulation);
     let strategies = lint_strategies();

@@ -32,7 +32,7 @@ pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = simulation.assumptions(keeps_breaks, Reading::Literal);
-    let options = args.tokens.read_options(true);
+    let options = args.simulation.read_options(true);
     let mut setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     // Parts are the same on every machine, whoever runs the program there.
     setup.options.read.naming.home = None;

@@ -44,8 +44,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
     let options = ReadOptions {
         keeps_titles: args.show_text,
-        counts_contents: args.tokens.counts_contents(),
-        ..args.tokens.read_options(true)
+        counts_contents: args.simulation.counts_contents(),
+        ..args.simulation.read_options(true)
     };
     let (input, simulation) = (&args.input, &args.simulation);
     if args.domains.domains.is_some() {

@@ -15,16 +15,15 @@ use walkdir::WalkDir;
 use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::client::Client;
 use crate::base::units::{Millis, Tokens};
-use crate::cli::args::{ColorArg, StatuslineArgs};
+use crate::cli::args::StatuslineArgs;
 use crate::cli::command_line::CommandLine;
 use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
-use crate::cli::output::Output;
 use crate::cli::places::places;
 use crate::follow::Billed;
 use crate::read::told::Told;
-use crate::report::{Amount, Document, STATUS_TEMPLATE, Status, StatusTemplate};
+use crate::report::{Amount, STATUS_TEMPLATE, Status, StatusTemplate};
 use crate::settings::{Applied, Setting};
 
 /// Prints a line about the session that is under way.
@@ -33,7 +32,7 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
         .map_err(|error| CliError::Usage(format!("--template: {error}")))?;
     let zone = limits::zone_of(args.timezone.as_deref())?;
     if args.setup.install || args.setup.undo {
-        return Output::standard(ColorArg::Auto).text(&change_of_settings(args)?);
+        return change_of_settings(args);
     }
     let told = told(args)?;
     let now = limits::moment();
@@ -48,10 +47,9 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
 pub(super) const STATUSLINE: &str = "statusline";
 
 /// Makes it the status line of Claude Code, or takes that back.
-fn change_of_settings(args: &StatuslineArgs) -> Result<Document, CliError> {
-    let file = args.setup.file.settings.as_deref();
+fn change_of_settings(args: &StatuslineArgs) -> Result<(), CliError> {
+    let request = SettingsRequest::of_setup(&args.setup);
     if args.setup.undo {
-        let request = SettingsRequest { file, only_shows: false };
         let is_own = |applied: &Applied| applied.change == STATUSLINE;
         return undone(request, is_own, "statusline --undo");
     }
@@ -61,10 +59,8 @@ fn change_of_settings(args: &StatuslineArgs) -> Result<Document, CliError> {
         title: "Makes `cachesim statusline` the status line of Claude Code.".to_owned(),
         promise: None,
         acts: "Claude Code shows it from its next message on.".to_owned(),
-        apply: "The same command with --apply",
         undo: "statusline --undo",
     };
-    let request = SettingsRequest { file, only_shows: !args.setup.apply };
     set(wanted, request, |_| Ok(vec![Setting::top("statusLine", value)]))
 }
 

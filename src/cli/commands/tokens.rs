@@ -11,7 +11,7 @@ use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
 use crate::cli::args::{DivisionArg, Json, PlatformArg, TokensCommandArgs};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, say};
+use crate::cli::output::{Output, warn};
 use crate::cli::prepared::tables;
 use crate::explain::weights::{Division, weigh};
 use crate::read::capture::as_records;
@@ -75,7 +75,7 @@ fn note_text(args: &TokensCommandArgs, file: &str, text: &str) {
     let is_json =
         serde_json::from_str::<IgnoredAny>(text.lines().next().unwrap_or_default()).is_ok();
     if text.trim_start().starts_with(['{', '[']) && is_json && !args.output.quiet {
-        say(&format!(
+        warn(format!(
             "{file}: counted as a text: it is no body with a list of messages, no captured request and no bundle; of \
              a session `cachesim context` says what its pieces take"
         ));

@@ -13,6 +13,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
+use super::typed::words;
 use super::{or_exit, program};
 use crate::base::wording::{nearest, suggestion};
 use crate::explain::config::{
@@ -73,7 +74,7 @@ pub(super) fn unknown_variables() -> Vec<String> {
 
 /// Parses the command line with the configured defaults.
 pub(super) fn parse(configuration: &Configuration) -> Cli {
-    let matches = apply::with_defaults(program(), configuration).try_get_matches();
+    let matches = apply::with_defaults(program(), configuration).try_get_matches_from(words());
     or_exit(matches.and_then(|matches| Cli::from_arg_matches(&matches)))
 }
 

@@ -8,7 +8,9 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::layers::{ConfigFile, Origin};
-use super::{CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, from_file};
+use super::{
+    ASSUME, CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, assumptions, from_file,
+};
 use crate::base::toml_text::{
     Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
 };
@@ -102,17 +104,34 @@ impl ConfigReader<'_> {
         check_schema(document)?;
         refuse_options_outside(document)?;
         refuse_unknown_keys(document, &FILE_KEYS, "a configuration file")?;
-        let settings = |table, options, is_for_check| {
-            let found = document.get(table);
-            found.map(|found| self.settings(table, found, options, is_for_check)).transpose()
-        };
         let budgets = document.get("budget").map_or(Ok(Vec::new()), budget::read)?;
+        let defaults = document.get("defaults").map(|found| self.defaults(found)).transpose()?;
+        let check = document.get("check");
+        let check = check.map(|found| self.settings("check", found, &CHECK)).transpose()?;
         Ok(Config {
             file: self.file.name.clone(),
-            defaults: settings("defaults", &DEFAULTS, false)?.unwrap_or_default(),
-            check: settings("check", &CHECK, true)?,
+            defaults: defaults.unwrap_or_default(),
+            check,
             budgets: self.placed(budgets),
         })
+    }
+
+    /// The settings of `[defaults]` and of its table of assumptions.
+    fn defaults(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<ConfigSetting>, Fault> {
+        let mut settings = self.settings("defaults", value, &DEFAULTS)?;
+        let Some(assumed) = value.get_ref().as_table().and_then(|table| table.get(ASSUME)) else {
+            return Ok(settings);
+        };
+        let options: Vec<_> = assumptions().collect();
+        for one in self.settings("defaults.assume", assumed, &options)? {
+            if settings.iter().any(|other| other.option == one.option) {
+                let message =
+                    format!("`{}` stands in [defaults], too; leave one out", one.option.key);
+                return Err(Fault::at(assumed.span().start, message));
+            }
+            settings.push(one);
+        }
+        Ok(settings)
     }
 
     /// The settings of a table.
@@ -121,11 +140,14 @@ impl ConfigReader<'_> {
         table: &str,
         value: &Spanned<DeValue<'_>>,
         options: &[&'static ConfigOption],
-        is_for_check: bool,
     ) -> Result<Vec<ConfigSetting>, Fault> {
         let expected = || Fault::mistyped(table, &format!("a table, [{table}]"), value);
         let content = value.get_ref().as_table().ok_or_else(expected)?;
-        let keys: Vec<&str> = options.iter().map(|option| option.key).collect();
+        let mut keys: Vec<&str> = options.iter().map(|option| option.key).collect();
+        if table == "defaults" {
+            keys.push(ASSUME);
+        }
+        let is_for_check = table == "check";
         refuse_unknown_keys(content, &keys, &format!("[{table}]"))?;
         let mut settings = Vec::with_capacity(content.len());
         for (key, value) in entries(content) {
@@ -248,6 +270,23 @@ mod tests {
         let lines = config.defaults.iter().map(|setting| setting.origin.to_string());
         let expected: Vec<_> = (2..=6).map(|line| format!("cachesim.toml:{line}")).collect();
         assert_eq!(lines.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn assumptions_have_a_table() {
+        let text = "[defaults]\njobs = 2\nassume = { lookback = 'blocks', ttl_grace = 9 }\n";
+        let expected =
+            vec![("jobs", vec!["2"]), ("lookback", vec!["blocks"]), ("ttl_grace", vec!["9"])];
+        assert_eq!(values(&config(text).defaults), expected);
+        assert_eq!(
+            error("[defaults.assume]\njobs = 2"),
+            "c:2:1: `jobs` is no key of [defaults.assume] (did you mean `tokens`, `betas` or `breaks`?); there are \
+             tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading"
+        );
+        assert_eq!(
+            error("[defaults]\nlookback = 'blocks'\n[defaults.assume]\nlookback = 'blocks'"),
+            "c:3:11: `lookback` stands in [defaults], too; leave one out"
+        );
     }
 
     #[test]

@@ -222,6 +222,8 @@ pub struct ConfigOption {
     pub takes: Takes,
     /// What applies where it has no value.
     pub unset: &'static str,
+    /// Whether it is an assumption of the model, which has a place in `[defaults.assume]`, too.
+    pub is_assumption: bool,
 }
 
 /// What an option takes.
@@ -250,7 +252,11 @@ impl ConfigOption {
 }
 
 const fn option(key: &'static str, takes: Takes, unset: &'static str) -> ConfigOption {
-    ConfigOption { key, takes, unset }
+    ConfigOption { key, takes, unset, is_assumption: false }
+}
+
+const fn assumption(key: &'static str, takes: Takes) -> ConfigOption {
+    ConfigOption { is_assumption: true, ..option(key, takes, "") }
 }
 
 /// Where the requests come from.
@@ -266,15 +272,15 @@ pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 pub static DEFAULTS: [&ConfigOption; 19] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
-    &option("tokens", Takes::Word, ""),
-    &option("shared_prefix", Takes::Word, ""),
-    &option("lookback", Takes::Word, ""),
-    &option("attribution", Takes::Word, ""),
-    &option("betas", Takes::Word, ""),
-    &option("ttl_change", Takes::Word, ""),
-    &option("ttl_grace", Takes::Number, ""),
-    &option("breaks", Takes::Word, ""),
-    &option("reading", Takes::Word, ""),
+    &assumption("tokens", Takes::Word),
+    &assumption("shared_prefix", Takes::Word),
+    &assumption("lookback", Takes::Word),
+    &assumption("attribution", Takes::Word),
+    &assumption("betas", Takes::Word),
+    &assumption("ttl_change", Takes::Word),
+    &assumption("ttl_grace", Takes::Number),
+    &assumption("breaks", Takes::Word),
+    &assumption("reading", Takes::Word),
     &PRICES,
     &option("platform", Takes::Word, ""),
     &option("project_names", Takes::Word, ""),
@@ -284,6 +290,14 @@ pub static DEFAULTS: [&ConfigOption; 19] = [
     &option("strict_prices", Takes::Switch, "false"),
     &option("color", Takes::Word, ""),
 ];
+
+/// The key of the table of assumptions in `[defaults]`.
+pub const ASSUME: &str = "assume";
+
+/// The keys of `[defaults.assume]`.
+pub fn assumptions() -> impl Iterator<Item = &'static ConfigOption> {
+    DEFAULTS.into_iter().filter(|option| option.is_assumption)
+}
 
 /// The keys of `[check]`.
 pub static CHECK: [&ConfigOption; 2] = [&BASELINE, &PATHS];

@@ -4,13 +4,16 @@ use serde_json::{Map, Value, json};
 
 use crate::explain::breaks::Cause;
 use crate::explain::budget::{BUDGET_KEYS, BreakKinds, BudgetLevel, Limit, Metric};
-use crate::explain::config::{CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes};
+use crate::explain::config::{ASSUME, CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes, assumptions};
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::ALL as STRATEGIES;
 
 /// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit
 /// of a limit on its metric, is explained in descriptions and checked by the program.
 pub(super) fn config_schema() -> Value {
+    let mut defaults = table("Defaults of options, by their names with _ for -.", DEFAULTS);
+    defaults["properties"][ASSUME] =
+        table("What is assumed of caches, as by --assume.", assumptions());
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:cachesim:config:v1",
@@ -20,8 +23,8 @@ pub(super) fn config_schema() -> Value {
         "additionalProperties": false,
         "properties": {
             "schema": { "const": SCHEMA },
-            "defaults": table("Defaults of options, by their names with _ for -.", &DEFAULTS),
-            "check": table("What `check` takes where nothing is typed.", &CHECK),
+            "defaults": defaults,
+            "check": table("What `check` takes where nothing is typed.", CHECK),
             "budget": {
                 "description": "What `check` holds figures against.",
                 "type": "array",
@@ -31,9 +34,9 @@ pub(super) fn config_schema() -> Value {
     })
 }
 
-fn table(description: &str, options: &[&ConfigOption]) -> Value {
+fn table(description: &str, options: impl IntoIterator<Item = &'static ConfigOption>) -> Value {
     let properties: Map<String, Value> =
-        options.iter().map(|option| (option.key.to_owned(), value(option.takes))).collect();
+        options.into_iter().map(|option| (option.key.to_owned(), value(option.takes))).collect();
     json!({
         "description": description,
         "type": "object",

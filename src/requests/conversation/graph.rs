@@ -192,7 +192,12 @@ fn parents_first(
             };
             if states[parent] == State::Open {
                 links[position].parent = None;
-                let detail = "the line is its own ancestor; the chain starts here";
+                let how = if parent == position {
+                    "names itself as parent"
+                } else {
+                    "comes back to itself through its parents"
+                };
+                let detail = format!("the line {how}; read as the start of a new chain");
                 diagnostics.add(Kind::ParentCycle, file, entries[position].line, detail);
                 break;
             }

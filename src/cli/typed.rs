@@ -1,0 +1,132 @@
+//! The words of the command line, as they are parsed: with a command if none is typed, today's names of commands, and
+//! assumptions as the options that they set.
+
+use std::env;
+use std::ffi::OsString;
+
+use super::args::{ASSUME, assumed};
+
+/// The command of a line that names none.
+const DEFAULT_COMMAND: &str = "analyze";
+
+/// Command of which some others became a part.
+const FLEET: &str = "fleet";
+
+/// Commands of `fleet` that were commands of their own.
+const OF_FLEET: [&str; 3] = ["domains", "part", "gather"];
+
+/// Commands that are followed by the name of another one.
+const ABOUT: [&str; 2] = ["help", "man"];
+
+/// Options of the program itself.
+const OF_PROGRAM: [&str; 4] = ["-h", "--help", "-V", "--version"];
+
+/// The words of this run.
+pub(super) fn words() -> Vec<OsString> {
+    parsed(env::args_os().collect())
+}
+
+/// The words of a command line as they are parsed.
+fn parsed(mut words: Vec<OsString>) -> Vec<OsString> {
+    let first = command_of(&words);
+    let is_about = words.get(first).is_some_and(|word| ABOUT.iter().any(|about| word == about));
+    let command = if is_about { first + 1 } else { first };
+    let word = words.get(command).map(|word| word.to_string_lossy());
+    let put_in = match word.as_deref() {
+        Some(word) if OF_FLEET.contains(&word) => Some(FLEET),
+        Some(word) if is_about || !word.starts_with('-') || OF_PROGRAM.contains(&word) => None,
+        None if is_about || first > words.len() => None,
+        _ => Some(DEFAULT_COMMAND),
+    };
+    if let Some(word) = put_in {
+        words.insert(command, word.into());
+    }
+    with_assumptions(words)
+}
+
+/// Place of the command, after the options that every command takes. Beyond the end if the last of them lacks its value.
+fn command_of(words: &[OsString]) -> usize {
+    let mut place = 1;
+    while let Some(word) = words.get(place).map(|word| word.to_string_lossy()) {
+        match word.as_ref() {
+            "--config" => place += 2,
+            "--no-config" => place += 1,
+            word if word.starts_with("--config=") => place += 1,
+            _ => break,
+        }
+    }
+    place
+}
+
+/// Puts in place of each assumption the option that it sets. Behind `--` there are no options.
+fn with_assumptions(words: Vec<OsString>) -> Vec<OsString> {
+    let option = format!("--{ASSUME}");
+    let joined = format!("{option}=");
+    let mut parsed = Vec::with_capacity(words.len());
+    let mut rest = words.into_iter().peekable();
+    while let Some(word) = rest.next() {
+        if word == "--" {
+            parsed.push(word);
+            break;
+        }
+        let value = match word.to_str().and_then(|word| word.strip_prefix(&joined)) {
+            Some(value) => Some(value.into()),
+            None => rest.next_if(|next| word == *option && assumed(next).is_some()),
+        };
+        parsed.push(value.and_then(|value| assumed(&value)).unwrap_or(word));
+    }
+    parsed.extend(rest);
+    parsed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> String {
+        let words = line.split(' ').map(OsString::from).collect();
+        let words = super::parsed(words);
+        words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn a_line_without_a_command_analyzes() {
+        assert_eq!(parsed("cachesim"), "cachesim analyze");
+        assert_eq!(parsed("cachesim --no-config"), "cachesim --no-config analyze");
+        assert_eq!(parsed("cachesim --config a"), "cachesim --config a analyze");
+        assert_eq!(parsed("cachesim --since 7d"), "cachesim analyze --since 7d");
+        for typed in [
+            "cachesim -h",
+            "cachesim --version",
+            "cachesim help",
+            "cachesim --config",
+            "cachesim brekas",
+        ] {
+            assert_eq!(parsed(typed), typed);
+        }
+    }
+
+    #[test]
+    fn renamed_commands_are_known_by_both_names() {
+        assert_eq!(parsed("cachesim part --out x"), "cachesim fleet part --out x");
+        assert_eq!(parsed("cachesim --no-config gather"), "cachesim --no-config fleet gather");
+        assert_eq!(parsed("cachesim help domains"), "cachesim help fleet domains");
+        assert_eq!(parsed("cachesim man part"), "cachesim man fleet part");
+        for typed in
+            ["cachesim fleet part", "cachesim breaks part", "cachesim man", "cachesim help"]
+        {
+            assert_eq!(parsed(typed), typed);
+        }
+    }
+
+    #[test]
+    fn assumptions_are_the_options_that_they_set() {
+        assert_eq!(
+            parsed("cachesim breaks --assume lookback=blocks --assume=ttl_grace=60 x"),
+            "cachesim breaks --lookback=blocks --ttl-grace=60 x"
+        );
+        let kept = "cachesim breaks --assume other=1 --assume=one -- --assume lookback=blocks";
+        assert_eq!(parsed(kept), kept);
+        assert_eq!(parsed("cachesim breaks --assume"), "cachesim breaks --assume");
+    }
+}
