@@ -17,154 +17,96 @@ pub(in crate::redact) fn log_root(layout: LogLayout) -> &'static Shape {
 /// The outermost objects of all logs.
 pub(in crate::redact) static LOG_ROOTS: [&Shape; 3] = [&SPEND, &HELICONE, &HAR];
 
-static SPEND: Shape = Shape {
-    name: "row or payload of LiteLLM",
-    fields: &[
-        (Field::Identifier, &["request_id", "id", "session_id", "trace_id"]),
-        (Field::Word, &["call_type", "cache_hit", "status"]),
-        (Field::Moment, &["startTime", "endTime", "completionStartTime"]),
-        (Field::Model, &["model"]),
-        (Field::Route, &["custom_llm_provider"]),
-        (Field::Figure, &["prompt_tokens", "completion_tokens"]),
-        (Field::User, &["end_user"]),
-        (Field::Url, &["api_base"]),
-        (Field::Json(&SPEND_METADATA), &["metadata"]),
-        (Field::Json(&REQUEST), &["proxy_server_request"]),
-        (Field::Shaped(&SPEND), &["data"]),
-        (Field::Free, &["api_key", "spend", "messages", "response"]),
-    ],
-    ignores_case: true,
-    ..Shape::PLAIN
-};
+shapes! {
+    static SPEND = "row or payload of LiteLLM" (ignores_case: true) {
+        Identifier: "request_id id session_id trace_id";
+        Word: "call_type cache_hit status";
+        Moment: "startTime endTime completionStartTime";
+        Model: "model";
+        Route: "custom_llm_provider";
+        Figure: "prompt_tokens completion_tokens";
+        User: "end_user";
+        Url: "api_base";
+        Json(SPEND_METADATA): "metadata";
+        Json(REQUEST): "proxy_server_request";
+        Shaped(SPEND): "data";
+        Free: "api_key spend messages response";
+    }
 
-static SPEND_METADATA: Shape = Shape {
-    name: "metadata of a row of LiteLLM",
-    fields: &[
-        (Field::Word, &["status"]),
-        (Field::Json(&BILLED), &["usage_object", "additional_usage_values"]),
-    ],
-    ..Shape::PLAIN
-};
+    static SPEND_METADATA = "metadata of a row of LiteLLM" {
+        Word: "status";
+        Json(BILLED): "usage_object additional_usage_values";
+    }
 
-/// Usage by the names of all services.
-static BILLED: Shape = Shape {
-    name: "usage of any service",
-    fields: &[
-        (
-            Field::Number,
-            &[
-                "prompt_tokens",
-                "completion_tokens",
-                "prompt_cache_hit_tokens",
-                "cached_tokens",
-                "cache_creation_tokens",
-                "cache_write_tokens",
-                "reasoning_tokens",
-            ],
-        ),
-        (
-            Field::Shaped(&BILLED),
-            &[
-                "prompt_tokens_details",
-                "input_tokens_details",
-                "completion_tokens_details",
-                "output_tokens_details",
-                "cache_creation_token_details",
-            ],
-        ),
-    ],
-    like: Some(&USAGE),
-    ..Shape::PLAIN
-};
+    /// Usage by the names of all services.
+    static BILLED = "usage of any service" (like: Some(&USAGE)) {
+        Number:
+            "prompt_tokens completion_tokens prompt_cache_hit_tokens cached_tokens
+             cache_creation_tokens cache_write_tokens reasoning_tokens";
+        Shaped(BILLED):
+            "prompt_tokens_details input_tokens_details completion_tokens_details
+             output_tokens_details cache_creation_token_details";
+    }
 
-static HELICONE: Shape = Shape {
-    name: "row of Helicone",
-    fields: &[
-        (Field::Identifier, &["request_id", "response_id", "cache_reference_id"]),
-        (Field::Moment, &["request_created_at", "response_created_at"]),
-        (
-            Field::Number,
-            &[
-                "response_status",
-                "time_to_first_token",
-                "delay_ms",
-                "prompt_tokens",
-                "completion_tokens",
-                "prompt_cache_read_tokens",
-                "prompt_cache_write_tokens",
-            ],
-        ),
-        (Field::Url, &["request_path", "target_url"]),
-        (Field::Route, &["provider"]),
-        (Field::Model, &["model", "response_model", "request_model"]),
-        (Field::Json(&REQUEST), &["request_body"]),
-        (Field::Answer, &["response_body"]),
-        (Field::Shaped(&PROPERTIES), &["request_properties", "properties"]),
-        (Field::Shaped(&HELICONE), &["data"]),
-    ],
-    ..Shape::PLAIN
-};
+    static HELICONE = "row of Helicone" {
+        Identifier: "request_id response_id cache_reference_id";
+        Moment: "request_created_at response_created_at";
+        Number:
+            "response_status time_to_first_token delay_ms prompt_tokens completion_tokens
+             prompt_cache_read_tokens prompt_cache_write_tokens";
+        Url: "request_path target_url";
+        Route: "provider";
+        Model: "model response_model request_model";
+        Json(REQUEST): "request_body";
+        Answer: "response_body";
+        Shaped(PROPERTIES): "request_properties properties";
+        Shaped(HELICONE): "data";
+    }
 
-static PROPERTIES: Shape = Shape {
-    name: "properties of a row of Helicone",
-    fields: &[(Field::Identifier, &["Helicone-Session-Id"])],
-    ..Shape::PLAIN
-};
+    static PROPERTIES = "properties of a row of Helicone" {
+        Identifier: "Helicone-Session-Id";
+    }
 
-/// An answer of any service, or an event of one.
-pub(in crate::redact) static ANSWER: Shape = Shape {
-    name: "answer of any service",
-    fields: &[
-        (Field::Shaped(&ANSWER), &["response", "message", "delta"]),
-        (Field::Shaped(&BILLED), &["usage"]),
-        (Field::Shaped(&BLOCK), &["content_block"]),
-    ],
-    like: Some(&MESSAGE),
-    ..Shape::PLAIN
-};
+    /// An answer of any service, or an event of one.
+    pub(in crate::redact) static ANSWER = "answer of any service" (like: Some(&MESSAGE)) {
+        Shaped(ANSWER): "response message delta";
+        Shaped(BILLED): "usage";
+        Shaped(BLOCK): "content_block";
+    }
 
-static HAR: Shape = Shape {
-    name: "HAR file",
-    fields: &[(Field::Shaped(&HAR), &["log"]), (Field::Shaped(&ENTRY), &["entries"])],
-    ..Shape::PLAIN
-};
+    static HAR = "HAR file" {
+        Shaped(HAR): "log";
+        Shaped(ENTRY): "entries";
+    }
 
-static ENTRY: Shape = Shape {
-    name: "entry of a HAR file",
-    fields: &[
-        (Field::Moment, &["startedDateTime"]),
-        (Field::Number, &["time", "status"]),
-        (Field::Word, &["method"]),
-        (Field::Url, &["url"]),
-        (Field::Shaped(&ENTRY), &["request", "response"]),
-        (Field::Shaped(&HEADER), &["headers"]),
-        (Field::Shaped(&SENT), &["postData"]),
-        (Field::Shaped(&GOT), &["content"]),
-        (Field::Shaped(&TIMINGS), &["timings"]),
-    ],
-    ..Shape::PLAIN
-};
+    static ENTRY = "entry of a HAR file" {
+        Moment: "startedDateTime";
+        Number: "time status";
+        Word: "method";
+        Url: "url";
+        Shaped(ENTRY): "request response";
+        Shaped(HEADER): "headers";
+        Shaped(SENT): "postData";
+        Shaped(GOT): "content";
+        Shaped(TIMINGS): "timings";
+    }
 
-static HEADER: Shape = Shape {
-    name: "header in a HAR file",
-    fields: &[(Field::Key(&HEADERS), &["name"]), (Field::Told, &["value"])],
-    ..Shape::PLAIN
-};
+    static HEADER = "header in a HAR file" {
+        Key(HEADERS): "name";
+        Told: "value";
+    }
 
-static SENT: Shape = Shape {
-    name: "body that was sent",
-    fields: &[(Field::Json(&REQUEST), &["text"]), (Field::Word, &["encoding", "mimeType"])],
-    ..Shape::PLAIN
-};
+    static SENT = "body that was sent" {
+        Json(REQUEST): "text";
+        Word: "encoding mimeType";
+    }
 
-static GOT: Shape = Shape {
-    name: "body that was answered",
-    fields: &[(Field::Answer, &["text"]), (Field::Word, &["encoding", "mimeType"])],
-    ..Shape::PLAIN
-};
+    static GOT = "body that was answered" {
+        Answer: "text";
+        Word: "encoding mimeType";
+    }
 
-static TIMINGS: Shape = Shape {
-    name: "parts of the time of an entry",
-    fields: &[(Field::Number, &["blocked", "dns", "connect", "send", "wait", "receive", "ssl"])],
-    ..Shape::PLAIN
-};
+    static TIMINGS = "parts of the time of an entry" {
+        Number: "blocked dns connect send wait receive ssl";
+    }
+}

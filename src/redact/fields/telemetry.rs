@@ -45,173 +45,86 @@ pub(in crate::redact) static ATTRIBUTES: Shape = Shape {
     ..Shape::PLAIN
 };
 
-/// One of a list of attributes.
-pub(in crate::redact) static ATTRIBUTE: Shape = Shape {
-    name: "attribute",
-    fields: &[(Field::Key(&ATTRIBUTES), &["key"]), (Field::Told, &["value"])],
-    ..Shape::PLAIN
-};
+shapes! {
+    /// One of a list of attributes.
+    pub(in crate::redact) static ATTRIBUTE = "attribute" {
+        Key(ATTRIBUTES): "key";
+        Told: "value";
+    }
 
-/// The value of an attribute, wrapped by its type.
-pub(in crate::redact) static VALUE: Shape = Shape {
-    name: "value of an attribute",
-    fields: &[(Field::Told, &["stringValue", "intValue", "doubleValue", "boolValue"])],
-    ..Shape::PLAIN
-};
+    /// The value of an attribute, wrapped by its type.
+    pub(in crate::redact) static VALUE = "value of an attribute" {
+        Told: "stringValue intValue doubleValue boolValue";
+    }
 
-/// An object of the protocol: resources, scopes, and what they hold.
-pub(super) static TELEMETRY: Shape = Shape {
-    name: "export of OpenTelemetry",
-    fields: &[
-        (
-            Field::Shaped(&TELEMETRY),
-            &[
-                "resourceSpans",
-                "resourceLogs",
-                "scopeSpans",
-                "instrumentationLibrarySpans",
-                "scopeLogs",
-            ],
-        ),
-        (
-            Field::Shaped(&RESOURCE),
-            &["resource", "scope", "instrumentationLibrary", "instrumentationScope"],
-        ),
-        (Field::Shaped(&SPAN), &["spans", "logRecords"]),
-        (Field::Free, &["resourceMetrics"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// An object of the protocol: resources, scopes, and what they hold.
+    pub(super) static TELEMETRY = "export of OpenTelemetry" {
+        Shaped(TELEMETRY):
+            "resourceSpans resourceLogs scopeSpans instrumentationLibrarySpans scopeLogs";
+        Shaped(RESOURCE): "resource scope instrumentationLibrary instrumentationScope";
+        Shaped(SPAN): "spans logRecords";
+        Free: "resourceMetrics";
+    }
 
-/// Who tells: a program, or a part of one.
-static RESOURCE: Shape = Shape {
-    name: "resource or scope",
-    fields: &[
-        (Field::Attributes, &["attributes"]),
-        (Field::Identifier, &["name"]),
-        (Field::Version, &["version"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// Who tells: a program, or a part of one.
+    static RESOURCE = "resource or scope" {
+        Attributes: "attributes";
+        Identifier: "name";
+        Version: "version";
+    }
 
-/// A span, or a log record. A line of Copilot's has its resource and its scope inside.
-pub(super) static SPAN: Shape = Shape {
-    name: "span or log record",
-    fields: &[
-        (Field::Word, &["type"]),
-        (Field::Identifier, &["traceId", "spanId", "parentSpanId"]),
-        (Field::Event, &["name", "eventName"]),
-        (
-            Field::Moment,
-            &[
-                "startTime",
-                "endTime",
-                "startTimeUnixNano",
-                "endTimeUnixNano",
-                "timeUnixNano",
-                "observedTimeUnixNano",
-            ],
-        ),
-        (Field::Attributes, &["attributes"]),
-        (Field::Shaped(&STATUS), &["status"]),
-        (Field::Shaped(&RECORD_BODY), &["body"]),
-        (Field::Shaped(&RESOURCE), &["resource", "instrumentationScope"]),
-        (Field::Free, &["dataPoints", "events"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// A span, or a log record. A line of Copilot's has its resource and its scope inside.
+    pub(super) static SPAN = "span or log record" {
+        Word: "type";
+        Identifier: "traceId spanId parentSpanId";
+        Event: "name eventName";
+        Moment:
+            "startTime endTime startTimeUnixNano endTimeUnixNano timeUnixNano observedTimeUnixNano";
+        Attributes: "attributes";
+        Shaped(STATUS): "status";
+        Shaped(RECORD_BODY): "body";
+        Shaped(RESOURCE): "resource instrumentationScope";
+        Free: "dataPoints events";
+    }
 
-static STATUS: Shape = Shape {
-    name: "status of a span",
-    fields: &[(Field::Figure, &["code"]), (Field::Free, &["message"])],
-    ..Shape::PLAIN
-};
+    static STATUS = "status of a span" {
+        Figure: "code";
+        Free: "message";
+    }
 
-static RECORD_BODY: Shape = Shape {
-    name: "body of a log record",
-    fields: &[
-        (Field::Event, &["stringValue"]),
-        (Field::Shaped(&RECORD_BODY), &["kvlistValue"]),
-        (Field::Attributes, &["values"]),
-    ],
-    ..Shape::PLAIN
-};
+    static RECORD_BODY = "body of a log record" {
+        Event: "stringValue";
+        Shaped(RECORD_BODY): "kvlistValue";
+        Attributes: "values";
+    }
 
-/// An observation of Langfuse, or a page or a trace that holds some.
-pub(super) static OBSERVATION: Shape = Shape {
-    name: "observation of Langfuse, or what holds some",
-    fields: &[
-        (
-            Field::Identifier,
-            &[
-                "id",
-                "traceId",
-                "trace_id",
-                "sessionId",
-                "session_id",
-                "parentObservationId",
-                "parent_observation_id",
-                // That of an agent tells it apart.
-                "name",
-            ],
-        ),
-        (Field::Word, &["type", "level"]),
-        (Field::Model, &["model", "providedModelName", "provided_model_name"]),
-        (Field::Moment, &["startTime", "start_time", "endTime", "end_time"]),
-        (Field::Shaped(&COUNTERS), &["usageDetails", "usage_details", "usage"]),
-        (Field::Shaped(&NOTES), &["metadata"]),
-        (Field::Shaped(&OBSERVATION), &["data", "observations", "trace"]),
-        (Field::Free, &["input", "output"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// An observation of Langfuse, or a page or a trace that holds some.
+    pub(super) static OBSERVATION = "observation of Langfuse, or what holds some" {
+        // The `name` of an agent tells it apart.
+        Identifier:
+            "id traceId trace_id sessionId session_id parentObservationId parent_observation_id
+             name";
+        Word: "type level";
+        Model: "model providedModelName provided_model_name";
+        Moment: "startTime start_time endTime end_time";
+        Shaped(COUNTERS): "usageDetails usage_details usage";
+        Shaped(NOTES): "metadata";
+        Shaped(OBSERVATION): "data observations trace";
+        Free: "input output";
+    }
 
-/// Counters by names of which parts tell what they count.
-static COUNTERS: Shape = Shape {
-    name: "counters of an observation",
-    fields: &[(
-        Field::Figure,
-        &[
-            "input",
-            "input_tokens",
-            "inputTokens",
-            "prompt_tokens",
-            "promptTokens",
-            "output",
-            "output_tokens",
-            "outputTokens",
-            "completion_tokens",
-            "completionTokens",
-            "total",
-            "total_tokens",
-            "totalTokens",
-            "cache_read_input_tokens",
-            "cache_creation_input_tokens",
-            "input_cached_tokens",
-            "output_reasoning_tokens",
-        ],
-    )],
-    names_are: Field::Counter,
-    others: Field::Figure,
-    ignores_case: true,
-    ..Shape::PLAIN
-};
+    /// Counters by names of which parts tell what they count.
+    static COUNTERS = "counters of an observation"
+        (names_are: Field::Counter, others: Field::Figure, ignores_case: true) {
+        Figure:
+            "input input_tokens inputTokens prompt_tokens promptTokens output output_tokens
+             outputTokens completion_tokens completionTokens total total_tokens totalTokens
+             cache_read_input_tokens cache_creation_input_tokens input_cached_tokens
+             output_reasoning_tokens";
+    }
 
-static NOTES: Shape = Shape {
-    name: "metadata of an observation",
-    fields: &[
-        (
-            Field::Identifier,
-            &[
-                "request_id",
-                "requestId",
-                "anthropic_request_id",
-                "response_id",
-                "responseId",
-                "message_id",
-            ],
-        ),
-        (Field::Attributes, &["attributes"]),
-    ],
-    ..Shape::PLAIN
-};
+    static NOTES = "metadata of an observation" {
+        Identifier: "request_id requestId anthropic_request_id response_id responseId message_id";
+        Attributes: "attributes";
+    }
+}

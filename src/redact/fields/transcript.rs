@@ -3,434 +3,178 @@
 use super::request::{FLAGS, HEADERS, REQUEST, RESPONSE, SETTING};
 use crate::redact::shape::{Field, Shape};
 
-/// A line of any format.
-pub(in crate::redact) static LINE: Shape = Shape {
-    name: "line",
-    fields: &[
-        (
-            Field::Word,
-            &[
-                "type",
-                "subtype",
-                "level",
-                "userType",
-                "entrypoint",
-                "effort",
-                "mode",
-                "permissionMode",
-                "operation",
-                "promptSource",
-                "toolDenialKind",
-                "direction",
-                "trigger",
-                "stop_reason",
-                "isSidechain",
-                "isMeta",
-                "isCompactSummary",
-                "isVisibleInTranscriptOnly",
-                "isApiErrorMessage",
-                "isSnapshotUpdate",
-                "preventedContinuation",
-                "hasOutput",
-            ],
-        ),
-        (
-            Field::Identifier,
-            &[
-                "uuid",
-                "parentUuid",
-                "logicalParentUuid",
-                "sessionId",
-                "session_id",
-                "agentId",
-                "agent_id",
-                "requestId",
-                "request_id",
-                "messageId",
-                "message_id",
-                "leafUuid",
-                "promptId",
-                "toolUseID",
-                "parentToolUseID",
-                "sourceToolUseID",
-                "sourceToolAssistantUUID",
-                "interruptedMessageId",
-                "snapshotMessageId",
-                "removedUuids",
-                "firstArchivedUuid",
-                "lastArchivedUuid",
-                "summaryUuid",
-                "refusedUserMessageUuid",
-                "forkedSessionId",
-                "upToMessageId",
-                "parentSessionId",
-                "parentLastUuid",
-                "bridgeSessionId",
-                "source_uuid",
-                "scope",
-            ],
-        ),
-        (Field::Moment, &["timestamp", "response_started_at", "logged_at"]),
-        (Field::Version, &["version"]),
-        (Field::Path, &["cwd"]),
-        (Field::Shaped(&MESSAGE), &["message"]),
-        (Field::Spoken, &["content"]),
-        (Field::Shaped(&PROGRESS), &["data"]),
-        (Field::Shaped(&ATTACHMENT), &["attachment"]),
-        (
-            Field::Shaped(&REFERENCES),
-            &["forkedFrom", "replacements", "compactMetadata", "microcompactMetadata", "snapshot"],
-        ),
-        (Field::Model, &["originalModel", "fallbackModel"]),
-        (Field::Tool, &["attributionMcpTool"]),
-        (Field::Shaped(&USAGE), &["usage"]),
-        (Field::Shaped(&REQUEST), &["request", "prompt"]),
-        (Field::Shaped(&RESPONSE), &["response"]),
-        (Field::Shaped(&HEADERS), &["headers"]),
-        (Field::Shaped(&FLAGS), &["flags"]),
-        (Field::Shaped(&PAYLOAD), &["payload"]),
-        (
-            Field::Number,
-            &[
-                "durationMs",
-                "messageCount",
-                "hookCount",
-                "retryInMs",
-                "retryAttempt",
-                "maxRetries",
-                "lastSequenceNum",
-                "timeSavedMs",
-            ],
-        ),
-        (
-            Field::Free,
-            &[
-                "toolUseResult",
-                "gitBranch",
-                "slug",
-                "agentSetting",
-                "agentName",
-                "agentColor",
-                "teamName",
-                "summary",
-                "customTitle",
-                "aiTitle",
-                "lastPrompt",
-                "tag",
-                "error",
-                "cause",
-                "hookInfos",
-                "hookErrors",
-                "stopReason",
-                "url",
-                "todos",
-                "planContent",
-                "thinkingMetadata",
-                "origin",
-                "mcpMeta",
-                "attributionSkill",
-                "attributionPlugin",
-                "attributionMcpServer",
-                "worktreeSession",
-                "relocatedCwd",
-                "trackingPath",
-                "backup",
-            ],
-        ),
-    ],
-    ..Shape::PLAIN
-};
+shapes! {
+    /// A line of any format.
+    pub(in crate::redact) static LINE = "line" {
+        Word:
+            "type subtype level userType entrypoint effort mode permissionMode operation
+             promptSource toolDenialKind direction trigger stop_reason isSidechain isMeta
+             isCompactSummary isVisibleInTranscriptOnly isApiErrorMessage isSnapshotUpdate
+             preventedContinuation hasOutput";
+        Identifier:
+            "uuid parentUuid logicalParentUuid sessionId session_id agentId agent_id requestId
+             request_id messageId message_id leafUuid promptId toolUseID parentToolUseID
+             sourceToolUseID sourceToolAssistantUUID interruptedMessageId snapshotMessageId
+             removedUuids firstArchivedUuid lastArchivedUuid summaryUuid refusedUserMessageUuid
+             forkedSessionId upToMessageId parentSessionId parentLastUuid bridgeSessionId
+             source_uuid scope";
+        Moment: "timestamp response_started_at logged_at";
+        Version: "version";
+        Path: "cwd";
+        Shaped(MESSAGE): "message";
+        Spoken: "content";
+        Shaped(PROGRESS): "data";
+        Shaped(ATTACHMENT): "attachment";
+        Shaped(REFERENCES): "forkedFrom replacements compactMetadata microcompactMetadata snapshot";
+        Model: "originalModel fallbackModel";
+        Tool: "attributionMcpTool";
+        Shaped(USAGE): "usage";
+        Shaped(REQUEST): "request prompt";
+        Shaped(RESPONSE): "response";
+        Shaped(HEADERS): "headers";
+        Shaped(FLAGS): "flags";
+        Shaped(PAYLOAD): "payload";
+        Number:
+            "durationMs messageCount hookCount retryInMs retryAttempt maxRetries lastSequenceNum
+             timeSavedMs";
+        Free:
+            "toolUseResult gitBranch slug agentSetting agentName agentColor teamName summary
+             customTitle aiTitle lastPrompt tag error cause hookInfos hookErrors stopReason url
+             todos planContent thinkingMetadata origin mcpMeta attributionSkill attributionPlugin
+             attributionMcpServer worktreeSession relocatedCwd trackingPath backup";
+    }
 
-/// A message of a transcript or of a request.
-pub(super) static MESSAGE: Shape = Shape {
-    name: "message",
-    fields: &[
-        (Field::Identifier, &["id"]),
-        (Field::Word, &["type", "role", "stop_reason"]),
-        (Field::Model, &["model"]),
-        (Field::Content, &["content"]),
-        (Field::Shaped(&USAGE), &["usage"]),
-        (Field::Shaped(&DIAGNOSTICS), &["diagnostics"]),
-        (Field::Shaped(&SETTING), &["context_management", "cache_control"]),
-        (Field::Free, &["stop_sequence", "stop_details", "container"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// A message of a transcript or of a request.
+    pub(super) static MESSAGE = "message" {
+        Identifier: "id";
+        Word: "type role stop_reason";
+        Model: "model";
+        Content: "content";
+        Shaped(USAGE): "usage";
+        Shaped(DIAGNOSTICS): "diagnostics";
+        Shaped(SETTING): "context_management cache_control";
+        Free: "stop_sequence stop_details container";
+    }
 
-/// A block of content.
-pub(in crate::redact) static BLOCK: Shape = Shape {
-    name: "block",
-    fields: &[
-        (Field::Word, &["type", "is_error", "level"]),
-        (Field::Path, &["path"]),
-        (Field::Identifier, &["id", "tool_use_id", "file_id", "cache_reference"]),
-        (Field::Tool, &["name", "tool_name"]),
-        (Field::Spoken, &["text"]),
-        (Field::Content, &["content"]),
-        (Field::Shaped(&SOURCE), &["source"]),
-        (Field::Shaped(&SETTING), &["cache_control", "citations", "caller"]),
-        (Field::Shaped(&BLOCK), &["edits", "tool_references"]),
-        (
-            Field::Free,
-            &[
-                "thinking",
-                "signature",
-                "data",
-                "input",
-                "title",
-                "context",
-                "url",
-                "encrypted_content",
-                "page_age",
-                "stdout",
-                "stderr",
-            ],
-        ),
-        (Field::Number, &["return_code"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// A block of content.
+    pub(in crate::redact) static BLOCK = "block" {
+        Word: "type is_error level";
+        Path: "path";
+        Identifier: "id tool_use_id file_id cache_reference";
+        Tool: "name tool_name";
+        Spoken: "text";
+        Content: "content";
+        Shaped(SOURCE): "source";
+        Shaped(SETTING): "cache_control citations caller";
+        Shaped(BLOCK): "edits tool_references";
+        Free:
+            "thinking signature data input title context url encrypted_content page_age stdout
+             stderr";
+        Number: "return_code";
+    }
 
-/// A block of a system prompt, or a section of a bundle's system prompt.
-pub(in crate::redact) static SYSTEM_PART: Shape = Shape {
-    name: "part of a system prompt",
-    fields: &[
-        (Field::Word, &["type", "volatile"]),
-        (
-            Field::System,
-            &["text", "override", "coordinator", "agent", "custom", "default", "simple", "append"],
-        ),
-        (Field::Shaped(&SETTING), &["cache_control", "citations"]),
-        (Field::Free, &["section", "reason"]),
-    ],
-    // A system prompt may have any block, whatever the service makes of it.
-    like: Some(&BLOCK),
-    ..Shape::PLAIN
-};
+    // May have any block, whatever the service makes of it.
+    /// A block of a system prompt, or a section of a bundle's system prompt.
+    pub(in crate::redact) static SYSTEM_PART = "part of a system prompt" (like: Some(&BLOCK)) {
+        Word: "type volatile";
+        System: "text override coordinator agent custom default simple append";
+        Shaped(SETTING): "cache_control citations";
+        Free: "section reason";
+    }
 
-/// The `source` of an image or a document.
-pub(super) static SOURCE: Shape = Shape {
-    name: "source of an image or a document",
-    fields: &[
-        (Field::Word, &["type", "media_type"]),
-        (Field::Media, &["data"]),
-        (Field::Identifier, &["file_id"]),
-        (Field::Content, &["content"]),
-        (Field::Free, &["url"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// The `source` of an image or a document.
+    pub(super) static SOURCE = "source of an image or a document" {
+        Word: "type media_type";
+        Media: "data";
+        Identifier: "file_id";
+        Content: "content";
+        Free: "url";
+    }
 
-/// `usage`, and its iterations.
-pub(super) static USAGE: Shape = Shape {
-    name: "usage",
-    fields: &[
-        (
-            Field::Number,
-            &[
-                "input_tokens",
-                "output_tokens",
-                "cache_creation_input_tokens",
-                "cache_read_input_tokens",
-                "ephemeral_5m_input_tokens",
-                "ephemeral_1h_input_tokens",
-                "web_search_requests",
-                "web_fetch_requests",
-                "cache_deleted_input_tokens",
-                "cached_input_tokens",
-                "cache_write_input_tokens",
-                "reasoning_output_tokens",
-                "total_tokens",
-                "thinking_tokens",
-                "tool_search_requests",
-                "code_execution_requests",
-            ],
-        ),
-        (Field::Word, &["type", "service_tier", "inference_geo", "speed"]),
-        (Field::Model, &["model"]),
-        (
-            Field::Shaped(&USAGE),
-            &["cache_creation", "server_tool_use", "iterations", "output_tokens_details"],
-        ),
-    ],
-    ..Shape::PLAIN
-};
+    /// `usage`, and its iterations.
+    pub(super) static USAGE = "usage" {
+        Number:
+            "input_tokens output_tokens cache_creation_input_tokens cache_read_input_tokens
+             ephemeral_5m_input_tokens ephemeral_1h_input_tokens web_search_requests
+             web_fetch_requests cache_deleted_input_tokens cached_input_tokens
+             cache_write_input_tokens reasoning_output_tokens total_tokens thinking_tokens
+             tool_search_requests code_execution_requests";
+        Word: "type service_tier inference_geo speed";
+        Model: "model";
+        Shaped(USAGE): "cache_creation server_tool_use iterations output_tokens_details";
+    }
 
-/// The `diagnostics` of an answer.
-pub(super) static DIAGNOSTICS: Shape = Shape {
-    name: "diagnostics",
-    fields: &[
-        (Field::Shaped(&DIAGNOSTICS), &["cache_miss_reason"]),
-        (Field::Word, &["type"]),
-        (Field::Number, &["cache_missed_input_tokens"]),
-        (Field::Identifier, &["previous_message_id"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// The `diagnostics` of an answer.
+    pub(super) static DIAGNOSTICS = "diagnostics" {
+        Shaped(DIAGNOSTICS): "cache_miss_reason";
+        Word: "type";
+        Number: "cache_missed_input_tokens";
+        Identifier: "previous_message_id";
+    }
 
-/// An attachment.
-pub(super) static ATTACHMENT: Shape = Shape {
-    name: "attachment",
-    fields: &[
-        (
-            Field::Word,
-            &[
-                "type",
-                "commandMode",
-                "hookEvent",
-                "isInitial",
-                "isNew",
-                "reminderType",
-                "isSubAgent",
-            ],
-        ),
-        (Field::Hook, &["hookName"]),
-        (Field::Identifier, &["toolUseID", "source_uuid"]),
-        (Field::Moment, &["timestamp", "newDate"]),
-        (Field::Tool, &["addedNames", "removedNames", "readdedNames", "allowedTools"]),
-        (Field::Number, &["durationMs", "exitCode", "itemCount", "skillCount", "timeoutMs"]),
-        (
-            Field::Free,
-            &[
-                "content",
-                "snippet",
-                "prompt",
-                "addedLines",
-                "addedBlocks",
-                "addedTypes",
-                "removedTypes",
-                "names",
-                "command",
-                "stdout",
-                "stderr",
-                "filename",
-                "files",
-                "origin",
-                "path",
-                "pendingMcpServers",
-                "needsAuthMcpServers",
-            ],
-        ),
-    ],
-    ..Shape::PLAIN
-};
+    /// An attachment.
+    pub(super) static ATTACHMENT = "attachment" {
+        Word: "type commandMode hookEvent isInitial isNew reminderType isSubAgent";
+        Hook: "hookName";
+        Identifier: "toolUseID source_uuid";
+        Moment: "timestamp newDate";
+        Tool: "addedNames removedNames readdedNames allowedTools";
+        Number: "durationMs exitCode itemCount skillCount timeoutMs";
+        Free:
+            "content snippet prompt addedLines addedBlocks addedTypes removedTypes names command
+             stdout stderr filename files origin path pendingMcpServers needsAuthMcpServers";
+    }
 
-/// The `data` of a progress line.
-pub(super) static PROGRESS: Shape = Shape {
-    name: "progress",
-    fields: &[
-        (Field::Word, &["type", "hookEvent", "status"]),
-        (Field::Identifier, &["agentId"]),
-        (Field::Hook, &["hookName"]),
-        (Field::Shaped(&LINE), &["message", "normalizedMessages"]),
-        (Field::Tool, &["toolName"]),
-        (
-            Field::Number,
-            &["elapsedTimeMs", "elapsedTimeSeconds", "totalLines", "timeoutMs", "resultCount"],
-        ),
-        (Field::Free, &["prompt", "output", "fullOutput", "command", "query", "serverName"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// The `data` of a progress line.
+    pub(super) static PROGRESS = "progress" {
+        Word: "type hookEvent status";
+        Identifier: "agentId";
+        Hook: "hookName";
+        Shaped(LINE): "message normalizedMessages";
+        Tool: "toolName";
+        Number: "elapsedTimeMs elapsedTimeSeconds totalLines timeoutMs resultCount";
+        Free: "prompt output fullOutput command query serverName";
+    }
 
-/// What was replaced, copied or compacted: fields that name entries.
-pub(super) static REFERENCES: Shape = Shape {
-    name: "references to lines",
-    fields: &[
-        (
-            Field::Identifier,
-            &[
-                "sessionId",
-                "messageUuid",
-                "messageId",
-                "toolUseId",
-                "headUuid",
-                "anchorUuid",
-                "tailUuid",
-                "uuids",
-                "allUuids",
-                "compactedToolIds",
-                "clearedAttachmentUUIDs",
-            ],
-        ),
-        (Field::Word, &["trigger"]),
-        (
-            Field::Number,
-            &[
-                "preTokens",
-                "postTokens",
-                "tokensSaved",
-                "cumulativeDroppedTokens",
-                "durationMs",
-                "messagesSummarized",
-            ],
-        ),
-        (Field::Moment, &["timestamp"]),
-        (Field::Tool, &["preCompactDiscoveredTools"]),
-        (Field::Shaped(&REFERENCES), &["preservedSegment", "preservedMessages"]),
-        (Field::Free, &["replacement", "trackedFileBackups", "userContext"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// What was replaced, copied or compacted: fields that name entries.
+    pub(super) static REFERENCES = "references to lines" {
+        Identifier:
+            "sessionId messageUuid messageId toolUseId headUuid anchorUuid tailUuid uuids allUuids
+             compactedToolIds clearedAttachmentUUIDs";
+        Word: "trigger";
+        Number:
+            "preTokens postTokens tokensSaved cumulativeDroppedTokens durationMs
+             messagesSummarized";
+        Moment: "timestamp";
+        Tool: "preCompactDiscoveredTools";
+        Shaped(REFERENCES): "preservedSegment preservedMessages";
+        Free: "replacement trackedFileBackups userContext";
+    }
 
-/// The payload of a rollout line.
-pub(super) static PAYLOAD: Shape = Shape {
-    name: "payload",
-    fields: &[
-        (Field::Word, &["type", "role", "status", "phase", "service_tier"]),
-        (
-            Field::Identifier,
-            &[
-                "id",
-                "session_id",
-                "thread_id",
-                "parent_thread_id",
-                "forked_from_id",
-                "response_id",
-                "call_id",
-                "turn_id",
-            ],
-        ),
-        (Field::Content, &["content", "output"]),
-        (Field::Model, &["model"]),
-        (Field::Tool, &["name"]),
-        (Field::Version, &["cli_version"]),
-        (Field::Route, &["model_provider"]),
-        (Field::Path, &["cwd"]),
-        (Field::Moment, &["timestamp"]),
-        (
-            Field::Shaped(&PAYLOAD),
-            &[
-                "info",
-                "source",
-                "subagent",
-                "thread_spawn",
-                "replacement_history",
-                "thread_settings",
-            ],
-        ),
-        (Field::Shaped(&USAGE), &["total_token_usage", "last_token_usage", "usage"]),
-        (Field::Shaped(&LIMITS), &["rate_limits"]),
-        (Field::Number, &["model_context_window"]),
-        (
-            Field::Free,
-            &["message", "text", "arguments", "summary", "encrypted_content", "instructions"],
-        ),
-    ],
-    ..Shape::PLAIN
-};
+    /// The payload of a rollout line.
+    pub(super) static PAYLOAD = "payload" {
+        Word: "type role status phase service_tier";
+        Identifier:
+            "id session_id thread_id parent_thread_id forked_from_id response_id call_id turn_id";
+        Content: "content output";
+        Model: "model";
+        Tool: "name";
+        Version: "cli_version";
+        Route: "model_provider";
+        Path: "cwd";
+        Moment: "timestamp";
+        Shaped(PAYLOAD): "info source subagent thread_spawn replacement_history thread_settings";
+        Shaped(USAGE): "total_token_usage last_token_usage usage";
+        Shaped(LIMITS): "rate_limits";
+        Number: "model_context_window";
+        Free: "message text arguments summary encrypted_content instructions";
+    }
 
-/// How much of a plan's limits is used, in a line of Codex and as Claude Code tells it.
-pub(super) static LIMITS: Shape = Shape {
-    name: "limits",
-    fields: &[
-        (Field::Identifier, &["limit_id", "plan_type"]),
-        (Field::Shaped(&LIMITS), &["primary", "secondary", "five_hour", "seven_day"]),
-        (
-            Field::Number,
-            &["used_percent", "used_percentage", "window_minutes", "resets_in_seconds"],
-        ),
-        (Field::Moment, &["resets_at"]),
-    ],
-    ..Shape::PLAIN
-};
+    /// How much of a plan's limits is used, in a line of Codex and as Claude Code tells it.
+    pub(super) static LIMITS = "limits" {
+        Identifier: "limit_id plan_type";
+        Shaped(LIMITS): "primary secondary five_hour seven_day";
+        Number: "used_percent used_percentage window_minutes resets_in_seconds";
+        Moment: "resets_at";
+    }
+}
