@@ -5,7 +5,7 @@ use crate::base::units::Tokens;
 use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{
-    LARGEST_CONSTANT_TAIL, Step, StepKind, is_break, recorded_shortfall,
+    LARGEST_CONSTANT_TAIL, NOISE, Step, StepKind, is_break, recorded_shortfall,
 };
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 
@@ -56,9 +56,6 @@ pub struct Turn {
     /// What happened, most important first.
     pub events: Vec<Event>,
 }
-
-/// Reads that differ by less show nothing.
-pub(super) const NOISE: Tokens = Tokens(50);
 
 impl Turn {
     /// A request as recorded.

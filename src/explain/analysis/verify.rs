@@ -8,13 +8,12 @@ use std::collections::BTreeMap;
 
 use derive_more::AddAssign;
 
-use super::turn::NOISE;
 use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::{Reconciliation, add_each};
 use crate::requests::conversation::{History, Request, RequestIndex};
-use crate::requests::prompt::{MeasuredRule, Step, StepKind, ends_of_suggestion, is_break};
+use crate::requests::prompt::{MeasuredRule, NOISE, Step, StepKind, ends_of_suggestion, is_break};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::simulate::provider::{NotSimulated, expectation};
 

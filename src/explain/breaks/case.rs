@@ -3,7 +3,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::find::NOISE;
 use super::readable::{ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::id::Symbol;
@@ -12,7 +11,7 @@ use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;
 use crate::read::transcript::{Sign, Signs};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};
-use crate::requests::prompt::{Kept, Prompt, PromptTrace, Step};
+use crate::requests::prompt::{Kept, NOISE, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 use crate::simulate::provider::expectation;
 

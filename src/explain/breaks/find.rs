@@ -12,13 +12,9 @@ use super::{Candidate, Cause, Confidence};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
-use crate::requests::prompt::{PromptTrace, Step};
+use crate::requests::prompt::{NOISE, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::expectation;
-
-/// How far a read may fall short by rendering noise alone: a message that is read again is rendered
-/// in a few tokens more or fewer.
-pub(super) const NOISE: Tokens = Tokens(50);
 
 /// How many requests a thread looks at, one after the other.
 const SIDE_BY_SIDE: usize = 1_024;

@@ -44,8 +44,9 @@ const MOST_UNCACHED: Tokens = Tokens(10_000);
 /// The most that an answer's prompt has after its last marker without reminders.
 const USUAL_TAIL: Tokens = Tokens(10);
 
-/// How far a read may fall short of the cached prefix by rendering noise alone.
-const NOISE: Tokens = Tokens(50);
+/// How far a read may fall short of the cached prefix by rendering noise alone: a message that is read again is
+/// rendered in a few tokens more or fewer.
+pub(crate) const NOISE: Tokens = Tokens(50);
 
 /// A background request that probably took place.
 #[derive(Clone, Copy, Debug)]

@@ -40,6 +40,7 @@ mod shared_prefix;
 mod split;
 mod trace;
 
+pub(crate) use background::NOISE;
 pub use background::ends_of_suggestion;
 pub use build::{Kept, SharedPrefix, build, build_counted};
 pub use calibrate::LARGEST_CONSTANT_TAIL;
