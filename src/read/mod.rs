@@ -59,7 +59,7 @@ pub(crate) enum Format {
     /// Prompt parts whose markers are not placed yet.
     Bundle,
     /// Sessions of another agent.
-    Agent(&'static dyn AgentFormat),
+    Agent(&'static AgentFormat),
     /// What a gateway or a proxy logged.
     Log(&'static dyn LogFormat),
     /// An `SQLite` database, which may be an agent's.
@@ -109,7 +109,7 @@ impl Format {
 
     /// The format of an agent's sessions, or of a log, that begins so.
     fn of_client(first: &FirstObject<'_>) -> Option<Self> {
-        let agent = FORMATS.into_iter().find(|format| format.recognises(first)).map(Self::Agent);
+        let agent = FORMATS.iter().find(|format| (format.recognises)(first)).map(Self::Agent);
         agent.or_else(|| log::log_of(first).map(Self::Log))
     }
 

@@ -37,7 +37,7 @@ impl Recognised {
 
     fn of_format(format: Format, may_be_other: bool) -> Self {
         match format {
-            Format::Agent(format) if format.layout().is_none() => Self::Unknown(format.file()),
+            Format::Agent(format) if format.layout.is_none() => Self::Unknown(format.file),
             Format::Log(format) if format.layout().is_none() => Self::Unknown(format.file()),
             Format::Agent(_) | Format::Log(_) => Self::Known,
             Format::Database if !may_be_other => Self::Unknown("a database of no known program"),
@@ -106,8 +106,8 @@ impl Outline {
         let kind = |is_document| if is_document { Kind::Document } else { Kind::Lines };
         match format {
             Format::Agent(format) => Self {
-                top: format.layout().map_or(Field::Free, |layout| Field::Shaped(root(layout))),
-                kind: kind(format.is_document(begins_document)),
+                top: format.layout.map_or(Field::Free, |layout| Field::Shaped(root(layout))),
+                kind: kind((format.is_document)(begins_document)),
                 is_log: false,
             },
             Format::Log(format) => Self {
@@ -154,7 +154,7 @@ mod tests {
 
     use super::super::{Survey, ToolNames};
     use super::*;
-    use crate::read::agent::{AgentFile, AgentFormat, FirstObject};
+    use crate::read::agent::AgentFormat;
 
     fn redacted(text: &str) -> String {
         let source = Source::in_memory("a.json", text.as_bytes());
@@ -265,26 +265,18 @@ mod tests {
     }
 
     /// A format of which redaction knows nothing.
-    struct New;
-
-    impl AgentFormat for New {
-        fn recognises(&self, _: &FirstObject<'_>) -> bool {
-            true
-        }
-
-        fn file(&self) -> &'static str {
-            "a new session"
-        }
-
-        fn read(&self, _: &mut OpenSource) -> AgentFile {
-            unreachable!("it is not read")
-        }
-    }
+    static NEW: AgentFormat = AgentFormat {
+        recognises: |_| true,
+        file: "a new session",
+        layout: None,
+        is_document: |_| false,
+        read: |_| unreachable!("it is not read"),
+    };
 
     #[test]
     fn sessions_are_never_passed_over() {
         for may_be_other in [false, true] {
-            let new = Recognised::of_format(Format::Agent(&New), may_be_other);
+            let new = Recognised::of_format(Format::Agent(&NEW), may_be_other);
             assert_eq!(new, Recognised::Unknown("a new session"));
         }
         assert_eq!(Recognised::of_format(Format::Transcript, true), Recognised::NoSession);

@@ -1,7 +1,5 @@
 //! Formats that keep a session as one JSON document.
 
-use std::marker::PhantomData;
-
 use serde::Deserialize;
 
 use super::{AgentFile, AgentFormat, FirstObject, Layout};
@@ -27,56 +25,43 @@ pub(super) trait DocumentFormat {
 }
 
 /// A [`DocumentFormat`] as one of all formats.
-pub(super) struct Documents<F>(PhantomData<fn() -> F>);
-
-impl<F> Documents<F> {
-    pub(super) const NEW: Self = Self(PhantomData);
+pub(super) const fn documents<F: DocumentFormat>() -> AgentFormat {
+    AgentFormat {
+        recognises: F::recognises,
+        file: F::FILE,
+        layout: F::LAYOUT,
+        is_document: |_| true,
+        read: read_document::<F>,
+    }
 }
 
-impl<F: DocumentFormat> AgentFormat for Documents<F> {
-    fn recognises(&self, first: &FirstObject<'_>) -> bool {
-        F::recognises(first)
+/// Reads a file that is one JSON value.
+pub(super) fn read_document<F: DocumentFormat>(open: &mut OpenSource) -> AgentFile {
+    let mut file = AgentFile::of(open);
+    let mut diagnostics = Diagnostics::default();
+    let mut bytes = Vec::with_capacity(usize::try_from(open.source().size).unwrap_or(0));
+    file.extent = open.read_in_order(&mut diagnostics, |_, line| {
+        bytes.extend_from_slice(line);
+        bytes.push(b'\n');
+    });
+    file.diagnostics.absorb(diagnostics);
+    let Ok(text) = simdutf8::basic::from_utf8(&bytes) else {
+        file.reject(Kind::NotUtf8, 0, "the file is skipped");
+        return file;
+    };
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if let Ok(document) = only_value::<F::Document<'_>>(text) {
+        F::document(&document, &mut file);
+        return file;
     }
-
-    fn file(&self) -> &'static str {
-        F::FILE
-    }
-
-    fn layout(&self) -> Option<Layout> {
-        F::LAYOUT
-    }
-
-    fn is_document(&self, _: bool) -> bool {
-        true
-    }
-
-    fn read(&self, open: &mut OpenSource) -> AgentFile {
-        let mut file = AgentFile::of(open);
-        let mut diagnostics = Diagnostics::default();
-        let mut bytes = Vec::with_capacity(usize::try_from(open.source().size).unwrap_or(0));
-        file.extent = open.read_in_order(&mut diagnostics, |_, line| {
-            bytes.extend_from_slice(line);
-            bytes.push(b'\n');
-        });
-        file.diagnostics.absorb(diagnostics);
-        let Ok(text) = simdutf8::basic::from_utf8(&bytes) else {
-            file.reject(Kind::NotUtf8, 0, "the file is skipped");
-            return file;
-        };
-        let text = text.trim_start_matches('\u{feff}').trim();
-        if let Ok(document) = only_value::<F::Document<'_>>(text) {
-            F::document(&document, &mut file);
-            return file;
+    let repaired = replace_lone_surrogates(text);
+    match serde_json::from_str::<F::Document<'_>>(repaired.as_deref().unwrap_or(text)) {
+        Ok(document) => F::document(&document, &mut file),
+        Err(error) => {
+            let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
+            let detail = format!("bad JSON at column {}; the file is skipped", error.column());
+            file.reject(kind, error.line() as u64, detail);
         }
-        let repaired = replace_lone_surrogates(text);
-        match serde_json::from_str::<F::Document<'_>>(repaired.as_deref().unwrap_or(text)) {
-            Ok(document) => F::document(&document, &mut file),
-            Err(error) => {
-                let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
-                let detail = format!("bad JSON at column {}; the file is skipped", error.column());
-                file.reject(kind, error.line() as u64, detail);
-            }
-        }
-        file
     }
+    file
 }

@@ -38,8 +38,6 @@ mod testing;
 mod time;
 mod tree;
 
-use std::marker::PhantomData;
-
 use serde::Deserialize;
 
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource};
@@ -50,7 +48,7 @@ pub(crate) use cline_messages::{
     PHRASES as TASK_PHRASES, TOOLS as TASK_TOOLS, marks as task_marks, model_name as task_model,
 };
 pub(crate) use copilot::COPILOT_COMPACTION;
-use document::Documents;
+use document::documents;
 pub(crate) use first::FirstObject;
 pub(crate) use gemini::COMPRESSIONS;
 pub(crate) use halves::join_halves;
@@ -60,32 +58,32 @@ pub(crate) use opencode::TELLING_WRITES;
 pub(crate) use otel::{COMPACTION, EVENT_PREFIX, EVENTS, names as attributes};
 pub(crate) use pi::{OPENCLAW, OPENCLAW_FOLDERS};
 pub use pieces::{Piece, PieceId};
-use records::Records;
+use records::records;
 pub use request::{AgentFile, AgentRequest, Follows, Vendor};
 use request::{UNKNOWN_MODEL, split};
 pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order in which they are tried.
-pub(crate) static FORMATS: [&dyn AgentFormat; 18] = [
-    &JsonLines::<database::Rows>::NEW,
-    &JsonLines::<codex::Codex>::NEW,
-    &JsonLines::<pi::Pi>::NEW,
-    &JsonLines::<qwen::Qwen>::NEW,
-    &JsonLines::<kimi::Kimi>::NEW,
-    &JsonLines::<copilot::Copilot>::NEW,
-    &JsonLines::<gemini::GeminiLines>::NEW,
-    &JsonLines::<grok::Grok>::NEW,
-    &JsonLines::<otel::SpanLines>::NEW,
-    &JsonLines::<status::StatusLines>::NEW,
-    &Records::<otel::Otlp>::NEW,
-    &Records::<langfuse::Langfuse>::NEW,
-    &Documents::<gemini::GeminiDocument>::NEW,
-    &Documents::<opencode::OpenCode>::NEW,
-    &Documents::<opencode::OpenCodeMessage>::NEW,
-    &Documents::<amp::Amp>::NEW,
-    &Documents::<cline::Cline>::NEW,
-    &Documents::<cline_messages::ClineMessages>::NEW,
+pub(crate) static FORMATS: [AgentFormat; 18] = [
+    lines::<database::Rows>(),
+    lines::<codex::Codex>(),
+    lines::<pi::Pi>(),
+    lines::<qwen::Qwen>(),
+    lines::<kimi::Kimi>(),
+    lines::<copilot::Copilot>(),
+    lines::<gemini::GeminiLines>(),
+    lines::<grok::Grok>(),
+    lines::<otel::SpanLines>(),
+    lines::<status::StatusLines>(),
+    records::<otel::Otlp>(),
+    records::<langfuse::Langfuse>(),
+    documents::<gemini::GeminiDocument>(),
+    documents::<opencode::OpenCode>(),
+    documents::<opencode::OpenCodeMessage>(),
+    documents::<amp::Amp>(),
+    documents::<cline::Cline>(),
+    documents::<cline_messages::ClineMessages>(),
 ];
 
 /// What the lines of a file are, or its document, by the fields that readers look at
@@ -129,26 +127,18 @@ pub(crate) enum Layout {
 }
 
 /// A format in which an agent keeps its sessions.
-pub(crate) trait AgentFormat: Sync {
+#[derive(Clone, Copy)]
+pub(crate) struct AgentFormat {
     /// Whether a file that begins with this object is one of its.
-    fn recognises(&self, first: &FirstObject<'_>) -> bool;
-
+    pub(crate) recognises: fn(&FirstObject<'_>) -> bool,
     /// What the file is, for people: "a rollout".
-    fn file(&self) -> &'static str;
-
+    pub(crate) file: &'static str,
     /// By what redaction finds the fields that stay; `None` where it does not know them.
-    fn layout(&self) -> Option<Layout> {
-        None
-    }
-
-    /// Whether a file is one JSON value, over however many lines; `begins_document` says that it begins as
-    /// one does.
-    fn is_document(&self, _begins_document: bool) -> bool {
-        false
-    }
-
+    pub(crate) layout: Option<Layout>,
+    /// Whether a file is one JSON value, over however many lines, given whether it begins as one does.
+    pub(crate) is_document: fn(bool) -> bool,
     /// Reads a file to its end. No text of it is kept.
-    fn read(&self, open: &mut OpenSource) -> AgentFile;
+    pub(crate) read: fn(&mut OpenSource) -> AgentFile,
 }
 
 /// What is wrong with a line, and what became of it.
@@ -184,33 +174,23 @@ trait LineFormat: Default {
 }
 
 /// A [`LineFormat`] as one of all formats.
-struct JsonLines<F>(PhantomData<fn() -> F>);
-
-impl<F> JsonLines<F> {
-    const NEW: Self = Self(PhantomData);
+const fn lines<F: LineFormat>() -> AgentFormat {
+    AgentFormat {
+        recognises: F::recognises,
+        file: F::FILE,
+        layout: F::LAYOUT,
+        is_document: |_| false,
+        read: read_lines::<F>,
+    }
 }
 
-impl<F: LineFormat> AgentFormat for JsonLines<F> {
-    fn recognises(&self, first: &FirstObject<'_>) -> bool {
-        F::recognises(first)
-    }
-
-    fn file(&self) -> &'static str {
-        F::FILE
-    }
-
-    fn layout(&self) -> Option<Layout> {
-        F::LAYOUT
-    }
-
-    fn read(&self, open: &mut OpenSource) -> AgentFile {
-        let mut diagnostics = Diagnostics::default();
-        let mut reader = LineReader { format: F::default(), file: AgentFile::of(open) };
-        let extent = open.read_in_order(&mut diagnostics, |number, line| reader.line(line, number));
-        reader.format.end(&mut reader.file);
-        reader.file.diagnostics.absorb(diagnostics);
-        AgentFile { extent, ..reader.file }
-    }
+fn read_lines<F: LineFormat>(open: &mut OpenSource) -> AgentFile {
+    let mut diagnostics = Diagnostics::default();
+    let mut reader = LineReader { format: F::default(), file: AgentFile::of(open) };
+    let extent = open.read_in_order(&mut diagnostics, |number, line| reader.line(line, number));
+    reader.format.end(&mut reader.file);
+    reader.file.diagnostics.absorb(diagnostics);
+    AgentFile { extent, ..reader.file }
 }
 
 /// Reads the lines of one file, in order.

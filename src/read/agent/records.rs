@@ -7,41 +7,23 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::document::{DocumentFormat, Documents};
-use super::{AgentFile, AgentFormat, FirstObject, JsonLines, Layout, LineFormat};
+use super::document::{DocumentFormat, read_document};
+use super::{AgentFile, AgentFormat, FirstObject, LineFormat, lines, read_lines};
 use crate::read::begins_document;
-use crate::read::input::{OpenSource, Shape};
+use crate::read::input::Shape;
 
 /// A [`LineFormat`] of which a file may also be one object over many lines, or a list of objects.
-pub(super) struct Records<F>(PhantomData<fn() -> F>);
-
-impl<F> Records<F> {
-    pub(super) const NEW: Self = Self(PhantomData);
-}
-
-impl<F: LineFormat> AgentFormat for Records<F> {
-    fn recognises(&self, first: &FirstObject<'_>) -> bool {
-        F::recognises(first)
-    }
-
-    fn file(&self) -> &'static str {
-        F::FILE
-    }
-
-    fn layout(&self) -> Option<Layout> {
-        F::LAYOUT
-    }
-
-    fn is_document(&self, begins_document: bool) -> bool {
-        begins_document
-    }
-
-    fn read(&self, open: &mut OpenSource) -> AgentFile {
-        if open.first_lines().is_some_and(begins_document) {
-            Documents::<Whole<F>>::NEW.read(open)
-        } else {
-            JsonLines::<F>::NEW.read(open)
-        }
+pub(super) const fn records<F: LineFormat>() -> AgentFormat {
+    AgentFormat {
+        is_document: |begins_document| begins_document,
+        read: |open| {
+            if open.first_lines().is_some_and(begins_document) {
+                read_document::<Whole<F>>(open)
+            } else {
+                read_lines::<F>(open)
+            }
+        },
+        ..lines::<F>()
     }
 }
 

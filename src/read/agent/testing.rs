@@ -17,7 +17,7 @@ pub(super) fn read_at(path: &str, text: &str) -> AgentFile {
     let Some(Format::Agent(format)) = open.first_lines().map(Format::of) else {
         panic!("no agent's: {text}")
     };
-    format.read(&mut open)
+    (format.read)(&mut open)
 }
 
 /// What a format reads from a text, which it has to recognise.

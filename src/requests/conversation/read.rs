@@ -219,7 +219,7 @@ fn read_source(
             Content::Transcript(Box::new(workspace.read_transcript(&mut open, threads, options)))
         }
         Format::Agent(agent) => {
-            Content::Agent(Box::new(agent.read(&mut open).called(agent.file())))
+            Content::Agent(Box::new((agent.read)(&mut open).called(agent.file)))
         }
         Format::Log(format) => {
             let Log { requests, mut captures } = format.read(&mut open, options);

@@ -176,7 +176,7 @@ mod tests {
         let mut open = crate::read::input::OpenSource::open(&source).expect("a file");
         let format = open.first_lines().map(crate::read::Format::of);
         let Some(crate::read::Format::Agent(format)) = format else { panic!("an agent's") };
-        let exported = format.read(&mut open);
+        let exported = (format.read)(&mut open);
         let file = Fixture::file("agent-opencode-db/opencode.sql").read();
         assert_eq!(file.requests[2].identity, exported.requests[0].identity);
         assert!(exported.requests[0].identity.is_some());
