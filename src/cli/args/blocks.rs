@@ -1,8 +1,8 @@
 //! The options of `blocks`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::format::{DocumentFormats, FormatArgs};
+use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
 use super::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
 use crate::explain::blocks::BlockLength;
 
@@ -30,8 +30,8 @@ pub(in crate::cli) struct BlocksArgs {
     /// Only windows of this length: 5h or week
     ///
     /// Only windows of this length [default: both]
-    #[arg(long, value_enum, value_name = "LENGTH")]
-    window: Option<WindowArg>,
+    #[arg(long, value_parser = Choices(&WINDOWS), value_name = "LENGTH")]
+    window: Option<BlockLength>,
     /// How many windows and kinds of content to list
     ///
     /// How many windows the tables list, the newest ones, and how many kinds of content
@@ -51,20 +51,12 @@ pub(in crate::cli) struct BlocksArgs {
 impl BlocksArgs {
     /// The lengths of the windows.
     pub(in crate::cli) fn lengths(&self) -> Vec<BlockLength> {
-        match self.window {
-            None => BlockLength::ALL.to_vec(),
-            Some(WindowArg::FiveHours) => vec![BlockLength::FiveHours],
-            Some(WindowArg::Week) => vec![BlockLength::Week],
-        }
+        self.window.map_or_else(|| BlockLength::ALL.to_vec(), |length| vec![length])
     }
 }
 
 /// `--window`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum WindowArg {
-    /// Five hours
-    #[value(name = "5h")]
-    FiveHours,
-    /// Seven days
-    Week,
-}
+static WINDOWS: [Choice<BlockLength>; 2] = [
+    Choice::new("5h", "Five hours", BlockLength::FiveHours),
+    Choice::new("week", "Seven days", BlockLength::Week),
+];

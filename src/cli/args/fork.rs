@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::format::{Choice, Choices};
 use super::{DocumentFormats, FormatArgs, OutputArgs, whole};
 use crate::base::model::Models;
 use crate::base::ttl::Ttl;
@@ -73,8 +74,8 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(long, value_name = "NUMBER", conflicts_with = "model")]
     write_multiplier: Option<Equivalents>,
     /// The TTL of all markers
-    #[arg(long, value_enum, default_value_t = TtlArg::FiveMinutes)]
-    ttl: TtlArg,
+    #[arg(long, value_parser = Choices(&TTLS), default_value = TTLS[0].name)]
+    ttl: Ttl,
     /// The model whose prices hold
     ///
     /// The model whose prices and shortest cached prefix hold [default: none, reads at 0.1, writes
@@ -107,7 +108,7 @@ impl ForkArgs {
             kept: Tokens(self.kept),
             write_weight: self.write_multiplier,
             parent_is_warm: !self.cold,
-            ttl: self.ttl.ttl(),
+            ttl: self.ttl,
             minimum: models.facts(model).minimum(at),
         })
     }
@@ -131,21 +132,7 @@ fn children(text: &str) -> Result<usize, String> {
 }
 
 /// `--ttl`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TtlArg {
-    /// Five minutes
-    #[value(name = "5m")]
-    FiveMinutes,
-    /// An hour
-    #[value(name = "1h")]
-    OneHour,
-}
-
-impl TtlArg {
-    fn ttl(self) -> Ttl {
-        match self {
-            Self::FiveMinutes => Ttl::FiveMinutes,
-            Self::OneHour => Ttl::OneHour,
-        }
-    }
-}
+static TTLS: [Choice<Ttl>; 2] = [
+    Choice::new("5m", "Five minutes", Ttl::FiveMinutes),
+    Choice::new("1h", "An hour", Ttl::OneHour),
+];

@@ -25,21 +25,26 @@ impl<O> OutputFormat<O> {
     }
 }
 
-/// A format, and how it is asked for.
-pub(in crate::cli) struct FormatChoice<O> {
-    name: &'static str,
+/// A value of an option, and how it is asked for.
+pub(in crate::cli) struct Choice<T> {
+    pub(super) name: &'static str,
     help: &'static str,
-    format: OutputFormat<O>,
+    value: T,
 }
+
+impl<T> Choice<T> {
+    pub(super) const fn new(name: &'static str, help: &'static str, value: T) -> Self {
+        Self { name, help, value }
+    }
+}
+
+/// A format, and how it is asked for.
+type FormatChoice<O> = Choice<OutputFormat<O>>;
 
 impl<O> FormatChoice<O> {
     const TABLE: Self = Self::new("table", "Tables for a terminal", OutputFormat::Text);
     const MARKDOWN: Self =
         Self::new("markdown", "Tables for a comment or a page", OutputFormat::Markdown);
-
-    const fn new(name: &'static str, help: &'static str, format: OutputFormat<O>) -> Self {
-        Self { name, help, format }
-    }
 
     const fn own(name: &'static str, help: &'static str, own: O) -> Self {
         Self::new(name, help, OutputFormat::Own(own))
@@ -56,7 +61,7 @@ pub(in crate::cli) trait Formats: 'static {
 
 /// The format of that name.
 pub(in crate::cli) fn format_by_name<F: Formats>(name: &str) -> Option<OutputFormat<F::Own>> {
-    F::ALL.iter().find(|choice| choice.name == name).map(|choice| choice.format)
+    F::ALL.iter().find(|choice| choice.name == name).map(|choice| choice.value)
 }
 
 /// The names of the formats.
@@ -72,7 +77,7 @@ pub(in crate::cli) struct FormatArgs<F: Formats> {
         id = "format",
         long,
         value_name = "FORMAT",
-        value_parser = FormatParser(F::ALL),
+        value_parser = Choices(F::ALL),
         default_value = F::ALL[0].name,
         default_value_if("json", "true", "json")
     )]
@@ -82,23 +87,23 @@ pub(in crate::cli) struct FormatArgs<F: Formats> {
     _is_json: bool,
 }
 
-/// Takes the names of formats.
-struct FormatParser<O: 'static>(&'static [FormatChoice<O>]);
+/// Takes the names of values.
+pub(super) struct Choices<T: 'static>(pub(super) &'static [Choice<T>]);
 
-impl<O> Clone for FormatParser<O> {
+impl<T> Clone for Choices<T> {
     fn clone(&self) -> Self {
         Self(self.0)
     }
 }
 
-impl<O> FormatParser<O> {
+impl<T> Choices<T> {
     fn values(&self) -> impl Iterator<Item = PossibleValue> {
         self.0.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help))
     }
 }
 
-impl<O: Copy + Send + Sync + 'static> TypedValueParser for FormatParser<O> {
-    type Value = OutputFormat<O>;
+impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
+    type Value = T;
 
     fn parse_ref(
         &self,
@@ -106,11 +111,11 @@ impl<O: Copy + Send + Sync + 'static> TypedValueParser for FormatParser<O> {
         arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, Error> {
-        // What is no text is the name of no format either.
+        // What is no text is the name of no value either.
         let text = value.to_string_lossy().into_owned();
         let name = PossibleValuesParser::new(self.values()).parse(command, arg, text.into())?;
         let choice = self.0.iter().find(|choice| choice.name == name);
-        choice.map(|choice| choice.format).ok_or_else(|| Error::new(ErrorKind::InvalidValue))
+        choice.map(|choice| choice.value).ok_or_else(|| Error::new(ErrorKind::InvalidValue))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
+use super::format::{Choice, Choices};
 use super::{DocumentFormats, FormatArgs, MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
@@ -36,8 +37,8 @@ pub(in crate::cli) struct RedactArgs {
     /// What stays of tools' names: keep or hash
     ///
     /// What stays of the names of tools
-    #[arg(long, value_enum, default_value_t = ToolNamesArg::Keep)]
-    tool_names: ToolNamesArg,
+    #[arg(long, value_parser = Choices(&TOOL_NAMES), default_value = TOOL_NAMES[0].name)]
+    pub(in crate::cli) tool_names: ToolNames,
     /// Print what stays and why, field by field
     ///
     /// Print what stays and why, field by field, in place of redacting
@@ -61,29 +62,21 @@ pub(in crate::cli) struct RedactArgs {
 }
 
 impl RedactArgs {
-    pub(in crate::cli) fn tool_names(&self) -> ToolNames {
-        match self.tool_names {
-            ToolNamesArg::Keep => ToolNames::Keep,
-            ToolNamesArg::Hash => ToolNames::Hash,
-        }
-    }
-}
-
-impl RedactArgs {
     /// What is kept besides lengths and times, in words for people.
     pub(in crate::cli) fn kept(&self) -> &'static str {
         match self.tool_names {
-            ToolNamesArg::Keep => "the names of tools and models",
-            ToolNamesArg::Hash => "the names of models",
+            ToolNames::Keep => "the names of tools and models",
+            ToolNames::Hash => "the names of models",
         }
     }
 }
 
 /// `--tool-names`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ToolNamesArg {
-    /// They stay
-    Keep,
-    /// They are replaced; only that a tool is of an MCP server stays
-    Hash,
-}
+static TOOL_NAMES: [Choice<ToolNames>; 2] = [
+    Choice::new("keep", "They stay", ToolNames::Keep),
+    Choice::new(
+        "hash",
+        "They are replaced; only that a tool is of an MCP server stays",
+        ToolNames::Hash,
+    ),
+];

@@ -95,7 +95,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
         name_foreign_files(&diagnostics, readable.len());
         name_damage(&diagnostics, args.output.verbose);
     }
-    let redaction = survey.finish(args.tool_names());
+    let redaction = survey.finish(args.tool_names);
     let sums = write_all(&readable, &redaction, &target, opened, args.inputs.len())?;
     if !args.output.quiet {
         say(&format!(
@@ -116,7 +116,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
 /// Says what stays, by the tables of the redactor.
 fn explain(args: &RedactArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let kept = kept(args.tool_names());
+    let kept = kept(args.tool_names);
     let document = || Ok(kept_document(&kept));
     output.show(args.format.chosen, document, |Json, out| write_kept(&kept, out))
 }
