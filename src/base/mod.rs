@@ -10,4 +10,5 @@ pub mod ttl;
 pub mod units;
 pub mod vocabulary;
 pub mod wording;
+pub(crate) mod words;
 pub mod zone;

@@ -1,19 +1,21 @@
 //! Lifetimes (TTLs) of cache entries.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+
+use crate::base::words::words;
 
 const MINUTE: i64 = 60 * 1_000;
 
-/// The lifetimes that a marker can ask for. The clock starts when the request that last used the
-/// entry started.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum Ttl {
-    /// `"5m"`, the default.
-    #[serde(rename = "5m")]
-    FiveMinutes,
-    /// `"1h"`.
-    #[serde(rename = "1h")]
-    OneHour,
+words! {
+    /// The lifetimes that a marker can ask for. The clock starts when the request that last used the
+    /// entry started.
+    #[derive(Deserialize)]
+    pub enum Ttl {
+        /// `"5m"`, the default.
+        FiveMinutes = "5m";
+        /// `"1h"`.
+        OneHour = "1h";
+    }
 }
 
 impl Ttl {
@@ -21,15 +23,6 @@ impl Ttl {
     #[must_use]
     pub fn millis(self) -> i64 {
         Lifetimes::ANTHROPIC.of(self)
-    }
-
-    /// The name in a marker.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::FiveMinutes => "5m",
-            Self::OneHour => "1h",
-        }
     }
 }
 

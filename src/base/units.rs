@@ -10,6 +10,8 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::base::words::words;
+
 /// A number of prompt or output tokens.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -254,41 +256,19 @@ impl<'de> Deserialize<'de> for Picodollars {
     }
 }
 
-/// What a figure rests on. The worst basis of its parts is that of a sum.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum Basis {
-    /// The provider reported it.
-    #[default]
-    Measured,
-    /// It follows from reported figures and the rules alone, or from bytes that were counted in the model's
-    /// vocabulary.
-    Derived,
-    /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
-    /// after the last marker, which repeat from request to request, do not count as one.)
-    Estimated,
-}
-
-impl Basis {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Measured, Self::Derived, Self::Estimated];
-
-    /// The basis that a word stands for.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|basis| basis.name() == name)
-    }
-
-    /// The word for this in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Measured => "measured",
-            Self::Derived => "derived",
-            Self::Estimated => "estimated",
-        }
+words! {
+    /// What a figure rests on. The worst basis of its parts is that of a sum.
+    #[derive(Default, JsonSchema)]
+    pub enum Basis {
+        /// The provider reported it.
+        #[default]
+        Measured = "measured";
+        /// It follows from reported figures and the rules alone, or from bytes that were counted in the model's
+        /// vocabulary.
+        Derived = "derived";
+        /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
+        /// after the last marker, which repeat from request to request, do not count as one.)
+        Estimated = "estimated";
     }
 }
 

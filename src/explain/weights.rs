@@ -3,34 +3,24 @@
 use std::collections::BTreeMap;
 
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::read::capture::{BlockKind, Part, WireRequest};
 use crate::requests::conversation::History;
 use crate::requests::difference::{PromptView, tool_name};
 
-/// By what a prompt is divided.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Division {
-    /// By kind of part: tools, system prompt, texts, calls, results.
-    #[default]
-    Part,
-    /// By the tools it defines.
-    Tool,
-    /// By the servers of these tools.
-    Server,
-    /// By block, in the order of the prompt.
-    Block,
-}
-
-impl Division {
-    /// Its name in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Part => "part",
-            Self::Tool => "tool",
-            Self::Server => "server",
-            Self::Block => "block",
-        }
+words! {
+    /// By what a prompt is divided.
+    #[derive(Default)]
+    pub enum Division {
+        /// By kind of part: tools, system prompt, texts, calls, results.
+        #[default]
+        Part = "part";
+        /// By the tools it defines.
+        Tool = "tool";
+        /// By the servers of these tools.
+        Server = "server";
+        /// By block, in the order of the prompt.
+        Block = "block";
     }
 }
 

@@ -200,7 +200,7 @@ pub(super) fn changes(
             change.label.to_owned(),
             saved(entry),
             whole.share(entry.saving),
-            change.who.name().to_owned(),
+            change.who.label().to_owned(),
             how_sure(change),
             first.unwrap_or_default(),
         ];

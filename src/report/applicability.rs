@@ -119,8 +119,7 @@ pub(super) struct ManagedObject<'a> {
     /// How often a compaction was given up for that.
     failures: u64,
     /// What the figures rest on.
-    #[schemars(with = "Basis")]
-    basis: &'static str,
+    basis: Basis,
     /// The sizes and numbers that are assumed, in words.
     assumptions: Vec<String>,
     /// What the simulation does not know, in words.
@@ -150,7 +149,7 @@ impl<'a> ManagedObject<'a> {
             rewritten_before_thinking: effects.checked,
             retries: effects.retries,
             failures: effects.failures,
-            basis: Basis::Estimated.name(),
+            basis: Basis::Estimated,
             assumptions: management.assumptions(),
             unknowns: management.unknowns(),
         }

@@ -329,7 +329,7 @@ fn lint_count(lint: &LintObject<'_>) -> Result<LintCount, BaselineError> {
     if lint.findings > MOST_COUNT {
         return Err(damaged("figures that no session has"));
     }
-    let severity = Severity::ALL.into_iter().find(|severity| severity.name() == lint.severity);
+    let severity = Severity::by_name(&lint.severity);
     let severity =
         severity.ok_or_else(|| damaged(format!("`{}` is no severity of lint", lint.severity)))?;
     Ok(LintCount { rule, severity, findings: lint.findings })
@@ -351,7 +351,7 @@ fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
     }
     Some(SnapshotBlock {
         parent,
-        part: Part::ALL.into_iter().find(|part| part.name() == object.part)?,
+        part: Part::by_name(&object.part)?,
         name: object.name.map(Cow::into_owned),
         fields: digests(object.fields)?,
         fingerprint: Fingerprint { bytes: object.bytes, digest: Digest::parse(&object.digest)? },
@@ -394,8 +394,7 @@ impl BaselineReader<'_> {
         let start: Result<jiff::Timestamp, _> = object.start.parse();
         let start = start.map_err(|_| damaged(format!("`{}` is no moment", object.start)))?;
         let marker = |marker: MarkerObject<'_>| {
-            let ttl =
-                [Ttl::FiveMinutes, Ttl::OneHour].into_iter().find(|ttl| ttl.name() == marker.ttl);
+            let ttl = Ttl::by_name(&marker.ttl);
             let ttl = ttl.ok_or_else(|| damaged(format!("`{}` is no TTL", marker.ttl)))?;
             Ok(TurnMarker { block: self.block(marker.block)?, ttl })
         };

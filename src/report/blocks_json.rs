@@ -44,8 +44,7 @@ struct QuotaObject<'a> {
     /// Whose limits the windows are of.
     service: &'static str,
     /// How long a window is.
-    #[schemars(with = "BlockLength")]
-    length: &'static str,
+    length: BlockLength,
     /// Whether plans of the service are known to count over such windows.
     is_known: bool,
     /// The windows in which something selected was sent, in order of time.
@@ -61,7 +60,7 @@ impl<'a> QuotaObject<'a> {
         let Quota { service, length, blocks, burn, fits } = quota;
         Self {
             service: service.label(),
-            length: length.name(),
+            length: *length,
             is_known: service.has_known_windows(),
             blocks: blocks.iter().map(|block| BlockObject::of(history, block, now)).collect(),
             burn: burn.as_ref().map(|burn| BurnObject::of(quota, burn, now)),

@@ -105,8 +105,7 @@ struct PatternObject<'a> {
     /// What the change would have saved here, in dollars; null without prices.
     saving_usd: Option<Picodollars>,
     /// What the saving rests on.
-    #[schemars(with = "Ground")]
-    saving_rests_on: &'static str,
+    saving_rests_on: Ground,
 }
 
 impl<'a> From<&'a Pattern> for PatternObject<'a> {
@@ -118,7 +117,7 @@ impl<'a> From<&'a Pattern> for PatternObject<'a> {
             occurrences: pattern.occurrences,
             sessions: pattern.sessions,
             saving_usd: pattern.saving,
-            saving_rests_on: pattern.ground.name(),
+            saving_rests_on: pattern.ground,
         }
     }
 }

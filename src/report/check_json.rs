@@ -33,8 +33,7 @@ pub(super) struct CheckObject<'a> {
     /// What was read.
     inputs: &'a Inputs,
     /// What the run comes to.
-    #[schemars(with = "Verdict")]
-    verdict: &'static str,
+    verdict: Verdict,
     /// The strategy of budgets that name none.
     strategy: &'static str,
     /// What everything costs under it.
@@ -56,15 +55,13 @@ struct BudgetObject<'a> {
     /// The limit.
     limit: LimitObject,
     /// What happens where it is not kept.
-    #[schemars(with = "BudgetLevel")]
-    level: &'static str,
+    level: BudgetLevel,
     /// Whether it is built in, and no configuration asks for it.
     is_built_in: bool,
     /// Which requests it is about; all where it is empty.
     selector: SelectorObject<'a>,
     /// Whether the limit is kept.
-    #[schemars(with = "Status")]
-    status: &'static str,
+    status: Status,
     /// The figure farthest beyond the limit, or nearest to it.
     figure: Option<AmountObject>,
     /// The baseline's, where the limit is about it.
@@ -253,8 +250,7 @@ struct CountedSessionObject<'a> {
     /// Its id.
     session_id: &'a str,
     /// Why its usage does not count.
-    #[schemars(with = "UsageFault")]
-    usage: &'static str,
+    usage: UsageFault,
     /// The first request of which that holds.
     first: Option<ComparedRequestObject<'a>>,
     /// Whether its figures include output, which both sides know.
@@ -289,8 +285,7 @@ struct PromptObject<'a> {
     /// Where it is, such as `tools[1]`; of what is gone, where it was.
     place: &'a str,
     /// What happened to it.
-    #[schemars(with = "PromptChangeKind")]
-    kind: &'static str,
+    kind: PromptChangeKind,
     /// Of a tool its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
@@ -323,8 +318,7 @@ struct ComparedSessionObject<'a> {
     /// Its id in the baseline.
     baseline_session_id: &'a str,
     /// By what it was found in the baseline.
-    #[schemars(with = "MatchedBy")]
-    matched_by: &'static str,
+    matched_by: MatchedBy,
     /// What it cost in the baseline.
     cost_before_usd: Option<Picodollars>,
     /// What it costs now.
@@ -372,7 +366,7 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
         tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::named(view.prices),
         inputs: view.inputs,
-        verdict: check.verdict.name(),
+        verdict: check.verdict,
         strategy: check.strategy,
         cost_usd: check.total.known_cost(),
         budgets: check.outcomes.iter().map(|outcome| budget(view.now, outcome)).collect(),
@@ -396,10 +390,10 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a>
         name: &budget.name,
         metric: budget.metric.name,
         limit: budget.limit.into(),
-        level: budget.level.name(),
+        level: budget.level,
         is_built_in: budget.is_default,
         selector: (&budget.selector).into(),
-        status: outcome.status.name(),
+        status: outcome.status,
         figure: outcome.figure.map(AmountObject::from),
         baseline: outcome.baseline.map(AmountObject::from),
         compared: outcome.compared,
@@ -452,7 +446,7 @@ fn counted_session<'a>(now: &'a Snapshot, counted: &CountedSession) -> CountedSe
     let session = &now.sessions[counted.session];
     CountedSessionObject {
         session_id: &session.id,
-        usage: counted.fault.name(),
+        usage: counted.fault,
         first: ComparedRequestObject::new(session, counted.turn),
         has_output: counted.has_output,
     }
@@ -467,7 +461,7 @@ fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptO
     let change = &prompt.change;
     PromptObject {
         place: &change.place,
-        kind: change.kind.name(),
+        kind: change.kind,
         tool: change.tool.as_deref(),
         fields: &change.fields,
         first_difference: change.bytes,
@@ -489,7 +483,7 @@ fn session_object<'a>(
     ComparedSessionObject {
         session_id: &new.id,
         baseline_session_id: &old.id,
-        matched_by: change.pair.by.name(),
+        matched_by: change.pair.by,
         cost_before_usd: change.cost_before(),
         cost_usd: change.cost_now(),
         difference_usd: change.difference(),

@@ -37,8 +37,7 @@ pub(super) struct CompareObject<'a> {
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     assumptions: &'a [String],
     /// How long an entry lives that was written after one of a shorter lifetime.
-    #[schemars(with = "Reading")]
-    reading: &'static str,
+    reading: Reading,
     /// The strategy that the others are held against.
     base: Option<&'a str>,
     /// The least that the recorded prompts could have cost where they were sent. Another service has a bound of its own, the
@@ -178,13 +177,6 @@ struct DecisiveObject<'a> {
     difference_usd: Picodollars,
 }
 
-pub(super) fn reading_name(reading: Reading) -> &'static str {
-    match reading {
-        Reading::Literal => "literal",
-        Reading::Conservative => "conservative",
-    }
-}
-
 impl<'a> StrategyObject<'a> {
     fn new(view: &'a CompareView<'_>, compared: &'a Compared<'_>) -> Self {
         let comparison = view.comparison;
@@ -249,7 +241,7 @@ pub fn write_comparison(view: &CompareView<'_>, out: &mut dyn Write) -> io::Resu
         prices: Prices::named(view.prices),
         inputs: &view.inputs,
         assumptions: &view.assumed,
-        reading: reading_name(view.reading),
+        reading: view.reading,
         base: comparison.base().map(|base| base.strategy.name.as_ref()),
         bound: BoundObject {
             cost_usd: comparison.bound.own_reading,
@@ -274,8 +266,7 @@ pub(super) struct StrategyLine<'a> {
     /// The format and its version.
     schema: &'static str,
     /// How long an entry lives that was written after one of a shorter lifetime.
-    #[schemars(with = "Reading")]
-    reading: &'static str,
+    reading: Reading,
     #[serde(flatten)]
     strategy: StrategyObject<'a>,
 }
@@ -287,7 +278,7 @@ pub(super) struct StrategyLine<'a> {
 pub fn write_comparison_lines(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
     for compared in &view.comparison.strategies {
         let strategy = StrategyObject::new(view, compared);
-        let line = StrategyLine { schema: SCHEMA, reading: reading_name(view.reading), strategy };
+        let line = StrategyLine { schema: SCHEMA, reading: view.reading, strategy };
         write_line(&line, out)?;
     }
     Ok(())

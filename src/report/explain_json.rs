@@ -120,8 +120,7 @@ struct CachedObject<'a> {
     /// What it had read and written, less what the service deleted since.
     tokens: Tokens,
     /// How long its messages live, if that is known.
-    #[schemars(with = "Option<Ttl>")]
-    ttl: Option<&'static str>,
+    ttl: Option<Ttl>,
     /// Until when they could be read, if that is known.
     #[schemars(with = "Option<Millis>")]
     until: Option<String>,
@@ -133,7 +132,7 @@ impl<'a> CachedObject<'a> {
     fn new(history: &'a History, cached: CachedPrompt) -> Self {
         Self {
             tokens: cached.tokens,
-            ttl: cached.lifetime.map(|(ttl, _)| ttl.name()),
+            ttl: cached.lifetime.map(|(ttl, _)| ttl),
             until: cached.lifetime.map(|(_, until)| until.to_string()),
             left_by: RequestObject::new(history, cached.by),
         }

@@ -176,8 +176,7 @@ struct PlanObject<'a> {
     /// Whether the parent's prompt is still cached.
     parent_is_warm: bool,
     /// How long what is written lives.
-    #[schemars(with = "Ttl")]
-    ttl: &'static str,
+    ttl: Ttl,
     /// Tokens that a prefix needs to be cached.
     minimum_prefix_tokens: Tokens,
 }
@@ -191,7 +190,7 @@ impl<'a> PlanObject<'a> {
             directive_tokens: &plan.directives,
             kept_tokens: plan.kept,
             parent_is_warm: plan.parent_is_warm,
-            ttl: plan.ttl.name(),
+            ttl: plan.ttl,
             minimum_prefix_tokens: plan.minimum,
         }
     }

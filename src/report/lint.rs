@@ -211,11 +211,9 @@ pub(super) struct Lint<'a> {
 #[derive(JsonSchema, Serialize)]
 struct FindingObject<'a> {
     /// The rule.
-    #[schemars(with = "Rule")]
-    rule: &'static str,
+    rule: Rule,
     /// How much it matters.
-    #[schemars(with = "Severity")]
-    severity: &'static str,
+    severity: Severity,
     /// The part of the prompt.
     place: &'a str,
     /// What was seen, in words.
@@ -255,8 +253,8 @@ impl<'a> FindingObject<'a> {
         let request = history.request(finding.request);
         let shown: Option<&ByteDifference> = finding.difference.as_ref().filter(|_| shows_text);
         Self {
-            rule: finding.rule.name(),
-            severity: finding.severity().name(),
+            rule: finding.rule,
+            severity: finding.severity(),
             place: &finding.place,
             detail: finding.shown_detail(shows_text),
             file: &history.files[request.file].label,

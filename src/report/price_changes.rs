@@ -141,8 +141,7 @@ struct ChangeObject<'a> {
     /// What is charged.
     price: &'static str,
     /// How soon requests are served for it.
-    #[schemars(with = "ServiceTier")]
-    tier: &'static str,
+    tier: ServiceTier,
     /// It is for prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
     /// The first time at which it differs, in UTC.
@@ -169,7 +168,7 @@ pub fn write_price_changes(
         changes.iter().map(|change| ChangeObject {
             model: &model.id,
             price: change.class,
-            tier: change.tier.name(),
+            tier: change.tier,
             above_tokens: change.above,
             at: change.at.to_string(),
             in_use_usd_per_mtok: change.ours.map(per_million),

@@ -231,8 +231,7 @@ pub(super) struct ModelObject<'a> {
 #[derive(JsonSchema, Serialize)]
 struct TierObject {
     /// How soon requests are served.
-    #[schemars(with = "ServiceTier")]
-    tier: &'static str,
+    tier: ServiceTier,
     /// The factor on all prices but those of reads.
     times: String,
     /// The factor on those of reads.
@@ -263,8 +262,7 @@ struct RateObject {
     /// The speed it is for: fast, or standard, which stands for every other tier.
     speed: &'static str,
     /// How soon requests are served for it.
-    #[schemars(with = "ServiceTier")]
-    tier: &'static str,
+    tier: ServiceTier,
     /// The hours at which it holds; null for the whole day.
     hours_utc: Option<HoursObject>,
     /// Tokens sent in full, in dollars for a million.
@@ -317,7 +315,7 @@ impl RateObject {
             until: rate.until.map(|date| date.to_string()),
             above_tokens: rate.above,
             speed: if rate.tier == ServiceTier::Fast { "fast" } else { "standard" },
-            tier: rate.tier.name(),
+            tier: rate.tier,
             hours_utc: rate.hours.as_deref().map(HoursObject::of),
             input_usd_per_mtok: per_million(rate.rates.input),
             cache_write_5m_usd_per_mtok: per_million(rate.rates.cache_write_5m),
@@ -331,7 +329,7 @@ impl RateObject {
 
 fn tier_object(tier: ServiceTier, factors: Factors) -> TierObject {
     let Factors { all, reads } = factors;
-    TierObject { tier: tier.name(), times: all.to_string(), reads: reads.to_string() }
+    TierObject { tier, times: all.to_string(), reads: reads.to_string() }
 }
 
 /// Writes models as JSON, with the rates of a day, or with all of them.

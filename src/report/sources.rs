@@ -100,8 +100,7 @@ pub(super) struct SourcesObject<'a> {
 #[derive(JsonSchema, Serialize)]
 struct PlaceObject<'a> {
     /// The program that may keep sessions there, as `--source` names it.
-    #[schemars(with = "Client")]
-    source: &'static str,
+    source: Client,
     /// The folder or the database; `~` is the home folder.
     place: &'a str,
     /// The environment variable that moves it; null where none is set.
@@ -115,7 +114,7 @@ struct PlaceObject<'a> {
 impl<'a> From<&'a SourceRow> for PlaceObject<'a> {
     fn from(row: &'a SourceRow) -> Self {
         let SourceRow { client, place, variable, variables, files } = row;
-        Self { source: client.name(), place, variable: *variable, variables, files: *files }
+        Self { source: *client, place, variable: *variable, variables, files: *files }
     }
 }
 

@@ -12,18 +12,7 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::{Agreement, Answer, Counts, Verification};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
-use crate::requests::prompt::{MeasuredRule, StepKind};
-
-/// The name of a kind of step in every output.
-pub(super) fn kind_name(kind: StepKind) -> &'static str {
-    match kind {
-        StepKind::Opening => "opening",
-        StepKind::ModelChange => "model_change",
-        StepKind::Continued => "continued",
-        StepKind::Rewritten => "rewritten",
-        StepKind::Expired => "expired",
-    }
-}
+use crate::requests::prompt::MeasuredRule;
 
 /// What is shown besides how well the rules reproduce the record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -374,7 +363,7 @@ fn worst(document: &mut Document, history: &History, verification: &Verification
     .hide_first(&["prompt", "step"]);
     for one in &verification.worst {
         let request = history.request(one.request);
-        let step = if one.is_break { "break" } else { kind_name(one.kind) };
+        let step = if one.is_break { "break" } else { one.kind.name() };
         grid.add(vec![
             format!("{}:{}", history.files[request.file].label, request.line),
             step.replace('_', " "),

@@ -10,7 +10,6 @@ use serde::Serialize;
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::share;
-use super::verify::kind_name;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{
     Added, Agreement, CountTally, Counts, Expiries, Verification, Worst,
@@ -160,8 +159,7 @@ struct UnsimulatedObject<'a> {
     /// The model.
     model: &'a str,
     /// Why nothing is expected of them.
-    #[schemars(with = "NotSimulated")]
-    reason: &'static str,
+    reason: NotSimulated,
     /// How many there are.
     requests: u64,
     /// Those that go on from another one.
@@ -272,8 +270,7 @@ struct WorstObject<'a> {
     /// The line of the file, from 1 on.
     line: u64,
     /// How the request follows the one before.
-    #[schemars(with = "StepKind")]
-    step: &'static str,
+    step: StepKind,
     /// Whether it is a break.
     is_break: bool,
     /// Tokens of its prompt.
@@ -294,7 +291,7 @@ impl<'a> WorstObject<'a> {
             message_id: history.text(request.message),
             file: &history.files[request.file].label,
             line: request.line,
-            step: kind_name(worst.kind),
+            step: worst.kind,
             is_break: worst.is_break,
             prompt_tokens: request.prompt_total(),
             recorded_read_tokens: worst.recorded,
@@ -387,7 +384,7 @@ pub fn write_verification(
             .iter()
             .map(|((reason, model), count)| UnsimulatedObject {
                 model,
-                reason: reason.name(),
+                reason: *reason,
                 requests: count.requests,
                 pairs: count.pairs,
                 pairs_within_1_percent: count.pairs_within,

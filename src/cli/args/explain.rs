@@ -175,7 +175,7 @@ fn fail_on_parser() -> impl TypedValueParser<Value = FailOn> {
     let severities = Severity::ALL.into_iter().map(|one| PossibleValue::new(one.name()));
     let parser = PossibleValuesParser::new(severities.chain(rule_names()));
     parser.try_map(|name| {
-        let severity = Severity::ALL.into_iter().find(|one| one.name() == name);
+        let severity = Severity::by_name(&name);
         let rule = || Rule::by_name(&name).map(FailOn::Rule);
         severity.map(FailOn::Severity).or_else(rule).ok_or("neither a severity nor a rule")
     })

@@ -7,37 +7,28 @@
 use std::collections::BTreeMap;
 
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::read::transcript::ContentSource;
 use crate::requests::content::is_disturbed;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::counted::{Counted, is_close};
 use crate::requests::prompt::{ClientVersion, Step};
 
-/// What the client added in a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Added {
-    /// One result.
-    Result,
-    /// Several results of one message.
-    Results,
-    /// Texts.
-    Texts,
-    /// Results and texts.
-    ResultsAndTexts,
+words! {
+    /// What the client added in a step.
+    pub enum Added {
+        /// One result.
+        Result = "one result";
+        /// Several results of one message.
+        Results = "several results";
+        /// Texts.
+        Texts = "texts";
+        /// Results and texts.
+        ResultsAndTexts = "results and texts";
+    }
 }
 
 impl Added {
-    /// The label, for people and machines.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Result => "one result",
-            Self::Results => "several results",
-            Self::Texts => "texts",
-            Self::ResultsAndTexts => "results and texts",
-        }
-    }
-
     fn of(contents: &[&TrailContent]) -> Option<Self> {
         let is_result = |content: &&&TrailContent| matches!(content.source, ContentSource::Tool(_));
         let results = contents.iter().filter(is_result).count();

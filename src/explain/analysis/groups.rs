@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Picodollars};
+use crate::base::words::words;
 use crate::base::zone::Zone;
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
@@ -275,17 +276,18 @@ impl<'a> GroupSums<'a> {
     }
 }
 
-/// How long a period is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PeriodLength {
-    /// A day.
-    Day,
-    /// From Monday to Sunday.
-    Week,
-    /// A month.
-    Month,
-    /// A year.
-    Year,
+words! {
+    /// How long a period is.
+    pub enum PeriodLength {
+        /// A day.
+        Day = "day";
+        /// From Monday to Sunday.
+        Week = "week";
+        /// A month.
+        Month = "month";
+        /// A year.
+        Year = "year";
+    }
 }
 
 impl PeriodLength {
@@ -307,17 +309,6 @@ impl PeriodLength {
             Self::Week => 1.week(),
             Self::Month => 1.month(),
             Self::Year => 1.year(),
-        }
-    }
-
-    /// `day`, `week`, `month` or `year`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Week => "week",
-            Self::Month => "month",
-            Self::Year => "year",
         }
     }
 }

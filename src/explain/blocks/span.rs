@@ -8,24 +8,23 @@ use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis};
+use crate::base::words::words;
 use crate::read::agent::{LimitReading, Vendor};
 
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
 
-/// How long a window is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum BlockLength {
-    /// Five hours.
-    FiveHours,
-    /// Seven days.
-    Week,
+words! {
+    /// How long a window is.
+    pub enum BlockLength {
+        /// Five hours.
+        FiveHours = "5h";
+        /// Seven days.
+        Week = "week";
+    }
 }
 
 impl BlockLength {
-    /// All of them.
-    pub const ALL: [Self; 2] = [Self::FiveHours, Self::Week];
-
     /// In milliseconds.
     #[must_use]
     pub fn millis(self) -> i64 {
@@ -41,15 +40,6 @@ impl BlockLength {
         match self {
             Self::FiveHours => HOUR,
             Self::Week => 24 * HOUR,
-        }
-    }
-
-    /// The name in options and in outputs for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::FiveHours => "5h",
-            Self::Week => "week",
         }
     }
 }

@@ -1,82 +1,83 @@
 //! Why a request missed the cache: the names of the causes, and the facts about each. A new cause
-//! is a variant, its place in [`Cause::ALL`], its facts here, and a rule in `rules/`.
+//! is a variant with its facts here, and a rule in `rules/`.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::base::ttl::Ttl;
+use crate::base::words::words;
 use crate::requests::difference::DifferenceKind;
 
-/// Why a request read less than it could have.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// The entry was for five minutes, and older.
-    #[serde(rename = "ttl_expired_5m")]
-    TtlExpired5m,
-    /// The entry was for an hour, and older.
-    #[serde(rename = "ttl_expired_1h")]
-    TtlExpired1h,
-    /// The service keeps entries for a time of its own, and the pause was longer.
-    IdleTooLong,
-    /// Another model, which has caches of its own.
-    ModelChanged,
-    /// Another effort.
-    EffortChanged,
-    /// Fast mode was switched.
-    FastModeChanged,
-    /// Tools came, went or changed.
-    ToolsChanged,
-    /// The system prompt differs.
-    SystemPromptChanged,
-    /// Earlier messages differ from what had been sent.
-    MessagesRewritten,
-    /// The context that hooks gave around tools' calls is sent at another place.
-    HookContextMoved,
-    /// The conversation goes on from an earlier point.
-    Rewound,
-    /// Images appeared, went or were sent in another form.
-    ImageChanged,
-    /// The thinking settings differ.
-    ThinkingChanged,
-    /// `tool_choice` differs.
-    ToolChoiceChanged,
-    /// Beta headers differ.
-    BetasChanged,
-    /// A marker's scope differs.
-    ScopeChanged,
-    /// The markers ask for another TTL.
-    TtlTierChanged,
-    /// Auto mode was switched.
-    AutoModeChanged,
-    /// The account went into or out of overage.
-    OverageChanged,
-    /// Cached microcompaction was switched, or its edits differ.
-    CachedMicrocompactionChanged,
-    /// Other fields of the body differ.
-    ExtraBodyChanged,
-    /// The conversation was summarised.
-    Compaction,
-    /// Old tool results were cleared.
-    Microcompaction,
-    /// Another process went on with the session.
-    Resumed,
-    /// Another version of the client went on.
-    ClientVersionChanged,
-    /// The model drops the thinking of earlier turns.
-    ThinkingStripped,
-    /// The prompt is shorter than what the model caches.
-    BelowMinimum,
-    /// More blocks were added than a marker looks back.
-    LookbackExceeded,
-    /// The earlier response had not begun, so that its write could not be read yet.
-    WriteNotVisible,
-    /// The prompt did not change: the entry was dropped by the service.
-    LikelyServerSide,
-    /// Nothing tells.
-    Unknown,
+words! {
+    /// Why a request read less than it could have.
+    #[derive(JsonSchema, Deserialize)]
+    pub enum Cause {
+        /// The entry was for five minutes, and older.
+        TtlExpired5m = "ttl_expired_5m", "an entry for five minutes expired";
+        /// The entry was for an hour, and older.
+        TtlExpired1h = "ttl_expired_1h", "an entry for an hour expired";
+        /// The service keeps entries for a time of its own, and the pause was longer.
+        IdleTooLong = "idle_too_long", "a pause longer than the service keeps entries";
+        /// Another model, which has caches of its own.
+        ModelChanged = "model_changed", "another model";
+        /// Another effort.
+        EffortChanged = "effort_changed", "another effort";
+        /// Fast mode was switched.
+        FastModeChanged = "fast_mode_changed", "fast mode was switched";
+        /// Tools came, went or changed.
+        ToolsChanged = "tools_changed", "the tools changed";
+        /// The system prompt differs.
+        SystemPromptChanged = "system_prompt_changed", "the system prompt changed";
+        /// Earlier messages differ from what had been sent.
+        MessagesRewritten = "messages_rewritten", "earlier messages changed their form";
+        /// The context that hooks gave around tools' calls is sent at another place.
+        HookContextMoved = "hook_context_moved", "the context of hooks moved at a new prompt";
+        /// The conversation goes on from an earlier point.
+        Rewound = "rewound", "the conversation was rewound";
+        /// Images appeared, went or were sent in another form.
+        ImageChanged = "image_changed", "images came, went or changed";
+        /// The thinking settings differ.
+        ThinkingChanged = "thinking_changed", "the thinking settings changed";
+        /// `tool_choice` differs.
+        ToolChoiceChanged = "tool_choice_changed", "tool_choice changed";
+        /// Beta headers differ.
+        BetasChanged = "betas_changed", "beta headers changed";
+        /// A marker's scope differs.
+        ScopeChanged = "scope_changed", "a marker's scope changed";
+        /// The markers ask for another TTL.
+        TtlTierChanged = "ttl_tier_changed", "the TTL of the markers changed";
+        /// Auto mode was switched.
+        AutoModeChanged = "auto_mode_changed", "auto mode was switched";
+        /// The account went into or out of overage.
+        OverageChanged = "overage_changed", "usage credits began";
+        /// Cached microcompaction was switched, or its edits differ.
+        CachedMicrocompactionChanged = "cached_microcompaction_changed",
+            "cached microcompaction changed";
+        /// Other fields of the body differ.
+        ExtraBodyChanged = "extra_body_changed", "other fields of the body changed";
+        /// The conversation was summarised.
+        Compaction = "compaction", "the conversation was summarised";
+        /// Old tool results were cleared.
+        Microcompaction = "microcompaction", "old tool results were cleared";
+        /// Another process went on with the session.
+        Resumed = "resumed", "the session was left and resumed";
+        /// Another version of the client went on.
+        ClientVersionChanged = "client_version_changed", "another version of the client";
+        /// The model drops the thinking of earlier turns.
+        ThinkingStripped = "thinking_stripped", "the model dropped earlier thinking";
+        /// The prompt is shorter than what the model caches.
+        BelowMinimum = "below_minimum", "the prompt is too short to be cached";
+        /// More blocks were added than a marker looks back.
+        LookbackExceeded = "lookback_exceeded", "an entry was beyond a marker's reach";
+        /// The earlier response had not begun, so that its write could not be read yet.
+        WriteNotVisible = "write_not_visible", "the last write could not be read yet";
+        /// The prompt did not change: the entry was dropped by the service.
+        LikelyServerSide = "likely_server_side", "the service dropped the entry";
+        /// Nothing tells.
+        Unknown = "unknown", "nothing tells why";
+    }
+    /// Its meaning in a few words.
+    pub fn meaning;
 }
 
 /// The cause for each difference between two captured requests.
@@ -114,143 +115,7 @@ impl From<DifferenceKind> for Cause {
     }
 }
 
-/// The facts about a cause.
-struct Facts {
-    name: &'static str,
-    meaning: &'static str,
-    /// The service's verdicts that mean the same.
-    verdicts: &'static [&'static str],
-    is_of_messages: bool,
-}
-
-/// A cause that no verdict names.
-fn fact(name: &'static str, meaning: &'static str) -> Facts {
-    Facts { name, meaning, verdicts: &[], is_of_messages: false }
-}
-
-impl Facts {
-    fn said_as(self, verdicts: &'static [&'static str]) -> Self {
-        Self { verdicts, ..self }
-    }
-
-    fn of_messages(self) -> Self {
-        Self { is_of_messages: true, ..self }
-    }
-}
-
 impl Cause {
-    /// Every cause.
-    pub const ALL: [Self; 31] = [
-        Self::TtlExpired5m,
-        Self::TtlExpired1h,
-        Self::IdleTooLong,
-        Self::ModelChanged,
-        Self::EffortChanged,
-        Self::FastModeChanged,
-        Self::ToolsChanged,
-        Self::SystemPromptChanged,
-        Self::MessagesRewritten,
-        Self::HookContextMoved,
-        Self::Rewound,
-        Self::ImageChanged,
-        Self::ThinkingChanged,
-        Self::ToolChoiceChanged,
-        Self::BetasChanged,
-        Self::ScopeChanged,
-        Self::TtlTierChanged,
-        Self::AutoModeChanged,
-        Self::OverageChanged,
-        Self::CachedMicrocompactionChanged,
-        Self::ExtraBodyChanged,
-        Self::Compaction,
-        Self::Microcompaction,
-        Self::Resumed,
-        Self::ClientVersionChanged,
-        Self::ThinkingStripped,
-        Self::BelowMinimum,
-        Self::LookbackExceeded,
-        Self::WriteNotVisible,
-        Self::LikelyServerSide,
-        Self::Unknown,
-    ];
-
-    fn facts(self) -> Facts {
-        match self {
-            Self::TtlExpired5m => fact("ttl_expired_5m", "an entry for five minutes expired")
-                .said_as(&["previous_message_not_found"]),
-            Self::TtlExpired1h => fact("ttl_expired_1h", "an entry for an hour expired")
-                .said_as(&["previous_message_not_found"]),
-            Self::IdleTooLong => {
-                fact("idle_too_long", "a pause longer than the service keeps entries")
-            }
-            Self::ModelChanged => {
-                fact("model_changed", "another model").said_as(&["model_changed"])
-            }
-            Self::EffortChanged => fact("effort_changed", "another effort"),
-            Self::FastModeChanged => fact("fast_mode_changed", "fast mode was switched"),
-            Self::ToolsChanged => {
-                fact("tools_changed", "the tools changed").said_as(&["tools_changed"])
-            }
-            Self::SystemPromptChanged => fact("system_prompt_changed", "the system prompt changed")
-                .said_as(&["system_changed"]),
-            Self::MessagesRewritten => {
-                fact("messages_rewritten", "earlier messages changed their form")
-                    .said_as(&["messages_changed"])
-                    .of_messages()
-            }
-            Self::HookContextMoved => {
-                fact("hook_context_moved", "the context of hooks moved at a new prompt")
-                    .said_as(&["messages_changed"])
-                    .of_messages()
-            }
-            Self::Rewound => fact("rewound", "the conversation was rewound")
-                .said_as(&["messages_changed"])
-                .of_messages(),
-            Self::ImageChanged => fact("image_changed", "images came, went or changed")
-                .said_as(&["messages_changed"])
-                .of_messages(),
-            Self::ThinkingChanged => fact("thinking_changed", "the thinking settings changed"),
-            Self::ToolChoiceChanged => fact("tool_choice_changed", "tool_choice changed"),
-            Self::BetasChanged => fact("betas_changed", "beta headers changed"),
-            Self::ScopeChanged => fact("scope_changed", "a marker's scope changed"),
-            Self::TtlTierChanged => fact("ttl_tier_changed", "the TTL of the markers changed"),
-            Self::AutoModeChanged => fact("auto_mode_changed", "auto mode was switched"),
-            Self::OverageChanged => fact("overage_changed", "usage credits began"),
-            Self::CachedMicrocompactionChanged => {
-                fact("cached_microcompaction_changed", "cached microcompaction changed")
-            }
-            Self::ExtraBodyChanged => {
-                fact("extra_body_changed", "other fields of the body changed")
-            }
-            Self::Compaction => {
-                fact("compaction", "the conversation was summarised").said_as(&["messages_changed"])
-            }
-            Self::Microcompaction => fact("microcompaction", "old tool results were cleared")
-                .said_as(&["messages_changed"])
-                .of_messages(),
-            Self::Resumed => fact("resumed", "the session was left and resumed")
-                .said_as(&["system_changed", "messages_changed"]),
-            Self::ClientVersionChanged => {
-                fact("client_version_changed", "another version of the client")
-                    .said_as(&["system_changed"])
-            }
-            Self::ThinkingStripped => {
-                fact("thinking_stripped", "the model dropped earlier thinking")
-                    .said_as(&["messages_changed"])
-                    .of_messages()
-            }
-            Self::BelowMinimum => fact("below_minimum", "the prompt is too short to be cached"),
-            Self::LookbackExceeded => {
-                fact("lookback_exceeded", "an entry was beyond a marker's reach")
-            }
-            Self::WriteNotVisible => {
-                fact("write_not_visible", "the last write could not be read yet")
-            }
-            Self::LikelyServerSide => fact("likely_server_side", "the service dropped the entry"),
-            Self::Unknown => fact("unknown", "nothing tells why"),
-        }
-    }
-
     /// How to prevent it. `None` for compactions, which are intended, and for expiries, against
     /// which there are lifetimes and pings.
     #[must_use]
@@ -385,24 +250,6 @@ impl Cause {
         }
     }
 
-    /// The name in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        self.facts().name
-    }
-
-    /// Its meaning in a few words.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        self.facts().meaning
-    }
-
-    /// The cause with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|cause| cause.name() == name)
-    }
-
     /// Whether the miss follows from what was done, and surprises nobody: a compaction or an
     /// expiry.
     #[must_use]
@@ -413,7 +260,15 @@ impl Cause {
     /// Whether it is a change in the messages, which leaves tools and system prompt readable.
     #[must_use]
     pub fn is_of_messages(self) -> bool {
-        self.facts().is_of_messages
+        matches!(
+            self,
+            Self::MessagesRewritten
+                | Self::HookContextMoved
+                | Self::Rewound
+                | Self::ImageChanged
+                | Self::Microcompaction
+                | Self::ThinkingStripped
+        )
     }
 
     /// Whether it names what changed.
@@ -425,33 +280,38 @@ impl Cause {
     /// Whether a verdict of the service agrees, or `None` where the verdict says nothing.
     #[must_use]
     pub fn agrees_with(self, reason: &str) -> Option<bool> {
-        let says = |cause: Self| cause.facts().verdicts.contains(&reason);
+        let says = |cause: Self| cause.verdicts().contains(&reason);
         Self::ALL.into_iter().any(says).then(|| says(self))
     }
-}
 
-/// Who can make a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Who {
-    /// The user of a client, by a setting or by how it is used.
-    User,
-    /// Who builds the agent that sends the requests.
-    Builder,
-    /// Nobody but the service.
-    Nobody,
-}
-
-impl Who {
-    /// The name for people.
-    #[must_use]
-    pub fn name(self) -> &'static str {
+    /// The service's verdicts that mean the same.
+    fn verdicts(self) -> &'static [&'static str] {
         match self {
-            Self::User => "you",
-            Self::Builder => "the agent's builder",
-            Self::Nobody => "nobody",
+            Self::TtlExpired5m | Self::TtlExpired1h => &["previous_message_not_found"],
+            Self::ModelChanged => &["model_changed"],
+            Self::ToolsChanged => &["tools_changed"],
+            Self::SystemPromptChanged | Self::ClientVersionChanged => &["system_changed"],
+            Self::Resumed => &["system_changed", "messages_changed"],
+            Self::Compaction => &["messages_changed"],
+            _ if self.is_of_messages() => &["messages_changed"],
+            _ => &[],
         }
     }
+}
+
+words! {
+    /// Who can make a change.
+    #[derive(JsonSchema)]
+    pub enum Who {
+        /// The user of a client, by a setting or by how it is used.
+        User = "user", "you";
+        /// Who builds the agent that sends the requests.
+        Builder = "builder", "the agent's builder";
+        /// Nobody but the service.
+        Nobody = "nobody", "nobody";
+    }
+    /// The name for people.
+    pub fn label;
 }
 
 /// How to prevent a cause of breaks.
@@ -517,20 +377,6 @@ impl Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_cause_is_written_as_it_is_named() {
-        for cause in [
-            Cause::TtlExpired5m,
-            Cause::TtlExpired1h,
-            Cause::CachedMicrocompactionChanged,
-            Cause::LikelyServerSide,
-            Cause::ThinkingStripped,
-        ] {
-            let written = serde_json::to_string(&cause).expect("JSON");
-            assert_eq!(written, format!("\"{}\"", cause.name()));
-        }
-    }
 
     #[test]
     fn every_kind_of_difference_has_a_cause() {

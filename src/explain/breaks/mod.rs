@@ -37,41 +37,21 @@ pub use summary::{
 };
 
 use schemars::JsonSchema;
-use serde::Serialize;
 
+use crate::base::words::words;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::Request;
 
-/// How sure a cause is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Confidence {
-    /// The length that was still readable allows it; nothing else speaks for it.
-    Low,
-    /// Something was seen that often has this effect, or a length that names the level.
-    Medium,
-    /// What was seen has this effect by the rules.
-    High,
-}
-
-impl Confidence {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Low, Self::Medium, Self::High];
-
-    /// The confidence that a word stands for.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|confidence| confidence.name() == name)
-    }
-
-    /// The word used in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-        }
+words! {
+    /// How sure a cause is.
+    #[derive(JsonSchema)]
+    pub enum Confidence {
+        /// The length that was still readable allows it; nothing else speaks for it.
+        Low = "low";
+        /// Something was seen that often has this effect, or a length that names the level.
+        Medium = "medium";
+        /// What was seen has this effect by the rules.
+        High = "high";
     }
 }
 

@@ -12,10 +12,10 @@
 
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
-use serde::Serialize;
 
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Picodollars, Tokens};
+use crate::base::words::words;
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{ConversationKey, History, Request, RequestIndex};
 use crate::requests::prompt::{Step, StepKind};
@@ -49,40 +49,18 @@ pub enum Readable {
     NewLength,
 }
 
-/// What happened to the cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, JsonSchema, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Class {
-    /// Nothing was read.
-    FellToZero,
-    /// Only the prefix that other traffic keeps warm was read.
-    FellToSharedPrefix,
-    /// The last write was not readable, what lies before it was.
-    OneStepBehind,
-    /// Another part was read.
-    Partial,
-}
-
-impl Class {
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::FellToZero, Self::FellToSharedPrefix, Self::OneStepBehind, Self::Partial];
-
-    /// The class with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|class| class.name() == name)
-    }
-
-    /// The name in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::FellToZero => "fell_to_zero",
-            Self::FellToSharedPrefix => "fell_to_shared_prefix",
-            Self::OneStepBehind => "one_step_behind",
-            Self::Partial => "partial",
-        }
+words! {
+    /// What happened to the cache.
+    #[derive(JsonSchema)]
+    pub enum Class {
+        /// Nothing was read.
+        FellToZero = "fell_to_zero";
+        /// Only the prefix that other traffic keeps warm was read.
+        FellToSharedPrefix = "fell_to_shared_prefix";
+        /// The last write was not readable, what lies before it was.
+        OneStepBehind = "one_step_behind";
+        /// Another part was read.
+        Partial = "partial";
     }
 }
 

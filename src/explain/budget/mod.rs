@@ -26,28 +26,16 @@ use std::fmt;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rust_decimal::Decimal;
 
+use crate::base::words::words;
 use crate::explain::lint::Severity;
 
-/// What happens where a limit is exceeded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BudgetLevel {
-    /// It is reported.
-    Warn,
-    /// The run fails.
-    Fail,
-}
-
-impl BudgetLevel {
-    /// Every level.
-    pub const ALL: [Self; 2] = [Self::Warn, Self::Fail];
-
-    /// The word in files and outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+words! {
+    /// What happens where a limit is exceeded.
+    pub enum BudgetLevel {
+        /// It is reported.
+        Warn = "warn";
+        /// The run fails.
+        Fail = "fail";
     }
 }
 

@@ -87,8 +87,8 @@ fn metric(table: &DeTable<'_>, offset: usize) -> Result<Metric, Fault> {
 
 fn level(table: &DeTable<'_>) -> Result<BudgetLevel, Fault> {
     let Some((name, at)) = text(table, "level")? else { return Ok(BudgetLevel::Fail) };
-    let level = BudgetLevel::ALL.into_iter().find(|level| level.name() == name);
-    level.ok_or_else(|| unknown("level", name, at, &BudgetLevel::ALL.map(BudgetLevel::name)))
+    BudgetLevel::by_name(name)
+        .ok_or_else(|| unknown("level", name, at, &BudgetLevel::ALL.map(BudgetLevel::name)))
 }
 
 /// The one limit of a budget.
@@ -225,8 +225,7 @@ fn lint_kinds(table: &DeTable<'_>, metric: Metric) -> Result<LintKinds, Fault> {
     }
     let mut kinds = LintKinds::default();
     if let Some((name, at)) = severity {
-        let severity = Severity::ALL.into_iter().find(|severity| severity.name() == name);
-        kinds.severity = severity
+        kinds.severity = Severity::by_name(name)
             .ok_or_else(|| unknown("severity", name, at, &Severity::ALL.map(Severity::name)))?;
     }
     for (name, at) in &rules {

@@ -15,41 +15,30 @@ use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::setting_change::SettingChanges;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
+use crate::base::words::words;
 use crate::explain::snapshot::{
     BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
 };
 
-/// Why the recorded usage of a request does not count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum UsageFault {
-    /// The request has changed, and the usage has not.
-    Stale,
-    /// By the rules it reads and writes otherwise, as after another pause, and the usage is the same.
-    RulesDiffer,
-    /// The request is the same, by its id too, and the usage is not.
-    Edited,
-    /// The prompt has about as many tokens as before by its bytes, and not by its usage.
-    Contradicted,
-    /// One side alone reads what none of its requests can have written.
-    Warm,
-    /// Only one side has usage.
-    OneSided,
+words! {
+    /// Why the recorded usage of a request does not count.
+    pub enum UsageFault {
+        /// The request has changed, and the usage has not.
+        Stale = "stale";
+        /// By the rules it reads and writes otherwise, as after another pause, and the usage is the same.
+        RulesDiffer = "rules_differ";
+        /// The request is the same, by its id too, and the usage is not.
+        Edited = "edited";
+        /// The prompt has about as many tokens as before by its bytes, and not by its usage.
+        Contradicted = "contradicted";
+        /// One side alone reads what none of its requests can have written.
+        Warm = "warm";
+        /// Only one side has usage.
+        OneSided = "one_sided";
+    }
 }
 
 impl UsageFault {
-    /// The word in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Stale => "stale",
-            Self::RulesDiffer => "rules_differ",
-            Self::Edited => "edited",
-            Self::Contradicted => "contradicted",
-            Self::Warm => "warm",
-            Self::OneSided => "one_sided",
-        }
-    }
-
     /// Whether the output in such a usage is not believed, either.
     fn is_of_output(self) -> bool {
         matches!(self, Self::Edited | Self::Contradicted)

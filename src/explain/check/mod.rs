@@ -35,30 +35,20 @@ pub use turn_change::{TurnChange, TurnReason, TurnTokens};
 use comparable::Comparable;
 use question::{ComparedSides, Sides};
 
+use crate::base::words::words;
 use crate::explain::budget::Budget;
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::capture::WireTree;
 
-/// The result of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verdict {
-    /// Every limit is kept.
-    Pass,
-    /// Every limit that can fail a run is kept.
-    Warn,
-    /// A limit that fails the run is exceeded.
-    Fail,
-}
-
-impl Verdict {
-    /// The word in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pass => "pass",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+words! {
+    /// The result of a run.
+    pub enum Verdict {
+        /// Every limit is kept.
+        Pass = "pass";
+        /// Every limit that can fail a run is kept.
+        Warn = "warn";
+        /// A limit that fails the run is exceeded.
+        Fail = "fail";
     }
 }
 

@@ -4,28 +4,18 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::words::words;
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
-/// How a session was found in the baseline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MatchedBy {
-    /// By its id.
-    Id,
-    /// By its file.
-    File,
-    /// By its order among those that neither distinguishes.
-    Order,
-}
-
-impl MatchedBy {
-    /// The word in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Id => "id",
-            Self::File => "file",
-            Self::Order => "order",
-        }
+words! {
+    /// How a session was found in the baseline.
+    pub enum MatchedBy {
+        /// By its id.
+        Id = "id";
+        /// By its file.
+        File = "file";
+        /// By its order among those that neither distinguishes.
+        Order = "order";
     }
 }
 

@@ -4,32 +4,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::base::words::words;
 use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 
-/// What happened to a part of a prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PromptChangeKind {
-    /// The part is new.
-    Added,
-    /// The part is gone.
-    Removed,
-    /// The part moved among its kind.
-    Moved,
-    /// Its bytes differ.
-    Changed,
-}
-
-impl PromptChangeKind {
-    /// The word in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Removed => "removed",
-            Self::Moved => "moved",
-            Self::Changed => "changed",
-        }
+words! {
+    /// What happened to a part of a prompt.
+    pub enum PromptChangeKind {
+        /// The part is new.
+        Added = "added";
+        /// The part is gone.
+        Removed = "removed";
+        /// The part moved among its kind.
+        Moved = "moved";
+        /// Its bytes differ.
+        Changed = "changed";
     }
 }
 

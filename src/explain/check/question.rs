@@ -8,35 +8,24 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, SessionPair, pair_turns};
+use crate::base::words::words;
 use crate::explain::budget::{
     Amount, Budget, BudgetLevel, Limit, LimitChange, Quantity, Scope, Unit,
 };
 use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 
-/// Whether a limit is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Status {
-    /// It is kept.
-    Passed,
-    /// It does not apply. Only default budgets can be left out, those against a baseline that this run makes, and
-    /// those on captured prompts where rows are checked.
-    LeftOut,
-    /// It is exceeded and only warns, or it is kept as far as is known.
-    Warned,
-    /// It is exceeded.
-    Failed,
-}
-
-impl Status {
-    /// The word in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Passed => "pass",
-            Self::LeftOut => "left_out",
-            Self::Warned => "warn",
-            Self::Failed => "fail",
-        }
+words! {
+    /// Whether a limit is kept.
+    pub enum Status {
+        /// It is kept.
+        Passed = "pass";
+        /// It does not apply. Only default budgets can be left out, those against a baseline that this run makes, and
+        /// those on captured prompts where rows are checked.
+        LeftOut = "left_out";
+        /// It is exceeded and only warns, or it is kept as far as is known.
+        Warned = "warn";
+        /// It is exceeded.
+        Failed = "fail";
     }
 }
 

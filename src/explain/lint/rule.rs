@@ -1,5 +1,7 @@
 //! The rules of `lint`: their names, how much each matters, why, and what to do.
 
+use crate::base::words::words;
+
 // What rules about the cache key say.
 const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
     (speed, citations) or the messages (thinking, tool choice, effort, format, the \
@@ -25,179 +27,87 @@ const UNMARKABLE_BLOCK: &str =
 const IDLE_EDIT: &str =
     "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
 
-/// How much a finding matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// The service refuses the request.
-    Error,
-    /// It costs tokens in this trace, or would in a longer one.
-    Warning,
-    /// It may cost tokens elsewhere.
-    Note,
-}
-
-impl Severity {
-    /// Every severity, gravest first.
-    pub const ALL: [Self; 3] = [Self::Error, Self::Warning, Self::Note];
-
-    /// The word in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Error => "error",
-            Self::Warning => "warning",
-            Self::Note => "note",
-        }
+words! {
+    /// How much a finding matters.
+    pub enum Severity {
+        /// The service refuses the request.
+        Error = "error";
+        /// It costs tokens in this trace, or would in a longer one.
+        Warning = "warning";
+        /// It may cost tokens elsewhere.
+        Note = "note";
     }
 }
 
-/// A rule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Rule {
-    /// More than four markers.
-    TooManyMarkers,
-    /// A five-minute marker before a one-hour one.
-    TtlOrder,
-    /// The automatic marker contradicts that of the block on which it falls.
-    TtlConflict,
-    /// A marker on thinking.
-    UnmarkableBlock,
-    /// Thinking after another prefix than its own, which the service refuses.
-    ThinkingRefused,
-    /// Thinking after another prefix than its own, which the service leaves out.
-    ThinkingDropped,
-    /// The same tools in another order.
-    ToolOrder,
-    /// A tool with a changed definition.
-    ToolSchema,
-    /// Tools come or go.
-    ToolSet,
-    /// The same JSON with its keys in another order, or numbers spelled differently.
-    KeyOrder,
-    /// The client's attribution line differs from request to request.
-    AttributionChanges,
-    /// A timestamp before stable text.
-    Timestamp,
-    /// A counter before stable text.
-    Counter,
-    /// A random id before stable text.
-    RandomId,
-    /// A hash before stable text.
-    Hash,
-    /// Changing text before a marker that stable text could have.
-    DynamicBeforeBoundary,
-    /// The system prompt changes.
-    SystemChanged,
-    /// A message that was sent before is sent differently.
-    HistoryRewritten,
-    /// A setting before what is cached changes.
-    SettingChanged,
-    /// Beta features that are part of the cache key come or go.
-    BetasChanged,
-    /// A marker has another TTL than in the previous request.
-    TtlChanged,
-    /// A result that was deleted on the server is no longer deleted.
-    EditDropped,
-    /// An edit deletes nothing.
-    IdleEdit,
-    /// Another model.
-    ModelChanged,
-    /// Conditional parts multiply the prefixes.
-    PrefixVariants,
-    /// A marker over a prefix that is too short to cache.
-    BelowMinimum,
-    /// An entry is too far before the marker to be found.
-    BeyondLookback,
-    /// What a marker writes changes every time and is never read.
-    NeverRead,
-    /// A request without a marker, although there was something to read.
-    MarkerMissing,
-    /// A fork of a fork.
-    NestedFork,
-    /// Text that looks as if it changed, although it did not here.
-    LooksVolatile,
+words! {
+    /// A rule.
+    pub enum Rule {
+        /// More than four markers.
+        TooManyMarkers = "too-many-markers";
+        /// A five-minute marker before a one-hour one.
+        TtlOrder = "ttl-order";
+        /// The automatic marker contradicts that of the block on which it falls.
+        TtlConflict = "ttl-conflict";
+        /// A marker on thinking.
+        UnmarkableBlock = "unmarkable-block";
+        /// Thinking after another prefix than its own, which the service refuses.
+        ThinkingRefused = "thinking-refused";
+        /// Thinking after another prefix than its own, which the service leaves out.
+        ThinkingDropped = "thinking-dropped";
+        /// The same tools in another order.
+        ToolOrder = "tool-order";
+        /// A tool with a changed definition.
+        ToolSchema = "tool-schema";
+        /// Tools come or go.
+        ToolSet = "tool-set";
+        /// The same JSON with its keys in another order, or numbers spelled differently.
+        KeyOrder = "key-order";
+        /// The client's attribution line differs from request to request.
+        AttributionChanges = "attribution-changes";
+        /// A timestamp before stable text.
+        Timestamp = "timestamp";
+        /// A counter before stable text.
+        Counter = "counter";
+        /// A random id before stable text.
+        RandomId = "random-id";
+        /// A hash before stable text.
+        Hash = "hash";
+        /// Changing text before a marker that stable text could have.
+        DynamicBeforeBoundary = "dynamic-before-boundary";
+        /// The system prompt changes.
+        SystemChanged = "system-changed";
+        /// A message that was sent before is sent differently.
+        HistoryRewritten = "history-rewritten";
+        /// A setting before what is cached changes.
+        SettingChanged = "setting-changed";
+        /// Beta features that are part of the cache key come or go.
+        BetasChanged = "betas-changed";
+        /// A marker has another TTL than in the previous request.
+        TtlChanged = "ttl-changed";
+        /// A result that was deleted on the server is no longer deleted.
+        EditDropped = "edit-dropped";
+        /// An edit deletes nothing.
+        IdleEdit = "idle-edit";
+        /// Another model.
+        ModelChanged = "model-changed";
+        /// Conditional parts multiply the prefixes.
+        PrefixVariants = "prefix-variants";
+        /// A marker over a prefix that is too short to cache.
+        BelowMinimum = "below-minimum";
+        /// An entry is too far before the marker to be found.
+        BeyondLookback = "beyond-lookback";
+        /// What a marker writes changes every time and is never read.
+        NeverRead = "never-read";
+        /// A request without a marker, although there was something to read.
+        MarkerMissing = "marker-missing";
+        /// A fork of a fork.
+        NestedFork = "nested-fork";
+        /// Text that looks as if it changed, although it did not here.
+        LooksVolatile = "looks-volatile";
+    }
 }
 
 impl Rule {
-    /// Every rule.
-    pub const ALL: [Self; 31] = [
-        Self::TooManyMarkers,
-        Self::TtlOrder,
-        Self::TtlConflict,
-        Self::UnmarkableBlock,
-        Self::ThinkingRefused,
-        Self::ThinkingDropped,
-        Self::ToolOrder,
-        Self::ToolSchema,
-        Self::ToolSet,
-        Self::KeyOrder,
-        Self::AttributionChanges,
-        Self::Timestamp,
-        Self::Counter,
-        Self::RandomId,
-        Self::Hash,
-        Self::DynamicBeforeBoundary,
-        Self::SystemChanged,
-        Self::HistoryRewritten,
-        Self::SettingChanged,
-        Self::BetasChanged,
-        Self::TtlChanged,
-        Self::EditDropped,
-        Self::IdleEdit,
-        Self::ModelChanged,
-        Self::PrefixVariants,
-        Self::BelowMinimum,
-        Self::BeyondLookback,
-        Self::NeverRead,
-        Self::MarkerMissing,
-        Self::NestedFork,
-        Self::LooksVolatile,
-    ];
-
-    /// The name in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TooManyMarkers => "too-many-markers",
-            Self::TtlOrder => "ttl-order",
-            Self::TtlConflict => "ttl-conflict",
-            Self::UnmarkableBlock => "unmarkable-block",
-            Self::ThinkingRefused => "thinking-refused",
-            Self::ThinkingDropped => "thinking-dropped",
-            Self::ToolOrder => "tool-order",
-            Self::ToolSchema => "tool-schema",
-            Self::ToolSet => "tool-set",
-            Self::KeyOrder => "key-order",
-            Self::AttributionChanges => "attribution-changes",
-            Self::Timestamp => "timestamp",
-            Self::Counter => "counter",
-            Self::RandomId => "random-id",
-            Self::Hash => "hash",
-            Self::DynamicBeforeBoundary => "dynamic-before-boundary",
-            Self::SystemChanged => "system-changed",
-            Self::HistoryRewritten => "history-rewritten",
-            Self::SettingChanged => "setting-changed",
-            Self::BetasChanged => "betas-changed",
-            Self::TtlChanged => "ttl-changed",
-            Self::EditDropped => "edit-dropped",
-            Self::IdleEdit => "idle-edit",
-            Self::ModelChanged => "model-changed",
-            Self::PrefixVariants => "prefix-variants",
-            Self::BelowMinimum => "below-minimum",
-            Self::BeyondLookback => "beyond-lookback",
-            Self::NeverRead => "never-read",
-            Self::MarkerMissing => "marker-missing",
-            Self::NestedFork => "nested-fork",
-            Self::LooksVolatile => "looks-volatile",
-        }
-    }
-
-    /// The rule with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|rule| rule.name() == name)
-    }
-
     /// How much a finding of the rule matters.
     #[must_use]
     pub fn severity(self) -> Severity {

@@ -46,55 +46,33 @@ use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use super::block::BlockKind;
 use super::size::TokenCounting;
 
+use crate::base::words::words;
+
 /// A node, as a position in [`WireTree::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireNodeId(pub u32);
 
-/// What a node adds to the prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
-    /// The model, of which each has caches of its own.
-    Model,
-    /// A tool.
-    Tool,
-    /// Speed and citations, which are in front of the system prompt.
-    SystemSettings,
-    /// A block of the system prompt.
-    System,
-    /// Thinking, tool choice, effort, format and the presence of images.
-    MessageSettings,
-    /// The first block of a message.
-    MessageStart,
-    /// Another block of a message.
-    Block,
+words! {
+    /// What a node adds to the prompt.
+    pub enum Part {
+        /// The model, of which each has caches of its own.
+        Model = "model";
+        /// A tool.
+        Tool = "tool";
+        /// Speed and citations, which are in front of the system prompt.
+        SystemSettings = "system_settings";
+        /// A block of the system prompt.
+        System = "system";
+        /// Thinking, tool choice, effort, format and the presence of images.
+        MessageSettings = "message_settings";
+        /// The first block of a message.
+        MessageStart = "message";
+        /// Another block of a message.
+        Block = "block";
+    }
 }
 
 impl Part {
-    /// Every part, in the order of a prompt.
-    pub const ALL: [Self; 7] = [
-        Self::Model,
-        Self::Tool,
-        Self::SystemSettings,
-        Self::System,
-        Self::MessageSettings,
-        Self::MessageStart,
-        Self::Block,
-    ];
-
-    /// The name in every output.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::SystemSettings => "system_settings",
-            Self::System => "system",
-            Self::MessageSettings => "message_settings",
-            Self::MessageStart => "message",
-            Self::Block => "block",
-        }
-    }
-
     /// Whether it is a block of a message.
     #[must_use]
     pub fn is_message(self) -> bool {

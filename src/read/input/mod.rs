@@ -39,6 +39,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::words::words;
+
 /// Examples kept of one kind in one file; the count goes on beyond it, so that a binary file of a
 /// gigabyte costs no memory.
 const EXAMPLES_PER_KIND: usize = 100;
@@ -48,211 +50,89 @@ pub(crate) fn what_became(is_used: bool, read: &'static str) -> String {
     if is_used { format!("{read} is used") } else { "the file is left out".to_owned() }
 }
 
-/// A kind of damage or oddity. Its [`name`](Kind::name) is part of the report's contract.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// A line of white space.
-    EmptyLine,
-    /// JSON that ends in the middle.
-    TornLine,
-    /// Not JSON at all.
-    NotJson,
-    /// JSON, but no object.
-    NotAnObject,
-    /// Bytes that are not UTF-8.
-    NotUtf8,
-    /// A line beyond the limit, skipped without being held.
-    TooLong,
-    /// An object that names one of its keys twice.
-    DuplicateKey,
-    /// A line of another program's log.
-    ForeignFormat,
-    /// A file that could not be read, or not to its end.
-    UnreadableFile,
-    /// A folder that contains itself through a symbolic link.
-    SymlinkLoop,
-    /// A link, or a path, that leads out of the folders in which files may be read.
-    LinkOutside,
-    /// Something in a folder, or given as an input, that is no file and no pipe: a device, a socket, a
-    /// folder of the kernel's. It is not read.
-    SpecialFile,
-    /// A compressed file that unpacks beyond all measure; it is given up.
-    UnpacksTooFar,
-    /// A file at which the memory that the process may have was used up.
-    OutOfMemory,
-    /// Two or more JSON values on one line; all are used.
-    JoinedLine,
-    /// Half of a surrogate pair in a string; replaced, and the line is used.
-    LoneSurrogate,
-    /// A line whose identity an earlier line of the file has; the first counts.
-    DuplicateLine,
-    /// A parent that no file has; the chain is continued at the line before.
-    DanglingParent,
-    /// Lines that are their own ancestors; the chain starts at the line that closes the circle.
-    ParentCycle,
-    /// A response without a message id, by which it could be known.
-    MissingMessageId,
-    /// A response none of whose lines carries usage: no request can be accounted for.
-    MissingUsage,
-    /// A response whose usage has numbers that cannot be token counts.
-    InvalidUsage,
-    /// A response whose usage does not speak of the cache: what was read is unknown, not zero.
-    UsageWithoutCacheCounters,
-    /// A sub-agent's copy of a response of its parent's conversation.
-    SidechainReplay,
-    /// A fork whose parent is in no file that was read: what its prompt begins with is not known.
-    MissingForkContext,
-    /// A fork of a fork.
-    NestedFork,
-    /// A request without any usable time: left out of the simulation.
-    MissingTimestamp,
-    /// A captured body that is no request to the Messages API.
-    NotAMessagesRequest,
-    /// JSON nested more deeply than any request is.
-    TooDeep,
-    /// Another request of the file has the same id; both count.
-    DuplicateRequestId,
-    /// A logged exchange with another endpoint.
-    OtherEndpoint,
-    /// A logged request that was answered with an error.
-    FailedRequest,
-    /// Two sources that tell different things of a request, or of the same ones. What is used is said.
-    Contradiction,
-    /// A record of prompt parts that cannot be placed.
-    NotABundle,
-    /// A section of a bundle that is declared volatile without saying why.
-    VolatileWithoutReason,
-    /// A record of prompt parts whose messages were mended, as the client does.
-    RepairedMessages,
+words! {
+    /// A kind of damage or oddity. Its [`name`](Kind::name) is part of the report's contract.
+    pub enum Kind {
+        /// A line of white space.
+        EmptyLine = "empty_line", "empty line";
+        /// JSON that ends in the middle.
+        TornLine = "torn_line", "line cut off";
+        /// Not JSON at all.
+        NotJson = "not_json", "not JSON";
+        /// JSON, but no object.
+        NotAnObject = "not_an_object", "no JSON object";
+        /// Bytes that are not UTF-8.
+        NotUtf8 = "not_utf8", "not UTF-8";
+        /// A line beyond the limit, skipped without being held.
+        TooLong = "too_long", "too long";
+        /// An object that names one of its keys twice.
+        DuplicateKey = "duplicate_key", "key given twice";
+        /// A line of another program's log.
+        ForeignFormat = "foreign_format", "line of another program's log";
+        /// A file that could not be read, or not to its end.
+        UnreadableFile = "unreadable_file", "unreadable file";
+        /// A folder that contains itself through a symbolic link.
+        SymlinkLoop = "symlink_loop", "folder that contains itself";
+        /// A link, or a path, that leads out of the folders in which files may be read.
+        LinkOutside = "link_outside", "link that leads outside";
+        /// Something in a folder, or given as an input, that is no file and no pipe: a device, a socket, a
+        /// folder of the kernel's. It is not read.
+        SpecialFile = "special_file", "neither file nor pipe";
+        /// A compressed file that unpacks beyond all measure; it is given up.
+        UnpacksTooFar = "unpacks_too_far", "compressed file that unpacks too far";
+        /// A file at which the memory that the process may have was used up.
+        OutOfMemory = "out_of_memory", "not read for want of memory";
+        /// Two or more JSON values on one line; all are used.
+        JoinedLine = "joined_line", "several JSON values on one line";
+        /// Half of a surrogate pair in a string; replaced, and the line is used.
+        LoneSurrogate = "lone_surrogate", "half a character";
+        /// A line whose identity an earlier line of the file has; the first counts.
+        DuplicateLine = "duplicate_line", "repeated line";
+        /// A parent that no file has; the chain is continued at the line before.
+        DanglingParent = "dangling_parent", "missing parent";
+        /// Lines that are their own ancestors; the chain starts at the line that closes the circle.
+        ParentCycle = "parent_cycle", "circle of parents";
+        /// A response without a message id, by which it could be known.
+        MissingMessageId = "missing_message_id", "response without a message id";
+        /// A response none of whose lines carries usage: no request can be accounted for.
+        MissingUsage = "missing_usage", "response without usage";
+        /// A response whose usage has numbers that cannot be token counts.
+        InvalidUsage = "invalid_usage", "response with impossible token counts";
+        /// A response whose usage does not speak of the cache: what was read is unknown, not zero.
+        UsageWithoutCacheCounters = "usage_without_cache_counters",
+            "response that says nothing of the cache";
+        /// A sub-agent's copy of a response of its parent's conversation.
+        SidechainReplay = "sidechain_replay", "response copied by a sub-agent";
+        /// A fork whose parent is in no file that was read: what its prompt begins with is not known.
+        MissingForkContext = "missing_fork_context", "fork without its parent";
+        /// A fork of a fork.
+        NestedFork = "nested_fork", "fork of a fork";
+        /// A request without any usable time: left out of the simulation.
+        MissingTimestamp = "missing_timestamp", "request without a time";
+        /// A captured body that is no request to the Messages API.
+        NotAMessagesRequest = "not_a_messages_request", "no request to the Messages API";
+        /// JSON nested more deeply than any request is.
+        TooDeep = "too_deep", "nested too deeply";
+        /// Another request of the file has the same id; both count.
+        DuplicateRequestId = "duplicate_request_id", "repeated request id";
+        /// A logged exchange with another endpoint.
+        OtherEndpoint = "other_endpoint", "exchange with another endpoint";
+        /// A logged request that was answered with an error.
+        FailedRequest = "failed_request", "failed request";
+        /// Two sources that tell different things of a request, or of the same ones. What is used is said.
+        Contradiction = "contradiction", "contradiction between sources";
+        /// A record of prompt parts that cannot be placed.
+        NotABundle = "not_a_bundle", "no bundle";
+        /// A section of a bundle that is declared volatile without saying why.
+        VolatileWithoutReason = "volatile_without_reason", "volatile section without a reason";
+        /// A record of prompt parts whose messages were mended, as the client does.
+        RepairedMessages = "repaired_messages", "mended messages";
+    }
+    /// What people read; machine formats have the [`name`](Self::name).
+    pub fn label;
 }
 
 impl Kind {
-    /// Every kind, in the order of the report.
-    pub const ALL: [Self; 36] = [
-        Self::EmptyLine,
-        Self::TornLine,
-        Self::NotJson,
-        Self::NotAnObject,
-        Self::NotUtf8,
-        Self::TooLong,
-        Self::DuplicateKey,
-        Self::ForeignFormat,
-        Self::UnreadableFile,
-        Self::SymlinkLoop,
-        Self::LinkOutside,
-        Self::SpecialFile,
-        Self::UnpacksTooFar,
-        Self::OutOfMemory,
-        Self::JoinedLine,
-        Self::LoneSurrogate,
-        Self::DuplicateLine,
-        Self::DanglingParent,
-        Self::ParentCycle,
-        Self::MissingMessageId,
-        Self::MissingUsage,
-        Self::InvalidUsage,
-        Self::UsageWithoutCacheCounters,
-        Self::SidechainReplay,
-        Self::MissingForkContext,
-        Self::NestedFork,
-        Self::MissingTimestamp,
-        Self::NotAMessagesRequest,
-        Self::TooDeep,
-        Self::DuplicateRequestId,
-        Self::OtherEndpoint,
-        Self::FailedRequest,
-        Self::Contradiction,
-        Self::NotABundle,
-        Self::VolatileWithoutReason,
-        Self::RepairedMessages,
-    ];
-
-    /// The key in the report's `skipped` object.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::EmptyLine => "empty_line",
-            Self::TornLine => "torn_line",
-            Self::NotJson => "not_json",
-            Self::NotAnObject => "not_an_object",
-            Self::NotUtf8 => "not_utf8",
-            Self::TooLong => "too_long",
-            Self::DuplicateKey => "duplicate_key",
-            Self::ForeignFormat => "foreign_format",
-            Self::UnreadableFile => "unreadable_file",
-            Self::SymlinkLoop => "symlink_loop",
-            Self::LinkOutside => "link_outside",
-            Self::SpecialFile => "special_file",
-            Self::UnpacksTooFar => "unpacks_too_far",
-            Self::OutOfMemory => "out_of_memory",
-            Self::JoinedLine => "joined_line",
-            Self::LoneSurrogate => "lone_surrogate",
-            Self::DuplicateLine => "duplicate_line",
-            Self::DanglingParent => "dangling_parent",
-            Self::ParentCycle => "parent_cycle",
-            Self::MissingMessageId => "missing_message_id",
-            Self::MissingUsage => "missing_usage",
-            Self::InvalidUsage => "invalid_usage",
-            Self::UsageWithoutCacheCounters => "usage_without_cache_counters",
-            Self::SidechainReplay => "sidechain_replay",
-            Self::MissingForkContext => "missing_fork_context",
-            Self::NestedFork => "nested_fork",
-            Self::MissingTimestamp => "missing_timestamp",
-            Self::NotAMessagesRequest => "not_a_messages_request",
-            Self::TooDeep => "too_deep",
-            Self::DuplicateRequestId => "duplicate_request_id",
-            Self::OtherEndpoint => "other_endpoint",
-            Self::FailedRequest => "failed_request",
-            Self::Contradiction => "contradiction",
-            Self::NotABundle => "not_a_bundle",
-            Self::VolatileWithoutReason => "volatile_without_reason",
-            Self::RepairedMessages => "repaired_messages",
-        }
-    }
-
-    /// What people read; machine formats have the [`name`](Self::name).
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::EmptyLine => "empty line",
-            Self::TornLine => "line cut off",
-            Self::NotJson => "not JSON",
-            Self::NotAnObject => "no JSON object",
-            Self::NotUtf8 => "not UTF-8",
-            Self::TooLong => "too long",
-            Self::DuplicateKey => "key given twice",
-            Self::ForeignFormat => "line of another program's log",
-            Self::UnreadableFile => "unreadable file",
-            Self::SymlinkLoop => "folder that contains itself",
-            Self::LinkOutside => "link that leads outside",
-            Self::SpecialFile => "neither file nor pipe",
-            Self::UnpacksTooFar => "compressed file that unpacks too far",
-            Self::OutOfMemory => "not read for want of memory",
-            Self::JoinedLine => "several JSON values on one line",
-            Self::LoneSurrogate => "half a character",
-            Self::DuplicateLine => "repeated line",
-            Self::DanglingParent => "missing parent",
-            Self::ParentCycle => "circle of parents",
-            Self::MissingMessageId => "response without a message id",
-            Self::MissingUsage => "response without usage",
-            Self::InvalidUsage => "response with impossible token counts",
-            Self::UsageWithoutCacheCounters => "response that says nothing of the cache",
-            Self::SidechainReplay => "response copied by a sub-agent",
-            Self::MissingForkContext => "fork without its parent",
-            Self::NestedFork => "fork of a fork",
-            Self::MissingTimestamp => "request without a time",
-            Self::NotAMessagesRequest => "no request to the Messages API",
-            Self::TooDeep => "nested too deeply",
-            Self::DuplicateRequestId => "repeated request id",
-            Self::OtherEndpoint => "exchange with another endpoint",
-            Self::FailedRequest => "failed request",
-            Self::Contradiction => "contradiction between sources",
-            Self::NotABundle => "no bundle",
-            Self::VolatileWithoutReason => "volatile section without a reason",
-            Self::RepairedMessages => "mended messages",
-        }
-    }
-
     /// Whether input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
     #[must_use]
     pub fn is_damage(self) -> bool {

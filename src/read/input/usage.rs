@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use super::lenient::{Count, List, Shape, Text};
 use crate::base::units::Tokens;
+use crate::base::words::words;
 
 /// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
@@ -46,46 +47,25 @@ impl PromptSplit {
     }
 }
 
-/// How soon a request is served. Each has prices of its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ServiceTier {
-    /// The ordinary one.
-    #[default]
-    Standard,
-    /// In a batch.
-    Batch,
-    /// When there is room: `flex`.
-    Flex,
-    /// Before others: Anthropic's `speed: fast`, and what `OpenAI`'s API calls `priority`.
-    Fast,
-    /// Before all others: `ultrafast`.
-    Ultrafast,
+words! {
+    /// How soon a request is served. Each has prices of its own.
+    #[derive(Default, Deserialize)]
+    pub enum ServiceTier {
+        /// The ordinary one.
+        #[default]
+        Standard = "standard";
+        /// In a batch.
+        Batch = "batch";
+        /// When there is room: `flex`.
+        Flex = "flex";
+        /// Before others: Anthropic's `speed: fast`, and what `OpenAI`'s API calls `priority`.
+        Fast = "fast";
+        /// Before all others: `ultrafast`.
+        Ultrafast = "ultrafast";
+    }
 }
 
 impl ServiceTier {
-    /// Every one.
-    pub const ALL: [Self; 5] =
-        [Self::Standard, Self::Batch, Self::Flex, Self::Fast, Self::Ultrafast];
-
-    /// The name in price files and in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Standard => "standard",
-            Self::Batch => "batch",
-            Self::Flex => "flex",
-            Self::Fast => "fast",
-            Self::Ultrafast => "ultrafast",
-        }
-    }
-
-    /// By a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tier| tier.name() == name)
-    }
-
     /// By the `service_tier` of services other than Anthropic's, whose `priority` is one with prices by
     /// contract.
     #[must_use]

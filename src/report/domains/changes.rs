@@ -147,7 +147,7 @@ impl ChangeSums {
                 grouped(one.domains),
                 format!("{most}{}", dollars(Some(one.saving))),
                 percent(part(Some(one.saving), Some(self.spent))),
-                one.who.name().to_owned(),
+                one.who.label().to_owned(),
             ];
             let tone = if one.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
             grid.add_toned(row, tone);

@@ -25,7 +25,7 @@ pub(super) fn kinds_of_diagnostics<'a>(counts: impl Iterator<Item = (&'a str, u6
     let mut grid =
         Grid::new(&[("what", Align::Left), ("how often", Align::Right), ("effect", Align::Left)]);
     for (name, count) in counts {
-        let is_damage = Kind::ALL.into_iter().any(|kind| kind.name() == name && kind.is_damage());
+        let is_damage = Kind::by_name(name).is_some_and(Kind::is_damage);
         let effect = if is_damage { "left out" } else { "repaired or passed over" };
         grid.add(vec![name.replace('_', " "), grouped(count), effect.to_owned()]);
     }

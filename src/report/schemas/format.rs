@@ -22,8 +22,6 @@ use crate::explain::lint::{Rule, Severity};
 use crate::read::capture::Part;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::read::input::ServiceTier;
-use crate::report::compare_json::reading_name;
-use crate::report::verify::kind_name;
 use crate::requests::prompt::StepKind;
 use crate::simulate::cache::{Reading, Refusal};
 use crate::simulate::fork::{Equivalents, VARIANTS, Variant};
@@ -236,16 +234,15 @@ macro_rules! words {
 words! {
     DiagnosticKind as "DiagnosticKind": DiagnosticKind::ALL.map(DiagnosticKind::name).as_slice();
     Rule as "Rule": Rule::ALL.map(Rule::name).as_slice();
-    Severity as "Severity": every!(Severity: Error, Warning, Note).map(Severity::name);
+    Severity as "Severity": Severity::ALL.map(Severity::name);
     Refusal as "Refusal": Refusal::ALL.map(Refusal::name);
     Purpose as "Purpose": Purpose::ALL.map(Purpose::name);
     Obstacle as "Obstacle": Obstacle::ALL.map(Obstacle::name).as_slice();
-    Reading as "Reading": every!(Reading: Literal, Conservative).map(reading_name);
-    Ttl as "Ttl": every!(Ttl: FiveMinutes, OneHour).map(Ttl::name);
+    Reading as "Reading": Reading::ALL.map(Reading::name);
+    Ttl as "Ttl": Ttl::ALL.map(Ttl::name);
     ServiceTier as "ServiceTier": ServiceTier::ALL.map(ServiceTier::name);
-    Ground as "Ground": every!(Ground: Excess, AtMostExcess, Simulated).map(Ground::name);
-    StepKind as "Step":
-        every!(StepKind: Opening, ModelChange, Continued, Rewritten, Expired).map(kind_name);
+    Ground as "Ground": Ground::ALL.map(Ground::name);
+    StepKind as "Step": StepKind::ALL.map(StepKind::name);
     BlockLength as "BlockLength": BlockLength::ALL.map(BlockLength::name).as_slice();
     ContentKind as "ContentKind":
         every!(
@@ -257,15 +254,13 @@ words! {
     Variant as "ForkVariant": VARIANTS.map(|variant| variant.name);
     Part as "PromptPart": Part::ALL.map(Part::name).as_slice();
     Metric as "Metric": Metric::ALL.map(|metric| metric.name).as_slice();
-    BudgetLevel as "Level": every!(BudgetLevel: Warn, Fail).map(BudgetLevel::name);
+    BudgetLevel as "Level": BudgetLevel::ALL.map(BudgetLevel::name);
     Limit as "LimitKind": Limit::KEYS;
-    Status as "BudgetStatus": every!(Status: Passed, LeftOut, Warned, Failed).map(Status::name);
-    Verdict as "Verdict": every!(Verdict: Pass, Warn, Fail).map(Verdict::name);
-    MatchedBy as "MatchedBy": every!(MatchedBy: Id, File, Order).map(MatchedBy::name);
-    UsageFault as "UsageFault":
-        every!(UsageFault: Stale, RulesDiffer, Edited, Contradicted, Warm, OneSided).map(UsageFault::name);
-    PromptChangeKind as "PromptChangeKind":
-        every!(PromptChangeKind: Added, Removed, Moved, Changed).map(PromptChangeKind::name);
+    Status as "BudgetStatus": Status::ALL.map(Status::name);
+    Verdict as "Verdict": Verdict::ALL.map(Verdict::name);
+    MatchedBy as "MatchedBy": MatchedBy::ALL.map(MatchedBy::name);
+    UsageFault as "UsageFault": UsageFault::ALL.map(UsageFault::name);
+    PromptChangeKind as "PromptChangeKind": PromptChangeKind::ALL.map(PromptChangeKind::name);
     Client as "Source": Client::ALL.map(Client::name);
     NotSimulated as "NotSimulated": NotSimulated::ALL.map(NotSimulated::name);
     Provider as "Provider": provider::ALL.each_ref().map(|provider| provider.name);

@@ -7,86 +7,48 @@
 use super::build::Kept;
 use super::calibrate::ClientVersion;
 use super::{LOOKBACK, Step};
+use crate::base::words::words;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
-/// A rule that was found in recorded sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum MeasuredRule {
-    /// The context of hooks moves at the next prompt.
-    HookContextMoves,
-    /// The first tools that a search loads change the prefix.
-    FirstLoadedTools,
-    /// Entries for five minutes are found for some seconds more.
-    LateExpiry,
-    /// A request that the user interrupted had written its prompt.
-    InterruptedRequest,
-    /// A stream that failed had written the prompt.
-    FailedStream,
-    /// What a step adds is more than a marker looks back over. (The lookback is documented, and holds for
-    /// every client; that blocks are what it counts was measured.)
-    LongStep,
+words! {
+    /// A rule that was found in recorded sessions.
+    pub enum MeasuredRule {
+        /// The context of hooks moves at the next prompt.
+        HookContextMoves = "hook_context_moves",
+            "After a turn in which a PreToolUse or PostToolUse hook gave context, the next prompt \
+             differs from the first request that carried it on: what stands in front is read where \
+             it is within the lookback, else tools and system prompt.";
+        /// The first tools that a search loads change the prefix.
+        FirstLoadedTools = "first_loaded_tools",
+            "The first result of a chain that loads deferred tools leaves tools and system prompt \
+             alone to be read.";
+        /// Entries for five minutes are found for some seconds more.
+        LateExpiry = "late_expiry",
+            "An entry for five minutes is still found up to 310 seconds after the start of the \
+             request that used it last.";
+        /// A request that the user interrupted had written its prompt.
+        InterruptedRequest = "interrupted_request",
+            "A request that the user interrupted after two seconds or so, before anything was \
+             answered, had written its prompt.";
+        /// A stream that failed had written the prompt.
+        FailedStream = "failed_stream",
+            "An answer that was not streamed follows a stream that failed: that had written the \
+             whole prompt, unless the service refused it.";
+        /// What a step adds is more than a marker looks back over. (The lookback is documented, and holds for
+        /// every client; that blocks are what it counts was measured.)
+        LongStep = "long_step",
+            "Where an answer and what the client added after it have 20 blocks or more, thinking \
+             not counted, the marker at their end finds no entry before them: tools and system \
+             prompt alone are read.";
+    }
+    /// What it says, in one sentence.
+    pub fn meaning;
 }
 
 /// The versions from the first to the last, both included.
 type Versions = (ClientVersion, ClientVersion);
 
 impl MeasuredRule {
-    /// Every rule, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
-        Self::HookContextMoves,
-        Self::FirstLoadedTools,
-        Self::LateExpiry,
-        Self::InterruptedRequest,
-        Self::FailedStream,
-        Self::LongStep,
-    ];
-
-    /// Its name in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::HookContextMoves => "hook_context_moves",
-            Self::FirstLoadedTools => "first_loaded_tools",
-            Self::LateExpiry => "late_expiry",
-            Self::InterruptedRequest => "interrupted_request",
-            Self::FailedStream => "failed_stream",
-            Self::LongStep => "long_step",
-        }
-    }
-
-    /// What it says, in one sentence.
-    #[must_use]
-    pub fn meaning(self) -> &'static str {
-        match self {
-            Self::HookContextMoves => {
-                "After a turn in which a PreToolUse or PostToolUse hook gave context, the next prompt \
-                 differs from the first request that carried it on: what stands in front is read where \
-                 it is within the lookback, else tools and system prompt."
-            }
-            Self::FirstLoadedTools => {
-                "The first result of a chain that loads deferred tools leaves tools and system prompt \
-                 alone to be read."
-            }
-            Self::LateExpiry => {
-                "An entry for five minutes is still found up to 310 seconds after the start of the request \
-                 that used it last."
-            }
-            Self::InterruptedRequest => {
-                "A request that the user interrupted after two seconds or so, before anything was \
-                 answered, had written its prompt."
-            }
-            Self::FailedStream => {
-                "An answer that was not streamed follows a stream that failed: that had written the whole \
-                 prompt, unless the service refused it."
-            }
-            Self::LongStep => {
-                "Where an answer and what the client added after it have 20 blocks or more, thinking not \
-                 counted, the marker at their end finds no entry before them: tools and system prompt \
-                 alone are read."
-            }
-        }
-    }
-
     fn range(self) -> Versions {
         let version = ClientVersion::new;
         match self {

@@ -62,23 +62,25 @@ use measured::{LaterKept, grace, of_attempt, of_long_step, of_step};
 
 use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::read::capture::WireRequest;
 use crate::read::input::PromptSplit;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
-/// How a request follows its predecessor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepKind {
-    /// The first request of its chain.
-    Opening,
-    /// Another model than before, which has its own caches.
-    ModelChange,
-    /// The conversation goes on and its cache is alive.
-    Continued,
-    /// The messages were rewritten: a compaction, cleared results, an edit.
-    Rewritten,
-    /// The cache has expired.
-    Expired,
+words! {
+    /// How a request follows its predecessor.
+    pub enum StepKind {
+        /// The first request of its chain.
+        Opening = "opening";
+        /// Another model than before, which has its own caches.
+        ModelChange = "model_change";
+        /// The conversation goes on and its cache is alive.
+        Continued = "continued";
+        /// The messages were rewritten: a compaction, cleared results, an edit.
+        Rewritten = "rewritten";
+        /// The cache has expired.
+        Expired = "expired";
+    }
 }
 
 /// A request and how it follows its predecessor.

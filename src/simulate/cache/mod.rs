@@ -35,6 +35,7 @@ use smallvec::SmallVec;
 
 use crate::base::ttl::{Lifetimes, Ttl, TtlPlan};
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::requests::prompt::{Level, Marker, NodeId};
 
 /// A caching policy.
@@ -83,16 +84,18 @@ pub enum TtlChange {
     Loses,
 }
 
-/// How long a one-hour entry lives that was written after a read of a five-minute one. The
-/// documentation does not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Reading {
-    /// Its own TTL, whatever comes before it. The documented rules say so if taken literally.
-    #[default]
-    Literal,
-    /// No longer than what comes before it: no entry outlives the shortest-lived part of its
-    /// prefix.
-    Conservative,
+words! {
+    /// How long a one-hour entry lives that was written after a read of a five-minute one. The
+    /// documentation does not say.
+    #[derive(Default)]
+    pub enum Reading {
+        /// Its own TTL, whatever comes before it. The documented rules say so if taken literally.
+        #[default]
+        Literal = "literal";
+        /// No longer than what comes before it: no entry outlives the shortest-lived part of its
+        /// prefix.
+        Conservative = "conservative";
+    }
 }
 
 impl Reading {

@@ -6,6 +6,7 @@
 use super::Sent;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
+use crate::base::words::words;
 use crate::requests::prompt::NodeId;
 
 /// How one prompt is billed.
@@ -45,51 +46,20 @@ impl Outcome {
 /// The most markers of a request, including the automatic one.
 const MOST_MARKERS: usize = 4;
 
-/// Why a request is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Refusal {
-    /// The automatic marker falls on a block with a marker of another TTL.
-    TtlConflict,
-    /// More than four markers.
-    TooManyBreakpoints,
-    /// A five-minute marker before a one-hour one.
-    TtlOrder,
-    /// A marker on a block that cannot carry one.
-    UnmarkableBlock,
-}
-
-impl Refusal {
-    /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::TtlConflict, Self::TooManyBreakpoints, Self::TtlOrder, Self::UnmarkableBlock];
-
-    /// The reason with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|refusal| refusal.name() == name)
+words! {
+    /// Why a request is refused.
+    pub enum Refusal {
+        /// The automatic marker falls on a block with a marker of another TTL.
+        TtlConflict = "ttl_conflict", "two lifetimes on one block";
+        /// More than four markers.
+        TooManyBreakpoints = "too_many_breakpoints", "more than four markers";
+        /// A five-minute marker before a one-hour one.
+        TtlOrder = "ttl_order", "a marker of 5m in front of one of 1h";
+        /// A marker on a block that cannot carry one.
+        UnmarkableBlock = "unmarkable_block", "a marker on a block that cannot have one";
     }
-
-    /// The name in the ledger.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::TtlConflict => "ttl_conflict",
-            Self::TooManyBreakpoints => "too_many_breakpoints",
-            Self::TtlOrder => "ttl_order",
-            Self::UnmarkableBlock => "unmarkable_block",
-        }
-    }
-
     /// The name for people.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::TtlConflict => "two lifetimes on one block",
-            Self::TooManyBreakpoints => "more than four markers",
-            Self::TtlOrder => "a marker of 5m in front of one of 1h",
-            Self::UnmarkableBlock => "a marker on a block that cannot have one",
-        }
-    }
+    pub fn label;
 }
 
 /// Why the service refuses the markers of a request, if it does.

@@ -12,55 +12,28 @@
 use super::{HOUR, Provider, rules_of};
 use crate::base::client::Client;
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Rules;
 
-/// Why nothing is expected of a request, so that it counts as recorded under every set of rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NotSimulated {
-    /// Its figures are the sum of several requests.
-    Sum,
-    /// Its written tokens are not recorded.
-    UnknownWrites,
-    /// A gateway sends requests to machines that may not have their prefix.
-    Gateway,
-    /// Recorded reads of its model follow no rule.
-    NoRule,
-    /// No rules are known of its model.
-    UnknownModel,
-}
-
-impl NotSimulated {
-    /// Every reason.
-    pub const ALL: [Self; 5] =
-        [Self::Sum, Self::UnknownWrites, Self::Gateway, Self::NoRule, Self::UnknownModel];
-
-    /// The name in outputs for programs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Sum => "sum",
-            Self::UnknownWrites => "unknown_writes",
-            Self::Gateway => "gateway",
-            Self::NoRule => "no_rule",
-            Self::UnknownModel => "unknown_model",
-        }
+words! {
+    /// Why nothing is expected of a request, so that it counts as recorded under every set of rules.
+    pub enum NotSimulated {
+        /// Its figures are the sum of several requests.
+        Sum = "sum", "the client keeps only the sum of several requests";
+        /// Its written tokens are not recorded.
+        UnknownWrites = "unknown_writes", "the record does not tell what was written";
+        /// A gateway sends requests to machines that may not have their prefix.
+        Gateway = "gateway",
+            "the gateway sends requests to machines that may not have their prefix";
+        /// Recorded reads of its model follow no rule.
+        NoRule = "no_rule", "recorded reads of this model follow no rule";
+        /// No rules are known of its model.
+        UnknownModel = "unknown_model", "no rules are known of this model";
     }
-
     /// What people read after "not simulated:".
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Sum => "the client keeps only the sum of several requests",
-            Self::UnknownWrites => "the record does not tell what was written",
-            Self::Gateway => {
-                "the gateway sends requests to machines that may not have their prefix"
-            }
-            Self::NoRule => "recorded reads of this model follow no rule",
-            Self::UnknownModel => "no rules are known of this model",
-        }
-    }
+    pub fn label;
 }
 
 /// How far apart a family's recorded reads are, and for how long they are found.

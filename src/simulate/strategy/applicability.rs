@@ -5,116 +5,50 @@
 //! applicable: its figures would be those of the record, and their difference from another strategy
 //! would pass for a saving.
 
+use crate::base::words::words;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{Marker, Prompt, PromptTrace};
 
-/// Why a part of a strategy does nothing to an input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// A prompt design, but there are only transcripts.
-    NoCapturedPrompt,
-    /// A prompt design, but the bytes of the captures were not kept.
-    NoPromptBytes,
-    /// A prompt design, but the captured prompts already follow it.
-    PromptsAsDesigned,
-    /// Context management, but there are only captures.
-    NoTranscript,
-    /// Context management, but nothing calls for it.
-    NothingToTakeOut,
-    /// Forks, but no sub-agent has a known parent.
-    NoKnownParent,
-    /// Decisions of forks, but there is no fork.
-    NoFork,
-    /// Starts of sub-agents, but none start together.
-    NoAgentsTogether,
-    /// Side queries that write nothing, but none writes anything.
-    NoSideQuery,
-    /// Separate sessions, but they share nothing.
-    NothingShared,
-    /// TTLs or other prompts, but no request has a marker.
-    NoMarker,
-    /// A TTL that stays, but none changes.
-    NoTtlChange,
-    /// Pings, but nothing waits with a cache.
-    NothingToKeepAlive,
-    /// Requests at their own services, but no rules are expected of any.
-    NothingExpected,
-}
-
-impl Obstacle {
-    /// All of them.
-    pub const ALL: [Self; 14] = [
-        Self::NoCapturedPrompt,
-        Self::NoPromptBytes,
-        Self::PromptsAsDesigned,
-        Self::NoTranscript,
-        Self::NothingToTakeOut,
-        Self::NoKnownParent,
-        Self::NoFork,
-        Self::NoAgentsTogether,
-        Self::NoSideQuery,
-        Self::NothingShared,
-        Self::NoMarker,
-        Self::NoTtlChange,
-        Self::NothingToKeepAlive,
-        Self::NothingExpected,
-    ];
-
-    /// The obstacle with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|obstacle| obstacle.name() == name)
+words! {
+    /// Why a part of a strategy does nothing to an input.
+    pub enum Obstacle {
+        /// A prompt design, but there are only transcripts.
+        NoCapturedPrompt = "no_captured_prompt",
+            "there is no captured prompt; a transcript does not hold system prompt and tools";
+        /// A prompt design, but the bytes of the captures were not kept.
+        NoPromptBytes = "no_prompt_bytes", "the captures were read without their bytes";
+        /// A prompt design, but the captured prompts already follow it.
+        PromptsAsDesigned = "prompts_as_designed", "every captured prompt is so already";
+        /// Context management, but there are only captures.
+        NoTranscript = "no_transcript",
+            "there is no transcript; captured requests do not tell what lies between them";
+        /// Context management, but nothing calls for it.
+        NothingToTakeOut = "nothing_to_take_out",
+            "no conversation reaches the point at which it acts";
+        /// Forks, but no sub-agent has a known parent.
+        NoKnownParent = "no_known_parent",
+            "no sub-agent has a known parent that it does not go on from already";
+        /// Decisions of forks, but there is no fork.
+        NoFork = "no_fork", "no sub-agent goes on from its parent's results";
+        /// Starts of sub-agents, but none start together.
+        NoAgentsTogether = "no_agents_together",
+            "no sub-agents start together and find different prefixes";
+        /// Side queries that write nothing, but none writes anything.
+        NoSideQuery = "no_side_query", "no side query marks an end of its own";
+        /// Separate sessions, but they share nothing.
+        NothingShared = "nothing_shared", "no session reads what another one has written";
+        /// TTLs or other prompts, but no request has a marker.
+        NoMarker = "no_marker",
+            "no request has a marker; those of services without markers stay as they were sent";
+        /// A TTL that stays, but none changes.
+        NoTtlChange = "no_ttl_change", "no conversation changes the TTL of its markers";
+        /// Pings, but nothing waits with a cache.
+        NothingToKeepAlive = "nothing_to_keep_alive", "no conversation waits with a cached prompt";
+        /// Requests at their own services, but no rules are expected of any.
+        NothingExpected = "nothing_expected", "no rules are known that a request would follow";
     }
-
-    /// The name in machine formats.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::NoCapturedPrompt => "no_captured_prompt",
-            Self::NoPromptBytes => "no_prompt_bytes",
-            Self::PromptsAsDesigned => "prompts_as_designed",
-            Self::NoTranscript => "no_transcript",
-            Self::NothingToTakeOut => "nothing_to_take_out",
-            Self::NoKnownParent => "no_known_parent",
-            Self::NoFork => "no_fork",
-            Self::NoAgentsTogether => "no_agents_together",
-            Self::NoSideQuery => "no_side_query",
-            Self::NothingShared => "nothing_shared",
-            Self::NoMarker => "no_marker",
-            Self::NoTtlChange => "no_ttl_change",
-            Self::NothingToKeepAlive => "nothing_to_keep_alive",
-            Self::NothingExpected => "nothing_expected",
-        }
-    }
-
     /// The reason in words.
-    #[must_use]
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::NoCapturedPrompt => {
-                "there is no captured prompt; a transcript does not hold system prompt and tools"
-            }
-            Self::NoPromptBytes => "the captures were read without their bytes",
-            Self::PromptsAsDesigned => "every captured prompt is so already",
-            Self::NoTranscript => {
-                "there is no transcript; captured requests do not tell what lies between them"
-            }
-            Self::NothingToTakeOut => "no conversation reaches the point at which it acts",
-            Self::NoKnownParent => {
-                "no sub-agent has a known parent that it does not go on from already"
-            }
-            Self::NoFork => "no sub-agent goes on from its parent's results",
-            Self::NoAgentsTogether => "no sub-agents start together and find different prefixes",
-            Self::NoSideQuery => "no side query marks an end of its own",
-            Self::NothingShared => "no session reads what another one has written",
-            Self::NoMarker => {
-                "no request has a marker; those of services without markers stay as they were sent"
-            }
-            Self::NoTtlChange => "no conversation changes the TTL of its markers",
-            Self::NothingToKeepAlive => "no conversation waits with a cached prompt",
-            Self::NothingExpected => "no rules are known that a request would follow",
-        }
-    }
+    pub fn reason;
 }
 
 /// Whether a strategy can act on an input.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use super::run::Sent;
 use crate::base::units::Tokens;
+use crate::base::words::words;
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::Repeats;
 use crate::simulate::design::ToolSearch;
@@ -13,42 +14,19 @@ use crate::simulate::management::{AddedPrompt, Reason};
 /// The assumed size of the answer that searches for tools.
 pub(super) const SEARCH_OUTPUT: Tokens = Tokens(100);
 
-/// Why a design sends an additional request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Purpose {
-    /// To keep the cache alive.
-    KeepAlive,
-    /// To summarise the conversation.
-    Compaction,
-    /// To write the conversation's memory.
-    SessionMemory,
-    /// To search for deferred tools.
-    ToolSearch,
-    /// To store a context.
-    Store,
-}
-
-impl Purpose {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::KeepAlive, Self::Compaction, Self::SessionMemory, Self::ToolSearch, Self::Store];
-
-    /// The name in rows.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::KeepAlive => "keep_alive",
-            Self::Compaction => "compaction",
-            Self::SessionMemory => "session_memory",
-            Self::ToolSearch => "tool_search",
-            Self::Store => "store",
-        }
-    }
-
-    /// The purpose with a name.
-    #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|purpose| purpose.name() == name)
+words! {
+    /// Why a design sends an additional request.
+    pub enum Purpose {
+        /// To keep the cache alive.
+        KeepAlive = "keep_alive";
+        /// To summarise the conversation.
+        Compaction = "compaction";
+        /// To write the conversation's memory.
+        SessionMemory = "session_memory";
+        /// To search for deferred tools.
+        ToolSearch = "tool_search";
+        /// To store a context.
+        Store = "store";
     }
 }
 

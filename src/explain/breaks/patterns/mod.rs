@@ -14,6 +14,7 @@ use super::find::{Break, Breaks};
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
 use crate::base::wording;
+use crate::base::words::words;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{ConversationKey, History, RequestIndex};
 use crate::requests::prompt::Step;
@@ -38,26 +39,15 @@ pub struct Pattern {
     pub ground: Ground,
 }
 
-/// What a saving is based on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ground {
-    /// The excess of these breaks, all of which would have been avoided.
-    Excess,
-    /// The excess, an unknown part of which would have been avoided.
-    AtMostExcess,
-    /// The difference between the rules and a simulated strategy on the same requests.
-    Simulated,
-}
-
-impl Ground {
-    /// The word used in outputs.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Excess => "excess",
-            Self::AtMostExcess => "at_most_excess",
-            Self::Simulated => "simulated",
-        }
+words! {
+    /// What a saving is based on.
+    pub enum Ground {
+        /// The excess of these breaks, all of which would have been avoided.
+        Excess = "excess";
+        /// The excess, an unknown part of which would have been avoided.
+        AtMostExcess = "at_most_excess";
+        /// The difference between the rules and a simulated strategy on the same requests.
+        Simulated = "simulated";
     }
 }
 

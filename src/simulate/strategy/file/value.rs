@@ -121,8 +121,7 @@ impl Value for Ttl {
     const EXPECTED: &'static str = "\"5m\" or \"1h\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
-        let ttls = [Self::FiveMinutes, Self::OneHour];
-        word(value, |text| ttls.into_iter().find(|ttl| ttl.name() == text))
+        word(value, Self::by_name)
     }
 }
 
@@ -180,6 +179,7 @@ impl Value for EnumSet<Anchor> {
         if places.len() > MOST_MARKERS as usize {
             return Err(too_many_markers(places.len() as u64));
         }
+        let anchor = |text: &str| Self::all().iter().find(|anchor| anchor.name() == text);
         let mut anchors = Self::empty();
         for place in places {
             if !anchors.insert(word(place.get_ref(), anchor)?) {
@@ -188,16 +188,6 @@ impl Value for EnumSet<Anchor> {
         }
         Ok(anchors)
     }
-}
-
-fn anchor(text: &str) -> Option<Anchor> {
-    Some(match text {
-        "system" => Anchor::System,
-        "half" => Anchor::Half,
-        "previous" => Anchor::Previous,
-        "last" => Anchor::Last,
-        _ => return None,
-    })
 }
 
 impl Value for Distance {
