@@ -196,7 +196,7 @@ fn the_answer_of_all_is_that_of_their_rows() {
     let answer = |said: &str| -> Vec<String> {
         let lines = said.lines().take_while(|line| !line.is_empty());
         let is_of_rows =
-            |line: &&str| !["Best change", "Lower bound"].iter().any(|one| line.starts_with(one));
+            |line: &&str| !["Best change", "Best caching"].iter().any(|one| line.starts_with(one));
         lines
             .filter(is_of_rows)
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -477,7 +477,7 @@ fn no_line_is_torn() {
 
 /// Where nothing has a price there is nothing to add, and all else is known of the others as before.
 #[test]
-fn a_domain_without_prices_leaves_the_lower_bound() {
+fn a_domain_without_prices_leaves_the_best_caching() {
     let folder = tempfile::tempdir().expect("a folder");
     let session =
         fs::read_to_string(project("fixtures/first-look/session.jsonl")).expect("a session");
@@ -491,7 +491,7 @@ fn a_domain_without_prices_leaves_the_lower_bound() {
             fs::write(domain.join("a.jsonl"), text).expect("a file");
         }
         let said = stdout(&["analyze", utf8(folder.path()), "--domains", "depth:1", "-q"]);
-        let bound = said.lines().find(|line| line.starts_with("Lower bound"));
+        let bound = said.lines().find(|line| line.starts_with("Best caching"));
         bound.map(|line| line.split_whitespace().nth(2).expect("an amount").to_owned())
     };
     let bound = of(&["claude-opus-5"]).expect("a bound");

@@ -191,19 +191,21 @@ fn check_breaks(history: &History) {
         let explained = sums.beyond_rules() + sums.unexplained();
         assert_eq!(explained, sums.billed.minus(sums.apart).minus(sums.replay));
         let mut printed = Vec::new();
-        write_breaks(history, &analysis, &mut printed).expect("memory takes all");
         for encoding in [RowEncoding::Jsonl, RowEncoding::Csv] {
             let mut file = BreakFile::new(encoding, false, true, &mut printed).expect("a file");
             file.write(history, &analysis.breaks, None).expect("memory takes all");
             file.finish().expect("memory takes all");
         }
         let answer = Answer::new(&ledger, &analysis, &selection);
+        write_breaks(history, &analysis, answer.best_caching(), &mut printed)
+            .expect("memory takes all");
         if let Some(steps) = &answer.waterfall {
             let left = steps.spent.minus(steps.apart).minus(steps.breaks).minus(steps.unexplained);
             assert_eq!(left, steps.expected);
             // Nothing is known of what would be cheapest where no request has markers.
             let has_none = history.sent_with_markers().is_empty();
-            assert!(has_none || steps.rest().is_some_and(|rest| rest.0 >= 0), "{steps:?}");
+            assert!(has_none || steps.cheapest.is_some(), "{steps:?}");
+            assert!(steps.rest().is_none_or(|rest| rest.0 >= 0), "{steps:?}");
         }
         let view = BreaksViewOptions { top: 20, shows_text: true };
         let document =

@@ -238,9 +238,9 @@ fn every_price_that_was_used_is_named() {
     assert!(prices.contains(&row), "{prices}");
 }
 
-/// The lower bound is the bound of `compare` without recorded breaks, by the letter of the rules.
+/// The best caching is the bound of `compare` without recorded breaks, by the letter of the rules.
 #[test]
-fn the_cheapest_possible_is_the_bound_without_breaks() {
+fn the_best_caching_is_the_bound_without_breaks() {
     let fixture = project("fixtures/refusal-fallback");
     let path = fixture.to_str().expect("a plain path");
     let compared =
@@ -248,7 +248,7 @@ fn the_cheapest_possible_is_the_bound_without_breaks() {
     let bound: Decimal =
         compared["bound"]["cost_usd"].as_str().expect("a cost").parse().expect("a number");
     let page = page(&fixture, &[]);
-    let (value, meaning) = figure(&page, "Lower bound");
+    let (value, meaning) = figure(&page, "Best caching");
     assert_eq!(value, format!("${:.4}", bound.round_dp(4)), "{meaning}");
 }
 
@@ -257,7 +257,7 @@ fn what_has_no_price_is_unknown() {
     let (folder, _path) = transcript("a.jsonl", "s", "nobody-s-model", &[(0, [5, 0, 9_000, 7])]);
     let page = page(folder.path(), &[]);
     assert_eq!(figure(&page, "Spent").0, "unknown");
-    assert!(!page.contains("<dt>Lower bound</dt>"), "nothing is known to hold it against");
+    assert!(!page.contains("<dt>Best caching</dt>"), "nothing is known to hold it against");
     assert!(page.contains("Models without a price"));
     let turns = block(&page, "turns-0");
     assert!(
@@ -275,7 +275,7 @@ fn what_was_billed_is_unknown_without_usage() {
     let rows = ledger(&project("fixtures/captured-clock"), &[]);
     assert!(rows.iter().all(|row| row["strategy"] != "billed"));
     assert!(figure(&page, "Cost, simulated").1.contains("<code>replay</code>"));
-    assert!(!page.contains("<dt>Lower bound</dt>"), "nothing is known to hold it against");
+    assert!(!page.contains("<dt>Best caching</dt>"), "nothing is known to hold it against");
 }
 
 #[test]

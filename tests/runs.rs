@@ -185,7 +185,7 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
             assert_eq!(Some(figure), theirs.get(name), "{input:?}: {name}");
         }
         let missing = theirs.keys().filter(|name| !ours.contains_key(*name));
-        let told_alone = ["Best change", "Lower bound"];
+        let told_alone = ["Best change", "Best caching"];
         assert!(missing.clone().all(|name| told_alone.contains(&name.as_str())), "{input:?}");
         let (ours, theirs) = (blocks(&of_run, "turns-"), blocks(&of_sessions, "turns-"));
         assert_eq!(ours.len(), theirs.len());

@@ -22,8 +22,8 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     if let Some(change) = &answer.change {
         add(best_change(change, answer.unsimulated));
     }
-    if let Some(cheapest) = answer.waterfall.as_ref().and_then(cheapest) {
-        add(cheapest);
+    if let Some(best) = answer.waterfall.as_ref().and_then(best_caching) {
+        add(best);
     }
     grid
 }
@@ -113,20 +113,23 @@ fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerL
     AnswerLine { name: NAME, value: dollars(Some(saving)), note, tone: Tone::Saving }
 }
 
-fn cheapest(waterfall: &Waterfall) -> Option<AnswerLine> {
-    let cheapest = waterfall.cheapest?;
-    if cheapest > waterfall.spent {
-        let note = "more was read than the record tells was written".to_owned();
-        return Some(AnswerLine::plain("Lower bound", dollars(None), note));
-    }
-    let note = "same prompts, no breaks, best markers, lifetimes, pings".to_owned();
-    Some(AnswerLine::plain("Lower bound", dollars(Some(cheapest)), note))
+fn best_caching(waterfall: &Waterfall) -> Option<AnswerLine> {
+    waterfall.cheapest?;
+    let best = waterfall.best_caching();
+    let note = match best {
+        Some(_) => "the same prompts, no breaks, best markers, TTLs, pings",
+        None => "more was read than the record tells was written",
+    };
+    Some(AnswerLine::plain("Best caching", dollars(best), note.to_owned()))
 }
 
-/// The steps from what was spent to the lower bound, and what is left after each.
+/// The steps from what was spent to the best caching, and what is left after each.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
-    let columns =
-        [("from spent to the bound", Align::Left), ("step", Align::Right), ("left", Align::Right)];
+    let columns = [
+        ("from spent to best caching", Align::Left),
+        ("step", Align::Right),
+        ("left", Align::Right),
+    ];
     let mut grid = Grid::new(&columns);
     grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(waterfall.spent))]);
     for WaterfallStep { name, amount, left, result, .. } in steps(waterfall) {
@@ -137,9 +140,9 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     grid
 }
 
-/// The extra cost of breaks beyond what the rules charge for them: the rules charge for expiries,
+/// What breaks cost beyond what the rules charge for them: the rules charge for expiries,
 /// compactions, and whatever else they foresee.
-pub(super) const BREAKS_BEYOND_RULES: &str = "breaks, beyond what the rules charge";
+pub(super) const BREAKS_BEYOND_RULES: &str = "breaks beyond the rules";
 
 /// A step of a [`Waterfall`].
 pub(super) struct WaterfallStep {
@@ -185,7 +188,7 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
         );
     }
     if let Some(rest) = waterfall.rest() {
-        add(WaterfallKind::Saving, "best markers, lifetimes and pings", rest, Some("lower bound"));
+        add(WaterfallKind::Saving, "best markers, lifetimes and pings", rest, Some("best caching"));
     }
     steps
 }

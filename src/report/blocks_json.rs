@@ -91,11 +91,11 @@ struct BlockObject<'a> {
     main: UsedObject,
     /// Those of sub-agents, by type, the most expensive first. With `main` they add up to `totals`.
     agents: Vec<AgentObject<'a>>,
-    /// Breaks that something can be done about. Part of the totals, as the next two are.
+    /// Breaks that are neither of the next two, which something can be done about. All three are part of the totals.
     breaks: LossObject,
     /// Entries that expired in pauses.
     expiries: LossObject,
-    /// Compactions.
+    /// Compactions, and old tool results that were cleared.
     compactions: LossObject,
     /// What the prompts were made of.
     contents: ContentsObject<'a>,

@@ -242,9 +242,9 @@ const COLUMNS: [(&str, Align); 10] = [
     ("requests", Align::Right),
     ("cost", Align::Right),
     ("sub-agents", Align::Right),
-    ("breaks", Align::Right),
     ("expiries", Align::Right),
     ("compaction", Align::Right),
+    ("other breaks", Align::Right),
     ("limit", Align::Right),
 ];
 
@@ -275,9 +275,9 @@ fn cells(
         grouped(used.all.requests),
         cost(&used.all),
         if agents.requests == 0 { String::new() } else { cost(&agents) },
-        lost(used.breaks),
         lost(used.expiries),
         lost(used.compactions),
+        lost(used.breaks),
         limit.map(per_cent).unwrap_or_default(),
     ]
 }
@@ -380,8 +380,8 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
         "A window begins with the first request after the one before has ended, of any session that was read, as if all \
          were one account's. Clients recorded {} of {}; use that is not in the input may have begun others earlier. \
          “idle before” is the time without a window; windows are alike that were in use, or were not, for the same time into \
-         them. Costs are list prices, whatever a plan costs. “breaks”, “expiries” \
-         and “compaction” are what they cost beyond reading, and part of the cost.",
+         them. Costs are list prices, whatever a plan costs. “expiries”, \
+         “compaction” and “other breaks” are what they cost beyond reading, and part of the cost.",
         grouped(recorded as u64),
         counted(all, "window", "windows"),
     ));

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::compare_json::BestCachingObject;
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::share;
@@ -55,6 +56,8 @@ pub(super) struct BreaksObject<'a> {
     verdicts: VerdictsObject<'a>,
     /// How the breaks add up to what the bill and the rules differ by.
     reconciliation: ReconciliationObject,
+    /// The best caching of the same prompts, as the headline of tables has it.
+    best_caching: BestCachingObject,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -196,6 +199,8 @@ struct ReconciliationObject {
     excess_usd: Option<Picodollars>,
     /// The part of the excess that the rules predict, too.
     predicted_excess_usd: Option<Picodollars>,
+    /// The rest of the excess: breaks beyond the rules.
+    beyond_rules_usd: Option<Picodollars>,
     /// What no break accounts for.
     unexplained_usd: Option<Picodollars>,
     /// Requests that are in none of these sums.
@@ -212,6 +217,7 @@ impl From<&Reconciliation> for ReconciliationObject {
             difference_usd: known(sums.difference()),
             excess_usd: known(sums.excess),
             predicted_excess_usd: known(sums.predicted),
+            beyond_rules_usd: known(sums.beyond_rules()),
             unexplained_usd: known(sums.unexplained()),
             left_out_requests: sums.left_out,
         }
@@ -222,11 +228,16 @@ fn by_name(sums: &BTreeMap<String, Sum>) -> BTreeMap<&str, SumObject> {
     sums.iter().map(|(name, sum)| (name.as_str(), sum.into())).collect()
 }
 
-/// Writes the sums and patterns.
+/// Writes the sums and patterns, with what the best caching of the same prompts costs.
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_breaks(
+    history: &History,
+    analysis: &Analysis,
+    best_caching: Option<Picodollars>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     let cause = |(cause, sum): &(Cause, Sum)| CauseObject {
         cause: *cause,
@@ -251,6 +262,7 @@ pub fn write_breaks(history: &History, analysis: &Analysis, out: &mut dyn Write)
         patterns: analysis.patterns.iter().map(PatternObject::from).collect(),
         verdicts: (&summary.agreement).into(),
         reconciliation: (&summary.reconciliation).into(),
+        best_caching: BestCachingObject { cost_usd: best_caching },
     };
     write_document(&object, out)
 }

@@ -308,17 +308,17 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-/// The steps from what was spent to the lower bound, and how breaks contribute.
+/// The steps from what was spent to the best caching, and how breaks contribute.
 pub(super) fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
-    document.heading("From spent to the lower bound");
+    document.heading("From spent to the best caching of the same prompts");
     document.grid(waterfall_grid(waterfall));
     let unexplained = Picodollars(waterfall.unexplained.0.abs());
     let unexplained = part(Some(unexplained), Some(waterfall.spent));
     document.text(format!(
         "All breaks together cost {} extra. The rules charge {} more than reading for the same requests, \
-         so only the rest is beyond them; where they charge more than was billed, it is negative. All but \
-         {} of what was spent is explained.",
+         so only the rest is beyond the rules; where they charge more than was billed, it is negative. All \
+         but {} of what was spent is explained.",
         dollars(Some(sums.excess)),
         dollars(Some(sums.predicted)),
         exact_percent(unexplained),

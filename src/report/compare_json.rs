@@ -40,9 +40,12 @@ pub(super) struct CompareObject<'a> {
     reading: Reading,
     /// The strategy that the others are held against.
     base: Option<&'a str>,
-    /// The least that the recorded prompts could have cost where they were sent. Another service has a bound of its own, the
-    /// strategy that ends with `+optimal`.
+    /// What `optimal` costs: the least that any markers, lifetimes and pings could have cost for the same prompts where they
+    /// were sent, with the breaks that were recorded unless `--breaks drop` leaves them out. `above_bound_usd` is counted
+    /// from it. Another service has a bound of its own, the strategy that ends with `+optimal`.
     bound: BoundObject,
+    /// The best caching of the same prompts, as the headline of tables has it.
+    best_caching: BestCachingObject,
     /// Sessions that are compared one by one.
     compared_sessions: usize,
     /// Sessions that are not, for a strategy has no cost there.
@@ -103,10 +106,18 @@ impl RolloutAgreementObject {
 
 #[derive(JsonSchema, Serialize)]
 struct BoundObject {
-    /// The bound, in dollars; null where it is unknown.
+    /// The bound under the reading of the strategies, in dollars; null where it is unknown.
     cost_usd: Option<Picodollars>,
     /// The bound under the other reading, in dollars.
     other_reading_cost_usd: Option<Picodollars>,
+}
+
+/// The least that any markers, lifetimes and pings could have cost for the same prompts without breaks, if entries live for
+/// their own lifetimes. A change of the prompts can cost less.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct BestCachingObject {
+    /// That cost, in dollars; null where it is unknown, as without a record or a price, and over domains.
+    pub(super) cost_usd: Option<Picodollars>,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -228,11 +239,15 @@ impl<'a> PairedObject<'a> {
     }
 }
 
-/// Writes the comparison.
+/// Writes the comparison, with what the best caching of the same prompts costs.
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_comparison(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_comparison(
+    view: &CompareView<'_>,
+    best_caching: Option<Picodollars>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let comparison = view.comparison;
     let strategies = comparison.strategies.iter();
     let object = CompareObject {
@@ -247,6 +262,7 @@ pub fn write_comparison(view: &CompareView<'_>, out: &mut dyn Write) -> io::Resu
             cost_usd: comparison.bound.own_reading,
             other_reading_cost_usd: comparison.bound.other_reading,
         },
+        best_caching: BestCachingObject { cost_usd: best_caching },
         compared_sessions: comparison.sessions,
         incomparable_sessions: comparison.incomparable,
         strategies: strategies.map(|compared| StrategyObject::new(view, compared)).collect(),

@@ -285,7 +285,7 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
     let bound = comparison.bound;
     bound.own_reading.or(bound.other_reading)?;
     let breaks = if comparison.assumptions.keeps_breaks {
-        " with their recorded breaks, which the lower bound leaves out"
+        " with their recorded breaks, which the best caching leaves out"
     } else {
         " without breaks"
     };

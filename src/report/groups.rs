@@ -49,10 +49,11 @@ pub fn groups_document(
     };
     let mut header = vec![(first.as_str(), Align::Name), ("requests", Align::Right)];
     header.extend(names.iter().map(|name| (*name, Align::Right)));
-    header.extend([("hit", Align::Right), ("lost", Align::Right)]);
+    header.extend([("hit", Align::Right), ("breaks cost", Align::Right)]);
     let others_first: Vec<&str> =
         names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
-    let mut grid = Grid::new(&header).hide_first(&[&others_first[..], &["hit", "lost"]].concat());
+    let mut grid =
+        Grid::new(&header).hide_first(&[&others_first[..], &["hit", "breaks cost"]].concat());
     let sessions = SessionNames::of(ledger.history);
     for group in &listed {
         let name = name(groups.grouping, group, &sessions);
@@ -88,7 +89,7 @@ pub fn applied(ledger: &Ledger<'_>, mut groups: Groups) -> Groups {
 fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
-         from cache, and `lost` the extra cost of its breaks, expiries and compactions. “-” stands where a \
+         from cache, and `breaks cost` the extra cost of all its breaks, with expiries and compactions. “-” stands where a \
          strategy can do nothing to a group; the total has that as recorded."
     )
 }
@@ -192,7 +193,7 @@ struct GroupObject<'a> {
     hit_rate: Option<f64>,
     /// Requests that read less than they could have.
     breaks: u64,
-    /// What that cost more than reading, in dollars; null where nothing of it has a price.
+    /// What breaks cost: more than reading, in dollars; null where nothing of it has a price.
     lost_usd: Option<Picodollars>,
     /// Breaks whose model has no price, which the dollars leave out; left out where there are none.
     #[serde(skip_serializing_if = "is_zero")]

@@ -130,8 +130,8 @@ const RULES: &str = "No documentation has these. Each decides for the clients th
 
 /// What the figures of such services are based on.
 const UNMARKED: &str = "Services whose caches need no markers: each is held against its own rules, of which a \
-    part is undocumented; `cachesim compare --provider` lists what is assumed. Breaks are reads of over 2,000 \
-    tokens and over 5 % less than these rules find. These requests are in none of the figures above but the \
+    part is undocumented; `cachesim compare --provider` lists what is assumed. Large misses are reads of over \
+    2,000 tokens and over 5 % less than these rules find. These requests are in none of the figures above but the \
     dollars.";
 
 /// The requests that are not under the rules of markers: those to services whose caches need none, and what
@@ -186,7 +186,7 @@ fn by_service(verification: &Verification) -> Grid {
         ("service", Align::Wrapped),
         ("requests", Align::Right),
         ("within 1 %", Align::Right),
-        ("outside breaks", Align::Right),
+        ("without large misses", Align::Right),
         ("under 5 min", Align::Right),
         ("within a step", Align::Right),
         ("read error", Align::Right),
@@ -363,7 +363,7 @@ fn worst(document: &mut Document, history: &History, verification: &Verification
     .hide_first(&["prompt", "step"]);
     for one in &verification.worst {
         let request = history.request(one.request);
-        let step = if one.is_break { "break" } else { one.kind.name() };
+        let step = if one.is_break { "large miss" } else { one.kind.name() };
         grid.add(vec![
             format!("{}:{}", history.files[request.file].label, request.line),
             step.replace('_', " "),

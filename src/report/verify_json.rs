@@ -237,7 +237,7 @@ struct DollarsObject {
     apart_usd: Option<Picodollars>,
     /// What the rules predict.
     replay_usd: Option<Picodollars>,
-    /// What all breaks of `cachesim breaks` cost beyond that.
+    /// What all breaks of `cachesim breaks` cost beyond that: breaks beyond the rules.
     breaks_usd: Option<Picodollars>,
     /// What is left.
     unexplained_usd: Option<Picodollars>,

@@ -162,9 +162,9 @@ pub(in crate::cli) enum ChartKindArg {
     Turns,
     /// Dollars added up, by strategy
     Cost,
-    /// How long requests waited for the next one, and what was lost after it
+    /// How long requests waited for the next one, and what breaks after it cost
     Gaps,
-    /// What strategies cost, and the least possible
+    /// What strategies cost, and the bound `optimal`
     Strategies,
     /// What breaks cost, by cause
     Breaks,
@@ -172,7 +172,7 @@ pub(in crate::cli) enum ChartKindArg {
     Context,
     /// What was paid each day, by class of token
     Daily,
-    /// From what was spent to the lower bound, step by step: breaks, lifetimes, and the rest
+    /// From what was spent to the best caching, step by step: breaks, lifetimes, and the rest
     Waterfall,
 }
 

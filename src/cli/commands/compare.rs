@@ -48,8 +48,10 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let view = CompareView::of_ledger(&ledger, &comparison, &agents);
-    let answer = || Ok(run.study.breaks(Options::default())?.answer());
-    write(args, output, &view, answer)?;
+    let found = || run.study.breaks(Options::default());
+    let answer = || Ok(found()?.answer());
+    let figures = || Ok(found()?.figures());
+    write(args, output, &view, (answer, figures))?;
     fail_where(&gates, &comparison)
 }
 
@@ -78,7 +80,8 @@ fn compare_domains(
         assumed,
         rollouts: &[],
     };
-    write(args, output, &view, || Ok(sums.answer()))?;
+    let answer = || Ok(sums.answer());
+    write(args, output, &view, (answer, answer))?;
     fail_where(gates, &comparison)
 }
 
@@ -98,17 +101,24 @@ fn gaps_are_known(gates: &[Gate], strategies: &[Strategy]) -> Result<(), CliErro
     }
 }
 
+/// Writes the comparison: for people after the answer, as JSON with a figure of it, which needs no change.
 fn write(
     args: &CompareArgs,
     output: Output,
     view: &CompareView<'_>,
-    answer: impl FnOnce() -> Result<Answer, CliError>,
+    (answer, figures): (
+        impl FnOnce() -> Result<Answer, CliError>,
+        impl FnOnce() -> Result<Answer, CliError>,
+    ),
 ) -> Result<(), CliError> {
     let document = || Ok(compare_document(view, &answer()?));
-    output.show(args.format.chosen, document, |format, out| match format {
-        StrategyFormat::Json => write_comparison(view, out),
-        StrategyFormat::Jsonl => write_comparison_lines(view, out),
-        StrategyFormat::Csv => write_comparison_csv(view, out),
+    output.show(args.format.chosen, document, |format, out| -> Result<(), CliError> {
+        match format {
+            StrategyFormat::Json => write_comparison(view, figures()?.best_caching(), out)?,
+            StrategyFormat::Jsonl => write_comparison_lines(view, out)?,
+            StrategyFormat::Csv => write_comparison_csv(view, out)?,
+        }
+        Ok(())
     })
 }
 

@@ -169,7 +169,9 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
             view,
         ))
     };
-    output.show(args.format.chosen, document, |_, out| write_breaks(history, analysis, out))
+    output.show(args.format.chosen, document, |_, out| {
+        write_breaks(history, analysis, findings.figures().best_caching(), out)
+    })
 }
 
 /// Shows the sums of domains, or writes those of each.
@@ -189,7 +191,8 @@ fn breaks_over_domains(
     };
     DomainView { domains, output, format, top: None }.show(setup, sums, |_, run, out| {
         let findings = run.study.breaks_in(run.evidence()?, options)?;
-        Ok(write_breaks(&run.study.history, &findings.analysis, out)?)
+        let best_caching = findings.figures().best_caching();
+        Ok(write_breaks(&run.study.history, &findings.analysis, best_caching, out)?)
     })
 }
 

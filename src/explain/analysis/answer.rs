@@ -1,5 +1,5 @@
 //! What every command over sessions says first: what was spent and by whom, what breaks cost, and
-//! how cheap it could have been. The steps from what was spent to the lower bound stand here, and
+//! how cheap it could have been. The steps from what was spent to the best caching stand here, and
 //! every output takes these amounts from here, as well as costs by class of token.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct Answer {
     /// What was billed beyond the record as it is simulated, breaks included, and the samplings billed
     /// apart: no strategy could have saved it. May be negative, and is `None` where unknown.
     pub unsimulated: Option<Picodollars>,
-    /// The steps from what was spent to the lower bound.
+    /// The steps from what was spent to the best caching.
     pub waterfall: Option<Waterfall>,
 }
 
@@ -117,6 +117,12 @@ impl Answer {
         self.simulated.as_ref().filter(|_| !is_recorded(&self.billed)).unwrap_or(&self.billed)
     }
 
+    /// What the best caching of the same prompts would have cost, where it is known.
+    #[must_use]
+    pub fn best_caching(&self) -> Option<Picodollars> {
+        self.waterfall.as_ref()?.best_caching()
+    }
+
     /// The part of the requests of sub-agents in that.
     #[must_use]
     pub fn agents(&self) -> &Totals {
@@ -181,8 +187,8 @@ fn sum(mut one: Totals, other: Totals) -> Totals {
     one
 }
 
-/// The steps from what was spent to the lower bound: spent − apart − breaks − unexplained =
-/// expected, and expected − lifetime − rest = cheapest, exactly. All amounts cover the requests
+/// The steps from what was spent to the best caching: spent − apart − breaks − unexplained =
+/// expected, and expected − lifetime − rest = best caching, exactly. All amounts cover the requests
 /// that have both a record and a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waterfall {
@@ -270,12 +276,19 @@ impl Waterfall {
         }
     }
 
+    /// What the best caching of the same prompts would have cost. `None` where it is not known: it was not simulated,
+    /// or more was read than the record tells was written.
+    #[must_use]
+    pub fn best_caching(&self) -> Option<Picodollars> {
+        self.cheapest.filter(|cheapest| *cheapest <= self.spent)
+    }
+
     /// What other markers, pings and lifetimes for each request would save beyond one lifetime for
     /// all.
     #[must_use]
     pub fn rest(&self) -> Option<Picodollars> {
         let lifetime = self.lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
-        Some(self.expected.minus(lifetime).minus(self.cheapest?))
+        Some(self.expected.minus(lifetime).minus(self.best_caching()?))
     }
 }
 

@@ -1,4 +1,4 @@
-//! How long requests waited for the next one of their chain, and what was lost after the wait.
+//! How long requests waited for the next one of their chain, and what breaks after it cost.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};

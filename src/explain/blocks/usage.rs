@@ -21,11 +21,11 @@ pub struct BlockUse {
     pub agents: BTreeMap<Option<Symbol>, Totals>,
     /// What the prompts were made of.
     pub contents: Contents,
-    /// Breaks that something can be done about.
+    /// The other breaks, which something can be done about.
     pub breaks: Sum,
     /// Entries that expired in pauses.
     pub expiries: Sum,
-    /// Compactions.
+    /// Compactions, and old tool results that were cleared.
     pub compactions: Sum,
 }
 

@@ -44,7 +44,7 @@ pub(super) fn answer(view: &AnswerView<'_>) -> Vec<Figure> {
     figures.extend(biggest_cause(view));
     figures.extend(change(view));
     figures.extend(cheapest(view));
-    figures.extend(possible(view));
+    figures.extend(best_caching(view));
     figures
 }
 
@@ -138,17 +138,18 @@ fn hit_rate(view: &AnswerView<'_>) -> Option<Figure> {
     })
 }
 
-fn possible(view: &AnswerView<'_>) -> Option<Figure> {
+fn best_caching(view: &AnswerView<'_>) -> Option<Figure> {
     let waterfall = view.answer.waterfall.as_ref()?;
-    let cheapest = waterfall.cheapest.filter(|cheapest| *cheapest <= waterfall.spent)?;
-    let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
+    let best = waterfall.best_caching()?;
+    let share = part(Some(waterfall.spent.minus(best)), Some(waterfall.spent));
     Some(Figure {
-        name: "Lower bound",
-        value: dollars(Some(cheapest)),
+        name: "Best caching",
+        value: dollars(Some(best)),
         basis: "simulated bound",
         meaning: format!(
             "What the best markers, lifetimes and pings would have cost for the same prompts, without \
-             breaks and with every gap known in advance: {} less. No client can avoid all of it.",
+             breaks and with every gap known in advance: {} less. No client can avoid all of it. A change \
+             of the prompts themselves can save more.",
             percent(share),
         ),
     })

@@ -32,7 +32,7 @@ use crate::simulate::ledger::Totals;
 
 /// What the page of a run does not have, and where it is.
 const UNTOLD: &str = "Rows hold neither prompts nor what lies between requests: `cachesim report` over the sessions of a \
-                      domain also has what to change, the lower bound, pauses, what the context held, and how well \
+                      domain also has what to change, the best caching, pauses, what the context held, and how well \
                       the rules hold.";
 
 /// The contents of the page of a run.
@@ -207,7 +207,7 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
         ("hit", Align::Right),
         ("cost", Align::Right),
         ("share", Align::Right),
-        ("lost by breaks", Align::Right),
+        ("breaks cost", Align::Right),
     ]);
     let shown = &view.comparison.strategies[view.page.shown_first()];
     let spent = shown.totals.cost();

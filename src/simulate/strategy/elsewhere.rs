@@ -89,7 +89,7 @@ impl Strategy {
             let summary = format!("{}; with {what}", provider.summary);
             all.push(Self::at(provider, name, summary, Way::Cheapest));
         }
-        let summary = format!("the least that the requests can cost under {}", provider.name);
+        let summary = format!("the least that the same prompts can cost under {}", provider.name);
         all.push(Self::at(provider, "optimal", summary, Way::Optimal));
         let cases = [("at-worst", Case::Worst, "least"), ("at-best", Case::Best, "most")];
         for (name, case, how) in cases {
@@ -132,7 +132,7 @@ impl Strategy {
                 "with the cheapest layout of up to four markers",
                 Way::Cheapest,
             ),
-            own("own+optimal", "the least that the requests can cost there", Way::Optimal),
+            own("own+optimal", "the least that the same prompts can cost there", Way::Optimal),
         ]
     }
 

@@ -180,7 +180,7 @@ impl Strategy {
         Self {
             name: Cow::Borrowed("optimal"),
             summary: Cow::Borrowed(
-                "the cheapest choice of markers, TTLs and pings, with every gap known in advance",
+                "the cheapest markers, TTLs and pings for the same prompts, with every gap known in advance",
             ),
             kind: StrategyKind::Optimal(reading),
         }

@@ -48,7 +48,7 @@ pub(super) fn summary_chart(
     let mut chart = Chart::new(
         TITLE,
         format!(
-            "{scope}. {}: {}{share} lost by sending {} tokens again.",
+            "{scope}. {} cost {}{share}: {} tokens were sent again.",
             counted(total.breaks, "break", "breaks"),
             dollars(total.excess()),
             tokens(total.rewritten),

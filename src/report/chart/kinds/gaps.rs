@@ -1,4 +1,4 @@
-//! How long requests waited for the next one, and what was lost after it.
+//! How long requests waited for the next one, and what breaks after it cost.
 
 use super::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
@@ -11,7 +11,7 @@ use crate::report::number::{counted, dollars, grouped, tokens};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Selection;
 
-const TITLE: &str = "How long requests waited, and what was lost after it";
+const TITLE: &str = "How long requests waited, and what breaks after it cost";
 
 /// Shown above a column whose amount is unknown.
 const UNKNOWN: &str = "?";
@@ -49,7 +49,7 @@ fn figures(bins: &[GapBin], is_priced: bool) -> String {
     let rewritten: Tokens = bins.iter().map(|bin| bin.rewritten).sum();
     let from_on = |ttl: Ttl| sum(bins, |bin| if bin.from >= millis(ttl) { bin.gaps } else { 0 });
     format!(
-        "{}: {} of 5 minutes or more, {} of an hour or more. Lost after them: {} ({} tokens sent \
+        "{}: {} of 5 minutes or more, {} of an hour or more. Breaks after them cost {} ({} tokens sent \
          again).",
         counted(sum(bins, |bin| bin.gaps), "gap", "gaps"),
         grouped(from_on(Ttl::FiveMinutes)),
@@ -89,7 +89,7 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     let amount = |bin: &GapBin| bin.excess.to_dollars_lossy().max(0.0);
     let columns = columns(bins, Ink::Unexpected, amount, label);
     losses(
-        "dollars lost by sending again what could have been read",
+        "dollars that breaks cost, by sending again what could have been read",
         columns,
         AxisUnit::Dollars,
         ends,

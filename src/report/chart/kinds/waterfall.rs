@@ -1,16 +1,16 @@
-//! From what was spent to the lower bound, step by step.
+//! From what was spent to the best caching, step by step.
 
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Waterfall;
-use crate::report::answer_view::{WaterfallKind, WaterfallStep, steps};
+use crate::report::answer_view::{BREAKS_BEYOND_RULES, WaterfallKind, WaterfallStep, steps};
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{dollar_difference, dollars, part, percent};
 use crate::simulate::ledger::{Ledger, Selection};
 
-const TITLE: &str = "From what was spent to the lower bound";
+const TITLE: &str = "From what was spent to the best caching";
 
 const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
                        the record: what was spent cannot be held against a simulation.";
@@ -49,10 +49,10 @@ pub fn waterfall_chart(
         }
     }
     chart.note("Spent is measured. Expected is what the rules charge for the same requests.");
-    if waterfall.cheapest.is_some() {
+    if waterfall.best_caching().is_some() {
         chart.note(
-            "The lower bound is that of any markers, lifetimes and pings for the same prompts, \
-             without breaks.",
+            "Best caching is the least that any markers, lifetimes and pings could have cost for the \
+             same prompts, without breaks.",
         );
     }
     let billed = ledger.billed();
@@ -64,7 +64,7 @@ pub fn waterfall_chart(
 /// The ink of a step, and its meaning.
 fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     match kind {
-        WaterfallKind::Breaks => (Ink::Unexpected, "lost by breaks"),
+        WaterfallKind::Breaks => (Ink::Unexpected, BREAKS_BEYOND_RULES),
         WaterfallKind::Apart => (Ink::Others, "in no simulation"),
         WaterfallKind::Saving => (Ink::Saving, "could be saved"),
     }
@@ -73,11 +73,11 @@ fn look(kind: WaterfallKind) -> (Ink, &'static str) {
 /// The most important figures.
 fn figures(waterfall: &Waterfall) -> String {
     let spent = dollars(Some(waterfall.spent));
-    let Some(cheapest) = waterfall.cheapest else {
+    let Some(best) = waterfall.best_caching() else {
         return format!("Spent: {spent}.");
     };
-    let share = part(Some(waterfall.spent.minus(cheapest)), Some(waterfall.spent));
-    format!("Spent: {spent}; lower bound: {}, {} less.", dollars(Some(cheapest)), percent(share))
+    let share = part(Some(waterfall.spent.minus(best)), Some(waterfall.spent));
+    format!("Spent: {spent}; best caching: {}, {} less.", dollars(Some(best)), percent(share))
 }
 
 /// What is left at some point, as a bar from zero.
