@@ -527,11 +527,11 @@ fn the_answer_stands_first() {
     let fixture = project("fixtures/break-inside-ttl");
     let fixture = fixture.to_str().expect("a plain path");
     insta::assert_snapshot!(stdout(&["advise", fixture, "-q", "--top", "1"]), @"
-    Spent         $0.6540  3 requests, 1 session
-    Hit rate       52.1 %  67,000 of 128,506 prompt tokens
-    Breaks cost   $0.2850  1 break: the system prompt changed
-    Best change  -$0.2850  at most: Keep one system prompt for a conversation
-    Lower bound   $0.2503  same prompts, no breaks, best markers, lifetimes, pings
+    Spent          $0.6540  3 requests, 1 session
+    Hit rate        52.1 %  67,000 of 128,506 prompt tokens
+    Breaks cost    $0.2850  1 break: the system prompt changed
+    Best change   -$0.2850  at most: Keep one system prompt for a conversation
+    Best caching   $0.2503  the same prompts, no breaks, best markers, TTLs, pings
 
     Of $0.6540 that was spent, 2 changes together would have saved at most $0.4031 (61.6 %). The first, keep one system
     prompt for a conversation: at most $0.2850.

@@ -250,12 +250,12 @@ fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
     let dollars_per_pixel = 0.6 / (most - zero);
     let rows: [(&str, &str, f32, f32); 7] = [
         ("spent", "$0.5753", 0.0, 0.5753),
-        ("breaks, beyond what the rules charge", "-$0.1197", 0.4556, 0.5753),
+        ("breaks beyond the rules", "-$0.1197", 0.4556, 0.5753),
         ("unexplained", "$0.0000", 0.4556, 0.4556),
         ("expected by the rules", "$0.4556", 0.0, 0.4556),
         ("5m for every marker", "-$0.0459", 0.4098, 0.4556),
         ("best markers, lifetimes and pings", "-$0.1162", 0.2936, 0.4098),
-        ("lower bound", "$0.2936", 0.0, 0.2936),
+        ("best caching", "$0.2936", 0.0, 0.2936),
     ];
     for (name, value, from, to) in rows {
         let (_, row) = picture.middle_of(name);
@@ -275,7 +275,7 @@ fn a_waterfall_leads_from_what_was_spent_to_the_cheapest_possible() {
             assert!((shown - amount).abs() < 2.0 * dollars_per_pixel, "{name}: {shown}");
         }
     }
-    assert!(picture.label.contains("lower bound: $0.2936, 49.0 % less"), "{}", picture.label);
+    assert!(picture.label.contains("best caching: $0.2936, 49.0 % less"), "{}", picture.label);
 }
 
 /// Costs in labels are those of the README's session; lines end as high as the costs.
@@ -504,7 +504,9 @@ fn charts_of_the_corpus_name_its_figures() {
     assert!(label("gaps").contains(lost), "{}", label("gaps"));
     assert!(label("daily").contains("billed: $1,240.56"), "{}", label("daily"));
     let breaks = chart("breaks", &corpus, &[]);
-    assert!(breaks.label.contains("296 breaks: $161.64") && breaks.has_text("$85.38, 49 breaks"));
+    assert!(
+        breaks.label.contains("296 breaks cost $161.64") && breaks.has_text("$85.38, 49 breaks")
+    );
     let strategies = chart("strategies", &corpus, &[]);
     for words in ["$1,240.56", "$1,428.29", "$1,232.35", "optimal $1,115.91"] {
         assert!(strategies.has_text(words), "{words}");

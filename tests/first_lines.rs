@@ -1,10 +1,14 @@
 //! What every command over sessions says first: the same figures everywhere, in six lines at most.
 
+mod figures;
+mod names;
+
 use std::path::Path;
 
+use figures::Outputs;
 use serde_json::Value;
 
-use crate::common::{cachesim, json, project, shared, stdout};
+use crate::common::{cachesim, ledger, project, prompt_of, shared, stdout, utf8};
 
 const COMMANDS: [&str; 6] = ["analyze", "compare", "breaks", "context", "verify", "advise"];
 
@@ -21,12 +25,6 @@ fn fits_80_columns(path: &str) {
     for line in page.lines().take_while(|line| !line.is_empty()) {
         assert!(!line.contains('…'), "{path}: {line}");
     }
-}
-
-/// The value of a line that begins with a name.
-fn value<'l>(lines: &'l [String], name: &str) -> Option<&'l str> {
-    let line = lines.iter().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()
 }
 
 /// Dollars as people see them: two decimals from one dollar on, four below.
@@ -52,44 +50,14 @@ fn shown(amount: &Value) -> String {
 }
 
 fn agree(path: &Path) {
-    let path = path.to_str().expect("a plain path");
+    let path = utf8(path);
     let lines = first_lines("analyze", path);
     assert!((2..=6).contains(&lines.len()), "{path}: {lines:?}");
     fits_80_columns(path);
     for command in COMMANDS {
         assert_eq!(first_lines(command, path), lines, "{command} {path}");
     }
-    let totals = json(&["analyze", path, "--json", "-q"]);
-    let billed = &totals["totals"]["billed"]["cost_usd"];
-    let breaks = json(&["breaks", path, "--json", "-q"]);
-    let verified = json(&["verify", path, "--json", "-q"]);
-    let advice = json(&["advise", path, "--json", "-q"]);
-    let compared = json(&["compare", path, "--json", "-q"]);
-    if let Some(spent) = value(&lines, "Spent").filter(|spent| *spent != "unknown") {
-        assert_eq!(spent, shown(billed), "{path}");
-        assert_eq!(&compared["strategies"][0]["totals"]["cost_usd"], billed, "{path}");
-    }
-    if let Some(cost) = value(&lines, "Breaks cost").filter(|cost| *cost != "unknown") {
-        assert_eq!(cost, shown(&breaks["totals"]["excess_usd"]), "{path}");
-    }
-    let sums = &breaks["reconciliation"];
-    for name in ["billed_usd", "apart_usd", "replay_usd", "unexplained_usd"] {
-        assert_eq!(sums[name], verified["dollars"][name], "{path}: {name}");
-    }
-    if sums["left_out_requests"] == 0 {
-        assert_eq!(&sums["billed_usd"], billed, "{path}");
-    }
-    let first = &advice["advice"]["changes"][0];
-    let saving = first["saving_usd"].as_str().map(|_| first);
-    let best = value(&lines, "Best change");
-    let saved = saving.map(|one| format!("-{}", shown(&one["saving_usd"])));
-    let unsupported = advice["advice"]["unsupported"].as_object().map(|_| "unknown".to_owned());
-    assert_eq!(best.map(str::to_owned), saved.or(unsupported), "{path}");
-    let page = stdout(&["report", path, "-q"]);
-    for name in ["Spent", "Breaks cost", "Lower bound"] {
-        let Some(value) = value(&lines, name) else { continue };
-        assert!(page.contains(value), "the report of {path} has no {name} {value}");
-    }
+    Outputs::of(path).agree();
 }
 
 #[test]
@@ -111,5 +79,31 @@ fn real_sessions_have_one_figure_for_one_thing() {
     for corpus in ["corpus", "corpus-b"] {
         let Some(corpus) = shared(corpus) else { return };
         agree(&corpus);
+    }
+}
+
+/// A turn is told to have shrunk where an earlier one was larger.
+#[test]
+fn a_prompt_that_shrank_is_smaller_than_one_before() {
+    for fixture in [
+        "context-collapse",
+        "first-loaded-tools",
+        "hook-context-moves",
+        "late-replacement",
+        "recorded-forks",
+        "snip",
+    ] {
+        let path = project("fixtures").join(fixture);
+        let rows = ledger(&path, &["--strategy", "billed"]);
+        let prompts: Vec<u64> = rows.iter().map(prompt_of).collect();
+        let outputs = Outputs::of(utf8(&path));
+        let tables = outputs.tables("analyze --turns all");
+        let turns = tables.iter().find(|table| table.columns[0] == "#").expect("turns");
+        for turn in turns.rows.iter().filter(|turn| turn.concat().contains("prompt shrank")) {
+            let number: usize = turn[0].parse().expect("a number");
+            let own = prompts[number - 1];
+            let is_smaller = prompts[..number - 1].iter().any(|earlier| *earlier > own);
+            assert!(is_smaller, "{fixture}: turn {number} of {own} tokens");
+        }
     }
 }
