@@ -51,8 +51,8 @@ const FIGURES: [(&str, &[Place]); 9] = [
         "hit rate",
         &[
             Headline("Hit rate"),
-            Json("compare", "/strategies/0/hit_rate"),
-            Cell("compare", "billed", "hit"),
+            Derived(|outputs| outputs.if_spent(&Json("compare", "/strategies/0/hit_rate"))),
+            Derived(|outputs| outputs.if_spent(&Cell("compare", "billed", "hit"))),
             Derived(|outputs| outputs.if_recorded(&Json("analyze --by model", "/total/hit_rate"))),
             Derived(|outputs| outputs.if_recorded(&Cell("analyze --by model", "total", "hit"))),
             Check("hit_rate"),
@@ -172,14 +172,17 @@ impl Outputs {
         let mut printed = self.printed.borrow_mut();
         let print = || {
             let words: Vec<&str> = command.split(' ').collect();
-            // `check` may fail, and some commands have nothing to say of some inputs.
-            text(&run(&[&words[..], &[&self.path, "-q"]].concat()).stdout)
+            let output = run(&[&words[..], &[&self.path, "-q"]].concat());
+            // A budget of `check` need not be kept.
+            let is_told = matches!(output.status.code(), Some(0 | 1));
+            assert!(is_told, "{command} {}: {}", self.path, text(&output.stderr));
+            text(&output.stdout)
         };
         printed.entry(command.to_owned()).or_insert_with(print).clone()
     }
 
     pub(super) fn json(&self, command: &str) -> Value {
-        serde_json::from_str(&self.text(&format!("{command} --format json"))).unwrap_or_default()
+        serde_json::from_str(&self.text(&format!("{command} --format json"))).expect("JSON")
     }
 
     pub(super) fn tables(&self, command: &str) -> Vec<Table> {
@@ -260,6 +263,12 @@ impl Outputs {
             return figure_of(value);
         }
         Some(format!("{:.1} %", value.as_str()?.parse::<f64>().expect("a number")))
+    }
+
+    /// A figure of the record, where the headline is about it.
+    fn if_spent(&self, place: &Place) -> Option<String> {
+        let is_spent = !self.headlines("Spent").is_empty();
+        self.figures(place).pop().filter(|_| is_spent).map(|(_, figure)| figure)
     }
 
     /// A figure that is that of the record where all of it has one.

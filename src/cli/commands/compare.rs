@@ -1,7 +1,7 @@
 //! `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
 use crate::cli::args::{
-    CompareArgs, ForkArgs, Json, PlatformArg, RecordedBreaksArg, StrategyFormat,
+    CompareArgs, ForkArgs, Json, OutputFormat, PlatformArg, RecordedBreaksArg, StrategyFormat,
 };
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
@@ -31,8 +31,12 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     let has_domains = args.domains.domains.is_some();
-    // Domains are rows and breaks first, whatever is made of them.
-    let options = args.simulation.read_options(args.format.chosen.is_document() || has_domains);
+    // What has the best caching looks for breaks. Domains are rows and breaks first, whatever is made of them.
+    let has_rows = matches!(
+        args.format.chosen,
+        OutputFormat::Own(StrategyFormat::Jsonl | StrategyFormat::Csv)
+    );
+    let options = args.simulation.read_options(!has_rows || has_domains);
     let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
     let (input, simulation) = (&args.input, &args.simulation);
