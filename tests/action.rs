@@ -11,4 +11,5 @@ mod program;
 mod runner;
 mod scenarios;
 
+pub(crate) use document::{Action, Workflow, read};
 pub(crate) use program::script;

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::common::{names, project, skip, text, utf8};
+use crate::common::{names, project, signal, skip, text, utf8};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cachesim");
 
@@ -464,9 +464,7 @@ impl Waiting {
     }
 
     fn signal(&self, name: &str) {
-        let to = [format!("-{name}"), self.child.id().to_string()];
-        let sent = Command::new("kill").args(to).status();
-        assert!(sent.expect("kill runs").success());
+        signal(name, &self.child.id().to_string());
     }
 }
 

@@ -18,6 +18,15 @@ fn repository(fixture: &str) -> TempDir {
     folder
 }
 
+/// The same with the sources of the action, as its own.
+fn repository_with_action(fixture: &str) -> TempDir {
+    let folder = repository(fixture);
+    let action = folder.path().join(".github/actions/cachesim");
+    fs::create_dir_all(&action).expect("a folder");
+    fs::copy(project("action.yml"), action.join("action.yml")).expect("an action");
+    folder
+}
+
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = cachesim();
     command.current_dir(folder).env_remove("CACHESIM_NO_CONFIG");
@@ -32,10 +41,10 @@ fn said(output: &Output, code: i32) -> String {
 
 #[test]
 fn it_shows_and_writes_only_with_yes() {
-    let folder = repository("first-look");
+    let folder = repository_with_action("first-look");
     let shown = run(folder.path(), &["init"]);
     assert!(said(&shown, 0).contains("nothing is written. --yes writes it."));
-    assert_eq!(names(folder.path()), ["sessions"]);
+    assert_eq!(names(folder.path()), [".github", "sessions"]);
     let applied = run(folder.path(), &["init", "--yes"]);
     assert!(said(&applied, 0).contains("wrote cachesim.toml, baseline.json, .github/workflows/"));
     assert_eq!(names(folder.path()), [".github", "baseline.json", "cachesim.toml", "sessions"]);
@@ -46,6 +55,39 @@ fn it_shows_and_writes_only_with_yes() {
         assert!(text(&shown.stdout).contains(written.trim_end()), "{path}");
     }
     said(&run(folder.path(), &["check"]), 0);
+}
+
+/// The sources of the action are built, and it has every input that it is given.
+#[test]
+#[cfg(unix)] // as the documents of the action are read
+fn the_workflow_runs_the_action_of_the_repository() {
+    use crate::action::{Action, Workflow, read};
+
+    let folder = repository_with_action("first-look");
+    said(&run(folder.path(), &["init", "--apply"]), 0);
+    let workflow: Workflow = read(&folder.path().join(".github/workflows/cachesim.yml"));
+    let [checkout, check] = workflow.jobs["check"].steps.as_slice() else { panic!("two steps") };
+    assert_eq!(checkout.with["submodules"], true);
+    assert_eq!(check.uses.as_deref(), Some("./.github/actions/cachesim"));
+    assert_eq!(check.with["install"], "build");
+    let action: Action = read(&folder.path().join(".github/actions/cachesim/action.yml"));
+    assert!(check.with.keys().all(|input| action.inputs.contains_key(input)));
+}
+
+/// A program that knows where its releases are names one; any other says what is to be filled in.
+#[test]
+fn no_workflow_names_a_place_that_is_nobodys() {
+    let folder = repository("first-look");
+    let applied = run(folder.path(), &["init", "--apply"]);
+    if let Some(name) = env!("CARGO_PKG_REPOSITORY").strip_prefix("https://github.com/") {
+        let written = fs::read_to_string(folder.path().join(".github/workflows/cachesim.yml"));
+        let release = format!("uses: {name}@v{}\n", env!("CARGO_PKG_VERSION"));
+        return assert!(written.expect("a workflow").contains(&release));
+    }
+    assert!(said(&applied, 2).contains("git submodule add ADDRESS .github/actions/cachesim"));
+    assert!(text(&applied.stdout).contains("[check]"), "the other files are shown");
+    assert_eq!(names(folder.path()), ["sessions"]);
+    said(&run(folder.path(), &["init", "--apply", "--ci", "none"]), 0);
 }
 
 /// The session costs $0.5753 and read 121,500 of 163,512 tokens, 74.3 %; of its two breaks one is an expiry.
@@ -77,7 +119,7 @@ fn the_limits_are_as_worked_out_by_hand() {
 #[test]
 fn captures_have_budgets_of_their_own() {
     let folder = repository("captured-clock");
-    said(&run(folder.path(), &["init", "--apply"]), 0);
+    said(&run(folder.path(), &["init", "--apply", "--ci", "none"]), 0);
     let text = fs::read_to_string(folder.path().join("cachesim.toml")).expect("a file");
     for part in [
         "metric = \"lint_findings\"\nmax = 0\nseverity = \"error\"\n",
@@ -92,7 +134,7 @@ fn captures_have_budgets_of_their_own() {
 fn what_is_there_stays() {
     let folder = repository("first-look");
     fs::write(folder.path().join("cachesim.toml"), "# mine\n").expect("written");
-    let refused = run(folder.path(), &["init", "--apply"]);
+    let refused = run(folder.path(), &["init", "--apply", "--ci", "none"]);
     assert!(said(&refused, 2).contains("cachesim.toml is there already, so nothing is written"));
     assert_eq!(names(folder.path()), ["cachesim.toml", "sessions"]);
     assert_eq!(fs::read(folder.path().join("cachesim.toml")).expect("a file"), b"# mine\n");
@@ -113,10 +155,12 @@ fn nothing_outside_of_the_folder_is_read_or_written() {
         let refused = run(folder.path(), &["init", "--apply", "others"]);
         assert!(said(&refused, 2).contains("leads out of this folder"));
         fs::remove_file(folder.path().join("others")).expect("a link");
-        std::os::unix::fs::symlink(outside.path(), folder.path().join(".github")).expect("a link");
+        let elsewhere = repository_with_action("first-look");
+        let github = elsewhere.path().join(".github");
+        std::os::unix::fs::symlink(&github, folder.path().join(".github")).expect("a link");
         let refused = run(folder.path(), &["init", "--apply"]);
         assert!(said(&refused, 2).contains("a link leads out of this folder"));
-        assert_eq!(names(outside.path()), ["sessions"]);
+        assert_eq!(names(&github), ["actions"]);
         assert_eq!(names(folder.path()), [".github", "sessions"]);
     }
 }
@@ -157,7 +201,7 @@ fn prices_of_ones_own_are_kept() {
         "cache_read_input_token_cost": 3e-7, "cache_creation_input_token_cost": 3.75e-6,
         "cache_creation_input_token_cost_above_1hr": 6e-6, "litellm_provider": "anthropic", "mode": "chat"}}"#;
     fs::write(folder.path().join("prices.json"), prices).expect("written");
-    said(&run(folder.path(), &["init", "--apply", "--prices", "prices.json"]), 0);
+    said(&run(folder.path(), &["init", "--apply", "--ci", "none", "--prices", "prices.json"]), 0);
     let written = fs::read_to_string(folder.path().join("cachesim.toml")).expect("a file");
     assert!(written.contains("[defaults]\nprices = [\"prices.json\"]\n"), "{written}");
     said(&run(folder.path(), &["check"]), 0);

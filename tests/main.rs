@@ -148,12 +148,17 @@ mod untold;
 mod watch;
 mod widths;
 
+/// They run before these tests, so what they lack is counted here.
+#[test]
+fn growth_and_memory_have_what_they_need() {
+    common::has(&["python3", "valgrind"]);
+}
+
 /// A test module that nobody declared above would silently never run.
 #[test]
 fn no_test_file_is_forgotten() {
     let main = include_str!("main.rs");
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
-    for entry in std::fs::read_dir(folder).expect("the tests folder") {
+    for entry in std::fs::read_dir(common::project("tests")).expect("the tests folder") {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
         if name == "snapshots" || name.starts_with('.') {
             continue;

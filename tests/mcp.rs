@@ -15,10 +15,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
-use crate::common::{json as json_of, names, project, run, shared, skip, stdout, text, utf8};
-
-/// The package, as it is installed.
-const SDK: &str = "@modelcontextprotocol/sdk@1.32.2";
+use crate::common::{
+    json as json_of, names, project, run, shared, signal, skip, stdout, text, utf8,
+};
 
 /// The program with these arguments, in an environment that holds nothing of the user's.
 fn program(arguments: &[&str]) -> Command {
@@ -33,7 +32,7 @@ fn reference_client(folders: &[&Path], steps: &Value) -> Option<Vec<Value>> {
     let modules = project("target/mcp/node_modules");
     let node = Command::new("node").arg("--version").output();
     if !modules.exists() || !node.is_ok_and(|node| node.status.success()) {
-        skip(&format!("{SDK} (npm install --prefix target/mcp {SDK}) and node"));
+        skip("@modelcontextprotocol/sdk");
         return None;
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -431,7 +430,7 @@ fn it_ends_with_its_client_and_at_a_signal_and_so_do_calls() {
     let pipe = json!({"name": "analyze", "arguments": {"path": "endless.jsonl"}});
     let call =
         json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": pipe}).to_string();
-    for signal in [None, Some("TERM"), Some("INT"), Some("HUP"), Some("QUIT")] {
+    for name in [None, Some("TERM"), Some("INT"), Some("HUP"), Some("QUIT")] {
         let mut server = Server::initialized(&folders.inside());
         server.send(&call);
         let began = Instant::now();
@@ -441,14 +440,13 @@ fn it_ends_with_its_client_and_at_a_signal_and_so_do_calls() {
         }
         let running = server.children();
         let pid = server.process.id().to_string();
-        if let Some(signal) = signal {
-            let sent = Command::new("kill").args([&format!("-{signal}"), &pid]).status();
-            assert!(sent.expect("kill runs").success());
+        if let Some(name) = name {
+            signal(name, &pid);
         }
-        assert_eq!(server.ended(), Some(0), "{signal:?}");
+        assert_eq!(server.ended(), Some(0), "{name:?}");
         let began = Instant::now();
         while Path::new("/proc").join(&running).join("exe").exists() {
-            assert!(began.elapsed() < Duration::from_secs(10), "{signal:?}: the call goes on");
+            assert!(began.elapsed() < Duration::from_secs(10), "{name:?}: the call goes on");
             thread::sleep(Duration::from_millis(5));
         }
     }

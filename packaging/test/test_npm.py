@@ -57,7 +57,7 @@ class Npm(Same):
 
     def test_signals_end_the_program_and_the_launcher(self):
         if not Path("/proc/self/exe").exists():
-            self.skipTest("no /proc")
+            self.skipTest("/proc")
         for way, env in self.ways.items():
             for number in ENDING:
                 for to_all in (False, True):

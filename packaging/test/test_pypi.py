@@ -43,7 +43,7 @@ class Wheel(Same):
         with subprocess.Popen(command, env=clean(), stdin=pipe, stdout=pipe, stderr=pipe) as done:
             while os.path.basename(os.path.realpath(f"/proc/{done.pid}/exe")) != "cachesim":
                 if not Path("/proc/self/exe").exists():
-                    self.skipTest("no /proc")
+                    self.skipTest("/proc")
             done.terminate()
             self.assertEqual(done.wait(timeout=20), -signal.SIGTERM)
 

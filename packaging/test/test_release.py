@@ -94,7 +94,7 @@ class Manifests(unittest.TestCase):
 
     def test_the_formula_is_ruby(self):
         if not shutil.which("ruby"):
-            self.skipTest("ruby is not there")
+            self.skipTest("ruby")
         run("ruby", "-c", self.out / "cachesim.rb")
 
     def test_the_manifest_for_scoop(self):
@@ -134,7 +134,7 @@ class All(unittest.TestCase):
 
     def test_shellcheck(self):
         if not shutil.which("shellcheck"):
-            self.skipTest("shellcheck is not there")
+            self.skipTest("shellcheck")
         run("shellcheck", *PACKAGING.glob("*.sh"))
 
     def test_copies_are_those_of_the_project(self):

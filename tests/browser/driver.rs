@@ -51,7 +51,7 @@ impl Driver {
     /// Starts a browser; `None`, noted, where there is none.
     pub(super) fn start() -> Option<Self> {
         let (Some(browser), Some(driver)) = (find(&BROWSERS), find(&["chromedriver"])) else {
-            skip("chromium and chromedriver");
+            skip("chromedriver and a browser");
             return None;
         };
         let profile = tempfile::tempdir().expect("a folder");

@@ -1,10 +1,11 @@
 //! What several test modules share: running the program, and finding its inputs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::panic::Location;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
@@ -46,9 +47,10 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
-/// A folder of the project.
+/// A folder of the project. Where this program is run in a clone that it was not built in, `CARGO_MANIFEST_DIR` says so.
 pub(crate) fn project(folder: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)
+    let root = std::env::var_os("CARGO_MANIFEST_DIR");
+    root.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from).join(folder)
 }
 
 /// A path as text.
@@ -66,17 +68,19 @@ pub(crate) fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Reference data beside the project; `None`, noted, where it is missing.
+#[track_caller]
 pub(crate) fn shared(name: &str) -> Option<PathBuf> {
     let path = project("../shared").join(name);
     if path.exists() {
         return Some(path);
     }
-    skip(&format!("{name} in ../shared"));
+    skip("../shared");
     None
 }
 
 /// A folder of `../shared` without the sessions of other agents, for figures of Claude's rules alone: links
 /// with the same relative names.
+#[track_caller]
 pub(crate) fn transcripts(name: &str) -> Option<PathBuf> {
     static LINKING: Mutex<()> = Mutex::new(());
     let _alone = LINKING.lock();
@@ -113,30 +117,66 @@ fn is_qwens(path: &Path) -> bool {
     first_line(path).contains(r#""role":"user","parts":["#)
 }
 
-/// What tests did without, and how often.
-static MISSING: Mutex<BTreeMap<String, usize>> = Mutex::new(BTreeMap::new());
+/// Whether these programs are there; those that are not are noted.
+#[track_caller]
+pub(crate) fn has(programs: &[&str]) -> bool {
+    let is_missing = |program: &&str| Command::new(program).arg("--version").output().is_err();
+    let missing: Vec<&str> = programs.iter().copied().filter(is_missing).collect();
+    missing.iter().for_each(|program| skip(program));
+    missing.is_empty()
+}
+
+/// Sends a signal, such as TERM, by a shell: not every system has a program for it.
+pub(crate) fn signal(name: &str, process: &str) {
+    let sent = Command::new("sh").args(["-c", "kill -\"$0\" \"$1\"", name, process]).status();
+    assert!(sent.expect("a shell runs").success(), "{name} to {process}");
+}
+
+/// What Cargo knows of the packages of all platforms, as it is in a metadata's `packages`; `None`, noted, until they were
+/// fetched: a build fetches those of this platform alone.
+#[track_caller]
+pub(crate) fn packages() -> Option<Vec<Value>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--locked", "--offline", "--format-version", "1", "--all-features"])
+        .current_dir(project(""))
+        .output()
+        .expect("cargo runs");
+    if !output.status.success() {
+        assert!(text(&output.stderr).contains("--offline"), "{}", text(&output.stderr));
+        skip("cargo fetch");
+        return None;
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    metadata["packages"].as_array().cloned()
+}
+
+/// What is missing, and the tests that wanted it.
+static MISSING: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 
 /// Notes that a test, or a part of one, does not run for want of something. Where `CI` is set, that fails.
+#[track_caller]
 pub(crate) fn skip(missing: &str) {
     assert!(std::env::var_os("CI").is_none(), "CI is set, and this test needs {missing}");
-    *MISSING.lock().expect("no test panics here").entry(missing.to_owned()).or_default() += 1;
+    // A test's thread has its name, unless tests run one after the other.
+    let thread = std::thread::current();
+    let named = thread.name().filter(|name| *name != "main");
+    let test = named.map_or_else(|| Location::caller().to_string(), str::to_owned);
+    let mut all = MISSING.lock().expect("no test panics here");
+    all.entry(missing.to_owned()).or_default().insert(test);
 }
 
 /// Says in one line what did not run, when all else is done.
 #[dtor::dtor(unsafe)]
 fn say_what_was_skipped() {
     let Ok(missing) = MISSING.lock() else { return };
-    if missing.is_empty() {
+    let tests: BTreeSet<&String> = missing.values().flatten().collect();
+    if tests.is_empty() {
         return;
     }
-    let each = missing.iter().map(|(what, times)| format!("{times} without {what}"));
-    let each: Vec<String> = each.collect();
-    let _nobody_listens = writeln!(
-        std::io::stderr(),
-        "skipped: {} ({})",
-        missing.values().sum::<usize>(),
-        each.join(", ")
-    );
+    let each = missing.iter().map(|(what, tests)| format!("{} without {what}", tests.len()));
+    let each = each.collect::<Vec<_>>().join(", ");
+    let line = format!("skipped: {} tests, in whole or in part ({each})", tests.len());
+    let _nobody_listens = writeln!(std::io::stderr(), "{line}");
 }
 
 /// The lines of a capture with a usage beside each request, as a service would have recorded it at

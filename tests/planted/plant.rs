@@ -267,7 +267,7 @@ fn covering(folder: &Path) -> Vec<Session> {
             kept.insert(0, first);
         }
         if !kept.is_empty() {
-            sessions.push(Session { name: format!("cover{}", sessions.len()), lines: kept });
+            sessions.push(Session { name: format!("{COVER}{}", sessions.len()), lines: kept });
         }
     }
     sessions
@@ -339,11 +339,31 @@ fn referenced(reference: &str, known: &BTreeSet<String>) -> Session {
     Session { name: "referenced".to_owned(), lines }
 }
 
+/// Fields that no fixture has, and to what of a fixture's lines they are added.
+const ADDED: [(&str, &str, &str); 2] = [
+    ("captured-clock/session.jsonl", "", "message_id"),
+    ("agent-codex-fork/rollout-2.jsonl", "/payload", "session_id"),
+];
+
+/// How names of sessions begin that are made of reference data.
+const COVER: &str = "cover";
+
 /// The name of sessions that start an agent.
 const AGENTS: &str = "agents";
 
-/// A session that starts an agent, whose type the call names, or the result.
-fn with_agent(input: &Value, result: &Value) -> Session {
+/// A fixture with a field more.
+fn with_field((file, object, field): (&str, &str, &str)) -> Session {
+    let mut lines = lines_of(&project("fixtures").join(file));
+    for (number, line) in lines.iter_mut().enumerate() {
+        if let Some(object) = line.pointer_mut(object) {
+            object[field] = json!(format!("added-{number}"));
+        }
+    }
+    Session { name: "added".to_owned(), lines }
+}
+
+/// A session with a title that starts an agent, whose type the call names, or the result.
+fn with_agent(input: &Value, result: &Value, title: &Value) -> Session {
     let line = |number: usize, kind: &str, fields: Value| {
         let mut line = json!({
             "type": kind, "uuid": format!("s{number}"), "sessionId": "starts", "cwd": "/w/starts",
@@ -382,15 +402,25 @@ fn with_agent(input: &Value, result: &Value) -> Session {
         line(3, "user", started),
     ];
     lines.extend(of_agent);
+    lines.push(line(6, "title", title.clone()));
     Session { name: AGENTS.to_owned(), lines }
 }
 
 /// Every session that is planted.
 pub(super) fn sessions() -> Vec<Session> {
     let mut sessions = vec![
-        with_agent(&json!({"subagent_type": "Explore"}), &json!({"agentId": "a1"})),
-        with_agent(&json!({}), &json!({"agentId": "a1", "agentType": "Explore"})),
+        with_agent(
+            &json!({"subagent_type": "Explore"}),
+            &json!({"agentId": "a1"}),
+            &json!({"type": "ai-title", "aiTitle": "A title"}),
+        ),
+        with_agent(
+            &json!({}),
+            &json!({"agentId": "a1", "agentType": "Explore"}),
+            &json!({"type": "custom-title", "customTitle": "A title"}),
+        ),
     ];
+    sessions.extend(ADDED.map(with_field));
     for path in files(&project("fixtures"), ".jsonl") {
         sessions.push(Session { name: "fixture".to_owned(), lines: lines_of(&path) });
     }
@@ -428,8 +458,8 @@ fn planted(session: &Session, way: Way<'_>, words: &mut Words, number: usize) ->
     Session { name: format!("{}{number}-{word}", session.name), lines }
 }
 
-/// For each place that decides how a line is read two sessions in which it is: the shortest ones with a
-/// request.
+/// For each place that decides how a line is read sessions in which it is, the shortest ones with a request: two of the
+/// project's own, so that what is shown of these does not depend on reference data, and two of that.
 fn of_structure(sessions: &[Session]) -> BTreeMap<String, Vec<&Session>> {
     let mut found: BTreeMap<String, Vec<&Session>> = BTreeMap::new();
     for session in sessions {
@@ -448,7 +478,11 @@ fn of_structure(sessions: &[Session]) -> BTreeMap<String, Vec<&Session>> {
             let has_request = session.lines.iter().any(has_request);
             (session.name != AGENTS, !has_request, session.lines.len())
         });
-        of_place.truncate(2);
+        let (mut own, mut others): (Vec<_>, Vec<_>) =
+            of_place.drain(..).partition(|session| !session.name.starts_with(COVER));
+        own.truncate(2);
+        others.truncate(2);
+        of_place.extend(own.into_iter().chain(others));
     }
     found
 }

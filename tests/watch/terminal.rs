@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::{AT_MOST, add};
-use crate::common::{skip, utf8};
+use crate::common::{signal, skip, utf8};
 use crate::statusline::{AFTER, first_look};
 
 /// What `stty` says of a terminal that nobody has changed.
@@ -51,7 +51,7 @@ impl Terminal {
             .stdout(Stdio::piped())
             .spawn();
         let Ok(mut script) = script else {
-            skip("`script` of util-linux");
+            skip("script");
             return None;
         };
         let mut out = script.stdout.take().expect("a pipe");
@@ -183,15 +183,14 @@ fn what_becomes_of_a_file_is_shown() {
 /// The system asks it to end.
 #[test]
 fn a_signal_gives_the_terminal_back() {
-    for signal in ["TERM", "INT", "QUIT"] {
+    for name in ["TERM", "INT", "QUIT"] {
         let (folder, _, _) = begun();
         let watched = utf8(&folder.path().join("s")).to_owned();
         let Some(mut terminal) = Terminal::of(folder.path(), &watched, 80, 24) else { return };
         let lines = terminal.until(|lines| has(lines, "q quits"));
         assert!(terminal.screen.screen().alternate_screen(), "{lines:#?}");
         let pid = fs::read_to_string(folder.path().join("pid")).expect("a number");
-        let sent = Command::new("kill").args([&format!("-{signal}"), pid.trim()]).status();
-        assert!(sent.expect("`kill` runs").success());
+        signal(name, pid.trim());
         terminal.ends_with(0);
     }
 }
@@ -232,8 +231,7 @@ fn it_stops_and_goes_on() {
     while !status().contains("State:\tT") && began.elapsed() < AT_MOST {
         std::thread::yield_now();
     }
-    let sent = Command::new("kill").args(["-CONT", pid.trim()]).status();
-    assert!(sent.expect("`kill` runs").success());
+    signal("CONT", pid.trim());
     while !terminal.screen.screen().alternate_screen() {
         let bytes = terminal.bytes.recv_timeout(AT_MOST).expect("it goes on");
         terminal.screen.process(&bytes);

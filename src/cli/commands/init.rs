@@ -21,6 +21,8 @@ use crate::report::{counted, grouped, terminal_safe, write_report};
 const CONFIGURATION: &str = "cachesim.toml";
 const BASELINE: &str = "baseline.json";
 const WORKFLOW: &str = ".github/workflows/cachesim.yml";
+/// The program's own sources in a repository that has them, as an action.
+const SOURCES: &str = ".github/actions/cachesim";
 
 /// A file that a project begins with.
 struct Starter {
@@ -38,10 +40,13 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
     if args.ci == CiArg::Github {
         refuse_below_root()?;
     }
-    let files = starters(&read, args.ci)?;
-    let present = refuse_present(&files);
+    let mut files = starters(&read)?;
+    let workflow = match args.ci {
+        CiArg::Github => workflow(env!("CARGO_PKG_REPOSITORY")).map(|file| files.push(file)),
+        CiArg::None => Ok(()),
+    };
     show(&files)?;
-    present?;
+    workflow.and(refuse_present(&files))?;
     let consent = Consent::new(args.yes, args.dry_run);
     if !consent.is_given()? {
         say(&format!("nothing is written.{}", consent.way()));
@@ -121,20 +126,16 @@ fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The files, by what `check` measures of what is read.
-fn starters(read: &Read, ci: CiArg) -> Result<Vec<Starter>, CliError> {
+/// The files of every project, by what `check` measures of what is read.
+fn starters(read: &Read) -> Result<Vec<Starter>, CliError> {
     let check = check_of(read)?;
     let (budgets, baseline, summary) =
         with_threads(&check.input, &check.output, || with_sessions(&check, &[], measured))?;
     let configuration = configuration(read, &budgets);
-    let mut files = vec![
+    Ok(vec![
         Starter { path: CONFIGURATION, content: configuration.into_bytes(), summary: None },
         Starter { path: BASELINE, content: baseline, summary: Some(summary) },
-    ];
-    if ci == CiArg::Github {
-        files.push(Starter { path: WORKFLOW, content: workflow().into_bytes(), summary: None });
-    }
-    Ok(files)
+    ])
 }
 
 /// What `check` has as options for this where nothing is configured, as it is in CI.
@@ -194,12 +195,24 @@ fn configuration(read: &Read, budgets: &[FirstBudget]) -> String {
     text
 }
 
-/// The workflow, with the action of this very version.
-fn workflow() -> String {
-    let place = env!("CARGO_PKG_REPOSITORY");
-    let name = place.splitn(4, '/').nth(3).unwrap_or(place);
-    let action = format!("{name}@v{}", env!("CARGO_PKG_VERSION"));
-    include_str!("../starter/workflow.yml").replace("ACTION", &action)
+/// The workflow, with the action that this folder has, or that of this very version's release.
+fn workflow(repository: &str) -> Result<Starter, CliError> {
+    let released = repository.strip_prefix("https://github.com/");
+    let (action, install) = if is_there(&Path::new(SOURCES).join("action.yml")) {
+        (format!("./{SOURCES}"), "build")
+    } else if let Some(name) = released {
+        (format!("{name}@v{}", env!("CARGO_PKG_VERSION")), "download")
+    } else {
+        return Err(CliError::Usage(format!(
+            "this cachesim does not know where its releases are, so the workflow would have nothing to run; add its sources \
+             to this repository (git submodule add ADDRESS {SOURCES}), or give --ci none"
+        )));
+    };
+    let text = include_str!("../starter/workflow.yml")
+        .replace("ACTION", &action)
+        .replace("INSTALL", install)
+        .replace("SUBMODULES", if install == "build" { "true" } else { "false" });
+    Ok(Starter { path: WORKFLOW, content: text.into_bytes(), summary: None })
 }
 
 fn show(files: &[Starter]) -> Result<(), CliError> {
