@@ -570,12 +570,18 @@ impl Findings<'_> {
     /// The answer, with only the first of the changes.
     #[must_use]
     pub fn answer(self) -> Answer {
+        self.answer_and_breaks().0
+    }
+
+    /// The answer, with only the first of the changes, and every break.
+    #[must_use]
+    pub fn answer_and_breaks(self) -> (Answer, Vec<Break>) {
         let Self { study, ledger, analysis } = self;
         let answer = Answer::new(&ledger, &analysis, &study.selection);
         // Changes are simulated next, and memory need not hold both.
         drop(ledger);
         let as_recorded = study.as_recorded(Reading::Conservative);
         let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);
-        answer.with_change(first.as_ref())
+        (answer.with_change(first.as_ref()), analysis.breaks.list)
     }
 }

@@ -118,6 +118,19 @@ fn three_windows_are_as_worked_out_by_hand() {
     assert_eq!(told.collect::<Vec<_>>(), [nothing.clone(), recorded, nothing]);
 }
 
+/// The prefix of the main conversation is in each of the three windows of five hours, and that of the sub-agent in one.
+#[test]
+fn what_is_in_several_windows_is_said_to_count_in_each() {
+    let words = |page: String| page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let path = project(PLAN);
+    let blocks = words(printed_at(LATER, &[utf8(&path)]));
+    assert!(blocks.contains("counts each piece once in each session and window,"), "{blocks}");
+    assert!(blocks.contains(" hidden prefix 4 "), "{blocks}");
+    let context = words(stdout(&["context", "-q", utf8(&path)]));
+    assert!(context.contains("counts each piece once in each session,"), "{context}");
+    assert!(context.contains(" hidden prefix 2 "), "{context}");
+}
+
 /// Clocks in Berlin go back by an hour during the second window: four hours on the clock are five.
 #[test]
 fn people_read_the_times_of_their_zone() {

@@ -17,7 +17,7 @@ use std::process::Output;
 use cachesim::base::units::Picodollars;
 use serde_json::{Value, json};
 
-use crate::common::{cachesim, project, run, text};
+use crate::common::{cachesim, json, project, run, stdout, text};
 
 const GROUPINGS: [&str; 9] =
     ["day", "week", "month", "project", "model", "agent-type", "branch", "session", "client"];
@@ -327,6 +327,51 @@ fn sums(group: &Value) -> Vec<i128> {
     sums
 }
 
+/// The dollars of the first, and half of the last digit that a cell shows of them.
+fn shown(cell: &str) -> (Picodollars, i128) {
+    let digits = cell.trim_start_matches('$').trim_end_matches('+').replace(',', "");
+    let decimals = digits.rsplit_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = 10_i128.pow(12 - u32::try_from(decimals).expect("few digits")) / 2;
+    (digits.parse().unwrap_or_else(|_| panic!("{cell}")), half)
+}
+
+/// What is listed and the others are the total in every column, of which each has the same requests: those that a
+/// strategy can do nothing to are in it as recorded.
+#[test]
+fn listed_groups_and_the_others_are_the_total() {
+    let fixtures = project("fixtures");
+    let fixtures = fixtures.to_str().expect("plain");
+    for by in GROUPINGS.into_iter().chain(["source"]) {
+        let document = json(&["analyze", "--by", by, "-q", "--json", fixtures]);
+        let page =
+            stdout(&["analyze", "--by", by, "-q", "--top", "1", "--format", "markdown", fixtures]);
+        let rows = page.lines().filter(|line| line.starts_with('|'));
+        let rows: Vec<Vec<&str>> =
+            rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect()).collect();
+        let [header, _, first, others, total] = rows.as_slice() else { panic!("{by}: {page}") };
+        let groups = document["groups"].as_array().expect("groups");
+        let requests = |row: &[&str]| row[1].replace(',', "").parse::<u64>().expect("a count");
+        let exact = |group: &Value, strategy: &str| -> i128 {
+            let by_strategy = &group["totals"];
+            let is_idle = by_strategy[strategy]["requests"] == 0;
+            let totals = &by_strategy[if is_idle { "billed" } else { strategy }];
+            let cost = totals["cost_usd"].as_str();
+            cost.map_or(0, |cost| cost.parse::<Picodollars>().expect("dollars").0)
+        };
+        // The record orders them, unless it is not known of all.
+        let is_whole = document["total"]["totals"]["billed"]["unrecorded_requests"].is_null();
+        let order = if is_whole { "billed" } else { "5m" };
+        let listed = groups.iter().max_by_key(|group| exact(group, order)).expect("a group");
+        assert_eq!(requests(first) + requests(others), requests(total), "{by}");
+        for strategy in ["billed", "5m", "1h"] {
+            let at = header.iter().position(|name| *name == strategy).expect("a column");
+            let left = exact(&document["total"], strategy) - exact(listed, strategy);
+            let (told, half) = shown(others[at]);
+            assert!((told.0 - left).abs() <= half, "{by}: {strategy}: {left} {others:?}");
+        }
+    }
+}
+
 /// What a grouping takes apart is there in full, to the last digit.
 #[test]
 fn groups_add_up_to_the_total() {
@@ -426,13 +471,77 @@ fn a_story_is_told_in_sentences() {
     }
 }
 
+/// Where a fixture's session is called: by its path from here, by its whole path, and through a link of another name.
+#[test]
+fn a_line_is_found_in_its_file_wherever_that_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("a/-home-ann-work")).expect("folders");
+    fs::create_dir(at("b")).expect("a folder");
+    let session = at("a/-home-ann-work/session.jsonl");
+    fs::copy(project("fixtures/expiry-5m/session.jsonl"), &session).expect("a file");
+    // Another session, with ids of its own.
+    let other = fs::read_to_string(project("fixtures/hook-context-moves/session.jsonl"));
+    let other = other.expect("a session").replace("\"req_", "\"req_b").replace("\"msg_", "\"msg_b");
+    let other = other.replace("5e1f0000", "5e1f000b").replace("\"00000000", "\"0000000b");
+    fs::write(at("b/session.jsonl"), other).expect("a file");
+    let told = |request: &str, paths: &[&str]| {
+        let arguments = [&["explain", request][..], paths, &["-q", "--json"]].concat();
+        let output = cachesim().args(arguments).current_dir(folder.path()).output();
+        let output = output.expect("the program runs");
+        assert!(output.status.success(), "{request} {paths:?}: {}", text(&output.stderr));
+        let story: Value = serde_json::from_str(&text(&output.stdout)).expect("JSON");
+        story["request"]["request_id"].as_str().expect("an id").to_owned()
+    };
+    let whole = format!("{}:6", session.display());
+    let mut names =
+        vec!["a/-home-ann-work/session.jsonl:6", "a/../a/-home-ann-work/session.jsonl:6", &whole];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(&session, at("other.jsonl")).expect("a link");
+        names.push("other.jsonl:6");
+    }
+    for name in names {
+        // Without a PATH, in it, beside it, and beside another file of its name.
+        for paths in [&[][..], &["a"], &["a/-home-ann-work"], &["b"], &["a", "b"], &["."]] {
+            assert_eq!(told(name, paths), "req_C", "{name} {paths:?}");
+        }
+    }
+    // A name as outputs have it means what is read, whatever else is called so.
+    for name in [
+        "~-work/session.jsonl:6",
+        "-home-ann-work/session.jsonl:6",
+        "/home/bob/a/-home-ann-work/session.jsonl:6",
+        "…work/session.jsonl:6",
+    ] {
+        assert_eq!(told(name, &["a"]), "req_C", "{name}");
+        assert_eq!(told(name, &["a", "--project-names", "hash"]), "req_C", "{name}");
+    }
+    // `hashlib.blake2b(b"~-work", key=b"cachesim project name v1", digest_size=6)`
+    let hashed = "project-7e10fd14eb35/session.jsonl:6";
+    assert_eq!(told(hashed, &["a"]), "req_C");
+    assert_eq!(told(hashed, &["a", "--project-names", "hash"]), "req_C");
+    fs::copy(&session, at("session.jsonl")).expect("a file");
+    assert_eq!(told("session.jsonl:7", &["b"]), "req_bC", "of b");
+    assert_eq!(told("session.jsonl:6", &[]), "req_C", "from here");
+    assert_eq!(told(&whole, &["a", "--domains", "depth:1"]), "req_C");
+    let asked = ["explain", &whole, "b", "--domains", "depth:1", "-q"];
+    let output =
+        cachesim().args(asked).current_dir(folder.path()).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(2));
+    let error = text(&output.stderr);
+    assert!(error.contains(" is in no domain; give a PATH that has it"), "{error}");
+}
+
 #[test]
 fn requests_that_are_none_are_told_what_there_is() {
     for (name, code, message) in [
         ("req_X", 3, "no request is called `req_X`"),
         ("req_X", 3, "did you mean `req_A`, `req_B` or `req_C`?"),
         ("req_", 2, "`req_` is the beginning of 3 requests: req_A, req_B, req_C; give more of it"),
-        ("5e1f:9", 3, "has 3 turns"),
+        ("5e1f:9", 3, "has 3 turns; give the number of one"),
+        ("other.jsonl:1", 3, "give the whole path of a file, or as PATH where it is"),
+        ("session.jsonl:7", 3, "the last request of this file begins on line 6; give this line"),
     ] {
         let output = explain(&[name]);
         let error = text(&output.stderr);

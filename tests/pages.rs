@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::process::{Command, Stdio};
 
-use crate::common::{run, skip, stdout, text};
+use crate::common::{project, run, skip, stdout, text, utf8};
 
 /// The commands that the help lists below these, with the help itself left out.
 fn commands(of: &[&str]) -> Vec<String> {
@@ -157,5 +157,75 @@ fn a_closed_pipe_is_done() {
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(0), "{arguments}: {}", text(&output.stderr));
         assert!(output.stderr.is_empty(), "{arguments}");
+    }
+}
+
+/// What stands in help around a list of words, and the arguments in which each of them has to be known, for `{}`.
+struct WordList {
+    page: &'static str,
+    around: [&'static str; 2],
+    arguments: &'static [&'static str],
+}
+
+const CHART: &[&str] = &["chart", "{}"];
+const STRATEGY: &[&str] = &["analyze", "--strategy", "{}"];
+const HELP: &[&str] = &["help", "{}"];
+
+const WORD_LISTS: [WordList; 10] = [
+    list("chart", ["Charts as SVG or PNG: ", " Usage:"], CHART),
+    list("chart", ["The strategies that ", " show, and no other"], CHART),
+    list("analyze", ["--format json of ", " has a line"], HELP),
+    list("analyze", ["sessions of these programs: ", " and so on"], &["analyze", "--source", "{}"]),
+    list("analyze", ["from this time on: ", ", YYYY-MM-DD"], &["analyze", "--since", "{}"]),
+    list("mcp", ["Its tools are ", ": each takes"], HELP),
+    list(
+        "compare",
+        ["STRATEGY.METRIC (", "), decimals"],
+        &["compare", "--fail-if", "billed.{} < 0"],
+    ),
+    list("compare", ["There are ", "; `own` is"], &["compare", "--provider", "{}"]),
+    list("advise", ["stays, comments included. ", " place markers"], STRATEGY),
+    list("advise", [" takes them out, and ", " set the lifetimes"], STRATEGY),
+];
+
+const fn list(
+    page: &'static str,
+    around: [&'static str; 2],
+    arguments: &'static [&'static str],
+) -> WordList {
+    WordList { page, around, arguments }
+}
+
+#[test]
+fn every_word_that_help_lists_is_one_to_use() {
+    let fixture = project("fixtures/first-look");
+    for WordList { page, around: [before, after], arguments } in WORD_LISTS {
+        let help = stdout(&[page, "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, rest) = help.split_once(before).unwrap_or_else(|| panic!("{page}: {before}"));
+        let (words, _) = rest.split_once(after).unwrap_or_else(|| panic!("{page}: {after}"));
+        let words = words.replace(" and ", ", ");
+        let words: Vec<&str> = words.split(", ").collect();
+        assert!(words.len() > 1, "{page}: {words:?}");
+        for word in words {
+            let filled = arguments.iter().map(|one| one.replace("{}", word));
+            let mut filled: Vec<String> = filled.collect();
+            if arguments != HELP {
+                filled.extend(["-q".to_owned(), utf8(&fixture).to_owned()]);
+            }
+            let filled: Vec<&str> = filled.iter().map(String::as_str).collect();
+            let output = run(&filled);
+            // Nothing may be selected, but no word is wrong usage.
+            assert_ne!(output.status.code(), Some(2), "{filled:?}: {}", text(&output.stderr));
+        }
+    }
+}
+
+/// Names by which charts are called in passing are names of them, too.
+#[test]
+fn charts_have_the_names_that_people_try() {
+    let fixture = project("fixtures/first-look");
+    for (name, alias) in [("cost", "costs"), ("daily", "days")] {
+        let chart = |name: &str| stdout(&["chart", name, "-q", utf8(&fixture)]);
+        assert_eq!(chart(alias), chart(name));
     }
 }

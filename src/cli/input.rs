@@ -187,6 +187,16 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     discovered_below(input, &paths, output)
 }
 
+/// A file by itself.
+pub(super) fn discovered_file(
+    input: &InputArgs,
+    output: &OutputArgs,
+    file: &Path,
+) -> Result<Discovered, CliError> {
+    let paths = [file.to_owned()];
+    usable(discover_inside(&paths, &inside(input, &paths)?), &paths, output)
+}
+
 /// The files after paths below the root.
 pub(super) fn discovered_below(
     input: &InputArgs,
@@ -314,6 +324,12 @@ impl Listed {
 }
 
 impl InputArgs {
+    /// Whether it is said what to read.
+    pub(super) fn is_named(&self) -> bool {
+        let Self { paths, paths_from, root, inside, .. } = self;
+        !paths.is_empty() || paths_from.is_some() || root.is_some() || !inside.is_empty()
+    }
+
     /// What the list says of the version of a file, by its path or by its label.
     pub(super) fn version_of(&self, path: &Path, label: &str) -> Option<&str> {
         let versions = &self.listed.get()?.versions;

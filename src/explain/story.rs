@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::base::wording::{counted, nearest, suggestion};
@@ -81,15 +82,17 @@ pub fn story<'a>(
 ) -> Story<'a> {
     let (history, steps) = (ledger.history, ledger.steps);
     let index = located.index;
-    let turn = Turn::recorded(history, steps, index);
+    let lost = breaks.iter().find(|found| found.request == index);
+    let turn = Turn::recorded(history, steps, index, lost);
+    let under = ledger.columns.iter().map(|column| under(ledger, column, &turn));
     Story {
         located,
         gap: steps[index.get()].gap,
         new_content: new_content(history, index),
         added: turn.added,
         cached: cached(ledger, index),
-        under: ledger.columns.iter().map(|column| under(ledger, column, index)).collect(),
-        lost: breaks.iter().find(|found| found.request == index),
+        under: under.collect(),
+        lost,
     }
 }
 
@@ -121,8 +124,8 @@ fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
     Some(CachedPrompt { by, tokens: step.previous_end, lifetime: step.predecessor_ttl.map(until) })
 }
 
-fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, index: RequestIndex) -> Under<'a> {
-    let turn = Turn::recorded(ledger.history, ledger.steps, index).under(ledger, column);
+fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, recorded: &Turn) -> Under<'a> {
+    let (index, turn) = (recorded.request, recorded.under(ledger, column));
     Under {
         strategy: &column.strategy.name,
         row: ledger.row(column, index),
@@ -159,7 +162,7 @@ pub enum LocateError {
         nearest: Vec<String>,
     },
     /// Nothing has this name, which ends like a line of a file or a turn of a session.
-    #[error("`{name}`: no file and no session is called `{of}`{}", suggested(.nearest))]
+    #[error("`{name}`: no file and no session of the input is called `{of}`{}; give the whole path of a file, or as PATH where it is", suggested(.nearest))]
     UnknownPlace {
         /// What was asked for.
         name: String,
@@ -189,15 +192,27 @@ pub enum LocateError {
         candidates: Vec<String>,
     },
     /// The file has no request at or after the line.
-    #[error("`{name}`: the last request of this file begins on line {last}")]
+    #[error(
+        "`{name}`: the last request of this file begins on line {last}; give this line, or one before it"
+    )]
     NoLine {
         /// What was asked for.
         name: String,
         /// The line of the last one.
         last: u64,
     },
+    /// The file has no request at all.
+    #[error(
+        "`{name}`: no request that is asked for is in {file}; give another file, or fewer filters"
+    )]
+    NoRequest {
+        /// What was asked for.
+        name: String,
+        /// The file.
+        file: String,
+    },
     /// The session has no such turn.
-    #[error("`{name}`: session {session} has {}", counted(*.turns as u64, "turn", "turns"))]
+    #[error("`{name}`: session {session} has {}; give the number of one", counted(*.turns as u64, "turn", "turns"))]
     NoTurn {
         /// What was asked for.
         name: String,
@@ -341,6 +356,27 @@ fn without_ellipsis(name: &str) -> Option<&str> {
     name.strip_prefix('…').or_else(|| name.strip_prefix("..."))
 }
 
+/// The files that a name may mean, by their places: as they are called, as they are under names of another kind, or by
+/// a longer path.
+fn files_called(history: &History, name: &str) -> BTreeSet<usize> {
+    let hashed = ProjectNaming { names: ProjectNames::Hash, ..history.naming.clone() };
+    let asked = [name.to_owned(), history.naming.label(name)];
+    let is_called = |label: &str| match without_ellipsis(name) {
+        Some(end) => !end.is_empty() && label.ends_with(end),
+        None => !name.is_empty() && asked.iter().any(|asked| is_end_of(label, asked)),
+    };
+    let files = history.files.iter().enumerate();
+    let called =
+        files.filter(|(_, file)| is_called(&file.label) || is_called(&hashed.label(&file.label)));
+    called.map(|(place, _)| place).collect()
+}
+
+/// Whether one of two paths is the other, or its last parts.
+fn is_end_of(one: &str, other: &str) -> bool {
+    let before = one.strip_suffix(other).or_else(|| other.strip_suffix(one));
+    before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
+}
+
 fn by_line<'a>(
     history: &History,
     selection: &'a Selection,
@@ -348,18 +384,13 @@ fn by_line<'a>(
     file: &str,
     line: u64,
 ) -> Result<Option<LocatedRequest<'a>>, LocateError> {
-    let end = without_ellipsis(file);
-    let is_file = |label: &str| {
-        if let Some(end) = end {
-            return !end.is_empty() && label.ends_with(end);
-        }
-        let before = label.strip_suffix(file).or_else(|| file.strip_suffix(label));
-        !file.is_empty() && before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
-    };
+    let called = files_called(history, file);
     let begins = |located: &LocatedRequest<'_>| history.request(located.index).line;
     let label =
         |located: &LocatedRequest<'_>| &*history.files[history.request(located.index).file].label;
-    let of_file = || all(selection).filter(|located| is_file(label(located)));
+    let is_of_file =
+        |located: &LocatedRequest<'_>| called.contains(&history.request(located.index).file);
+    let of_file = || all(selection).filter(is_of_file);
     let files: BTreeSet<&str> = of_file().map(|located| label(&located)).collect();
     if files.len() > 1 && !files.contains(file) {
         let candidates = files.iter().take(MOST_LISTED).map(|&file| file.to_owned()).collect();
@@ -371,9 +402,14 @@ fn by_line<'a>(
     }
     let of_file = || of_file().filter(|located| files.len() == 1 || label(located) == file);
     let found = of_file().filter(|located| begins(located) >= line).min_by_key(begins);
-    match (found, of_file().map(|located| begins(&located)).max()) {
-        (None, Some(last)) => Err(LocateError::NoLine { name: name.to_owned(), last }),
-        (found, _) => Ok(found),
+    let last = of_file().map(|located| begins(&located)).max();
+    match (found, last, called.first()) {
+        (None, Some(last), _) => Err(LocateError::NoLine { name: name.to_owned(), last }),
+        (None, None, Some(file)) => Err(LocateError::NoRequest {
+            name: name.to_owned(),
+            file: history.files[*file].label.to_string(),
+        }),
+        (found, ..) => Ok(found),
     }
 }
 

@@ -11,11 +11,12 @@ use super::domains::StrategySums;
 use super::notes::notes;
 use super::number::{bar, counted, grouped, known_dollars, part, percent, tokens};
 use super::session_names::SessionNames;
-use super::turns_view::{TurnDetail, turns_grid};
+use super::turns_view::{FoundBreaks, TurnDetail, turns_grid};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::explain::analysis::{Answer, Turn};
+use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
@@ -37,10 +38,10 @@ pub struct AnalyzeViewOptions {
     pub is_terminal: bool,
 }
 
-/// The sessions of a selection, and what they cost.
+/// The sessions of a selection, what they cost, and which of their turns are breaks.
 #[must_use]
 pub fn analyze_document(
-    answer: &Answer,
+    (answer, breaks): (&Answer, &[Break]),
     ledger: &Ledger<'_>,
     steps: &[Step],
     trace: &PromptTrace,
@@ -49,6 +50,7 @@ pub fn analyze_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
+    let breaks = breaks.iter().map(|found| (found.request, found)).collect();
     if let Some((grid, shared)) = clients_grid(ledger, selection) {
         document.heading("By program");
         document.grid(grid);
@@ -63,7 +65,7 @@ pub fn analyze_document(
     }
     match selection.sessions.as_slice() {
         [session] => {
-            one_session(&mut document, ledger, session, options);
+            one_session(&mut document, (ledger, &breaks), session, options);
             sizes(&mut document, ledger.history, steps, trace, session);
             totals(&mut document, ledger, selection);
         }
@@ -72,7 +74,7 @@ pub fn analyze_document(
             many_sessions(&mut document, ledger, sessions, options.top);
             if options.turns.is_some() && sessions.len() <= MOST_SESSIONS_WITH_TURNS {
                 for session in sessions {
-                    one_session(&mut document, ledger, session, options);
+                    one_session(&mut document, (ledger, &breaks), session, options);
                 }
             }
         }
@@ -125,22 +127,22 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
     Some((grid, shared))
 }
 
-/// What some requests cost, as far as they have prices.
+/// What some requests cost, as far as they have prices and records.
 pub(super) fn cost_cell(totals: &Totals) -> String {
-    known_dollars(totals.cost(), totals.unpriced)
+    known_dollars(totals.cost(), totals.unpriced + totals.unrecorded)
 }
 
 /// A session turn by turn.
 fn one_session(
     document: &mut Document,
-    ledger: &Ledger<'_>,
+    (ledger, breaks): (&Ledger<'_>, &FoundBreaks<'_>),
     session: &Session,
     options: AnalyzeViewOptions,
 ) {
     let is_long = session.requests.len() > SHORT_SESSION;
     let unasked = if options.is_terminal && is_long { TurnDetail::Events } else { TurnDetail::All };
     let detail = options.turns.unwrap_or(unasked);
-    let Some(grid) = turns_grid(ledger, session, detail) else { return };
+    let Some(grid) = turns_grid(ledger, breaks, session, detail) else { return };
     document.heading(format!("Session {}", ledger.history.symbols.text(session.id)));
     document.grid(grid);
     if options.turns.is_none() && detail == TurnDetail::Events {
@@ -190,7 +192,7 @@ fn sizes(
     let added: Vec<Tokens> = session
         .requests
         .iter()
-        .filter_map(|index| Turn::recorded(history, steps, *index).added)
+        .filter_map(|index| Turn::recorded(history, steps, *index, None).added)
         .collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();

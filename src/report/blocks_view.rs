@@ -69,7 +69,9 @@ fn used_up(document: &mut Document, history: &History, quota: &Quota, view: Bloc
     document.heading(heading);
     document.grid(senders(history, &used));
     let kinds = named(history, &used.contents.kinds);
-    contents(document, &kinds, &used.contents.bill, (view.top, summed(history)));
+    let is_one = open.is_some() || quota.blocks.len() == 1;
+    let part = if is_one { "session" } else { "session and window" };
+    contents(document, &kinds, &used.contents.bill, (view.top, summed(history)), part);
 }
 
 /// One kind of windows of each service: all have the same requests.

@@ -172,13 +172,18 @@ pub(super) fn cells(history: &History, found: &Break, shows_text: bool) -> Vec<S
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
     let class = words_of(found.class);
-    let Some(first) = found.candidates.first() else {
-        return format!("{of_fork}{} ({class})", found.cause.meaning());
-    };
-    let evidence = evidence(history, found, first, shows_text);
-    let certainty = certainty(history, found, first);
-    let rest = if evidence.is_empty() { String::new() } else { format!(": {evidence}") };
-    format!("{of_fork}{certainty}{} ({class}){rest}", first.cause.meaning())
+    let first = found.candidates.first();
+    let evidence = first.map(|first| evidence(history, found, first, shows_text));
+    let evidence = evidence.filter(|evidence| !evidence.is_empty());
+    let rest = evidence.map_or_else(String::new, |evidence| format!(": {evidence}"));
+    format!("{of_fork}{} ({class}){rest}", probable_cause(history, found))
+}
+
+/// Why it happened and how certain that is.
+pub(super) fn probable_cause(history: &History, found: &Break) -> String {
+    let first = found.candidates.first();
+    let certainty = first.map_or("", |first| certainty(history, found, first));
+    format!("{certainty}{}", found.cause.meaning())
 }
 
 /// How certain a cause is, to be put before its meaning. A verdict of the service leaves no doubt.

@@ -66,7 +66,18 @@ impl Caveats {
     /// What a plus after a sum means, where there is one.
     fn plus(&self) -> Option<&'static str> {
         let is_partial = self.priced > 0 && self.unpriced > 0;
-        is_partial.then_some("A plus after a sum: requests without a price are in none of it.")
+        match (is_partial, self.unrecorded > 0) {
+            (false, false) => None,
+            (true, false) => {
+                Some("A plus after a sum: requests without a price are in none of it.")
+            }
+            (false, true) => {
+                Some("A plus after a sum: requests without a record are in none of it.")
+            }
+            (true, true) => Some(
+                "A plus after a sum: requests without a price or without a record are in none of it.",
+            ),
+        }
     }
 
     /// Of how many requests no usage is known.

@@ -67,7 +67,7 @@ pub(super) struct KindObject<'a> {
     tool: Option<&'a str>,
     /// How many items of it came in.
     items: u64,
-    /// Their tokens, each counted once.
+    /// Their tokens, each counted once in each session.
     tokens: Tokens,
     #[serde(flatten)]
     carried: CarriedObject,

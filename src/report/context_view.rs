@@ -34,7 +34,7 @@ pub fn context_document(
         sessions => document.heading(counted(sessions.len() as u64, "session", "sessions")),
     }
     let named = named(history, &context.kinds);
-    contents(&mut document, &named, &context.bill, (top, summed(history)));
+    contents(&mut document, &named, &context.bill, (top, summed(history)), "session");
     if context.sessions.len() > 1 {
         document.heading("Most expensive sessions");
         document.grid(sessions(history, &context.sessions, top));
@@ -48,19 +48,20 @@ pub fn context_document(
 }
 
 /// What the kinds of content took, the `top` most expensive ones by themselves, and how that is known. So many requests
-/// are in sums alone.
+/// are in sums alone. Their sizes were summed up part by part.
 pub(super) fn contents(
     document: &mut Document,
     named: &[NamedKind],
     bill: &Bill,
     (top, summed): (usize, u64),
+    part: &str,
 ) {
     document.grid(kinds(named, bill, top));
-    document.text(
+    document.text(format!(
         "The sums are measured: they are the recorded usage. How it is shared among the kinds is \
          estimated, from what the prompts grew by and the sizes of what came in between. “Size” \
-         counts each piece once, “sent” in every request that carried it.",
-    );
+         counts each piece once in each {part}, “sent” in every request that carried it.",
+    ));
     if let Some(note) = unattributed(named, bill, summed) {
         document.text(note);
     }

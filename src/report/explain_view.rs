@@ -247,7 +247,7 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
     // What had expired was not there to be read, so a break is no news.
-    let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(_)));
+    let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(..)));
     let told = under.events.iter().filter(is_told);
     let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
     let expired = under.shortfall.filter(|_| has_expired);
@@ -284,7 +284,8 @@ fn reason(history: &History, request: &Request, event: &Event) -> String {
         Event::ThinkingDropped => {
             "Earlier thinking was dropped, and what came after it was rewritten.".to_owned()
         }
-        Event::Rewrite => "Earlier messages were taken out or rewritten.".to_owned(),
+        Event::Shrunk => "Earlier messages were taken out or rewritten.".to_owned(),
+        Event::Rewrite => "Earlier messages were rewritten.".to_owned(),
         Event::Restart => {
             "It begins with another first message than the request before.".to_owned()
         }
@@ -294,13 +295,9 @@ fn reason(history: &History, request: &Request, event: &Event) -> String {
             duration(*gap),
             in_time(*ttl, *gap),
         ),
-        Event::Break(short) => {
+        Event::Break(short, _) => {
             format!("Broke: {} tokens were cached and not read.", tokens(*short))
         }
-        Event::OneStepBehind(last) => format!(
-            "The last write could not be read yet: {} tokens were sent again.",
-            tokens(*last)
-        ),
         Event::BackgroundWrite(extra) => format!(
             "It read {} tokens more than the record explains: a request that was not recorded wrote \
              them.",

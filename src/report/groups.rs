@@ -57,11 +57,11 @@ pub fn groups_document(
     let sessions = SessionNames::of(ledger.history);
     for group in &listed {
         let name = name(groups.grouping, group, &sessions);
-        grid.add(cells(ledger, name, group, groups.shown));
+        grid.add(cells(ledger, name, &applied(ledger, group), groups.shown));
     }
-    if others.requests > 0 {
+    if listed.len() < groups.list.len() {
         let rest = counted(count - listed.len() as u64, "other", "others");
-        grid.add(cells(ledger, rest, &others, groups.shown));
+        grid.add(cells(ledger, rest, &applied(ledger, &others), groups.shown));
     }
     grid.add(cells(ledger, "total".to_owned(), &groups.total, groups.shown));
     document.grid(grid);
@@ -70,19 +70,17 @@ pub fn groups_document(
     document
 }
 
-/// The groups without figures where a strategy can do nothing to any request of a group, as a strategy has none
-/// that can do nothing to the whole input.
-#[must_use]
-pub fn applied(ledger: &Ledger<'_>, mut groups: Groups) -> Groups {
-    for group in groups.list.iter_mut().filter(|group| !group.has_marked) {
-        for (column, totals) in ledger.columns.iter().zip(&mut group.by_strategy) {
-            if !acts_without_markers(&column.strategy) {
-                *totals = Totals::default();
-                totals.unrecorded = group.requests;
-            }
-        }
+/// A group without figures where a strategy can do nothing to any of its requests, as a strategy has none that can do
+/// nothing to the whole input.
+fn applied(ledger: &Ledger<'_>, group: &Group) -> Group {
+    let mut group = group.clone();
+    let idle = ledger.columns.iter().zip(&mut group.by_strategy);
+    let idle = idle.filter(|(column, _)| !acts_without_markers(&column.strategy));
+    for (_, totals) in idle.filter(|_| !group.has_marked) {
+        *totals = Totals::default();
+        totals.unrecorded = group.requests;
     }
-    groups
+    group
 }
 
 /// What the columns mean.
@@ -90,7 +88,7 @@ fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
          from cache, and `breaks cost` the extra cost of all its breaks, with expiries and compactions. “-” stands where a \
-         strategy can do nothing to a group; the total has that as recorded."
+         strategy can do nothing to a group; sums of several groups have that as recorded."
     )
 }
 
@@ -229,6 +227,7 @@ fn hit_rate(group: &Group, shown: usize) -> Option<f64> {
 /// Writing to `out` fails.
 pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -> io::Result<()> {
     let object = |group| GroupObject::new(ledger, group, groups.shown);
+    let list: Vec<Group> = groups.list.iter().map(|group| applied(ledger, group)).collect();
     let document = GroupsObject {
         schema: SCHEMA,
         tool_version: env!("CARGO_PKG_VERSION"),
@@ -237,7 +236,7 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
         assumptions: key_notes(ledger.history, ledger.steps, &ledger.assumptions),
         by: groups.grouping.name(),
         timezone: ledger.history.zone.name(),
-        groups: groups.list.iter().map(object).collect(),
+        groups: list.iter().map(object).collect(),
         total: object(&groups.total),
     };
     write_document(&document, out)
@@ -255,8 +254,8 @@ pub fn write_groups_csv(
     let columns = csv_columns(ledger, groups);
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let mut csv = CsvFile::new(&names, out)?;
-    for group in &groups.list {
-        csv.write(columns.iter().map(|(_, cell)| cell(group)))?;
+    for group in groups.list.iter().map(|group| applied(ledger, group)) {
+        csv.write(columns.iter().map(|(_, cell)| cell(&group)))?;
     }
     csv.finish()
 }

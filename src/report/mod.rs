@@ -93,7 +93,7 @@ pub use escape::terminal_safe;
 pub use explain_json::write_explanation;
 pub use explain_view::explain_document;
 pub use fork::{fork_document, write_fork};
-pub use groups::{applied, groups_document, write_groups, write_groups_csv};
+pub use groups::{groups_document, write_groups, write_groups_csv};
 pub use hook_note::{ColdMessage, HookNote};
 pub use html::{PageChart, PageView, RunPage, RunTurns, RunView, write_page, write_run_page};
 pub use inputs::Inputs;

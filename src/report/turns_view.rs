@@ -6,8 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::analyze_view::is_comparable;
+use super::breaks_view::probable_cause;
 use super::document::{Align, Grid};
 use super::number::{bar, counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
@@ -15,6 +17,7 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Event, Turn};
+use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn};
@@ -46,6 +49,9 @@ pub enum TurnDetail {
     None,
 }
 
+/// The breaks of a selection by request.
+pub(super) type FoundBreaks<'a> = FxHashMap<RequestIndex, &'a Break>;
+
 /// A turn under all shown strategies.
 struct TurnLine {
     /// Counted from 1.
@@ -71,6 +77,7 @@ enum TurnPart {
 /// or no strategy has figures.
 pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
+    breaks: &FoundBreaks<'_>,
     session: &Session,
     detail: TurnDetail,
 ) -> Option<Grid> {
@@ -80,7 +87,7 @@ pub(super) fn turns_grid(
     }
     let agents = agent_names(ledger.history, session);
     let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
-    let table = TurnTable { ledger, agents, columns, empty: grid.without_rows() };
+    let table = TurnTable { ledger, breaks, agents, columns, empty: grid.without_rows() };
     let costs = MostExpensive::of(ledger, table.columns[0], session);
     // Turns that may share a row, until one comes that may not.
     let mut run: Vec<TurnLine> = Vec::new();
@@ -129,10 +136,12 @@ impl TurnLine {
 
 /// Breaks and expiries under any strategy are losses, of different kinds.
 fn tone(columns: &[(&str, Turn)]) -> Tone {
-    let mut events = columns.iter().flat_map(|(_, turn)| &turn.events);
-    if events.clone().any(|event| matches!(event, Event::Break(_))) {
+    let is_loss = |event: &Event| matches!(event, Event::Break(_, cause) if !cause.is_expected());
+    let is_expiry = |event: &Event| matches!(event, Event::Expired(..));
+    let has = |is: fn(&Event) -> bool| columns.iter().any(|(_, turn)| turn.events.iter().any(is));
+    if has(is_loss) {
         Tone::Loss
-    } else if events.any(|event| matches!(event, Event::Expired(..))) {
+    } else if has(is_expiry) {
         Tone::Expiry
     } else {
         Tone::Plain
@@ -175,6 +184,7 @@ impl MostExpensive {
 
 struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
+    breaks: &'l FoundBreaks<'l>,
     agents: BTreeMap<Symbol, String>,
     columns: Vec<&'l StrategyColumn>,
     /// The table without rows.
@@ -244,7 +254,8 @@ impl TurnTable<'_> {
 
     fn line(&self, index: RequestIndex, number: u64) -> TurnLine {
         let Ledger { history, steps, .. } = self.ledger;
-        let recorded = Turn::recorded(history, steps, index);
+        let found = self.breaks.get(&index).copied();
+        let recorded = Turn::recorded(history, steps, index, found);
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
         let columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
@@ -256,7 +267,7 @@ impl TurnTable<'_> {
             number,
             cost: self.ledger.totals(self.columns[0], [index]).cost(),
             is_known: rows.iter().all(Option::is_some),
-            words: what_happened_beside(history, &columns, refused),
+            words: what_happened_beside(history, found, &columns, refused),
             tone: tone(&columns),
             turn: recorded,
         }
@@ -335,33 +346,43 @@ const SHORT_ID: usize = 8;
 /// The prefix of the id of an unnamed side conversation.
 const SIDECHAIN: &str = "sidechain:";
 
-/// What happened at a request under columns shown side by side, most important first. Each column
-/// has a name and its own version of the turn. Events of only some columns name these.
+/// What happened at a request under columns shown side by side, most important first: refusals, expiries, the break
+/// that it is, and the rest. Each column has a name and its own version of the turn. Events of only some columns name
+/// these.
 pub(super) fn what_happened_beside(
     history: &History,
+    found: Option<&Break>,
     columns: &[(&str, Turn)],
     refused: Option<String>,
 ) -> String {
     let Some((_, first)) = columns.first() else { return String::new() };
-    let mut words: Vec<String> = refused.into_iter().collect();
-    for event in events_beside(columns) {
-        let names =
-            columns.iter().filter(|(_, turn)| turn.events.iter().any(|one| is_like(one, event)));
-        let names: Vec<&str> = names.map(|(name, _)| *name).collect();
-        let is_alike = !is_of_cache(event) || names.len() == columns.len();
-        let under = if is_alike { String::new() } else { format!(" under {}", names.join(", ")) };
-        words.push(match event {
-            Event::Expired(gap, _) if !is_alike => format!("expired{under} ({})", duration(*gap)),
-            Event::Break(shortfall) => {
-                format!("break{under}: {} tokens not read", tokens(*shortfall))
-            }
-            Event::OneStepBehind(last) => {
-                format!("{} tokens of the last write not read{under}", tokens(*last))
-            }
-            event => words_of(history, first.request, event),
-        });
-    }
-    words.join("; ")
+    let (expiries, others): (Vec<&Event>, Vec<&Event>) =
+        events_beside(columns).into_iter().partition(|one| matches!(one, Event::Expired(..)));
+    let expired = expiries.into_iter().map(|event| match (event, under(columns, event)) {
+        (Event::Expired(gap, _), Some(under)) => format!("expired{under} ({})", duration(*gap)),
+        _ => words_of(history, first.request, event),
+    });
+    let broke = found.map(|found| {
+        let event = Event::Break(found.shortfall(), found.cause);
+        let is_shown = columns.iter().any(|(_, turn)| turn.events.contains(&event));
+        let under = if is_shown { under(columns, &event) } else { Some(" as sent".to_owned()) };
+        broke(&under.unwrap_or_default(), found.shortfall(), &probable_cause(history, found))
+    });
+    let others = others.into_iter().map(|event| words_of(history, first.request, event));
+    refused.into_iter().chain(expired).chain(broke).chain(others).collect::<Vec<_>>().join("; ")
+}
+
+/// Names the columns that have an event of the cache; `None` where all have it.
+fn under(columns: &[(&str, Turn)], event: &Event) -> Option<String> {
+    let has_it = |turn: &Turn| turn.events.iter().any(|one| is_like(one, event));
+    let having = columns.iter().filter(|(_, turn)| has_it(turn)).map(|(name, _)| *name);
+    let names: Vec<&str> = having.collect();
+    (names.len() < columns.len()).then(|| format!(" under {}", names.join(", ")))
+}
+
+/// A break in a few words.
+pub(super) fn broke(under: &str, shortfall: Tokens, cause: &str) -> String {
+    format!("break{under}: {} tokens not read ({cause})", tokens(shortfall))
 }
 
 /// Says that a request would be refused, why, and under which of several columns.
@@ -375,24 +396,22 @@ pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<Stri
     Some(format!("refused under {}: {}", names.join(", "), refusal.label()))
 }
 
-/// The events of the first column, and what the cache did in the others. Expiries come first.
+/// The events of the first column and the expiries of the others, without breaks.
 fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     let mut events: Vec<&Event> = Vec::new();
     for (place, (_, turn)) in columns.iter().enumerate() {
         for event in &turn.events {
-            let is_meant = place == 0 || is_of_cache(event);
+            let is_meant = match event {
+                Event::Break(..) => false,
+                Event::Expired(..) => true,
+                _ => place == 0,
+            };
             if is_meant && !events.iter().any(|one| is_like(one, event)) {
                 events.push(event);
             }
         }
     }
-    events.sort_by_key(|event| !matches!(event, Event::Expired(..)));
     events
-}
-
-/// Whether the cache caused it and not the conversation, so that columns may differ in it.
-fn is_of_cache(event: &Event) -> bool {
-    matches!(event, Event::Expired(..) | Event::Break(_) | Event::OneStepBehind(_))
 }
 
 /// Whether two columns have the same event, whatever its size.
@@ -411,13 +430,11 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
         Event::Compaction => "compaction".to_owned(),
         Event::Microcompaction => "old tool results cleared".to_owned(),
         Event::ThinkingDropped => "earlier thinking dropped".to_owned(),
-        Event::Rewrite => "prompt shrank".to_owned(),
+        Event::Shrunk => "prompt shrank".to_owned(),
+        Event::Rewrite => "earlier messages rewritten".to_owned(),
         Event::Restart => "another first message".to_owned(),
         Event::Expired(gap, ttl) => expired(*gap, *ttl),
-        Event::Break(shortfall) => format!("break: {} tokens not read", tokens(*shortfall)),
-        Event::OneStepBehind(last) => {
-            format!("{} tokens of the last write not read", tokens(*last))
-        }
+        Event::Break(shortfall, cause) => broke("", *shortfall, cause.meaning()),
         Event::BackgroundWrite(extra) => {
             format!("+{} tokens by a background request", tokens(*extra))
         }

@@ -161,6 +161,7 @@ pub(in crate::cli) enum ChartKindArg {
     /// What each request of a session read, wrote and sent in full; breaks with their causes
     Turns,
     /// Dollars added up, by strategy
+    #[value(alias = "costs")]
     Cost,
     /// How long requests waited for the next one, and what breaks after it cost
     Gaps,
@@ -170,7 +171,8 @@ pub(in crate::cli) enum ChartKindArg {
     Breaks,
     /// What held the context window of a session, request by request
     Context,
-    /// What was paid each day, by class of token
+    /// What was paid each day, or from nine weeks on each week, by class of token
+    #[value(alias = "days")]
     Daily,
     /// From what was spent to the best caching, step by step: breaks, lifetimes, and the rest
     Waterfall,

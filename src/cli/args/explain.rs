@@ -19,7 +19,7 @@ Examples:
   cachesim explain 5e1f0000:12 --strategy billed,5m,1h,mixed --json
 
 Turns are counted as `analyze --session` counts them. Of FILE:LINE the first request is meant \
-whose answer begins at that line or after it.";
+whose answer begins at that line or after it. FILE is a path, which is read wherever it leads, or a name as outputs have it.";
 
 const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
 

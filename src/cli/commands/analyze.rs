@@ -13,8 +13,8 @@ use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, Groups, groups};
 use crate::explain::breaks::Options;
 use crate::report::{
-    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, StrategySums, analyze_document, applied,
-    groups_document, write_groups, write_groups_csv, write_report,
+    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, StrategySums, analyze_document, groups_document,
+    write_groups, write_groups_csv, write_report,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -119,7 +119,7 @@ fn over_domains(
 fn grouped(run: &PreparedRun, ledger: &Ledger<'_>, grouping: Grouping) -> Result<Groups, CliError> {
     let selection = &run.study.selection;
     let found = run.study.breaks_among(selection)?;
-    Ok(applied(ledger, groups(ledger, selection, &found.list, grouping)))
+    Ok(groups(ledger, selection, &found.list, grouping))
 }
 
 fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(), CliError> {
@@ -131,9 +131,10 @@ fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(
     };
     let document = || {
         // Before the ledger, so that memory holds only one set of simulations at a time.
-        let answer = run.study.breaks(Options::default())?.answer();
-        let ledger = run.ledger()?;
-        Ok(analyze_document(&answer, &ledger, &run.study.steps, &run.study.trace, selection, view))
+        let (answer, breaks) = run.study.breaks(Options::default())?.answer_and_breaks();
+        let (ledger, study) = (run.ledger()?, &run.study);
+        let told = (&answer, &*breaks);
+        Ok(analyze_document(told, &ledger, &study.steps, &study.trace, selection, view))
     };
     output.show(args.format.chosen, document, |_, out| -> Result<(), CliError> {
         Ok(write_report(&run.ledger()?, selection, None, out)?)

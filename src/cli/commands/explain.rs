@@ -1,13 +1,17 @@
 //! The commands that explain: `explain`, `breaks`, `context` and `verify`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{env, fs};
 
+use crate::base::project::ProjectNaming;
 use crate::base::ttl::Ttl;
 use crate::cli::args::{
     BreaksArgs, ContextArgs, ExplainArgs, Json, RecordedBreaksArg, RuleArg, VerifyArgs,
 };
 use crate::cli::domains::{DomainView, Histories};
 use crate::cli::error::CliError;
+use crate::cli::input::discovered_file;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
 use crate::cli::rows::Rows;
@@ -15,6 +19,7 @@ use crate::cli::strategies::strategies;
 use crate::explain::analysis::Verification;
 use crate::explain::breaks::{DetectionRule, Options};
 use crate::explain::story::{LocateError, LocatedRequest, has_id, locate, story};
+use crate::read::input::{Discovered, Domain, Source};
 use crate::report::{
     AgreementSums, BREAK_SCHEMA, BreakFile, BreaksViewOptions, ContentSums, Document, LossSums,
     Shown, breaks_document, context_document, explain_document, verify_document, write_breaks,
@@ -57,11 +62,12 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let (input, simulation) = (&args.input, &args.simulation);
     let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     let mut search = Search::default();
-    Histories::of(&setup, &args.domains)?.each(&setup, |domain, run| {
+    let (histories, request) = with_its_file(args, &setup)?;
+    histories.each(&setup, |domain, run| {
         let (history, selection) = (&run.study.history, &run.study.selection);
-        match locate(history, selection, &args.request) {
+        match locate(history, selection, &request) {
             Ok(located) => {
-                let is_exact = has_id(history, located.index, &args.request);
+                let is_exact = has_id(history, located.index, &request);
                 let story = ToldStory::of(args, run, located)?;
                 search.found.push((is_exact, domain.unwrap_or_default().to_owned(), story));
             }
@@ -76,6 +82,97 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     })?;
     let ToldStory { document, json } = search.story(&args.request)?;
     output.show(args.format.chosen, || Ok(document), |Json, out| out.write_all(&json))
+}
+
+/// The input, with the file of FILE:LINE wherever it is, and the request by what its file is called there.
+fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, String), CliError> {
+    let given = Histories::of(setup, &args.domains);
+    let Some(asked) = AskedFile::of(args, setup) else {
+        return Ok((given?, args.request.clone()));
+    };
+    let mut histories = match given {
+        Err(_) if !args.input.is_named() => Histories::Whole(Discovered::default()),
+        given => given?,
+    };
+    match &mut histories {
+        Histories::Whole(discovered) => asked.add_to(discovered, args)?,
+        Histories::Domains(domains, _) => asked.choose(domains)?,
+    }
+    let found = histories.sources().find(|one| one.is_file(&asked.path));
+    let label = found.map(|one| asked.naming.label(&one.label));
+    let request =
+        label.map_or_else(|| args.request.clone(), |label| format!("{label}:{}", asked.line));
+    Ok((histories, request))
+}
+
+/// The file of FILE:LINE, where it is there.
+struct AskedFile<'a> {
+    /// As it was typed.
+    name: &'a str,
+    /// Without links.
+    path: PathBuf,
+    line: u64,
+    naming: &'a ProjectNaming,
+}
+
+impl<'a> AskedFile<'a> {
+    fn of(args: &'a ExplainArgs, setup: &'a Setup<'_>) -> Option<Self> {
+        let (name, line) = args.request.rsplit_once(':')?;
+        let below_home = name.strip_prefix("~/").zip(env::home_dir());
+        let path = below_home.map_or_else(|| PathBuf::from(name), |(rest, home)| home.join(rest));
+        let path = fs::canonicalize(path).ok().filter(|path| path.is_file())?;
+        Some(Self { name, path, line: line.parse().ok()?, naming: &setup.options.read.naming })
+    }
+
+    /// Whether one of these is the file.
+    fn is_among(&self, sources: &[Source]) -> bool {
+        sources.iter().any(|one| one.is_file(&self.path))
+    }
+
+    /// Whether one of these is called as it was typed.
+    fn is_name_of(&self, sources: &[Source]) -> bool {
+        let end = format!("/{}", self.name);
+        let is_called = |label: &str| label == self.name || label.ends_with(&end);
+        sources.iter().any(|one| is_called(&one.label) || is_called(&self.naming.label(&one.label)))
+    }
+
+    /// Adds it unless it is there, or what was given has one that is called like it. Without a PATH it is read alone. Of
+    /// several files of one name it is called by its whole path.
+    fn add_to(&self, discovered: &mut Discovered, args: &ExplainArgs) -> Result<(), CliError> {
+        let is_named = args.input.is_named();
+        if !self.is_among(&discovered.sources) {
+            if is_named && self.is_name_of(&discovered.sources) {
+                return Ok(());
+            }
+            let own = discovered_file(&args.input, &args.output, &self.path)?;
+            if !is_named {
+                *discovered = Discovered::default();
+            }
+            discovered.sources.extend(own.sources);
+        }
+        let labels: Vec<Arc<str>> =
+            discovered.sources.iter().map(|one| Arc::clone(&one.label)).collect();
+        let own = discovered.sources.iter_mut().find(|one| one.is_file(&self.path));
+        let is_shared =
+            |one: &&mut Source| labels.iter().filter(|label| **label == one.label).count() > 1;
+        if let Some(own) = own.filter(is_shared) {
+            own.label = self.path.to_string_lossy().into();
+        }
+        Ok(())
+    }
+
+    /// Leaves the domain that it is in, or all where one is called as it was typed.
+    fn choose(&self, domains: &mut Vec<Domain>) -> Result<(), CliError> {
+        if domains.iter().any(|domain| self.is_among(&domain.sources)) {
+            domains.retain(|domain| self.is_among(&domain.sources));
+        } else if !domains.iter().any(|domain| self.is_name_of(&domain.sources)) {
+            let name = self.name;
+            return Err(CliError::Usage(format!(
+                "--domains: {name} is in no domain; give a PATH that has it, or leave out --domains"
+            )));
+        }
+        Ok(())
+    }
 }
 
 /// Where a request was looked for.

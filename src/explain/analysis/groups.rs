@@ -291,12 +291,11 @@ words! {
 }
 
 impl PeriodLength {
-    /// The shortest period of which `most` cover the time between two moments, or years at the
-    /// longest.
+    /// The shortest period that is less than `most` times in the time between two moments, or a year.
     #[must_use]
     pub fn covering(first: Millis, last: Millis, most: i64) -> Self {
         const DAY: i64 = 86_400_000;
-        let days = last.since(first) / DAY + 1;
+        let days = last.since(first) / DAY;
         [(Self::Day, 1), (Self::Week, 7), (Self::Month, 30)]
             .into_iter()
             .find(|(_, length)| days / length < most)
@@ -405,9 +404,11 @@ mod tests {
 
     #[test]
     fn long_times_have_long_periods() {
-        let length = |last| PeriodLength::covering(at("2026-01-01T00:00:00Z"), at(last), 62);
+        let length = |last| PeriodLength::covering(at("2026-01-01T00:00:00Z"), at(last), 63);
         assert_eq!(length("2026-01-01T00:00:00Z"), PeriodLength::Day);
-        assert_eq!(length("2026-03-03T00:00:00Z"), PeriodLength::Week);
+        // Nine weeks are 63 days: the 30 after the first of January, the 28 of February and 5 of March.
+        assert_eq!(length("2026-03-04T23:59:59.999Z"), PeriodLength::Day);
+        assert_eq!(length("2026-03-05T00:00:00Z"), PeriodLength::Week);
         assert_eq!(length("2027-06-01T00:00:00Z"), PeriodLength::Month);
         assert_eq!(length("2036-01-01T00:00:00Z"), PeriodLength::Year);
     }

@@ -2,11 +2,10 @@
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
+use crate::explain::breaks::{Break, Cause};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, Request, RequestIndex};
-use crate::requests::prompt::{
-    LARGEST_CONSTANT_TAIL, NOISE, Step, StepKind, is_break, recorded_shortfall,
-};
+use crate::requests::prompt::{LARGEST_CONSTANT_TAIL, NOISE, Step, StepKind};
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 
 /// An event worth mentioning.
@@ -24,17 +23,17 @@ pub enum Event {
     Microcompaction,
     /// The thinking of the previous turn was dropped.
     ThinkingDropped,
-    /// Messages were removed or rewritten in another way.
+    /// Messages were removed or rewritten in another way, and the prompt is smaller than the one before.
+    Shrunk,
+    /// Messages were rewritten in another way.
     Rewrite,
     /// A captured conversation begins with another message than before: a summary, or a new
     /// conversation.
     Restart,
     /// The cache had expired, with the gap in milliseconds and the TTL that it exceeded.
     Expired(i64, Ttl),
-    /// Much less was read than possible.
-    Break(Tokens),
-    /// The last write was not readable, but what comes before it was.
-    OneStepBehind(Tokens),
+    /// A break: how much less was read than possible, and why.
+    Break(Tokens, Cause),
     /// More was read than the record explains, since a background request wrote it.
     BackgroundWrite(Tokens),
     /// A large part after the last marker was sent in full.
@@ -58,12 +57,19 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// A request as recorded.
+    /// A request as recorded, which may be a break.
     #[must_use]
-    pub fn recorded(history: &History, steps: &[Step], request: RequestIndex) -> Self {
+    pub fn recorded(
+        history: &History,
+        steps: &[Step],
+        request: RequestIndex,
+        found: Option<&Break>,
+    ) -> Self {
         let step = &steps[request.get()];
         let added = added(history, request, step);
-        Self { request, gap: step.gap, added, events: events(history, request, step) }
+        let broke = found.map(|found| Event::Break(found.shortfall(), found.cause));
+        let events = broke.into_iter().chain(events(history, request, step)).collect();
+        Self { request, gap: step.gap, added, events }
     }
 
     /// A recorded turn under a strategy: what the conversation did stays as recorded, and what the
@@ -89,8 +95,7 @@ fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<E
     };
     let of_conversation = turn.events.iter().filter_map(|event| match event {
         Event::Expired(..) | Event::BackgroundWrite(_) => None,
-        Event::Break(_) => shortfall().map(Event::Break),
-        Event::OneStepBehind(_) => shortfall().map(Event::OneStepBehind),
+        Event::Break(_, cause) => shortfall().map(|shortfall| Event::Break(shortfall, *cause)),
         Event::UncachedTail(_) => tail().map(Event::UncachedTail),
         other => Some(other.clone()),
     });
@@ -140,13 +145,14 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     } else if history.is_captured(index) && step.is_rewritten {
         events.push(Event::Restart);
     } else if step.kind == StepKind::Rewritten {
-        events.push(Event::Rewrite);
+        let is_smaller = is_smaller_than_before(history, request);
+        events.push(if is_smaller { Event::Shrunk } else { Event::Rewrite });
     }
     if step.dropped_thinking.is_some() {
         events.push(Event::ThinkingDropped);
     }
     if step.kind == StepKind::Continued || step.readable_place().is_some() {
-        events.extend(difference(history, index, step));
+        events.extend(background_write(request, step).map(Event::BackgroundWrite));
     }
     let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
     if input > LARGEST_CONSTANT_TAIL && has_markers(request) {
@@ -163,25 +169,17 @@ fn has_markers(request: &Request) -> bool {
     request.vendor == Vendor::Anthropic
 }
 
-/// How a read differs from what the previous request had left.
-fn difference(history: &History, index: RequestIndex, step: &Step) -> Option<Event> {
-    let request = history.request(index);
-    let previous = history.predecessor(request)?;
+/// Whether its prompt is smaller than that of the request before it.
+fn is_smaller_than_before(history: &History, request: &Request) -> bool {
+    let prompt = |request: &Request| request.usage.as_ref().map(|usage| usage.prompt.total());
+    let before = history.predecessor(request).and_then(prompt);
+    prompt(request).zip(before).is_some_and(|(own, before)| own < before)
+}
+
+/// What was read beyond what the previous request had left.
+fn background_write(request: &Request, step: &Step) -> Option<Tokens> {
     let read = request.usage.as_ref()?.prompt.read;
-    let previous_read = previous.usage.as_ref()?.prompt.read;
-    let shortfall = recorded_shortfall(request, step);
-    if !has_markers(request) {
-        return (shortfall > Tokens(2_000)).then_some(Event::Break(shortfall));
-    }
-    if step.dropped_thinking.is_some() && read >= step.kept_end {
-        return None;
-    }
-    if read == previous_read && shortfall > Tokens::ZERO {
-        return Some(Event::OneStepBehind(shortfall));
-    }
-    if is_break(request, step) || shortfall > Tokens(2_000) {
-        return Some(Event::Break(shortfall));
-    }
     let surplus = read.saturating_sub(step.previous_end);
-    (surplus > NOISE).then_some(Event::BackgroundWrite(surplus))
+    let is_told = has_markers(request) && step.dropped_thinking.is_none();
+    (is_told && surplus > NOISE).then_some(surplus)
 }

@@ -324,6 +324,13 @@ impl Source {
         }
     }
 
+    /// Whether it is the file with a path without links.
+    #[must_use]
+    pub fn is_file(&self, real: &Path) -> bool {
+        let Location::File(path) = &self.location else { return false };
+        fs::canonicalize(path).is_ok_and(|path| path == real)
+    }
+
     /// Opens the source. It ends with an [`Exceeded`](super::Exceeded) where it comes to a bound.
     ///
     /// # Errors

@@ -58,6 +58,6 @@ impl DomainSums for ContentSums {
             self.kinds.iter().map(|(name, kind)| (name.clone(), *kind)).collect();
         kinds.sort_by_key(|(_, one)| Reverse((one.carried.cost(), one.carried.tokens())));
         document.heading("What the prompts held");
-        contents(document, &kinds, &self.bill, (self.top, self.summed));
+        contents(document, &kinds, &self.bill, (self.top, self.summed), "session");
     }
 }

@@ -6,10 +6,11 @@ use rustc_hash::FxHashMap;
 use super::PageView;
 use crate::base::id::Symbol;
 use crate::base::units::Picodollars;
-use crate::explain::breaks::{Break, Cause};
+use crate::explain::breaks::Break;
 use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};
 use crate::report::session_names::SessionNames;
+use crate::report::turns_view::FoundBreaks;
 use crate::requests::conversation::{History, RequestIndex};
 
 /// How many are listed.
@@ -64,17 +65,17 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
 
 /// Breaks by request and by session.
 #[derive(Debug, Default)]
-pub(super) struct BreakIndex {
-    causes: FxHashMap<RequestIndex, Cause>,
+pub(super) struct BreakIndex<'a> {
+    breaks: FoundBreaks<'a>,
     /// What each session lost, or `None` where one of its breaks has no price.
     lost: FxHashMap<Symbol, Option<Picodollars>>,
 }
 
-impl BreakIndex {
-    pub(super) fn new(history: &History, breaks: &[Break]) -> Self {
+impl<'a> BreakIndex<'a> {
+    pub(super) fn new(history: &History, breaks: &'a [Break]) -> Self {
         let mut index = Self::default();
         for found in breaks {
-            index.causes.insert(found.request, found.cause);
+            index.breaks.insert(found.request, found);
             let session = history.request(found.request).session;
             let lost = index.lost.entry(session).or_insert(Some(Picodollars::ZERO));
             *lost = lost.zip(found.excess).map(|(lost, excess)| lost + excess);
@@ -82,9 +83,9 @@ impl BreakIndex {
         index
     }
 
-    /// The cause, if a request is a break.
-    pub(super) fn cause(&self, request: RequestIndex) -> Option<Cause> {
-        self.causes.get(&request).copied()
+    /// The break that a request is, if it is one.
+    pub(super) fn of(&self, request: RequestIndex) -> Option<&'a Break> {
+        self.breaks.get(&request).copied()
     }
 
     /// What the breaks of a session lost, or `None` where one of them has no price.

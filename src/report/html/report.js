@@ -234,7 +234,6 @@
         words: [
           isRefused ? `refused: ${refused.get(place)}` : undefined,
           words.get(place),
-          causes.has(place) ? `cause: ${causes.get(place)}` : undefined,
           besides.get(place),
         ].filter((text) => text !== undefined).join("; "),
       });

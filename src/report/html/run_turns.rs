@@ -126,7 +126,7 @@ impl<'p> RunTurns<'p> {
             start: request.start,
             recorded,
             is_lower_bound: request.output_is_lower_bound,
-            cause: found.map(|found| found.cause),
+            lost: found.map(|found| (found.expected.saturating_sub(found.read), found.cause)),
             figures: shown.map(|place| TurnFigures::of(&rows_of(*place), recorded)).collect(),
         });
     }

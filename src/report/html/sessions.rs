@@ -58,7 +58,7 @@ pub(super) struct SessionFigures {
 }
 
 /// The figures of every session, in the order in which they began.
-pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex) -> Vec<SessionFigures> {
+pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex<'_>) -> Vec<SessionFigures> {
     let selection = view.selection;
     let names = SessionNames::of(view.ledger.history);
     let figures = |(number, session): (usize, &Session)| {

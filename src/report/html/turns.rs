@@ -14,7 +14,7 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Cause;
-use crate::report::turns_view::what_happened_beside;
+use crate::report::turns_view::{broke, what_happened_beside};
 use crate::requests::conversation::{Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
@@ -107,13 +107,13 @@ struct StrategyTurns {
 /// Where they cannot be JSON.
 pub(super) fn turns_block(
     view: &PageView<'_>,
-    breaks: &BreakIndex,
+    breaks: &BreakIndex<'_>,
     session: &Session,
 ) -> io::Result<String> {
     data_block(&session_turns(view, breaks, session))
 }
 
-fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) -> SessionTurns {
+fn session_turns(view: &PageView<'_>, breaks: &BreakIndex<'_>, session: &Session) -> SessionTurns {
     let history = view.ledger.history;
     let requests: Vec<&Request> =
         session.requests.iter().map(|index| history.request(*index)).collect();
@@ -121,7 +121,8 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         session.requests.iter().map(|index| RecordedTokens::of(view.ledger, *index)).collect();
     let (agents, agent) = agents(requests.iter().map(|request| history.text(request.agent)));
     let (start, step) = times(requests.iter().map(|request| request.start));
-    let turn = |index: &RequestIndex| Turn::recorded(history, view.steps, *index);
+    let turn =
+        |index: &RequestIndex| Turn::recorded(history, view.steps, *index, breaks.of(*index));
     let turns: Vec<Turn> = session.requests.iter().map(turn).collect();
     let is_bound = |request: &&Request| request.output_is_lower_bound;
     let is_compacted = |turn: &Turn| turn.events.iter().any(is_compaction);
@@ -142,7 +143,7 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex, session: &Session) ->
         prompt: recorded.iter().map(|one| one.prompt).collect(),
         output: recorded.iter().map(|one| one.output).collect(),
         bounds: places(requests.iter().map(is_bound)),
-        words: words(view, session),
+        words: words(view, breaks, &turns),
         breaks: causes(breaks, session),
         compactions: places(turns.iter().map(is_compacted)),
         strategies: view.shown().map(figures).collect(),
@@ -155,7 +156,8 @@ pub(super) struct RowTurn {
     pub(super) start: Millis,
     pub(super) recorded: RecordedTokens,
     pub(super) is_lower_bound: bool,
-    pub(super) cause: Option<Cause>,
+    /// What a break did not read, and why.
+    pub(super) lost: Option<(Tokens, Cause)>,
     /// For each shown strategy.
     pub(super) figures: Vec<TurnFigures>,
 }
@@ -167,7 +169,7 @@ impl SessionTurns {
         let recorded: Vec<RecordedTokens> = turns.iter().map(|turn| turn.recorded).collect();
         let (agents, agent) = agents(turns.iter().map(|turn| turn.agent.as_deref()));
         let (start, step) = times(turns.iter().map(|turn| turn.start));
-        let causes = turns.iter().enumerate();
+        let broken = || turns.iter().enumerate().filter_map(|(at, turn)| Some((at, turn.lost?)));
         let figures = |strategy: usize| {
             let figures: Vec<&TurnFigures> =
                 turns.iter().map(|turn| &turn.figures[strategy]).collect();
@@ -183,8 +185,10 @@ impl SessionTurns {
             prompt: recorded.iter().map(|one| one.prompt).collect(),
             output: recorded.iter().map(|one| one.output).collect(),
             bounds: places(turns.iter().map(|turn| turn.is_lower_bound)),
-            words: Vec::new(),
-            breaks: causes.filter_map(|(at, turn)| Some((at, turn.cause?.meaning()))).collect(),
+            words: broken()
+                .map(|(at, (lost, cause))| (at, broke("", lost, cause.meaning())))
+                .collect(),
+            breaks: broken().map(|(at, (_, cause))| (at, cause.meaning())).collect(),
             compactions: Vec::new(),
             strategies: (0..strategies).map(figures).collect(),
         }
@@ -231,16 +235,16 @@ fn times(starts: impl Iterator<Item = Millis>) -> (i64, Vec<i64>) {
     (start, steps.collect())
 }
 
-/// What happened under the strategies shown side by side, if anything did.
-fn words(view: &PageView<'_>, session: &Session) -> Vec<Note> {
+/// What happened at each turn under the strategies shown side by side, if anything did.
+fn words(view: &PageView<'_>, breaks: &BreakIndex<'_>, turns: &[Turn]) -> Vec<Note> {
     let beside = view.beside();
     let (ledger, mut notes) = (view.ledger, Vec::new());
-    for (place, index) in session.requests.iter().enumerate() {
-        let turn = Turn::recorded(ledger.history, ledger.steps, *index);
+    for (place, turn) in turns.iter().enumerate() {
         let under = |column: &&StrategyColumn| turn.under(ledger, column);
         let names = beside.iter().map(|column| column.strategy.label());
         let columns: Vec<(&str, Turn)> = names.zip(beside.iter().map(under)).collect();
-        let happened = what_happened_beside(ledger.history, &columns, None);
+        let found = breaks.of(turn.request);
+        let happened = what_happened_beside(ledger.history, found, &columns, None);
         if !happened.is_empty() {
             notes.push((place, happened));
         }
@@ -256,8 +260,8 @@ fn places(holds: impl Iterator<Item = bool>) -> Vec<usize> {
     holds.enumerate().filter_map(|(place, holds)| holds.then_some(place)).collect()
 }
 
-fn causes(breaks: &BreakIndex, session: &Session) -> Vec<(usize, &'static str)> {
-    let cause = |index: &RequestIndex| breaks.cause(*index).map(Cause::meaning);
+fn causes(breaks: &BreakIndex<'_>, session: &Session) -> Vec<(usize, &'static str)> {
+    let cause = |index: &RequestIndex| breaks.of(*index).map(|found| found.cause.meaning());
     let turns = session.requests.iter().enumerate();
     turns.filter_map(|(place, index)| Some((place, cause(index)?))).collect()
 }

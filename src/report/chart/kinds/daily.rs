@@ -1,4 +1,4 @@
-//! What was paid each day, by class of token.
+//! What was paid each day, week, month or year, by class of token.
 
 use super::strategies::{CLASSES, by_class, explain_classes};
 use super::{left_out_notes, no_cost, selection_scope};
@@ -11,9 +11,8 @@ use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
-/// The most days that have columns of their own. Longer times have columns of weeks, months or
-/// years.
-pub(super) const MOST_DAYS: i64 = 62;
+/// Nine weeks: from so many days on columns are weeks, from so many weeks on months, and then years.
+pub(super) const MOST_DAYS: i64 = 63;
 
 /// The most columns, even for thousands of years.
 const MOST_PERIODS: usize = 400;
@@ -136,7 +135,7 @@ fn calendar(periods: &[PeriodCost], length: PeriodLength, zone: &Zone) -> Axis {
         .map(|(place, (period, _))| Tick { at: place as f64 + 0.5, label: label(*period, length) });
     let title = match length {
         PeriodLength::Week => format!("week from ({})", zone.name()),
-        _ => zone.name().to_owned(),
+        _ => format!("{} ({})", length.name(), zone.name()),
     };
     Axis { from: 0.0, to: periods.len().max(1) as f64, title, ticks: ticks.collect() }
 }
