@@ -294,7 +294,7 @@ fn no_change_is_advised_that_saves_what_nobody_paid() {
         assert_eq!((alone, first.bill), (Some(("5m", best.alone)), advice.bill));
         let path = path.to_str().expect("a plain path");
         let printed = stdout(&["advise", path, "-q"]);
-        assert!(printed.contains("\nBest change  unknown  the rules charge $"), "{printed}");
+        assert!(printed.contains("\nBest change   unknown  the rules charge $"), "{printed}");
         assert!(printed.contains("No change is advised."), "{printed}");
         let report = common::json(&["advise", path, "-q", "--format", "json"]);
         let told = &report["advice"];

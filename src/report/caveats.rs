@@ -64,20 +64,12 @@ impl Caveats {
     }
 
     /// What a plus after a sum means, where there is one.
-    fn plus(&self) -> Option<&'static str> {
-        let is_partial = self.priced > 0 && self.unpriced > 0;
-        match (is_partial, self.unrecorded > 0) {
-            (false, false) => None,
-            (true, false) => {
-                Some("A plus after a sum: requests without a price are in none of it.")
-            }
-            (false, true) => {
-                Some("A plus after a sum: requests without a record are in none of it.")
-            }
-            (true, true) => Some(
-                "A plus after a sum: requests without a price or without a record are in none of it.",
-            ),
-        }
+    fn plus(&self) -> Option<String> {
+        let has_unpriced = self.priced > 0 && self.unpriced > 0;
+        let lacks = [(has_unpriced, "without a price"), (self.unrecorded > 0, "without a record")];
+        let lacks: Vec<&str> = lacks.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
+        let lacks = (!lacks.is_empty()).then(|| lacks.join(" or "));
+        lacks.map(|lacks| format!("A plus after a sum: requests {lacks} are in none of it."))
     }
 
     /// Of how many requests no usage is known.
@@ -121,7 +113,7 @@ impl Caveats {
     /// Those about costs, in sentences.
     pub(super) fn of_costs(&self) -> impl Iterator<Item = String> {
         let notes = [
-            self.plus().map(str::to_owned),
+            self.plus(),
             self.unrecorded(),
             self.lifetimes.of_lifetimes(),
             self.writes.of_writes(),
