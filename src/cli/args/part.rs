@@ -85,7 +85,7 @@ or options, and a request in two domains are errors, and no manifest is written.
 /// `gather`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct GatherArgs {
-    /// The lines that `fleet part` printed, in any order; - is standard input
+    /// The lines that `fleet part` printed; - is standard input
     #[arg(value_name = "LINES", default_value = "-")]
     pub(in crate::cli) lines: PathBuf,
     /// The folder for parts and the manifest
