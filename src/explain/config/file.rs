@@ -280,12 +280,12 @@ mod tests {
         assert_eq!(values(&config(text).defaults), expected);
         assert_eq!(
             error("[defaults.assume]\njobs = 2"),
-            "c:2:1: `jobs` is no key of [defaults.assume] (did you mean `tokens`, `betas` or `breaks`?); there are \
+            "c:2:1: `jobs` is no key of [defaults.assume] (did you mean `tokens`, `lookback` or `betas`?); there are \
              tokens, shared_prefix, lookback, attribution, betas, ttl_change, ttl_grace, breaks, reading"
         );
         assert_eq!(
             error("[defaults]\nlookback = 'blocks'\n[defaults.assume]\nlookback = 'blocks'"),
-            "c:3:11: `lookback` stands in [defaults], too; leave one out"
+            "c:3:1: `lookback` stands in [defaults], too; leave one out"
         );
     }
 
