@@ -336,7 +336,7 @@ fn referenced(reference: &str, known: &BTreeSet<String>) -> Session {
         line(4, "attachment", json!({"attachment": with_all(json!({"type": "todo_reminder"}))})),
         line(5, "progress", json!({"data": with_all(json!({"type": "hook_progress"}))})),
     ];
-    Session { name: "referenced".to_owned(), lines }
+    Session { name: format!("{COVER}-of-all-fields"), lines }
 }
 
 /// Fields that no fixture has, and to what of a fixture's lines they are added.
