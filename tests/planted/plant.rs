@@ -459,7 +459,7 @@ fn planted(session: &Session, way: Way<'_>, words: &mut Words, number: usize) ->
 }
 
 /// For each place that decides how a line is read sessions in which it is, the shortest ones with a request: two of the
-/// project's own, so that what is shown of these does not depend on reference data, and two of that.
+/// project's own, so that what is shown of these does not depend on reference data, and one of that.
 fn of_structure(sessions: &[Session]) -> BTreeMap<String, Vec<&Session>> {
     let mut found: BTreeMap<String, Vec<&Session>> = BTreeMap::new();
     for session in sessions {
@@ -481,7 +481,7 @@ fn of_structure(sessions: &[Session]) -> BTreeMap<String, Vec<&Session>> {
         let (mut own, mut others): (Vec<_>, Vec<_>) =
             of_place.drain(..).partition(|session| !session.name.starts_with(COVER));
         own.truncate(2);
-        others.truncate(2);
+        others.truncate(1);
         of_place.extend(own.into_iter().chain(others));
     }
     found
