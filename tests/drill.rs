@@ -514,7 +514,10 @@ fn a_line_is_found_in_its_file_wherever_that_is() {
         "…work/session.jsonl:6",
     ] {
         assert_eq!(told(name, &["a"]), "req_C", "{name}");
-        assert_eq!(told(name, &["a", "--project-names", "hash"]), "req_C", "{name}");
+        // What is left of a name with … is no end of a digest.
+        if !name.starts_with('…') {
+            assert_eq!(told(name, &["a", "--project-names", "hash"]), "req_C", "{name}");
+        }
     }
     // `hashlib.blake2b(b"~-work", key=b"cachesim project name v1", digest_size=6)`
     let hashed = "project-7e10fd14eb35/session.jsonl:6";

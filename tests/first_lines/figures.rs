@@ -356,6 +356,10 @@ impl Outputs {
             let Some((all, own)) = amount(&groups["total"]).zip(amount(of_listed)) else {
                 continue;
             };
+            // The rest of a total that is all in one group has no figure if it has no price.
+            if all == own && others[at] == "unknown" {
+                continue;
+            }
             let rest = shown_sum([all, -own]);
             assert_eq!(size(&others[at]), size(&rest), "{column} of the others of {}", self.path);
         }

@@ -37,7 +37,7 @@ pub(in crate::cli) struct RedactArgs {
     /// What stays of tools' names: keep or hash
     ///
     /// What stays of the names of tools
-    #[arg(long, value_parser = Choices(&TOOL_NAMES), default_value = TOOL_NAMES[0].name)]
+    #[arg(long, value_name = "HOW", value_parser = Choices(&TOOL_NAMES), default_value = TOOL_NAMES[0].name)]
     pub(in crate::cli) tool_names: ToolNames,
     /// Print what stays and why, field by field
     ///
