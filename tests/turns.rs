@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::Value;
 
-use crate::common::{cachesim, ledger, names, project, run, shared, stdout, text, utf8};
+use crate::common::{cachesim, ledger, names, project, run, shared, text, utf8};
 
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 

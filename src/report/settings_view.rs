@@ -19,6 +19,7 @@ pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Docu
 }
 
 /// What became of a change that was shown.
+#[must_use]
 pub fn settings_outcome(outcome: &str) -> Document {
     let mut document = Document::default();
     document.text(outcome);

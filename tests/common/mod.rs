@@ -122,7 +122,9 @@ fn is_qwens(path: &Path) -> bool {
 pub(crate) fn has(programs: &[&str]) -> bool {
     let is_missing = |program: &&str| Command::new(program).arg("--version").output().is_err();
     let missing: Vec<&str> = programs.iter().copied().filter(is_missing).collect();
-    missing.iter().for_each(|program| skip(program));
+    for program in &missing {
+        skip(program);
+    }
     missing.is_empty()
 }
 

@@ -21,8 +21,8 @@ enum Place {
     Cell(&'static str, &'static str, &'static str),
     /// An amount in the title of a chart: its kind, and the words before it.
     Chart(&'static str, &'static str),
-    /// A metric of `check`.
-    Check(&'static str),
+    /// A metric of `check`, and a limit that only has it shown.
+    Check(&'static str, &'static str),
     /// Worked out of other figures.
     Derived(fn(&Outputs) -> Option<String>),
 }
@@ -44,7 +44,7 @@ const FIGURES: [(&str, &[Place]); 9] = [
             Cell("compare", "billed", "cost"),
             Cell("breaks", "spent", "left"),
             Chart("waterfall", "Spent: "),
-            Check("cost"),
+            Derived(|outputs| outputs.if_recorded(&Check("cost", "max = '$1000000'"))),
         ],
     ),
     (
@@ -55,7 +55,7 @@ const FIGURES: [(&str, &[Place]); 9] = [
             Derived(|outputs| outputs.if_spent(&Cell("compare", "billed", "hit"))),
             Derived(|outputs| outputs.if_recorded(&Json("analyze --by model", "/total/hit_rate"))),
             Derived(|outputs| outputs.if_recorded(&Cell("analyze --by model", "total", "hit"))),
-            Check("hit_rate"),
+            Derived(|outputs| outputs.if_recorded(&Check("hit_rate", "min = '0 %'"))),
         ],
     ),
     (
@@ -88,7 +88,7 @@ const FIGURES: [(&str, &[Place]); 9] = [
             Csv("analyze --by model", "lost_usd", ""),
             Cell("analyze --by model", "total", "breaks cost"),
             Chart("breaks", " cost "),
-            Check("breaks_cost"),
+            Derived(|outputs| outputs.if_recorded(&Check("breaks_cost", "max = '$1000000'"))),
         ],
     ),
     (
@@ -113,8 +113,8 @@ const FIGURES: [(&str, &[Place]); 9] = [
         "unexpected breaks",
         &[
             Derived(Outputs::unexpected_share),
-            Derived(|outputs| outputs.budget("check", "cost of unexpected breaks")),
-            Cell("check", "cost of unexpected breaks", "figure"),
+            Derived(|outputs| outputs.budget("check", UNEXPECTED)),
+            Derived(Outputs::judged_share),
         ],
     ),
     (
@@ -127,27 +127,12 @@ const FIGURES: [(&str, &[Place]); 9] = [
     ),
 ];
 
+/// The budget on unexpected breaks that `check` has by itself.
+const UNEXPECTED: &str = "cost of unexpected breaks";
+
 /// The causes that have columns of their own in the windows of plans.
 const WINDOWS_HAVE_APART: [&str; 5] =
     ["ttl_expired_5m", "ttl_expired_1h", "idle_too_long", "compaction", "microcompaction"];
-
-/// Budgets that only show their figures.
-const BUDGETS: &str = "
-[[budget]]
-metric = \"cost\"
-name = \"cost\"
-max = \"$1000000\"
-
-[[budget]]
-metric = \"breaks_cost\"
-name = \"breaks_cost\"
-max = \"$1000000\"
-
-[[budget]]
-metric = \"hit_rate\"
-name = \"hit_rate\"
-min = \"0 %\"
-";
 
 /// The names of the figures.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
@@ -157,14 +142,13 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 /// What commands print for one input, each run once.
 pub(super) struct Outputs {
     path: String,
-    budgets: tempfile::NamedTempFile,
+    budgets: tempfile::TempDir,
     printed: RefCell<BTreeMap<String, String>>,
 }
 
 impl Outputs {
     pub(super) fn of(path: &str) -> Self {
-        let budgets = tempfile::Builder::new().suffix(".toml").tempfile().expect("a file");
-        fs::write(budgets.path(), BUDGETS).expect("it is written");
+        let budgets = tempfile::tempdir().expect("a folder");
         Self { path: path.to_owned(), budgets, printed: RefCell::default() }
     }
 
@@ -206,8 +190,12 @@ impl Outputs {
                 one(format!("{command} {row} {column}"), self.cell(command, row, column))
             }
             Chart(kind, before) => one(format!("chart {kind}"), self.chart(kind, before)),
-            Check(metric) => {
-                let command = format!("check --config {}", utf8(self.budgets.path()));
+            Check(metric, limit) => {
+                let path = self.budgets.path().join(format!("{metric}.toml"));
+                let budget =
+                    format!("[[budget]]\nname = '{metric}'\nmetric = '{metric}'\n{limit}\n");
+                fs::write(&path, budget).expect("it is written");
+                let command = format!("check --config {}", utf8(&path));
                 one(format!("check {metric}"), self.budget(&command, metric))
             }
             Derived(figure) => one("derived".to_owned(), figure(self)),
@@ -255,10 +243,11 @@ impl Outputs {
         Some(figure.trim_end_matches([',', '.', ':']).to_owned())
     }
 
+    /// The figure of a budget, where `check` judges what was billed.
     fn budget(&self, command: &str, name: &str) -> Option<String> {
         let checked = self.json(command);
-        let figure =
-            &checked["budgets"].as_array()?.iter().find(|one| one["name"] == name)?["figure"];
+        let budgets = checked["budgets"].as_array().filter(|_| checked["strategy"] == "billed")?;
+        let figure = &budgets.iter().find(|one| one["name"] == name)?["figure"];
         let value = &figure["value"];
         if figure["unit"] != "percent" {
             return figure_of(value);
@@ -294,12 +283,21 @@ impl Outputs {
         (!amounts.is_empty()).then(|| shown_sum(amounts))
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "a figure of `Derived` may be missing")]
     fn unexpected_share(&self) -> Option<String> {
         let breaks = self.json("breaks");
         let amount = |pointer| breaks.pointer(pointer)?.as_str()?.parse::<f64>().ok();
-        let (all, expected) = (amount("/totals/excess_usd")?, amount("/expected/excess_usd")?);
-        let spent = amount("/reconciliation/billed_usd").filter(|spent| *spent > 0.0)?;
-        Some(format!("{:.1} %", 100.0 * (all - expected) / spent))
+        let breaks = amount("/totals/excess_usd").zip(amount("/expected/excess_usd"));
+        let spent = amount("/reconciliation/billed_usd").filter(|spent| *spent > 0.0);
+        // `check` does not judge what has no price.
+        Some(breaks.zip(spent).map_or("unknown".to_owned(), |((all, expected), spent)| {
+            format!("{:.1} %", 100.0 * (all - expected) / spent)
+        }))
+    }
+
+    /// The share in the table of `check`.
+    fn judged_share(&self) -> Option<String> {
+        self.budget("check", UNEXPECTED).and_then(|_| self.cell("check", UNEXPECTED, "figure"))
     }
 
     /// The five-hour windows of each service.
@@ -342,8 +340,8 @@ impl Outputs {
             return;
         };
         let groups = self.json("analyze --by model");
-        let of_all = groups["groups"].as_array().into_iter().flatten();
-        let of_listed = of_all.into_iter().find(|group| group["name"] == *listed[0]);
+        let mut of_all = groups["groups"].as_array().into_iter().flatten();
+        let of_listed = of_all.find(|group| group["name"] == *listed[0]);
         let Some(of_listed) = of_listed else { return };
         for (at, column) in table.columns.iter().enumerate() {
             let pointer = match column.as_str() {

@@ -83,9 +83,9 @@ fn every_name_of_the_glossary_is_used() {
 
 /// Inputs of all kinds, and the commands whose tables are looked at.
 const INPUTS: [&str; 5] =
-    ["first-look", "sub-agents", "windows-of-a-plan", "unsorted-tools", "provider-rollouts"];
+    ["first-look", "sub-agents", "windows-of-a-plan", "unsorted-tools", "agent-codex-records"];
 
-const TABLES: [&str; 15] = [
+const TABLES: [&str; 14] = [
     "analyze",
     "analyze --by day",
     "analyze --by session",
@@ -100,7 +100,6 @@ const TABLES: [&str; 15] = [
     "verify",
     "verify --rules --counts",
     "check",
-    "lint",
 ];
 
 /// Columns that say what they are.

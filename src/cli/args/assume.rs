@@ -4,6 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::iter;
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Command};
 
 use crate::base::wording::{nearest, suggestion};
@@ -67,7 +68,7 @@ fn described(arg: &Arg) -> String {
     let values = arg.get_possible_values();
     let shown = match arg.get_value_names().unwrap_or_default() {
         [name, ..] if values.is_empty() => name.to_string(),
-        _ => values.iter().map(|value| value.get_name()).collect::<Vec<_>>().join("|"),
+        _ => values.iter().map(PossibleValue::get_name).collect::<Vec<_>>().join("|"),
     };
     let default = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     let default = default.collect::<Vec<_>>().join(",");

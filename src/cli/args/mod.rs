@@ -558,9 +558,10 @@ pub(super) fn documented(command: clap::Command) -> clap::Command {
 fn fitted_command(command: clap::Command, form: HelpForm) -> clap::Command {
     let command = command.term_width(form.width).mut_subcommands(|one| fitted_command(one, form));
     if form.is_short {
-        let command = command.mut_args(|arg| match arg.get_action().takes_values() {
-            true => arg.hide_possible_values(true).hide_default_value(true),
-            false => arg,
+        let command = command.mut_args(|arg| {
+            let takes_values = arg.get_action().takes_values();
+            let arg = arg.hide_default_value(true);
+            if takes_values { arg.hide_possible_values(true) } else { arg }
         });
         let more = "All options, examples and notes: --help";
         return command.after_help(Resettable::Reset).help_template(HELP.to_owned() + more);

@@ -134,9 +134,7 @@ pub(super) fn undone(
     let undone = undone.map_err(|error| not_undone(&file, &path, &applied, &error))?;
     let changes =
         changes(&applied, file.text.as_ref(), &undone).map_err(|error| file.damaged(&error))?;
-    let end = if !is_written {
-        format!("Nothing is written.{}", request.consent.way())
-    } else {
+    let end = if is_written {
         let said = match &undone {
             Undone::Already => "Nothing is written: the keys are what they were before.",
             Undone::Removed => {
@@ -154,6 +152,8 @@ pub(super) fn undone(
         };
         Record::forget(&path)?;
         said.to_owned()
+    } else {
+        format!("Nothing is written.{}", request.consent.way())
     };
     let at = Timestamp::from_second(applied.at.as_second()).unwrap_or(applied.at);
     let title = format!("Takes back `{}`, set at {at}.", applied.change);

@@ -84,7 +84,7 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     output.show(args.format.chosen, || Ok(document), |Json, out| out.write_all(&json))
 }
 
-/// The input, with the file of FILE:LINE wherever it is, and the request by what its file is called there.
+/// The input, with the file of `FILE:LINE` wherever it is, and the request by what its file is called there.
 fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, String), CliError> {
     let given = Histories::of(setup, &args.domains);
     let Some(asked) = AskedFile::of(args, setup) else {
@@ -105,7 +105,7 @@ fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, St
     Ok((histories, request))
 }
 
-/// The file of FILE:LINE, where it is there.
+/// The file of `FILE:LINE`, where it is there.
 struct AskedFile<'a> {
     /// As it was typed.
     name: &'a str,
