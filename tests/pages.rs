@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use crate::common::{project, run, skip, stdout, text, utf8};
 
-/// The commands that the help lists below these, with the help itself left out.
+/// The commands that the help lists below these, with the help itself left out: names in sections before the options.
 fn commands(of: &[&str]) -> Vec<String> {
     let help = stdout(&[of, &["--help"]].concat());
-    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
-    let lines = list.lines().take_while(|line| !line.is_empty());
-    let starts = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    let names = starts.filter_map(|line| line.split_whitespace().next());
+    let (lists, _) = help.split_once("\nOptions:\n").expect("options");
+    let listed = lists.lines().filter_map(|line| line.strip_prefix("  "));
+    let listed = listed.filter(|line| line.starts_with(|one: char| one.is_ascii_lowercase()));
+    let names = listed.filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }
 
@@ -171,11 +171,10 @@ const CHART: &[&str] = &["chart", "{}"];
 const STRATEGY: &[&str] = &["analyze", "--strategy", "{}"];
 const HELP: &[&str] = &["help", "{}"];
 
-const WORD_LISTS: [WordList; 10] = [
-    list("chart", ["Charts as SVG or PNG: ", " Usage:"], CHART),
+const WORD_LISTS: [WordList; 9] = [
+    list("chart", ["Charts as SVG or PNG: ", ", … Usage:"], CHART),
     list("chart", ["The strategies that ", " show, and no other"], CHART),
     list("analyze", ["--format json of ", " has a line"], HELP),
-    list("analyze", ["sessions of these programs: ", " and so on"], &["analyze", "--source", "{}"]),
     list("analyze", ["from this time on: ", ", YYYY-MM-DD"], &["analyze", "--since", "{}"]),
     list("mcp", ["Its tools are ", ": each takes"], HELP),
     list(
