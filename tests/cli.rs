@@ -442,6 +442,33 @@ fn old_names_still_work() {
     assert_eq!((nowhere.status.code(), text(&nowhere.stderr).lines().count()), (Some(3), 3));
 }
 
+/// Claude Code's folders of projects have such names.
+#[test]
+fn files_that_begin_as_options_do_are_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project_folder = folder.path().join("-home-me");
+    std::fs::create_dir(&project_folder).expect("a folder");
+    let session = project("fixtures/first-look/session.jsonl");
+    std::fs::copy(session, project_folder.join("session.jsonl")).expect("copied");
+    let told = |arguments: &[&str]| {
+        let output = cachesim().args(arguments).current_dir(folder.path()).output();
+        let output = output.expect("the program runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    for name in ["-home-me", "-home-me/session.jsonl"] {
+        assert!(told(&["breaks", name]).starts_with("Spent          $0.5753"), "{name}");
+    }
+    assert_eq!(told(&["-home-me"]), told(&["analyze", "./-home-me"]));
+    let line = told(&["explain", "-home-me/session.jsonl:11"]);
+    assert_eq!(line, told(&["explain", "--", "-home-me/session.jsonl:11"]));
+    let help = "cachesim explain -h-me";
+    assert!(
+        text(&cachesim().args(help.split(' ').skip(1)).output().expect("runs").stdout)
+            .contains("Usage")
+    );
+}
+
 /// The answer comes first, and what is wrong with its input after it, in plain words.
 #[test]
 fn warnings_follow_the_answer() {

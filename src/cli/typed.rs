@@ -1,8 +1,9 @@
-//! The words of the command line, as they are parsed: with a command if none is typed, today's names of commands, and
-//! assumptions as the options that they set.
+//! The words of the command line, as they are parsed: with a command if none is typed, today's names of commands,
+//! assumptions as the options that they set, and files whose names begin as options do.
 
 use std::env;
 use std::ffi::OsString;
+use std::path::Path;
 
 use super::args::{ASSUME, assumed};
 
@@ -44,6 +45,16 @@ fn parsed(mut words: Vec<OsString>) -> Vec<OsString> {
     with_assumptions(words)
 }
 
+/// A name of this folder, if it begins as an option does: Claude Code's folders of projects are called `-home-me-project`.
+fn file(word: OsString) -> OsString {
+    let may_be = word.to_str().filter(|word| word.len() > "-o".len() && word.starts_with('-'));
+    let is_file = may_be.is_some_and(|word| {
+        let place = word.rsplit_once(':').map_or(word, |(file, _line)| file);
+        Path::new(word).exists() || Path::new(place).exists()
+    });
+    if is_file { Path::new(".").join(word).into() } else { word }
+}
+
 /// Place of the command, after the options that every command takes. Beyond the end if the last of them lacks its value.
 fn command_of(words: &[OsString]) -> usize {
     let mut place = 1;
@@ -58,7 +69,8 @@ fn command_of(words: &[OsString]) -> usize {
     place
 }
 
-/// Puts in place of each assumption the option that it sets. Behind `--` there are no options.
+/// Puts in place of each assumption the option that it sets, and a folder before files that begin as options do. Behind
+/// `--` there are no options.
 fn with_assumptions(words: Vec<OsString>) -> Vec<OsString> {
     let option = format!("--{ASSUME}");
     let joined = format!("{option}=");
@@ -73,7 +85,7 @@ fn with_assumptions(words: Vec<OsString>) -> Vec<OsString> {
             Some(value) => Some(value.into()),
             None => rest.next_if(|next| word == *option && assumed(next).is_some()),
         };
-        parsed.push(value.and_then(|value| assumed(&value)).unwrap_or(word));
+        parsed.push(value.and_then(|value| assumed(&value)).unwrap_or_else(|| file(word)));
     }
     parsed.extend(rest);
     parsed

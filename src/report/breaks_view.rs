@@ -322,8 +322,8 @@ pub(super) fn explained(document: &mut Document, answer: &Answer, sums: &Reconci
     let unexplained = part(Some(unexplained), Some(waterfall.spent));
     document.text(format!(
         "All breaks together cost {} extra. The rules charge {} more than reading for the same requests, \
-         so only the rest is beyond the rules; where they charge more than was billed, it is negative. All \
-         but {} of what was spent is explained.",
+         so only the rest is beyond the rules; where they charge more than was billed, it is negative. {} of \
+         what was spent is unexplained.",
         dollars(Some(sums.excess)),
         dollars(Some(sums.predicted)),
         exact_percent(unexplained),

@@ -99,7 +99,7 @@ fn answer(view: CheckView<'_>) -> String {
         )
     } else {
         let sessions = counted(view.now.sessions.len() as u64, "session cost", "sessions cost");
-        format!("{sessions} {}.", dollars(check.total.known_cost()))
+        format!("{sessions} {}{}.", dollars(check.total.known_cost()), check.by())
     };
     format!("{verdict}. {cost}")
 }

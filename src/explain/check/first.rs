@@ -4,7 +4,7 @@ use std::fmt;
 
 use rust_decimal::{Decimal, RoundingStrategy};
 
-use super::{Check, CheckError, Checked, check};
+use super::{CheckError, Checked, check};
 use crate::explain::budget::{
     Amount, BreakKinds, Budget, BudgetLevel, Limit, LimitChange, LintKinds, Metric,
 };
@@ -32,8 +32,8 @@ pub struct FirstBudget {
 pub fn first_budgets(now: &Snapshot, tree: &WireTree) -> Result<Vec<FirstBudget>, CheckError> {
     let measured = measured();
     let checked = Checked { now, before: None, makes_baseline: false, budgets: &measured, tree };
-    let Check { outcomes, strategy, .. } = check(checked)?;
-    let by = if strategy == "replay" { " by the rules" } else { "" };
+    let check = check(checked)?;
+    let (by, outcomes) = (check.by(), check.outcomes);
     let today = |metric: Metric| outcomes.iter().find(|one| one.budget.metric == metric)?.figure;
     let mut first = Vec::new();
     if let Some(cost) = today(Metric::COST_PER_SESSION) {

@@ -97,6 +97,13 @@ pub struct Check {
     pub damage: u64,
 }
 
+impl Check {
+    /// What follows a figure: nothing if it is recorded, and that it is by the rules otherwise.
+    pub(crate) fn by(&self) -> &'static str {
+        if self.strategy == "replay" { " by the rules" } else { "" }
+    }
+}
+
 /// Why there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
