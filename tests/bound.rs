@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use crate::common::cases;
+
 use cachesim::base::id::{Symbol, Symbols};
 use cachesim::base::ttl::{Lifetimes, Ttl};
 use cachesim::base::units::Basis;
@@ -302,7 +304,7 @@ fn try_pings(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn the_bound_is_what_exhaustive_search_finds(steps in prop::collection::vec(step(), 2..=3)) {

@@ -7,6 +7,8 @@ use cachesim::read::transcript::ContentSource;
 use cachesim::requests::conversation::{History, ReadOptions, Request, read};
 use proptest::prelude::*;
 
+use crate::common::cases;
+
 /// A line of a random file.
 #[derive(Clone, Debug)]
 struct RandomLine {
@@ -194,7 +196,7 @@ const IDLE: &str =
     r#"{"type":"content-replacement","replacements":[{"toolUseId":"t999","replacement":"none"}]}"#;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2_000)))]
 
     #[test]
     fn chains_made_while_reading_are_those_made_when_all_is_there(lines in lines()) {

@@ -15,7 +15,7 @@ use cachesim::simulate::strategy::{Assumptions, Strategy as Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{count, json, project, run, shared, stdout, text, transcripts};
+use crate::common::{count, is_thorough, json, project, run, shared, stdout, text, transcripts};
 
 const CLASSES: [&str; 4] = [
     "input_tokens",
@@ -152,6 +152,9 @@ fn a_result_is_written_once_and_read_on_every_later_turn() {
 
 #[test]
 fn every_fixture_adds_up() {
+    if !is_thorough() {
+        return;
+    }
     for folder in crate::fixtures::folders() {
         if let Err(difference) = all_adds_up(folder, &[]) {
             panic!("{}: {difference}", folder.display());

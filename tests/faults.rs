@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::common::{names, project, signal, skip, text, utf8};
+use crate::common::{is_thorough, names, project, signal, skip, text, utf8};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_cachesim");
 
@@ -292,6 +292,9 @@ fn written_openings(place: &Place) -> Vec<usize> {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_read_only_file_system_is_an_error() {
+    if !is_thorough() {
+        return;
+    }
     if !has_strace() {
         return;
     }
@@ -320,6 +323,9 @@ const MOST_WRITES: usize = 6;
 #[test]
 #[cfg(target_os = "linux")]
 fn a_kill_leaves_the_old_file_or_the_new_one() {
+    if !is_thorough() {
+        return;
+    }
     if !has_strace() {
         return;
     }

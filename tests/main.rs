@@ -73,12 +73,14 @@ mod designs;
 mod differences;
 #[cfg(unix)] // commands are run by bash
 mod documents;
+#[cfg(feature = "fleet")]
 mod domains;
 mod drill;
 #[cfg(unix)] // signals, pipes and limits of a shell
 mod faults;
 mod first_lines;
 mod fixtures;
+#[cfg(feature = "fleet")]
 mod fleet;
 mod follow;
 mod fork;
@@ -99,6 +101,7 @@ mod logs;
 mod management;
 mod marked;
 #[cfg(target_os = "linux")] // links, signals, and processes as /proc lists them
+#[cfg(feature = "mcp")]
 mod mcp;
 mod mechanisms;
 mod models;
@@ -125,10 +128,12 @@ mod recorders;
 mod redact;
 mod report;
 mod rollouts;
+#[cfg(feature = "fleet")]
 mod runs;
 mod same_bytes;
 #[cfg(unix)] // a shell makes them
 mod samples;
+#[cfg(feature = "full")]
 mod schemas;
 mod seeds;
 mod settings;
@@ -145,6 +150,7 @@ mod titles;
 mod tokens;
 mod turns;
 mod untold;
+#[cfg(feature = "watch")]
 mod watch;
 mod widths;
 

@@ -25,7 +25,7 @@ use cachesim::simulate::ledger::{Ledger, Selection, StrategyColumn};
 use cachesim::simulate::pricing::{PriceTable, RequestRates};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Strategy};
 
-use crate::common::{project, shared};
+use crate::common::{is_thorough, project, shared};
 
 /// A small generator with a fixed seed; the tests must be repeatable.
 struct Random(u64);
@@ -290,6 +290,9 @@ fn mutated_lines_never_panic() {
 
 #[test]
 fn mutated_sessions_keep_every_law() {
+    if !is_thorough() {
+        return;
+    }
     let seeds = seeds();
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     for round in 0..rounds() {
@@ -323,6 +326,9 @@ fn mutated_sessions_keep_every_law() {
 
 #[test]
 fn shapes_that_invite_slowness_stay_linear() {
+    if !is_thorough() {
+        return;
+    }
     let line = |number: usize, parent: &str, kind: &str| {
         let message = if kind == "assistant" {
             format!(

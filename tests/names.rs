@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TextMergeStream};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::common::{cachesim, project, text};
+use crate::common::{cachesim, is_thorough, project, text};
 
 /// A character that JSON cannot hold. It stands for an escaped lone surrogate.
 const LONE: char = '\u{e000}';
@@ -424,6 +424,9 @@ fn assert_names_are_text(sessions: &Sessions, command: &str, formats: &str, name
 
 #[test]
 fn a_hundred_names_are_text_in_every_output() {
+    if !is_thorough() {
+        return;
+    }
     assert!(names().len() > 100);
     batches().par_iter().for_each(|names| {
         let sessions = Sessions::new(names);
@@ -448,6 +451,9 @@ fn a_hundred_names_are_text_in_every_output() {
 /// Options whose values a runner may take from a pull request.
 #[test]
 fn errors_quote_names_as_text() {
+    if !is_thorough() {
+        return;
+    }
     let batches = batches();
     batches.par_iter().for_each(|names| {
         let sessions = Sessions::new(names);

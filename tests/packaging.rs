@@ -2,11 +2,14 @@
 
 use std::process::Command;
 
-use crate::common::{cachesim, project, skip, text};
+use crate::common::{cachesim, is_thorough, project, skip, text};
 
 /// Builds every package, installs them into empty folders and runs them; and runs each script of the release workflow.
 #[test]
 fn packages_are_built_installed_and_run() {
+    if !is_thorough() {
+        return;
+    }
     let mut tests = Command::new("python3");
     tests
         .args(["-m", "unittest", "discover", "--verbose", "packaging/test"])

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, project, text};
+use crate::common::{cachesim, is_thorough, project, text};
 
 /// Commands over sessions with their formats. Each is also run with `--show-text` where `+` is in front.
 const RUNS: [(&str, &str); 32] = [
@@ -229,6 +229,9 @@ fn is_named(row: &str, place: &str) -> bool {
 
 #[test]
 fn only_what_is_documented_is_in_an_output() {
+    if !is_thorough() {
+        return;
+    }
     let place = Place::new();
     let Seen([plain, with_text]) = seen(&place);
     let rows = documented();

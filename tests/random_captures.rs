@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::capture_file::{capture_file, random_file};
-use crate::common::ledger;
+use crate::common::{is_thorough, ledger};
 use crate::naive::{Expected, explain, simulate};
 
 /// What the program says about each request of a file.
@@ -93,6 +93,9 @@ fn statistics(files: u32) -> BTreeMap<&'static str, usize> {
 /// Otherwise the comparison would say little.
 #[test]
 fn everything_happens_in_random_files() {
+    if !is_thorough() {
+        return;
+    }
     let files = cases(200).max(200);
     let counts = statistics(files);
     println!("{counts:#?}");

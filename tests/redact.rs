@@ -13,7 +13,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, project, run, shared, text};
+use crate::common::{cachesim, is_thorough, project, run, shared, text};
 
 /// Commands whose figures must not change, each with its options.
 const COMMANDS: [&[&str]; 6] = [
@@ -220,6 +220,9 @@ fn with_database(fixture: &Path, scratch: &TempDir) -> Option<PathBuf> {
 
 #[test]
 fn fixtures_keep_their_figures() {
+    if !is_thorough() {
+        return;
+    }
     for entry in fs::read_dir(project("fixtures")).expect("the fixtures") {
         let entry = entry.expect("an entry");
         let folder = entry.path();

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::common::{cachesim, project, run, shared, stdout, text};
+use crate::common::{cachesim, is_thorough, project, run, shared, stdout, text};
 
 const JOBS: [&str; 5] = ["1", "2", "3", "8", "64"];
 
@@ -97,12 +97,18 @@ fn check(paths: &[PathBuf]) {
 /// Files that hold the same answers, so that one of them has to be the first.
 #[test]
 fn copies_of_a_session_are_the_same_in_any_order() {
+    if !is_thorough() {
+        return;
+    }
     let folder = project("fixtures/resumed-and-forked");
     check(&["a-fork.jsonl", "b-resumed.jsonl", "c-original.jsonl"].map(|name| folder.join(name)));
 }
 
 #[test]
 fn inputs_of_all_kinds_are_the_same_in_any_order() {
+    if !is_thorough() {
+        return;
+    }
     let names = ["expiry-5m", "damaged", "captured-forks", "bundled-session", "claude-trace-log"];
     check(&names.map(|name| project("fixtures").join(name)));
 }

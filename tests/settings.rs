@@ -216,7 +216,7 @@ fn advice_is_applied_and_taken_back_to_the_byte() {
     let home = Home::with(ODD);
     let input = advised();
     let shown = home.done(&["advise", &input, "-q", "--apply", "1", "--dry-run"]);
-    assert!(shown.contains("Nothing is written. Without --dry-run it is."), "{shown}");
+    assert!(shown.contains("Nothing is written. --yes writes it."), "{shown}");
     assert_eq!(home.settings(), ODD);
     for wanted in ["1", "5m"] {
         let shown = home.done(&["advise", &input, "-q", "--apply", wanted, "--yes"]);

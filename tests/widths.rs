@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::common::{cachesim, project, shared, text};
+use crate::common::{cachesim, is_thorough, project, shared, text};
 
 const WIDTHS: [usize; 5] = [60, 80, 100, 120, 160];
 
@@ -93,6 +93,9 @@ fn over(input: &str) {
 
 #[test]
 fn fixtures_fit_every_terminal() {
+    if !is_thorough() {
+        return;
+    }
     over("fixtures");
     over("fixtures/first-look");
     over("fixtures/microcompaction-attachment");

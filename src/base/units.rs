@@ -7,6 +7,7 @@ use std::ops::{Add, AddAssign};
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -258,7 +259,8 @@ impl<'de> Deserialize<'de> for Picodollars {
 
 words! {
     /// What a figure rests on. The worst basis of its parts is that of a sum.
-    #[derive(Default, JsonSchema)]
+    #[derive(Default)]
+    #[cfg_attr(test, derive(JsonSchema))]
     pub enum Basis {
         /// The provider reported it.
         #[default]

@@ -44,9 +44,8 @@ impl Consent {
     /// What to type for the change to be written. Empty if the user has just declined.
     pub(super) fn way(self) -> &'static str {
         match self {
-            Self::Withheld => " Without --dry-run it is.",
-            Self::Open if !self.is_possible() => " --yes writes it.",
-            _ => "",
+            Self::Open if self.is_possible() => "",
+            _ => " --yes writes it.",
         }
     }
 }

@@ -23,6 +23,16 @@ pub(super) enum CliError {
     /// An option's value cannot be used.
     #[error("{0}")]
     Usage(String),
+    /// A feature that the build lacks.
+    #[error(
+        "{what} is not in this build; build cachesim with --features {feature}, or with full, as releases are"
+    )]
+    NotBuilt {
+        /// The command, format or option.
+        what: &'static str,
+        /// The feature that brings it.
+        feature: &'static str,
+    },
     /// The input cannot be studied.
     #[error(transparent)]
     Study(#[from] StudyError),
@@ -204,7 +214,9 @@ impl CliError {
         let mut lines = vec![self.to_string()];
         if let Self::NoSessions { looked } = self {
             lines.push(looked.clone());
-            lines.push("give it files or folders with sessions: cachesim analyze PATH".to_owned());
+            lines.push(
+                "give files or folders with sessions, as in cachesim analyze PATH".to_owned(),
+            );
         }
         lines
     }
@@ -221,6 +233,7 @@ impl CliError {
                 DONE
             }
             Self::Usage(_)
+            | Self::NotBuilt { .. }
             | Self::Domains(_)
             | Self::Seam(_)
             | Self::PriceFile { .. }

@@ -47,6 +47,7 @@ impl Looking {
     }
 
     /// What looks at files, without what is kept.
+    #[cfg(feature = "watch")]
     pub(super) fn follower(&self) -> &Follower {
         &self.follower
     }

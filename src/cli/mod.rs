@@ -21,13 +21,15 @@ mod places;
 mod prepared;
 mod rows;
 mod runs;
+#[cfg(feature = "mcp")]
 mod serving;
 mod strategies;
 mod typed;
+#[cfg(feature = "watch")]
 mod watching;
 
 use std::borrow::Cow;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 #[cfg(target_os = "linux")]
 use std::io;
 use std::io::Write;
@@ -115,7 +117,12 @@ fn is_quiet(matches: &ArgMatches) -> bool {
 
 /// The command line, with help that fits the terminal.
 fn program() -> clap::Command {
-    let is_short = env::args_os().any(|word| word == "-h");
+    // `-h`, or one of several flags in one word.
+    let is_short = |word: &OsStr| {
+        let flags = word.to_str().and_then(|word| word.strip_prefix('-')).unwrap_or_default();
+        flags.ends_with('h') && flags.bytes().all(|flag| flag.is_ascii_alphabetic())
+    };
+    let is_short = env::args_os().take_while(|word| word != "--").any(|word| is_short(&word));
     args::fitted(Cli::command(), HelpForm { width: output::help_width().into(), is_short })
 }
 
@@ -133,6 +140,8 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
         let option = ContextValue::String(assumption);
         error.insert(ContextKind::InvalidArg, option);
         error.remove(ContextKind::SuggestedArg);
+        error.remove(ContextKind::Suggested);
+        error.remove(ContextKind::TrailingArg);
         return error;
     }
     let is_limit = ["--max", "--min", "--budget"].iter().any(|limit| option.starts_with(limit));

@@ -234,6 +234,7 @@ pub(super) fn help_width() -> u16 {
 }
 
 /// Whether what is shown on a terminal has colours.
+#[cfg(feature = "watch")]
 pub(super) fn has_colours(color: ColorArg) -> bool {
     bold(color, true)
 }

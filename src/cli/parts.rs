@@ -119,7 +119,7 @@ pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let more =
         if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };
     Err(CliError::NoInput(format!(
-        "{}: {reason}{more}; run `cachesim part` for domain {domain} again",
+        "{}: {reason}{more}; run `cachesim fleet part` for domain {domain} again",
         path.display()
     )))
 }

@@ -12,6 +12,12 @@ use super::prepared::Setup;
 use crate::read::input::Source;
 use crate::report::{LEDGER_SCHEMA, Metadata, RowEncoding};
 
+/// Fails in a build without Parquet, which `what` needs.
+pub(super) fn needs_parquet(what: &'static str) -> Result<(), CliError> {
+    let is_built = cfg!(feature = "fleet");
+    if is_built { Ok(()) } else { Err(CliError::NotBuilt { what, feature: "fleet" }) }
+}
+
 /// How rows are written.
 #[derive(Clone, Copy)]
 pub(super) enum Rows {
@@ -48,7 +54,10 @@ impl Rows {
                 let message = "--format parquet: a terminal cannot show it; give -o FILE";
                 return Err(CliError::Usage(message.to_owned()));
             }
-            Self::Parquet => RowEncoding::Parquet(metadata(setup, histories.sources(), schema)),
+            Self::Parquet => {
+                needs_parquet("--format parquet")?;
+                RowEncoding::Parquet(metadata(setup, histories.sources(), schema))
+            }
         })
     }
 }

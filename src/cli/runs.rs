@@ -12,7 +12,7 @@ use super::error::CliError;
 use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
 use super::prepared::{Setup, tell_unpriced};
-use super::rows::metadata;
+use super::rows::{metadata, needs_parquet};
 use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
 use crate::read::input::{MOST_REPORT, read_text};
@@ -113,6 +113,7 @@ impl StoredRun {
     /// # Errors
     /// As for [`open`](Self::open).
     pub(super) fn of_any_version(path: &Path) -> Result<Self, CliError> {
+        needs_parquet("a run of parts")?;
         let name = path.display();
         if !path.is_file() && path.exists() {
             let message = format!("{name}: its parts lie beside a manifest; give the file itself");
@@ -121,11 +122,12 @@ impl StoredRun {
         let text = read_text(path, MOST_REPORT)
             .map_err(|source| CliError::NoInput(format!("{name}: {source}")))?;
         let manifest = Manifest::parse(&text).ok_or_else(|| {
-            let what = "not the manifest of a run, as `cachesim gather` writes it";
+            let what = "not the manifest of a run, as `cachesim fleet gather` writes it";
             CliError::NoInput(format!("{name}: {what}"))
         })?;
-        let contradiction =
-            |what: &str| CliError::NoInput(format!("{name}: {what}; run `cachesim gather` again"));
+        let contradiction = |what: &str| {
+            CliError::NoInput(format!("{name}: {what}; run `cachesim fleet gather` again"))
+        };
         if !manifest.parts.iter().all(is_in_place) {
             return Err(contradiction("a part is not where its domain and key say"));
         }
@@ -153,6 +155,7 @@ impl StoredRun {
     /// # Errors
     /// What reading domains fails with, or the folder cannot be written.
     pub(super) fn of_domains(setup: &Setup<'_>, domains: &DomainArgs) -> Result<Self, CliError> {
+        needs_parquet("this command over --domains")?;
         let failed = |source| CliError::OutputFile { path: std::env::temp_dir(), source };
         let temporary = tempfile::Builder::new().prefix("cachesim-").tempdir().map_err(failed)?;
         let (mut parts, mut inputs) = (Vec::new(), Inputs::default());
@@ -328,7 +331,7 @@ impl StoredRun {
             if found.left() > 0 {
                 let breaks = counted(found.left(), "break", "breaks");
                 return Err(CliError::NoInput(format!(
-                    "{}: {breaks} of requests that have no rows; run `cachesim part` for domain {} again",
+                    "{}: {breaks} of requests that have no rows; run `cachesim fleet part` for domain {} again",
                     self.folder.join(&part.breaks.path).display(),
                     part.domain
                 )));

@@ -35,6 +35,10 @@ fn parsed(mut words: Vec<OsString>) -> Vec<OsString> {
     let word = words.get(command).map(|word| word.to_string_lossy());
     let put_in = match word.as_deref() {
         Some(word) if OF_FLEET.contains(&word) => Some(FLEET),
+        // No command has such a name.
+        Some(word) if word.contains(['/', '.']) && Path::new(word).exists() => {
+            Some(DEFAULT_COMMAND)
+        }
         Some(word) if is_about || !word.starts_with('-') || OF_PROGRAM.contains(&word) => None,
         None if is_about || first > words.len() => None,
         _ => Some(DEFAULT_COMMAND),

@@ -4,6 +4,7 @@
 use std::io;
 use std::io::Write;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -292,7 +293,8 @@ fn lower(label: &str) -> String {
 
 pub(super) const SCHEMA: &str = "cachesim.advice/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AdviceDocument<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -304,7 +306,8 @@ pub(super) struct AdviceDocument<'a> {
     advice: Option<AdviceObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AdviceObject<'a> {
     /// What was billed, in dollars; null where no usage was recorded.
     billed_usd: Option<Picodollars>,
@@ -330,7 +333,8 @@ pub(super) struct AdviceObject<'a> {
     out_of_reach: Vec<ChangeObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ChangeObject<'a> {
     /// The change: the name of a strategy, of a cause, or one of its own.
     code: &'static str,
@@ -362,7 +366,8 @@ struct ChangeObject<'a> {
     evidence: Vec<PlaceObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct SettingObject {
     /// The key: the names that lead to it, from the outermost on.
     key: &'static [&'static str],
@@ -370,7 +375,8 @@ struct SettingObject {
     value: SettingValue,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PlaceObject<'a> {
     /// The file.
     file: &'a str,

@@ -3,13 +3,14 @@
 
 use std::borrow::Cow;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::number::{counted, dollars, tokens};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
-use crate::simulate::strategy::{Applicability, Layout, Obstacle, Strategy, StrategyKind};
+use crate::simulate::strategy::{Applicability, Layout, Strategy, StrategyKind};
 
 /// Whether a strategy says anything of requests that are not under the rules of markers. Under the others they
 /// stay as recorded, which would pass for a figure of the strategy.
@@ -28,11 +29,12 @@ pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Why a part of a strategy does nothing.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ObstacleObject<'a> {
     /// The reason.
     #[serde(skip_deserializing)]
-    #[schemars(with = "Obstacle", !skip_deserializing)]
+    #[cfg_attr(test, schemars(with = "crate::simulate::strategy::Obstacle", !skip_deserializing))]
     code: &'static str,
     /// The same in words.
     #[serde(borrow)]
@@ -46,7 +48,8 @@ pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject<'st
 }
 
 /// A strategy that does nothing, or not all that it stands for.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ApplicabilityObject<'a> {
     /// The strategy.
     #[serde(borrow)]
@@ -95,7 +98,8 @@ pub(super) fn applicability_notes<'a>(
 }
 
 /// What context management did to the whole input.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ManagedObject<'a> {
     /// The strategy.
     strategy: &'a str,

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,8 @@ struct Head {
 }
 
 /// A request, with its sums under each strategy that it is recorded under.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TurnObject<'a> {
     /// Its id.
     request_id: Option<Cow<'a, str>>,
@@ -80,7 +82,7 @@ pub(super) struct TurnObject<'a> {
     line: u64,
     /// When it was sent, as far as can be told.
     #[serde(borrow)]
-    #[schemars(with = "Millis")]
+    #[cfg_attr(test, schemars(with = "Millis"))]
     start: Cow<'a, str>,
     /// The sums of its rows under each strategy that it is recorded under.
     totals: ByStrategy<'a>,
@@ -106,7 +108,8 @@ pub(super) struct TurnObject<'a> {
 
 /// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
 /// recorded for it.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CountedObject<'a> {
     /// Its prompt under each strategy, without output; `billed` is the replay.
     #[serde(borrow)]
@@ -116,11 +119,12 @@ struct CountedObject<'a> {
 }
 
 /// A request that read less than it could have.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct BreakObject<'a> {
     /// Why.
     #[serde(borrow)]
-    #[schemars(with = "Cause")]
+    #[cfg_attr(test, schemars(with = "Cause"))]
     cause: Cow<'a, str>,
     /// What was sent again.
     rewritten_tokens: Tokens,
@@ -139,13 +143,14 @@ impl From<&TurnBreak> for BreakObject<'_> {
 }
 
 /// A marker.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct MarkerObject<'a> {
     /// The block it stands on, by its place in `blocks`.
     block: usize,
     /// Its TTL.
     #[serde(borrow)]
-    #[schemars(with = "Ttl")]
+    #[cfg_attr(test, schemars(with = "Ttl"))]
     ttl: Cow<'a, str>,
 }
 
@@ -190,13 +195,14 @@ impl<'a> TurnObject<'a> {
 }
 
 /// A block of a captured prompt, by what it is known by.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlockObject<'a> {
     /// The one in front, by its place in `blocks`.
     parent: Option<usize>,
     /// The part of the prompt.
     #[serde(borrow)]
-    #[schemars(with = "Part")]
+    #[cfg_attr(test, schemars(with = "Part"))]
     part: Cow<'a, str>,
     /// Of a tool its name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -230,15 +236,16 @@ impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
 }
 
 /// How often a rule of `lint` was broken.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct LintObject<'a> {
     /// The rule.
     #[serde(borrow)]
-    #[schemars(with = "Rule")]
+    #[cfg_attr(test, schemars(with = "Rule"))]
     rule: Cow<'a, str>,
     /// How much these findings of it matter.
     #[serde(borrow)]
-    #[schemars(with = "Severity")]
+    #[cfg_attr(test, schemars(with = "Severity"))]
     severity: Cow<'a, str>,
     /// At how many places of the prompts.
     findings: u64,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,7 +21,8 @@ use crate::simulate::ledger::{Ledger, Totals};
 
 pub(super) const SCHEMA: &str = "cachesim.blocks/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlocksObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -39,7 +41,8 @@ pub(super) struct BlocksObject<'a> {
     quotas: Vec<QuotaObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct QuotaObject<'a> {
     /// Whose limits the windows are of.
     service: &'static str,
@@ -69,7 +72,8 @@ impl<'a> QuotaObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct BlockObject<'a> {
     /// When the window begins.
     start: Millis,
@@ -105,7 +109,8 @@ struct BlockObject<'a> {
     other_limits: Vec<[ReadingObject<'a>; 2]>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct UsedObject {
     /// Requests in these sums.
     requests: u64,
@@ -145,7 +150,8 @@ impl From<Totals> for UsedObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct AgentObject<'a> {
     /// The type of the sub-agents; null where it is not known.
     agent_type: Option<&'a str>,
@@ -153,7 +159,8 @@ struct AgentObject<'a> {
     totals: UsedObject,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct LossObject {
     /// How many there are.
     count: u64,
@@ -177,7 +184,8 @@ impl From<Sum> for LossObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ContentsObject<'a> {
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
@@ -185,7 +193,8 @@ struct ContentsObject<'a> {
     totals: ContextTotalsObject,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ReadingObject<'a> {
     /// When it was recorded.
     at: Millis,
@@ -212,7 +221,8 @@ impl<'a> ReadingObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct BurnObject {
     /// What was used so far, in dollars at list prices. All figures here are of all requests, selected or not.
     so_far_usd: Picodollars,
@@ -236,7 +246,8 @@ struct BurnObject {
     earlier_windows: usize,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ProjectionObject {
     /// Nine of ten windows would have led to more, in dollars.
     low_usd: Picodollars,
@@ -272,7 +283,8 @@ impl BurnObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct FitObject<'a> {
     /// The limit; null where it has no name.
     limit: Option<&'a str>,
@@ -295,7 +307,8 @@ struct FitObject<'a> {
     basis: Basis,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ClassesObject {
     /// Neither read from cache nor written to it.
     input: f64,

@@ -381,8 +381,8 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
     document.text(format!(
         "A window begins with the first request after the one before has ended, of any session that was read, as if all \
          were one account's. Clients recorded {} of {}; use that is not in the input may have begun others earlier. \
-         “idle before” is the time without a window; windows are alike that were in use, or were not, for the same time into \
-         them. Costs are list prices, whatever a plan costs. “expiries”, \
+         “idle before” is the time since the window before ended. An earlier window is like the current one if, by the same \
+         time into them, both had been used or neither had. Costs are list prices, whatever a plan costs. “expiries”, \
          “compaction” and “other breaks” are what they cost beyond reading, and part of the cost.",
         grouped(recorded as u64),
         counted(all, "window", "windows"),

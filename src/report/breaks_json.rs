@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,16 +11,18 @@ use super::compare_json::BestCachingObject;
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::number::share;
+#[cfg(test)]
 use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
-    Analysis, Cause, Class, Counted, Ground, Pattern, Reconciliation, Sum, VerdictAgreement,
+    Analysis, Cause, Counted, Ground, Pattern, Reconciliation, Sum, VerdictAgreement,
 };
 use crate::requests::conversation::History;
 
 pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BreaksObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -42,7 +45,7 @@ pub(super) struct BreaksObject<'a> {
     /// Breaks by cause, the most expensive first.
     by_cause: Vec<CauseObject>,
     /// Breaks by what happened to the cache.
-    #[schemars(with = "Keyed<Class, SumObject>")]
+    #[cfg_attr(test, schemars(with = "Keyed<crate::explain::breaks::Class, SumObject>"))]
     by_class: BTreeMap<&'static str, SumObject>,
     /// Breaks by the folder that the session worked in.
     by_project: BTreeMap<&'a str, SumObject>,
@@ -60,7 +63,8 @@ pub(super) struct BreaksObject<'a> {
     best_caching: BestCachingObject,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct SumObject {
     /// How many.
     breaks: u64,
@@ -83,7 +87,8 @@ impl From<&Sum> for SumObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CauseObject {
     /// The cause.
     cause: Cause,
@@ -93,7 +98,8 @@ struct CauseObject {
     sum: SumObject,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PatternObject<'a> {
     /// The name of the pattern.
     pattern: &'static str,
@@ -125,7 +131,8 @@ impl<'a> From<&'a Pattern> for PatternObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct VerdictsObject<'a> {
     /// Misses for which the service named a cause.
     named: CountObject,
@@ -139,7 +146,8 @@ struct VerdictsObject<'a> {
     table: Vec<VerdictRow<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CountObject {
     /// All misses.
     misses: u64,
@@ -153,7 +161,8 @@ impl From<Counted> for CountObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct VerdictRow<'a> {
     /// The service's verdict.
     server_reason: &'a str,
@@ -185,7 +194,8 @@ impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
 }
 
 /// `billed − apart − replay = (excess − predicted) + unexplained`, exactly.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ReconciliationObject {
     /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
     billed_usd: Option<Picodollars>,

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -12,7 +13,7 @@ use super::json::write_document;
 use super::report_json::{Prices, is_zero};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::budget::{
-    Amount, BudgetLevel, Limit, LimitChange, Metric, NamePattern, Selector, Unit,
+    Amount, BudgetLevel, Limit, LimitChange, NamePattern, Selector, Unit,
 };
 use crate::explain::check::{
     BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChangeKind, PromptDifference,
@@ -22,7 +23,8 @@ use crate::explain::snapshot::{Snapshot, SnapshotSession};
 
 pub(super) const SCHEMA: &str = "cachesim.check/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CheckObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -45,12 +47,13 @@ pub(super) struct CheckObject<'a> {
 }
 
 /// What became of a budget.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct BudgetObject<'a> {
     /// Its name, which no other has.
     name: &'a str,
     /// The figure that has a limit.
-    #[schemars(with = "Metric")]
+    #[cfg_attr(test, schemars(with = "crate::explain::budget::Metric"))]
     metric: &'static str,
     /// The limit.
     limit: LimitObject,
@@ -87,17 +90,19 @@ struct BudgetObject<'a> {
 }
 
 /// A limit of a figure.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct LimitObject {
     /// The key of the configuration.
-    #[schemars(with = "Limit")]
+    #[cfg_attr(test, schemars(with = "Limit"))]
     kind: &'static str,
     #[serde(flatten)]
     amount: AmountObject,
 }
 
 /// An exact decimal number with its unit.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct AmountObject {
     /// A decimal number without exponent.
     value: String,
@@ -135,7 +140,8 @@ impl From<Limit> for LimitObject {
 }
 
 /// Which requests a budget is about.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct SelectorObject<'a> {
     /// A pattern of projects.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,7 +173,8 @@ impl<'a> From<&'a Selector> for SelectorObject<'a> {
 }
 
 /// A session, or a request of one, beyond a limit.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ExceededObject<'a> {
     /// The session.
     session_id: &'a str,
@@ -181,8 +188,9 @@ struct ExceededObject<'a> {
 }
 
 /// A request by its place.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "RequestObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "RequestObject"))]
 struct ComparedRequestObject<'a> {
     /// In its session, from 1 on.
     number: usize,
@@ -207,7 +215,8 @@ impl<'a> ComparedRequestObject<'a> {
 }
 
 /// What differs from the baseline.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct DifferenceObject<'a> {
     /// The strategy whose costs are compared.
     strategy: &'a str,
@@ -245,7 +254,8 @@ struct DifferenceObject<'a> {
 }
 
 /// A session whose recorded usage does not count.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CountedSessionObject<'a> {
     /// Its id.
     session_id: &'a str,
@@ -258,7 +268,8 @@ struct CountedSessionObject<'a> {
 }
 
 /// A setting that is another one than in the baseline.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct SettingChangeObject<'a> {
     /// The field of the request's body, `betas`, or `other fields` of all without a name of their own here.
     name: &'a str,
@@ -269,7 +280,8 @@ struct SettingChangeObject<'a> {
 }
 
 /// How many sessions were found in the baseline.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct Matched {
     /// By their ids.
     id: usize,
@@ -280,7 +292,8 @@ struct Matched {
 }
 
 /// A part of captured prompts that differs.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PromptObject<'a> {
     /// Where it is, such as `tools[1]`; of what is gone, where it was.
     place: &'a str,
@@ -310,8 +323,9 @@ struct PromptObject<'a> {
 }
 
 /// A session that differs.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "SessionObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "SessionObject"))]
 struct ComparedSessionObject<'a> {
     /// Its id.
     session_id: &'a str,
@@ -330,7 +344,8 @@ struct ComparedSessionObject<'a> {
 }
 
 /// A request that differs.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct TurnChangeObject<'a> {
     /// Its place in the baseline; null where only the run has it.
     before: Option<ComparedRequestObject<'a>>,

@@ -176,7 +176,8 @@ fn limit(outcome: &BudgetOutcome) -> String {
 
 /// More about an exceeded budget than its row has.
 fn beyond(view: CheckView<'_>, outcome: &BudgetOutcome) -> Option<String> {
-    let mut sentences: Vec<String> = outcome.budget.message.iter().cloned().collect();
+    let message = outcome.budget.message.iter().filter(|_| outcome.is_exceeded);
+    let mut sentences: Vec<String> = message.cloned().collect();
     let lines = beyond_lines(CheckView { top: view.top.min(MOST_BEYOND), ..view }, outcome);
     if !lines.is_empty() {
         sentences.push(format!("{}.", lines.join("; ")));

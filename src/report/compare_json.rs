@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -22,7 +23,8 @@ use crate::simulate::provider::{Provider, RolloutAgreement};
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CompareObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -41,7 +43,7 @@ pub(super) struct CompareObject<'a> {
     /// The strategy that the others are held against.
     base: Option<&'a str>,
     /// What `optimal` costs: the least that any markers, lifetimes and pings could have cost for the same prompts where they
-    /// were sent, with the breaks that were recorded unless `--breaks drop` leaves them out. `above_bound_usd` is counted
+    /// were sent, with the breaks that were recorded unless `--assume breaks=drop` leaves them out. `above_bound_usd` is counted
     /// from it. Another service has a bound of its own, the strategy that ends with `+optimal`.
     bound: BoundObject,
     /// The best caching of the same prompts, as the headline of tables has it.
@@ -58,11 +60,12 @@ pub(super) struct CompareObject<'a> {
 }
 
 /// What Codex recorded as cached against what the rules give.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "AgreementObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "AgreementObject"))]
 struct RolloutAgreementObject {
     /// The provider, under whose rules they were simulated.
-    #[schemars(with = "Provider")]
+    #[cfg_attr(test, schemars(with = "Provider"))]
     provider: &'static str,
     /// Requests that were compared.
     requests: u64,
@@ -104,7 +107,8 @@ impl RolloutAgreementObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct BoundObject {
     /// The bound under the reading of the strategies, in dollars; null where it is unknown.
     cost_usd: Option<Picodollars>,
@@ -114,13 +118,15 @@ struct BoundObject {
 
 /// The least that any markers, lifetimes and pings could have cost for the same prompts without breaks, if entries live for
 /// their own lifetimes. A change of the prompts can cost less.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BestCachingObject {
     /// That cost, in dollars; null where it is unknown, as without a record or a price, and over domains.
     pub(super) cost_usd: Option<Picodollars>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct StrategyObject<'a> {
     /// The strategy.
     strategy: &'a str,
@@ -161,7 +167,8 @@ struct StrategyObject<'a> {
     paired: Option<PairedObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PairedObject<'a> {
     /// What it costs more than the base in the compared sessions, in dollars.
     difference_usd: Picodollars,
@@ -180,7 +187,8 @@ struct PairedObject<'a> {
     decisive: Vec<DecisiveObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct DecisiveObject<'a> {
     /// The session.
     session_id: &'a str,
@@ -277,7 +285,8 @@ pub fn write_comparison(
 }
 
 /// A strategy by itself.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct StrategyLine<'a> {
     /// The format and its version.
     schema: &'static str,

@@ -156,7 +156,7 @@ pub fn domain_notes(
     notes
 }
 
-/// Which strategy costs least, by what factor, and in how many sessions.
+/// Which strategy costs least, by how much, and in how many sessions.
 fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
     let (cheapest, other) = (name(verdict.cheapest), name(verdict.other));
     if verdict.cheapest.totals.cost() == verdict.other.totals.cost() {
@@ -168,9 +168,13 @@ fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String 
         }
         Some(less) => {
             let drawn = less.interval.filter(|_| sessions > 1).map_or_else(String::new, |drawn| {
-                format!(" ({:.2} to {:.2} if the sessions were drawn again)", drawn.0, drawn.1)
+                format!(
+                    " ({} to {} if the sessions were drawn again)",
+                    saved(drawn.0),
+                    saved(drawn.1)
+                )
             });
-            format!("{cheapest} costs {:.2} times less than {other}{drawn}", less.times)
+            format!("{cheapest} costs {} less than {other}{drawn}", saved(less.times))
         }
         None => format!("{cheapest} costs less than {other}"),
     };
@@ -178,6 +182,11 @@ fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String 
         return format!("{costs}.");
     }
     format!("{costs}; {cheapest} is cheaper in {} of {sessions} sessions.", verdict.cheaper)
+}
+
+/// The share that is saved by what costs a number of times less.
+fn saved(times: f64) -> String {
+    percent(Some(1.0 - 1.0 / times))
 }
 
 fn name(compared: &Compared<'_>) -> String {

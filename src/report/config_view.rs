@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -93,7 +94,8 @@ fn shown(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> 
     texts(values, naming).join(separator)
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ConfigObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -107,7 +109,8 @@ pub(super) struct ConfigObject<'a> {
     budgets: Vec<PlacedBudgetObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct FilesObject<'a> {
     /// That of the project; null where there is none.
     project: Option<&'a str>,
@@ -117,7 +120,8 @@ struct FilesObject<'a> {
     looked_for: &'a [String],
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct OptionObject<'a> {
     /// Its name in files.
     option: &'static str,
@@ -129,7 +133,8 @@ struct OptionObject<'a> {
     origin: OriginObject<'a>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct OriginObject<'a> {
     /// `environment`, `project`, `user` or `default`.
     level: &'static str,
@@ -141,7 +146,8 @@ struct OriginObject<'a> {
     line: Option<usize>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CheckSettingsObject<'a> {
     /// The saved report to hold runs against; null where none is set.
     baseline: Option<CheckSettingObject<'a>>,
@@ -149,7 +155,8 @@ struct CheckSettingsObject<'a> {
     paths: Option<CheckSettingObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CheckSettingObject<'a> {
     /// A text or a list.
     value: Value,
@@ -157,7 +164,8 @@ struct CheckSettingObject<'a> {
     origin: OriginObject<'a>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PlacedBudgetObject<'a> {
     /// The file it stands in.
     file: &'a str,

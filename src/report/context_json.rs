@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,15 +10,14 @@ use super::inputs::Inputs;
 use super::json::write_document;
 use super::report_json::{Prices, is_zero};
 use crate::base::units::{Basis, Picodollars, Tokens};
-use crate::explain::context::{
-    Bill, CarriedItem, Carrying, Context, ContextKind, KindTotals, SessionContext,
-};
+use crate::explain::context::{Bill, CarriedItem, Carrying, Context, KindTotals, SessionContext};
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
 pub(super) const SCHEMA: &str = "cachesim.context/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ContextObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -37,8 +37,9 @@ pub(super) struct ContextObject<'a> {
     sessions: Vec<SessionContextObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "SessionObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "SessionObject"))]
 struct SessionContextObject<'a> {
     /// The session.
     session_id: &'a str,
@@ -58,10 +59,11 @@ impl<'a> SessionContextObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct KindObject<'a> {
     /// The kind of content.
-    #[schemars(with = "ContextKind")]
+    #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
@@ -87,7 +89,8 @@ pub(super) fn kinds<'a>(history: &'a History, kinds: &[KindTotals]) -> Vec<KindO
     kinds.iter().map(object).collect()
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CarriedObject {
     /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
@@ -119,8 +122,9 @@ impl From<&Carrying> for CarriedObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "TotalsObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "TotalsObject"))]
 pub(super) struct ContextTotalsObject {
     /// Requests in these sums.
     requests: u64,
@@ -165,10 +169,11 @@ impl From<&Bill> for ContextTotalsObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ItemObject<'a> {
     /// The kind of content.
-    #[schemars(with = "ContextKind")]
+    #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,

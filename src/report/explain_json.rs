@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,15 +11,15 @@ use super::json::write_document;
 use super::report_json::TotalsObject;
 use super::rows::breaks::BreakRow;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
-use crate::explain::context::ContextKind;
+use crate::base::units::Tokens;
 use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::Ledger;
 
 pub(super) const SCHEMA: &str = "cachesim.explain/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ExplainObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -47,7 +48,8 @@ pub(super) struct ExplainObject<'a> {
 }
 
 /// A request, and where it stands.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct RequestObject<'a> {
     /// The service's id of the request, if it is known.
     request_id: Option<&'a str>,
@@ -62,7 +64,7 @@ struct RequestObject<'a> {
     /// The model.
     model: &'a str,
     /// When it was sent.
-    #[schemars(with = "Millis")]
+    #[cfg_attr(test, schemars(with = "crate::base::units::Millis"))]
     sent: String,
     /// The file where its answer begins, relative to the given path.
     file: &'a str,
@@ -88,10 +90,11 @@ impl<'a> RequestObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct NewContentObject<'a> {
     /// The kind of content.
-    #[schemars(with = "ContextKind")]
+    #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
     /// The tool, of results whose tool is known.
     tool: Option<&'a str>,
@@ -115,14 +118,15 @@ impl<'a> NewContentObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CachedObject<'a> {
     /// What it had read and written, less what the service deleted since.
     tokens: Tokens,
     /// How long its messages live, if that is known.
     ttl: Option<Ttl>,
     /// Until when they could be read, if that is known.
-    #[schemars(with = "Option<Millis>")]
+    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Millis>"))]
     until: Option<String>,
     /// The request that left it.
     left_by: RequestObject<'a>,
@@ -140,8 +144,9 @@ impl<'a> CachedObject<'a> {
 }
 
 /// What a strategy made of the request.
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "StrategyObject")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "StrategyObject"))]
 struct ExplainedStrategyObject<'a> {
     /// The strategy.
     strategy: &'a str,

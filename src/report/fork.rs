@@ -3,6 +3,7 @@
 use std::io;
 use std::io::Write;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use super::report_json::Prices;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::fork::{
-    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Variant,
+    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable,
 };
 
 /// Every way to fork: in total, and by child.
@@ -143,7 +144,8 @@ fn numbers(first: u64, count: u64) -> String {
 
 pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ForkObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -161,7 +163,8 @@ pub(super) struct ForkObject<'a> {
     variants: Vec<VariantObject>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PlanObject<'a> {
     /// Tokens of the parent's prompt.
     parent_tokens: Tokens,
@@ -196,7 +199,8 @@ impl<'a> PlanObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct MultipliersObject {
     /// Of a token that is read.
     read: Equivalents,
@@ -204,10 +208,11 @@ struct MultipliersObject {
     write: Equivalents,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct VariantObject {
     /// The way to fork.
-    #[schemars(with = "Variant")]
+    #[cfg_attr(test, schemars(with = "crate::simulate::fork::Variant"))]
     variant: &'static str,
     /// What it is, in words.
     meaning: &'static str,
@@ -229,7 +234,8 @@ impl VariantObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ChargeObject {
     /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,

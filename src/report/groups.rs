@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -155,7 +156,8 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
 
 pub(super) const SCHEMA: &str = "cachesim.groups/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct GroupsObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -170,7 +172,7 @@ pub(super) struct GroupsObject<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
     /// What the requests of a group have in common.
-    #[schemars(with = "Grouping")]
+    #[cfg_attr(test, schemars(with = "Grouping"))]
     by: &'static str,
     /// The time zone in which days, weeks and months begin.
     timezone: &'a str,
@@ -180,7 +182,8 @@ pub(super) struct GroupsObject<'a> {
     total: GroupObject<'a>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct GroupObject<'a> {
     /// What they have in common; null where it is not known, and of all together.
     name: Option<&'a str>,

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(test)]
 use super::schemas::Keyed;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::requests::conversation::History;
 
 /// What was read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Inputs {
     /// Files read.
     pub files: u64,
@@ -23,7 +26,7 @@ pub struct Inputs {
     /// Copies of requests in resumed and forked sessions, which are not counted again.
     pub duplicates: u64,
     /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
-    #[schemars(with = "Keyed<DiagnosticKind, u64>")]
+    #[cfg_attr(test, schemars(with = "Keyed<DiagnosticKind, u64>"))]
     pub skipped: BTreeMap<String, u64>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -52,7 +53,8 @@ fn stays(fields: &KeptFields) -> String {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct KeptDocument<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -60,7 +62,8 @@ pub(super) struct KeptDocument<'a> {
     objects: Vec<ObjectKept<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ObjectKept<'a> {
     /// What such an object is.
     object: &'static str,
@@ -74,7 +77,8 @@ struct ObjectKept<'a> {
     others_hold: Option<&'static str>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct FieldKept {
     /// Its name.
     name: &'static str,

@@ -30,11 +30,11 @@ fn attribution(history: &History, part: AttributionPart) -> Option<String> {
     let meaning = match part {
         AttributionPart::Neutral => {
             "is no part of the cache key: they are taken to have been sent to Anthropic's own \
-             service, which replaces it, or --attribution says so"
+             service, which replaces it, or --assume attribution=… says so"
         }
         AttributionPart::Literal => {
-            "is part of the cache key: they show a gateway or another platform, or --attribution \
-             says so"
+            "is part of the cache key: they show a gateway or another platform, or --assume \
+             attribution=… says so"
         }
     };
     let requests = counted(count, "captured request", "captured requests");
@@ -47,9 +47,9 @@ fn betas(history: &History, betas: BetaKey) -> Option<String> {
     let first = sets.next()?;
     let meaning = match betas {
         BetaKey::Key => {
-            "another set is taken to be another cache key, in front of everything (--betas key)"
+            "another set is taken to be another cache key, in front of everything (--assume betas=key)"
         }
-        BetaKey::Beside => "another set is taken to change no cache key (--betas beside)",
+        BetaKey::Beside => "another set is taken to change no cache key (--assume betas=beside)",
     };
     sets.any(|set| set != first)
         .then(|| format!("Captured requests ask for different beta features; {meaning}."))
@@ -77,10 +77,10 @@ fn ttl_change(steps: &[Step], ttl_change: TtlChange) -> Option<String> {
     let meaning = match ttl_change {
         TtlChange::Keeps => {
             "an entry is taken to be found by markers of any TTL, and to keep its own \
-             (--ttl-change keeps)"
+             (--assume ttl-change=keeps)"
         }
         TtlChange::Loses => {
-            "an entry is taken to be found by markers of its own TTL alone (--ttl-change loses)"
+            "an entry is taken to be found by markers of its own TTL alone (--assume ttl-change=loses)"
         }
     };
     let requests = counted(count, "request", "requests");

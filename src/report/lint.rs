@@ -4,6 +4,7 @@ use std::io;
 use std::io::Write;
 
 use derive_more::AddAssign;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -185,7 +186,8 @@ pub(super) fn summary(counts: [u64; 3], scope: &LintScope) -> String {
 
 pub(super) const SCHEMA: &str = "cachesim.lint/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Lint<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -208,7 +210,8 @@ pub(super) struct Lint<'a> {
     findings: Vec<FindingObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct FindingObject<'a> {
     /// The rule.
     rule: Rule,

@@ -118,8 +118,8 @@ pub use rows::breaks::{BREAK_SCHEMA, BreakFile};
 pub use rows::ledger::{LEDGER_SCHEMA, LedgerFile};
 pub use rows::parquet::breaks::stored_breaks;
 pub use rows::parquet::read::{each_identified, stored_rows};
-pub use rows::parquet::requests::{LedgerOf, each_request};
-pub use rows::{Metadata, Place, RowEncoding};
+pub use rows::parquet::requests::each_request;
+pub use rows::{LedgerOf, Metadata, Place, RowEncoding};
 
 pub use sarif::write_sarif;
 pub use schemas::{MACHINE_FORMATS, MachineFormat};

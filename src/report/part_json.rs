@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
 use crate::read::input::Domain;
 use crate::simulate::cache::Reading;
-use crate::simulate::strategy::{Assumptions, Obstacle};
+use crate::simulate::strategy::Assumptions;
 
 pub(super) const DOMAIN_SCHEMA: &str = "cachesim.domain/v1";
 pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
@@ -21,7 +22,8 @@ pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
 pub const RUN_SCHEMA: &str = "cachesim.run/v1";
 
 /// The files of a domain.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct DomainListing {
     /// The format and its version.
     schema: String,
@@ -62,7 +64,8 @@ pub fn write_domain(domain: &DomainListing, out: &mut dyn Write) -> io::Result<(
 }
 
 /// A file of rows, as it was written.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PartFile {
     /// Its path below the folder for parts.
     pub path: String,
@@ -75,7 +78,8 @@ pub struct PartFile {
 }
 
 /// By what rows were made. Parts of a run have the same.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PartSettings {
     /// The version of the program.
     pub tool_version: String,
@@ -96,7 +100,8 @@ pub struct PartSettings {
 }
 
 /// The rows of one domain.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Part {
     /// The format and its version.
     schema: String,
@@ -116,7 +121,10 @@ pub struct Part {
     /// Requests that were compared with the ones before them, to find breaks.
     pub compared: u64,
     /// The strategies that can do nothing in the domain and have no rows, each with its obstacles.
-    #[schemars(with = "BTreeMap<String, Vec<Obstacle>>")]
+    #[cfg_attr(
+        test,
+        schemars(with = "BTreeMap<String, Vec<crate::simulate::strategy::Obstacle>>")
+    )]
     pub inapplicable: BTreeMap<String, Vec<String>>,
     /// The rows of the ledger, as cachesim.ledger/v1 has them.
     pub ledger: PartFile,
@@ -186,7 +194,8 @@ impl Part {
 const MOST_COUNTED: u64 = 1 << 50;
 
 /// The parts that together are a run.
-#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Manifest {
     /// The format and its version.
     schema: String,

@@ -1,9 +1,9 @@
 //! What happens to the markers of a request template: in words, and as a patch.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
-use similar::udiff::UnifiedHunkHeader;
-use similar::{Algorithm, TextDiff};
+use imara_diff::{Algorithm, Diff, Hunk, InternedInput, Token};
 
 use super::document::Document;
 use super::escape::terminal_safe;
@@ -35,16 +35,16 @@ fn lifetime(ttl: Option<Ttl>) -> &'static str {
 }
 
 /// How many lines around a change a patch has.
-const AROUND: usize = 3;
+const AROUND: u32 = 3;
 
-/// The patch that makes one text from another, as `patch` takes it.
+/// The patch that makes one text from another, as `patch` takes it: by the histogram algorithm, as in Git.
 #[must_use]
 pub fn patch(file: &str, before: &str, after: &str) -> String {
     // Lines end with LF alone, as `patch` has them: what other line ends there are is part of a line.
-    let lines = |text| str::split_inclusive(text, '\n').collect::<Vec<&str>>();
-    let (before, after) = (lines(before), lines(after));
-    let diff = TextDiff::configure().algorithm(Algorithm::Patience).diff_slices(&before, &after);
-    let hunks = diff.grouped_ops(AROUND);
+    let input = InternedInput::new(before, after);
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let hunks: Vec<Hunk> = diff.hunks().collect();
     let name = terminal_safe(file);
     // A tab ends a name with a space in it.
     let end = if name.contains(' ') { "\t" } else { "" };
@@ -52,15 +52,52 @@ pub fn patch(file: &str, before: &str, after: &str) -> String {
     if !hunks.is_empty() {
         patch += &["--- ", &*name, end, "\n+++ ", &*name, end, "\n"].concat();
     }
-    for hunk in &hunks {
-        patch += &UnifiedHunkHeader::new(hunk).to_string();
-        patch.push('\n');
-        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
-            let end = if change.value().ends_with('\n') { "" } else { WITHOUT_END };
-            patch += &[&*change.tag().to_string(), change.value(), end].concat();
-        }
+    for together in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * AROUND) {
+        write_hunk(&mut patch, &input, together);
     }
     patch
+}
+
+/// Writes changes that stand together, with the lines around them.
+fn write_hunk(patch: &mut String, input: &InternedInput<&str>, changes: &[Hunk]) {
+    let [Some(first), Some(last)] = [changes.first(), changes.last()] else { return };
+    let above = first.before.start.min(AROUND);
+    let below = AROUND.min(lines_of(&input.before) - last.before.end);
+    let [before, after] = [
+        first.before.start - above..last.before.end + below,
+        first.after.start - above..last.after.end + below,
+    ];
+    *patch += &["@@ -", &place(&before), " +", &place(&after), " @@\n"].concat();
+    let mut add = |mark: &str, lines: &[Token], range: Range<u32>| {
+        for token in &lines[range.start as usize..range.end as usize] {
+            let line = input.interner[*token];
+            let end = if line.ends_with('\n') { "" } else { WITHOUT_END };
+            *patch += &[mark, line, end].concat();
+        }
+    };
+    let mut unchanged = before.start;
+    for change in changes {
+        add(" ", &input.before, unchanged..change.before.start);
+        add("-", &input.before, change.before.clone());
+        add("+", &input.after, change.after.clone());
+        unchanged = change.before.end;
+    }
+    add(" ", &input.before, unchanged..before.end);
+}
+
+#[allow(clippy::cast_possible_truncation)] // the diff numbers lines in 31 bits
+fn lines_of(tokens: &[Token]) -> u32 {
+    tokens.len() as u32
+}
+
+/// Lines as the head of a hunk has them: the first, from 1 on, and how many, unless it is one. Of none it is the line
+/// in front of them.
+fn place(lines: &Range<u32>) -> String {
+    match lines.len() {
+        0 => format!("{},0", lines.start),
+        1 => (lines.start + 1).to_string(),
+        length => format!("{},{length}", lines.start + 1),
+    }
 }
 
 /// What stands after a line without an end.
@@ -106,6 +143,14 @@ mod tests {
         let expected = "-1\r\n\\ No newline at end of file\n+2\r\n\\ No newline at end of file\n";
         assert_eq!(end, format!("--- a b.json\t\n+++ a b.json\t\n@@ -1 +1 @@\n{expected}"));
         assert_eq!(patch("a.json", before, before), "");
+        assert_eq!(patch("a.json", "", "1\n"), "--- a.json\n+++ a.json\n@@ -0,0 +1 @@\n+1\n");
+        // Six lines between two changes are one hunk, seven are two.
+        let lines =
+            |first: &str, between: usize| format!("{first}\n{}{first}\n", "-\n".repeat(between));
+        for (between, hunks) in [(6, 1), (7, 2)] {
+            let made = patch("a", &lines("1", between), &lines("2", between));
+            assert_eq!(made.matches("@@ -").count(), hunks, "{made}");
+        }
     }
 
     #[test]

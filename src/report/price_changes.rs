@@ -3,7 +3,8 @@
 use std::io;
 use std::io::Write;
 
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,7 +12,7 @@ use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::number::counted;
 use super::prices::{ModelObject, per_million, price_grid, size_label, tier_label};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::Tokens;
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{PriceChange, PriceUpdate};
 
@@ -115,14 +116,15 @@ fn share(change: &PriceChange) -> Option<String> {
     Some(if tenth == 0 { format!("{sign}{whole} %") } else { format!("{sign}{whole}.{tenth} %") })
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct UpdateObject<'a> {
     /// The format and its version.
     schema: &'static str,
     /// What the other table is called.
     source: &'a str,
     /// The day on which prices are compared.
-    #[schemars(with = "Date")]
+    #[cfg_attr(test, schemars(with = "Date"))]
     day: String,
     /// How many models have the same prices.
     same: usize,
@@ -134,7 +136,8 @@ pub(super) struct UpdateObject<'a> {
     is_written: bool,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ChangeObject<'a> {
     /// The model.
     model: &'a str,
@@ -145,13 +148,13 @@ struct ChangeObject<'a> {
     /// It is for prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
     /// The first time at which it differs, in UTC.
-    #[schemars(with = "DateTime")]
+    #[cfg_attr(test, schemars(with = "jiff::civil::DateTime"))]
     at: String,
     /// The price in use, in dollars for a million tokens; null where there is none.
-    #[schemars(with = "Option<Picodollars>")]
+    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
     in_use_usd_per_mtok: Option<String>,
     /// The new one.
-    #[schemars(with = "Option<Picodollars>")]
+    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
     new_usd_per_mtok: Option<String>,
 }
 
@@ -190,6 +193,7 @@ pub fn write_price_changes(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::units::Picodollars;
 
     #[test]
     fn changes_are_shares_of_the_price_in_use() {

@@ -5,6 +5,7 @@ use std::io;
 use std::io::Write;
 
 use jiff::civil::Date;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -204,7 +205,8 @@ fn factors_label(tier: ServiceTier, Factors { all, reads }: Factors) -> String {
     format!("{} {all}{reads}", tier.name())
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct PricesObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -216,7 +218,8 @@ pub(super) struct PricesObject<'a> {
     models: Vec<ModelObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ModelObject<'a> {
     /// The model.
     id: &'a str,
@@ -228,7 +231,8 @@ pub(super) struct ModelObject<'a> {
     tiers: Vec<TierObject>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct TierObject {
     /// How soon requests are served.
     tier: ServiceTier,
@@ -238,24 +242,26 @@ struct TierObject {
     reads: String,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct HoursObject {
     /// Windows in UTC; one whose end is not after its beginning goes on into the next day.
     windows: Vec<String>,
     /// The days on which they begin, `mon` to `sun`.
     weekdays: Vec<&'static str>,
     /// Days on which none begins.
-    #[schemars(with = "Vec<Date>")]
+    #[cfg_attr(test, schemars(with = "Vec<Date>"))]
     except: Vec<String>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct RateObject {
     /// The first day on which it holds; null from the beginning.
-    #[schemars(with = "Option<Date>")]
+    #[cfg_attr(test, schemars(with = "Option<Date>"))]
     from: Option<String>,
     /// The day from which it no longer holds; null where it has no end.
-    #[schemars(with = "Option<Date>")]
+    #[cfg_attr(test, schemars(with = "Option<Date>"))]
     until: Option<String>,
     /// It is for prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
@@ -266,22 +272,22 @@ struct RateObject {
     /// The hours at which it holds; null for the whole day.
     hours_utc: Option<HoursObject>,
     /// Tokens sent in full, in dollars for a million.
-    #[schemars(with = "Picodollars")]
+    #[cfg_attr(test, schemars(with = "Picodollars"))]
     input_usd_per_mtok: String,
     /// Tokens written for five minutes, in dollars for a million.
-    #[schemars(with = "Picodollars")]
+    #[cfg_attr(test, schemars(with = "Picodollars"))]
     cache_write_5m_usd_per_mtok: String,
     /// Tokens written for an hour, in dollars for a million.
-    #[schemars(with = "Picodollars")]
+    #[cfg_attr(test, schemars(with = "Picodollars"))]
     cache_write_1h_usd_per_mtok: String,
     /// Tokens written for twelve hours, in dollars for a million; null where that is not offered.
-    #[schemars(with = "Option<Picodollars>")]
+    #[cfg_attr(test, schemars(with = "Option<Picodollars>"))]
     cache_write_12h_usd_per_mtok: Option<String>,
     /// Tokens read, in dollars for a million.
-    #[schemars(with = "Picodollars")]
+    #[cfg_attr(test, schemars(with = "Picodollars"))]
     cache_read_usd_per_mtok: String,
     /// Tokens of answers, in dollars for a million.
-    #[schemars(with = "Picodollars")]
+    #[cfg_attr(test, schemars(with = "Picodollars"))]
     output_usd_per_mtok: String,
 }
 

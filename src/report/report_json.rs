@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use rayon::prelude::*;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -21,14 +22,15 @@ use crate::simulate::pricing::PriceTable;
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
 /// The prices of a run.
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Prices<'a> {
     /// The name of the table.
     #[serde(borrow)]
     pub(super) id: Cow<'a, str>,
     /// The day on which it was last checked.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     as_of: &'a str,
 }
 
@@ -44,28 +46,29 @@ impl<'a> Prices<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Report<'a> {
     /// The format and its version.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     schema: &'static str,
     /// The version of the program.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     tool_version: &'static str,
     /// The table of list prices.
     #[serde(borrow)]
-    #[schemars(with = "Prices<'a>")]
+    #[cfg_attr(test, schemars(with = "Prices<'a>"))]
     pub(super) prices: Option<Prices<'a>>,
     /// What was read.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     inputs: Inputs,
     /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
     /// nothing in the input rests on it.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     assumptions: Vec<String>,
     /// The options of the simulation that are not the default, as on the command line; left out where
     /// all are.
@@ -78,7 +81,7 @@ pub(super) struct Report<'a> {
     pub(super) totals: ByStrategy<'a>,
     /// The sums of the requests on live branches: without what was rewound, edited or retried.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     live: ByStrategy<'a>,
     /// The strategies that can do nothing to these requests, or not all that they stand for; left out
     /// where there is none.
@@ -86,11 +89,11 @@ pub(super) struct Report<'a> {
     pub(super) applicability: Vec<ApplicabilityObject<'a>>,
     /// What the strategies that keep contexts small did; left out where there is none.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     context_management: Vec<ManagedObject<'a>>,
     /// The sums of the rows that each model was billed for.
     #[serde(skip_deserializing)]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
     /// The sums of each session, in the order of their first requests.
     #[serde(borrow)]
@@ -106,14 +109,15 @@ pub(super) struct Report<'a> {
     pub(super) lint: Option<Vec<LintObject<'a>>>,
 }
 
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SessionTotals<'a> {
     /// The session.
     #[serde(borrow)]
     pub(super) session_id: Cow<'a, str>,
     /// The files it is in, relative to the given paths.
     #[serde(default)]
-    #[schemars(!default)]
+    #[cfg_attr(test, schemars(!default))]
     pub(super) files: Vec<Cow<'a, str>>,
     /// The name of its project, where one is recorded; in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,10 +130,11 @@ pub(super) struct SessionTotals<'a> {
 }
 
 /// Totals with their strategies' names, in the order of the strategies.
-#[derive(Default, JsonSchema)]
-#[schemars(transparent)]
+#[derive(Default)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(transparent))]
 pub(super) struct ByStrategy<'a>(
-    #[schemars(with = "BTreeMap<&'a str, TotalsObject>")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<&'a str, TotalsObject>"))]
     pub(super)  Vec<(Cow<'a, str>, TotalsObject)>,
 );
 
@@ -154,7 +159,8 @@ impl<'de> Deserialize<'de> for ByStrategy<'_> {
     }
 }
 
-#[derive(JsonSchema, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TotalsObject {
     /// Requests in these sums.
     pub(super) requests: u64,
@@ -172,23 +178,23 @@ pub(super) struct TotalsObject {
     pub(super) cost_usd: Option<Picodollars>,
     /// Requests that the strategy added; left out where there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     added_requests: u64,
     /// Requests whose model has no price, which the cost leaves out; left out where there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) unpriced_requests: u64,
     /// Requests whose output is unknown; left out where there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     requests_without_output: u64,
     /// Requests that the service would refuse; left out where there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     invalid_requests: u64,
     /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left
     /// out where there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[schemars(!skip_deserializing)]
+    #[cfg_attr(test, schemars(!skip_deserializing))]
     unrecorded_requests: u64,
 }
 

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -157,7 +158,8 @@ fn notes(told: &ToldChange, since: &SinceChange) -> String {
 
 pub(super) const SCHEMA: &str = "cachesim.change/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ChangeSinceObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -201,7 +203,8 @@ pub(super) struct ChangeSinceObject<'a> {
     sessions_of_unknown_cost: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct SideObject {
     /// How many sessions.
     sessions: u64,
@@ -211,7 +214,8 @@ struct SideObject {
     cost_usd: Picodollars,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct KindObject {
     /// The model of most requests.
     model: String,

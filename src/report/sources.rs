@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -87,7 +88,8 @@ pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
 
 pub(super) const SCHEMA: &str = "cachesim.sources/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SourcesObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -97,7 +99,8 @@ pub(super) struct SourcesObject<'a> {
     places: Vec<PlaceObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct PlaceObject<'a> {
     /// The program that may keep sessions there, as `--source` names it.
     source: Client,

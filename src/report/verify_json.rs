@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::io::Write;
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,7 +21,8 @@ use crate::simulate::provider::NotSimulated;
 
 pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct VerifyObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -67,8 +69,9 @@ pub(super) struct VerifyObject<'a> {
     worst: Vec<WorstObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "TokenCount")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "TokenCount"))]
 struct CountObject<'a> {
     /// The model.
     model: &'a str,
@@ -97,8 +100,9 @@ impl<'a> From<(&'a (String, Added), &CountTally)> for CountObject<'a> {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "RuleCount")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "RuleCount"))]
 struct RuleObject<'a> {
     /// The rule's name.
     rule: &'static str,
@@ -110,7 +114,8 @@ struct RuleObject<'a> {
     against: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct CoverageObject {
     /// All requests.
     requests: u64,
@@ -124,8 +129,9 @@ struct CoverageObject {
     left_out: LeftOutObject,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "LeftOut")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "LeftOut"))]
 struct LeftOutObject {
     /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
@@ -141,7 +147,8 @@ struct LeftOutObject {
     sent_without_markers: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ServiceObject {
     /// All compared requests.
     #[serde(flatten)]
@@ -154,7 +161,8 @@ struct ServiceObject {
     within_a_step: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct UnsimulatedObject<'a> {
     /// The model.
     model: &'a str,
@@ -168,7 +176,8 @@ struct UnsimulatedObject<'a> {
     pairs_within_1_percent: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct AgreementObject {
     /// Requests that were compared.
     requests: u64,
@@ -200,7 +209,8 @@ impl From<&Agreement> for AgreementObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ExpiriesObject {
     /// Consecutive requests with a pause in which an entry could expire.
     pairs: u64,
@@ -229,7 +239,8 @@ impl From<&Expiries> for ExpiriesObject {
     }
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct DollarsObject {
     /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
     billed_usd: Option<Picodollars>,
@@ -247,7 +258,8 @@ struct DollarsObject {
     unpriced_requests: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct ConservationObject {
     /// Rows that were checked.
     rows: u64,
@@ -255,7 +267,8 @@ struct ConservationObject {
     violations: u64,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct WorstObject<'a> {
     /// The session.
     session_id: &'a str,

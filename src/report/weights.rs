@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -143,7 +144,8 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
 }
 
 /// What `tokens` writes for programs.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TokensObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -157,8 +159,9 @@ pub(super) struct TokensObject<'a> {
     prompt: Option<PromptObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "TextTokens")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "TextTokens"))]
 struct TextObject {
     /// The vocabulary.
     vocabulary: &'static str,
@@ -168,8 +171,9 @@ struct TextObject {
     as_prompt: Option<u64>,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "PromptTokens")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "PromptTokens"))]
 struct PromptObject<'a> {
     /// Which of the file's requests it is, from 1 on.
     request: usize,
@@ -191,8 +195,9 @@ struct PromptObject<'a> {
     parts: Vec<PartObject<'a>>,
 }
 
-#[derive(JsonSchema, Serialize)]
-#[schemars(rename = "PartTokens")]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+#[cfg_attr(test, schemars(rename = "PartTokens"))]
 struct PartObject<'a> {
     /// Its name.
     name: &'a str,

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::common::is_thorough;
+
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
@@ -34,8 +36,11 @@ pub(super) struct Browser {
 }
 
 impl Browser {
-    /// Starts a browser; `None`, noted, where there is none.
+    /// Starts a browser; `None`, noted, where there is none, or tests are not thorough.
     pub(super) fn start() -> Option<Self> {
+        if !is_thorough() {
+            return None;
+        }
         // A test that failed with the browser leaves nothing after.
         let turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         Some(Self { driver: Driver::start()?, address: String::new(), _turn: turn })

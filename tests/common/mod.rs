@@ -152,6 +152,25 @@ pub(crate) fn packages() -> Option<Vec<Value>> {
     metadata["packages"].as_array().cloned()
 }
 
+/// Whether tests are thorough: of all inputs, in a browser, and for longer than anyone waits for a change. Without it, what
+/// takes more than a few seconds is left out, noted.
+#[track_caller]
+pub(crate) fn is_thorough() -> bool {
+    const ASKS: &str = "TEST_THOROUGH=1";
+    let asked = ["CI", "TEST_THOROUGH"].map(std::env::var_os);
+    if asked.iter().flatten().next().is_none() {
+        skip(ASKS);
+        return false;
+    }
+    true
+}
+
+/// How many random cases a test has, of those that it has where tests are thorough.
+#[track_caller]
+pub(crate) fn cases(thorough: u32) -> u32 {
+    if is_thorough() { thorough } else { thorough.div_ceil(12) }
+}
+
 /// What is missing, and the tests that wanted it.
 static MISSING: Mutex<BTreeMap<String, BTreeSet<String>>> = Mutex::new(BTreeMap::new());
 

@@ -12,7 +12,8 @@ Examples:
   cachesim init sessions --ci none --yes
 
 It writes cachesim.toml (what is read, and budgets: today's figures with room), baseline.json (the figures that later \
-changes are held against) and .github/workflows/cachesim.yml (the check of each pull request, with a comment). \
+changes are held against) and .github/workflows/cachesim.yml (the check of each pull request, with a comment; a build \
+that knows no release needs cachesim's sources in .github/actions/cachesim, or --ci none). \
 A file that is there stays as it is, and nothing is written then.";
 
 /// `init`. No configuration has a say, as none of the user's is in CI: its options have names of their own.

@@ -547,9 +547,11 @@ pub(super) fn fitted(program: clap::Command, form: HelpForm) -> clap::Command {
 pub(super) fn documented(command: clap::Command) -> clap::Command {
     let command = command.mut_subcommands(documented).mut_args(|arg| {
         let long = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
-        match long.split_once("\n\n") {
-            Some((_, long)) => arg.long_help(long.to_owned()),
-            None => arg,
+        match (long.split_once("\n\n"), arg.get_help().cloned()) {
+            (Some((_, long)), _) => arg.long_help(long.to_owned()),
+            // Manual pages have nothing else of an option that `-h` leaves out.
+            (None, Some(help)) if long.is_empty() => arg.long_help(help),
+            (None, _) => arg,
         }
     });
     assume::with_keys(command)
@@ -560,8 +562,7 @@ fn fitted_command(command: clap::Command, form: HelpForm) -> clap::Command {
     if form.is_short {
         let command = command.mut_args(|arg| {
             let takes_values = arg.get_action().takes_values();
-            let arg = arg.hide_default_value(true);
-            if takes_values { arg.hide_possible_values(true) } else { arg }
+            if takes_values { arg.hide_default_value(true).hide_possible_values(true) } else { arg }
         });
         let more = "All options, examples and notes: --help";
         return command.after_help(Resettable::Reset).help_template(HELP.to_owned() + more);

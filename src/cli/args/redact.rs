@@ -17,7 +17,7 @@ Examples:
 
 Lines keep their structure and their length, usage and times stay, equal texts stay equal, and \
 letters and digits of everything else are replaced: text, paths, ids, names of files. Figures \
-are those of the input, except where they rest on the wording: lint, --show-text, and captured prompts without usage, unless --tokens bytes:N measures them. Several files \
+are those of the input, except where they rest on the wording: lint, --show-text, and captured prompts without usage, unless --assume tokens=bytes:N measures them. Several files \
 need a folder as OUT; only what cachesim reads is written there. Some agents tell sessions apart by \
 their folders: give all of the folder, and not a file of it.
 

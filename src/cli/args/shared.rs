@@ -244,10 +244,10 @@ pub(in crate::cli) fn here() -> ProjectNaming {
 }
 
 /// What a simulation assumes, and at which prices. Each assumption is an option of its own, set by
-/// `--assume KEY=VALUE` (`command_line/typed.rs` takes it apart).
+/// `--assume KEY=VALUE` (`cli/typed.rs` takes it apart).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SimulationArgs {
-    /// Assume otherwise of caches (--help has the keys)
+    /// Another assumption about caches (--help has the keys)
     #[arg(id = ASSUME, long, value_name = "KEY=VALUE", value_parser = unknown_assumption)]
     _assume: Vec<String>,
     /// How sizes are counted that no usage tells: exact (in the model's vocabulary; estimated if that is not known),

@@ -53,16 +53,15 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError
 /// Prints the schema of one machine format, or of all.
 pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
     if let Some(folder) = &args.all {
-        let file = |format: &MachineFormat| {
-            (format!("{}.schema.json", format.name), format.schema().into_bytes())
-        };
+        let file =
+            |format: &MachineFormat| (format!("{}.schema.json", format.name), format.schema.into());
         return write_files(folder, MACHINE_FORMATS.iter().map(file));
     }
     let format = args.name.as_deref().map(by_name).transpose()?;
     let output = Output::open(&args.output)?;
     match format {
         None => output.text(&formats_document()),
-        Some(format) => output.write(|out| out.write_all(format.schema().as_bytes())),
+        Some(format) => output.write(|out| out.write_all(format.schema.as_bytes())),
     }
 }
 

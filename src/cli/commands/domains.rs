@@ -1,4 +1,4 @@
-//! `cachesim domains`: which histories an organisation's sessions are.
+//! `cachesim fleet domains`: which histories an organisation's sessions are.
 
 use crate::cli::args::DomainsArgs;
 use crate::cli::domains::divided;

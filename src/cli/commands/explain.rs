@@ -121,7 +121,8 @@ impl<'a> AskedFile<'a> {
         let below_home = name.strip_prefix("~/").zip(env::home_dir());
         let path = below_home.map_or_else(|| PathBuf::from(name), |(rest, home)| home.join(rest));
         let path = fs::canonicalize(path).ok().filter(|path| path.is_file())?;
-        Some(Self { name, path, line: line.parse().ok()?, naming: &setup.options.read.naming })
+        let line = line.parse().ok().filter(|line| *line > 0)?;
+        Some(Self { name, path, line, naming: &setup.options.read.naming })
     }
 
     /// Whether one of these is the file.

@@ -1,4 +1,4 @@
-//! `cachesim gather`: parts → a run, once all of them are whole and no request is in two.
+//! `cachesim fleet gather`: parts → a run, once all of them are whole and no request is in two.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use crate::cli::error::CliError;
 use crate::cli::output::say;
 use crate::cli::part_key::is_in_place;
 use crate::cli::parts::{one_each, replace, same_settings, whole};
+use crate::cli::rows::needs_parquet;
 use crate::read::input::{read_standard_input, read_text};
 use crate::report::{Manifest, Part, counted, each_identified};
 use crate::requests::seams::Seams;
@@ -19,6 +20,7 @@ const MANIFEST: &str = "manifest.json";
 
 /// Writes the manifest of a run.
 pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
+    needs_parquet("fleet gather")?;
     let mut parts = parts(&args.lines)?;
     parts.sort_by(|one, other| one.domain.cmp(&other.domain));
     // A task that ran twice says the same twice.
@@ -52,7 +54,7 @@ fn parts(lines: &Path) -> Result<Vec<Part>, CliError> {
         Part::parse(line).filter(is_in_place).ok_or_else(|| {
             let line = number + 1;
             CliError::NoInput(format!(
-                "{name}:{line}: not the line of a part, as `cachesim part` prints it"
+                "{name}:{line}: not the line of a part, as `cachesim fleet part` prints it"
             ))
         })
     };

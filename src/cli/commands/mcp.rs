@@ -2,12 +2,17 @@
 
 use crate::cli::args::{ConfigurationArgs, McpArgs};
 use crate::cli::error::CliError;
-use crate::cli::serving;
 
 /// Answers a client of the Model Context Protocol, until it goes.
+#[cfg(feature = "mcp")]
 pub(in crate::cli) fn mcp(
     args: &McpArgs,
     configuration: &ConfigurationArgs,
 ) -> Result<(), CliError> {
-    serving::serve(&args.folders, configuration)
+    crate::cli::serving::serve(&args.folders, configuration)
+}
+
+#[cfg(not(feature = "mcp"))]
+pub(in crate::cli) fn mcp(_: &McpArgs, _: &ConfigurationArgs) -> Result<(), CliError> {
+    Err(CliError::NotBuilt { what: "mcp", feature: "mcp" })
 }

@@ -1,4 +1,4 @@
-//! `cachesim part`: the rows of one domain, as files that are made once.
+//! `cachesim fleet part`: the rows of one domain, as files that are made once.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::cli::output::{Output, say};
 use crate::cli::part_key::{PartKey, is_in_place};
 use crate::cli::parts::{fault, replace, write_part};
 use crate::cli::prepared::{Setup, Telling, tell_unpriced};
-use crate::cli::rows::metadata;
+use crate::cli::rows::{metadata, needs_parquet};
 use crate::cli::strategies::strategies;
 use crate::read::input::{
     Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,
@@ -26,6 +26,7 @@ const MOST_LISTING: u64 = 1 << 30;
 
 /// Writes the rows of a domain, unless they are there, and says what they are.
 pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
+    needs_parquet("fleet part")?;
     let (input, simulation) = (&args.input, &args.simulation);
     refuse_parts_of_domains(args)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
@@ -91,7 +92,7 @@ fn listing(file: &Path) -> Result<DomainListing, CliError> {
     let name = file.display();
     let text = text.map_err(|source| CliError::NoInput(format!("--listing {name}: {source}")))?;
     DomainListing::parse(&text).ok_or_else(|| {
-        let problem = "expected one line as `cachesim domains` prints it";
+        let problem = "expected one line as `cachesim fleet domains` prints it";
         CliError::NoInput(format!("--listing {name}: {problem}"))
     })
 }

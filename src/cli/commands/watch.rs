@@ -2,10 +2,17 @@
 
 use crate::cli::args::WatchArgs;
 use crate::cli::error::CliError;
-use crate::cli::looking::Looking;
-use crate::cli::watching;
 
 /// Shows sessions as they go on, until it is told to end.
+#[cfg(feature = "watch")]
 pub(in crate::cli) fn watch(args: &WatchArgs) -> Result<(), CliError> {
+    use crate::cli::looking::Looking;
+    use crate::cli::watching;
+
     Looking::of(&args.looking)?.with_threads(|looking| watching::watch(args, looking))?
+}
+
+#[cfg(not(feature = "watch"))]
+pub(in crate::cli) fn watch(_: &WatchArgs) -> Result<(), CliError> {
+    Err(CliError::NotBuilt { what: "watch", feature: "watch" })
 }

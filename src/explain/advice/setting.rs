@@ -1,5 +1,6 @@
 //! Which keys of Claude Code's settings make a change, where keys alone do.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -17,7 +18,8 @@ pub struct ClientSetting {
 }
 
 /// The value of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(untagged)]
 pub enum SettingValue {
     /// A text.

@@ -1,6 +1,7 @@
 //! Why a request missed the cache: the names of the causes, and the facts about each. A new cause
 //! is a variant with its facts here, and a rule in `rules/`.
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -10,7 +11,8 @@ use crate::requests::difference::DifferenceKind;
 
 words! {
     /// Why a request read less than it could have.
-    #[derive(JsonSchema, Deserialize)]
+    #[derive(Deserialize)]
+    #[cfg_attr(test, derive(JsonSchema))]
     pub enum Cause {
         /// The entry was for five minutes, and older.
         TtlExpired5m = "ttl_expired_5m", "an entry for five minutes expired";
@@ -301,7 +303,7 @@ impl Cause {
 
 words! {
     /// Who can make a change.
-    #[derive(JsonSchema)]
+    #[cfg_attr(test, derive(JsonSchema))]
     pub enum Who {
         /// The user of a client, by a setting or by how it is used.
         User = "user", "you";

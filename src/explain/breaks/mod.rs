@@ -36,6 +36,7 @@ pub use summary::{
     Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement, add_each, by_cause_of_both,
 };
 
+#[cfg(test)]
 use schemars::JsonSchema;
 
 use crate::base::words::words;
@@ -44,7 +45,7 @@ use crate::requests::conversation::Request;
 
 words! {
     /// How sure a cause is.
-    #[derive(JsonSchema)]
+    #[cfg_attr(test, derive(JsonSchema))]
     pub enum Confidence {
         /// The length that was still readable allows it; nothing else speaks for it.
         Low = "low";

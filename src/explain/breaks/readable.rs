@@ -11,6 +11,7 @@
 //! requests.
 
 use rustc_hash::FxHashMap;
+#[cfg(test)]
 use schemars::JsonSchema;
 
 use crate::base::id::Symbol;
@@ -51,7 +52,7 @@ pub enum Readable {
 
 words! {
     /// What happened to the cache.
-    #[derive(JsonSchema)]
+    #[cfg_attr(test, derive(JsonSchema))]
     pub enum Class {
         /// Nothing was read.
         FellToZero = "fell_to_zero";

@@ -120,7 +120,7 @@ pub enum CheckError {
     NothingInCommon,
     /// The two sides count tokens differently.
     #[error(
-        "the baseline measures captured prompts with --tokens {before}, this run with --tokens {now}; \
+        "the baseline measures captured prompts with --assume tokens={before}, this run with tokens={now}; \
          measure both alike"
     )]
     OtherCounting {

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,7 +74,8 @@ pub struct SinceChange {
 }
 
 /// What became of a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SinceVerdict {
     /// It saves as much as was promised.

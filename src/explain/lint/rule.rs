@@ -7,9 +7,9 @@ const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, 
     (speed, citations) or the messages (thinking, tool choice, effort, format, the \
     first image). Keep it for the session.";
 const BETAS_CHANGED: &str = "The set of beta features is taken to be part of the cache key, in front of \
-    everything (--betas). Once a session has asked for a feature, keep asking for it.";
+    everything (--assume betas=…). Once a session has asked for a feature, keep asking for it.";
 const TTL_CHANGED: &str = "A marker has another TTL than in the request before. Whether that loses what was \
-    cached is not documented (--ttl-change); what is written costs another price \
+    cached is not documented (--assume ttl-change=…); what is written costs another price \
     and lives for another time. It is a warning where that lost or cost anything \
     here, and else a note. Decide the TTL once a session.";
 const EDIT_DROPPED: &str = "A deletion (cache_edits) that the request before had is missing, so the result is \

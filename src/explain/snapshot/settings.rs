@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use super::SnapshotTurn;
 use super::fingerprint::{Digest, digest};
 use crate::read::capture::WireRequest;
+use crate::read::input::only_value;
 use crate::requests::conversation::History;
 use crate::requests::difference::PromptView;
 
@@ -60,7 +61,7 @@ pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings
 
 /// The fields of an object that say something.
 fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(object).unwrap_or_default();
+    let fields: BTreeMap<String, &RawValue> = only_value(object).unwrap_or_default();
     fields.into_iter().filter(|(name, value)| {
         value.get() != "null" && !DEFAULTS.contains(&(name.as_str(), value.get()))
     })

@@ -1,9 +1,12 @@
 //! Formats that keep a session as one JSON document.
 
 use serde::Deserialize;
+use serde_json::error::Category;
 
 use super::{AgentFile, AgentFormat, FirstObject, Layout};
-use crate::read::input::{Diagnostics, Kind, OpenSource, only_value, replace_lone_surrogates};
+use crate::read::input::{
+    Diagnostics, Kind, Malformed, OpenSource, only_value, replace_lone_surrogates,
+};
 
 /// A format of which each file is one JSON value.
 pub(super) trait DocumentFormat {
@@ -50,17 +53,18 @@ pub(super) fn read_document<F: DocumentFormat>(open: &mut OpenSource) -> AgentFi
         return file;
     };
     let text = text.trim_start_matches('\u{feff}').trim();
-    if let Ok(document) = only_value::<F::Document<'_>>(text) {
-        F::document(&document, &mut file);
-        return file;
+    let repaired;
+    let mut read = only_value::<F::Document<'_>>(text);
+    if read.is_err() {
+        repaired = replace_lone_surrogates(text);
+        read = repaired.as_deref().map_or(read, only_value);
     }
-    let repaired = replace_lone_surrogates(text);
-    match serde_json::from_str::<F::Document<'_>>(repaired.as_deref().unwrap_or(text)) {
+    match read {
         Ok(document) => F::document(&document, &mut file),
-        Err(error) => {
-            let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
-            let detail = format!("bad JSON at column {}; the file is skipped", error.column());
-            file.reject(kind, error.line() as u64, detail);
+        Err(Malformed { category, line, column }) => {
+            let kind = if category == Category::Eof { Kind::TornLine } else { Kind::NotJson };
+            let detail = format!("bad JSON at column {column}; the file is skipped");
+            file.reject(kind, line as u64, detail);
         }
     }
     file

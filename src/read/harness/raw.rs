@@ -14,7 +14,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::place::{BundleError, Harness, Placed};
-use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource};
+use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource, only_value};
 
 /// A key and its value, as they are written.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +68,7 @@ impl<'a> Object<'a> {
 
     /// The value's members, or nothing where it is no object.
     pub(super) fn read(value: &'a RawValue, path: &'static str) -> Option<Self> {
-        let Members(members) = serde_json::from_str(value.get()).ok()?;
+        let Members(members) = only_value(value.get()).ok()?;
         Some(Self { path, members })
     }
 
@@ -156,7 +156,7 @@ pub(super) fn key<'a>(member: &Member<'a>) -> Cow<'a, str> {
 
 /// The elements of a list; nothing for another type.
 pub(super) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
-    serde_json::from_str(value.get()).ok()
+    only_value(value.get()).ok()
 }
 
 /// The error that something else stands in a field than what is expected.

@@ -7,7 +7,7 @@ use serde_json::error::Category;
 
 use super::Kind;
 use super::lenient::replace_lone_surrogates;
-use super::skim::skim;
+use super::skim::{Malformed, first_value, only_value};
 
 /// Takes in the objects of a file, one after another.
 pub(crate) trait ObjectReader {
@@ -48,7 +48,7 @@ pub(crate) trait ObjectReader {
         while rest.starts_with('{') {
             let (object, end) = match first_value::<Self::Object<'_>>(rest) {
                 Ok(first) => first,
-                Err(error) => return self.broken(rest, line, &error),
+                Err(malformed) => return self.broken(rest, line, malformed),
             };
             self.object(&object, &rest[..end], line);
             if !is_first {
@@ -63,9 +63,8 @@ pub(crate) trait ObjectReader {
     }
 
     /// Repairs an object that cannot be parsed, or says what is wrong with it.
-    fn broken(&mut self, text: &str, line: u64, error: &serde_json::Error) {
-        let column = error.column();
-        match error.classify() {
+    fn broken(&mut self, text: &str, line: u64, Malformed { category, column, .. }: Malformed) {
+        match category {
             Category::Eof => {
                 self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
             }
@@ -82,26 +81,12 @@ pub(crate) trait ObjectReader {
 
     /// Says what stands where an object should.
     fn other_value(&mut self, text: &str, line: u64) {
-        if serde_json::from_str::<IgnoredAny>(text).is_ok() {
+        if only_value::<IgnoredAny>(text).is_ok() {
             self.reject(Kind::NotAnObject, line, format!("{} has one object a line", Self::FILE));
         } else {
             self.reject(Kind::NotJson, line, "bad JSON at column 1");
         }
     }
-}
-
-/// The first value of a text, an object or a list, and where it ends.
-///
-/// # Errors
-/// What `serde_json` says.
-fn first_value<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<(T, usize)> {
-    if let Some(skimmed) = skim(text) {
-        return Ok(skimmed);
-    }
-    let mut values = serde_json::Deserializer::from_str(text).into_iter();
-    // Of no text at all it says what is wrong with that.
-    let value = values.next().unwrap_or_else(|| serde_json::from_str(text))?;
-    Ok((value, values.byte_offset()))
 }
 
 #[cfg(test)]

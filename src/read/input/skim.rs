@@ -1,60 +1,127 @@
 //! A deserialiser for JSON of which a few fields are wanted: what stands between them is skipped at
 //! the speed of memory, and strings are borrowed.
 //!
-//! It knows JSON text as it is usually written. Whatever else it meets (an error, an escape in a
-//! name, a fraction, deep nesting) it leaves to `serde_json`, which then reads the value once more
-//! and says what is wrong with it. So a value that it does give is the one that `serde_json` gives.
+//! It gives the values that `serde_json` gives. Of a text that is no JSON, `serde_json` says what is wrong, without
+//! knowing what was wanted of it: so a type is compiled for one deserialiser, as each of them is a copy of all its code.
 
 use std::fmt;
 
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, StrDeserializer};
+use serde::de::{
+    self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
+};
 use serde::{Deserialize, forward_to_deserialize_any};
+use serde_json::Number;
+use serde_json::error::Category;
 use wide::{CmpEq, CmpLt, i8x16};
 
-/// The name by which `serde_json` asks for the text of a value. Were it to change, every value with
-/// such a field would be left to it.
+/// The name by which `serde_json` asks for the text of a value. Were it to change, values with such a field would be
+/// refused, which tests would show.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// `serde_json` stops at 128; what is nested deeper than this is left to it.
-const DEEPEST: u32 = 64;
+/// How deep values that are read may be nested, as in `serde_json`.
+const DEEPEST: u32 = 127;
+
+/// How deep values are skipped by recursion. Below, `serde_json` skips them, with a stack of its own.
+const DEEPEST_SKIPPED: u32 = 64;
 
 /// How many bytes are looked at together.
 const BLOCK: usize = 16;
 
+/// The fewest digits of a number that may be beyond 64 bits.
+const FEWEST_BEYOND: usize = 20;
+
+/// Why a text is not what is read: of which kind that is, and where, from 1 on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Malformed {
+    /// The text ends too early (`Eof`), is no JSON (`Syntax`), or is not of the type, as where a key stands twice (`Data`).
+    pub(crate) category: Category,
+    pub(crate) line: usize,
+    /// In bytes.
+    pub(crate) column: usize,
+}
+
+impl Malformed {
+    fn new(text: &str, fault: Fault, at: usize) -> Self {
+        // A key that stands twice is named by what follows it, as by `serde_json`.
+        let spaces = text[at..].bytes().take_while(u8::is_ascii_whitespace).count();
+        let at = if fault == Fault::Data { at + spaces } else { at };
+        let before = &text.as_bytes()[..at];
+        let line = memchr::memchr_iter(b'\n', before).count() + 1;
+        let column = at - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+        let category = if fault == Fault::Data { Category::Data } else { Category::Syntax };
+        let here = Self { category, line, column };
+        if fault == Fault::Data {
+            return here;
+        }
+        match serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().next() {
+            Some(Err(error)) => {
+                let (category, line, column) = (error.classify(), error.line(), error.column());
+                Self { category, line, column }
+            }
+            None => Self { category: Category::Eof, ..here },
+            // Half a character, a number beyond all bounds, or too deep: errors only in what is read.
+            Some(Ok(_)) => here,
+        }
+    }
+}
+
 /// The only value of a text.
 ///
 /// # Errors
-/// What `serde_json` says.
-pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> serde_json::Result<T> {
-    match skim(text) {
-        Some((value, end)) if end == text.len() => Ok(value),
-        _ => serde_json::from_str(text),
+/// It has none, another one, or more.
+pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Malformed> {
+    let (value, end) = first_value(text)?;
+    let rest = text[end..].trim_start_matches([' ', '\n', '\t', '\r']);
+    if rest.is_empty() {
+        return Ok(value);
     }
+    Err(Malformed::new(text, Fault::Syntax, text.len() - rest.len() + 1))
 }
 
-/// The first value of a text, and where it ends; `None` where `serde_json` has to read it.
-pub(super) fn skim<'de, T: Deserialize<'de>>(text: &'de str) -> Option<(T, usize)> {
+/// The first value of a text, and where it ends.
+///
+/// # Errors
+/// It does not begin with one, or with another one.
+pub(super) fn first_value<'de, T: Deserialize<'de>>(
+    text: &'de str,
+) -> Result<(T, usize), Malformed> {
     let mut skimmer = Skimmer { text, bytes: text.as_bytes(), at: 0, depth: 0 };
-    let value = T::deserialize(&mut skimmer).ok()?;
-    Some((value, skimmer.at))
-}
-
-/// Something that is left to `serde_json`.
-#[derive(Debug)]
-struct Unusual;
-
-impl fmt::Display for Unusual {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("left to serde_json")
+    match T::deserialize(&mut skimmer) {
+        Ok(value) => Ok((value, skimmer.at)),
+        Err(fault) => Err(Malformed::new(text, fault, skimmer.at)),
     }
 }
 
-impl std::error::Error for Unusual {}
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    /// It is no JSON.
+    Syntax,
+    /// It is JSON, of something else.
+    Data,
+}
 
-impl de::Error for Unusual {
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Syntax { "no JSON" } else { "other JSON" })
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl de::Error for Fault {
     fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
+        Self::Data
+    }
+
+    // What they say is not shown: without it their arguments need not be written.
+    fn invalid_type(_: Unexpected<'_>, _: &dyn de::Expected) -> Self {
+        Self::Data
+    }
+
+    fn unknown_variant(_: &str, _: &'static [&'static str]) -> Self {
+        Self::Data
     }
 }
 
@@ -71,34 +138,34 @@ impl<'de> Skimmer<'de> {
     }
 
     /// The next byte that is no white space.
-    fn token(&mut self) -> Result<u8, Unusual> {
+    fn token(&mut self) -> Result<u8, Fault> {
         while let Some(byte) = self.next() {
             if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
                 return Ok(byte);
             }
             self.at += 1;
         }
-        Err(Unusual)
+        Err(Fault::Syntax)
     }
 
-    fn expect(&mut self, byte: u8) -> Result<(), Unusual> {
+    fn expect(&mut self, byte: u8) -> Result<(), Fault> {
         if self.token()? != byte {
-            return Err(Unusual);
+            return Err(Fault::Syntax);
         }
         self.at += 1;
         Ok(())
     }
 
-    fn literal(&mut self, literal: &str) -> Result<(), Unusual> {
+    fn literal(&mut self, literal: &str) -> Result<(), Fault> {
         if !self.bytes[self.at..].starts_with(literal.as_bytes()) {
-            return Err(Unusual);
+            return Err(Fault::Syntax);
         }
         self.at += literal.len();
         Ok(())
     }
 
     /// Goes after a string whose quote was seen, and says whether it has escapes.
-    fn skip_string(&mut self) -> Result<bool, Unusual> {
+    fn skip_string(&mut self) -> Result<bool, Fault> {
         self.at += 1;
         let mut has_escapes = false;
         loop {
@@ -111,13 +178,13 @@ impl<'de> Skimmer<'de> {
                     has_escapes = true;
                     self.skip_escape()?;
                 }
-                _ => return Err(Unusual),
+                _ => return Err(Fault::Syntax),
             }
         }
     }
 
     /// Goes to the next byte that ends a string, escapes, or may not stand in one.
-    fn next_in_string(&mut self) -> Result<u8, Unusual> {
+    fn next_in_string(&mut self) -> Result<u8, Fault> {
         let (quote, escape) = (i8x16::splat(b'"'.cast_signed()), i8x16::splat(b'\\'.cast_signed()));
         // Signed, the bytes below a space are those below this once the highest bit is turned.
         let (turned, space) = (i8x16::splat(i8::MIN), i8x16::splat((b' ' ^ 0x80).cast_signed()));
@@ -134,58 +201,71 @@ impl<'de> Skimmer<'de> {
         }
         let rest = &self.bytes[self.at..];
         let place = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '));
-        self.at += place.ok_or(Unusual)?;
+        self.at += place.ok_or(Fault::Syntax)?;
         Ok(self.bytes[self.at])
     }
 
-    fn skip_escape(&mut self) -> Result<(), Unusual> {
+    fn skip_escape(&mut self) -> Result<(), Fault> {
         let length = match self.bytes.get(self.at + 1) {
             Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
             Some(b'u') => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Unusual)?;
+                let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Fault::Syntax)?;
                 if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(Unusual);
+                    return Err(Fault::Syntax);
                 }
                 6
             }
-            _ => return Err(Unusual),
+            _ => return Err(Fault::Syntax),
         };
         self.at += length;
         Ok(())
     }
 
     /// A string whose quote was seen, and whether it has escapes.
-    fn string(&mut self) -> Result<(&'de str, bool), Unusual> {
+    fn string(&mut self) -> Result<(&'de str, bool), Fault> {
         let start = self.at;
         let has_escapes = self.skip_string()?;
         Ok((&self.text[start + 1..self.at - 1], has_escapes))
     }
 
-    /// The digits of a number that is neither negative nor fractional.
-    fn whole_number(&mut self) -> Result<u64, Unusual> {
+    /// A number. One of few digits and nothing else, as nearly all are, is read here.
+    fn number(&mut self) -> Result<Number, Fault> {
         let start = self.at;
         let mut value = 0_u64;
         while let Some(digit @ b'0'..=b'9') = self.next() {
-            let digit = u64::from(digit - b'0');
-            value =
-                value.checked_mul(10).and_then(|tens| tens.checked_add(digit)).ok_or(Unusual)?;
+            value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
-        let has_leading_zero = self.bytes[start] == b'0' && self.at > start + 1;
-        if has_leading_zero || matches!(self.next(), Some(b'.' | b'e' | b'E')) {
-            return Err(Unusual);
+        let digits = self.at - start;
+        let is_plain = digits > 0 && !matches!(self.next(), Some(b'.' | b'e' | b'E'));
+        let has_leading_zero = self.bytes[start] == b'0' && digits > 1;
+        if is_plain && digits < FEWEST_BEYOND && !has_leading_zero {
+            return Ok(value.into());
         }
-        Ok(value)
+        self.at = start;
+        self.skip_number()?;
+        serde_json::from_str(&self.text[start..self.at]).map_err(|_| Fault::Syntax)
     }
 
-    fn skip_number(&mut self) -> Result<(), Unusual> {
+    fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
+        let number = self.number()?;
+        if let Some(value) = number.as_u64() {
+            return visitor.visit_u64(value);
+        }
+        match number.as_i64() {
+            Some(value) => visitor.visit_i64(value),
+            None => visitor.visit_f64(number.as_f64().ok_or(Fault::Syntax)?),
+        }
+    }
+
+    fn skip_number(&mut self) -> Result<(), Fault> {
         if self.next() == Some(b'-') {
             self.at += 1;
         }
         let starts_with_zero = self.next() == Some(b'0');
         let whole = self.skip_digits()?;
         if starts_with_zero && whole > 1 {
-            return Err(Unusual);
+            return Err(Fault::Syntax);
         }
         if self.next() == Some(b'.') {
             self.at += 1;
@@ -201,13 +281,13 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    fn skip_digits(&mut self) -> Result<usize, Unusual> {
+    fn skip_digits(&mut self) -> Result<usize, Fault> {
         let count = self.bytes[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         self.at += count;
-        if count > 0 { Ok(count) } else { Err(Unusual) }
+        if count > 0 { Ok(count) } else { Err(Fault::Syntax) }
     }
 
-    fn skip_value(&mut self) -> Result<(), Unusual> {
+    fn skip_value(&mut self) -> Result<(), Fault> {
         match self.token()? {
             b'"' => self.skip_string().map(|_| ()),
             b'{' => self.skip_elements(b'}', Self::skip_member),
@@ -219,23 +299,26 @@ impl<'de> Skimmer<'de> {
         }
     }
 
-    fn skip_member(&mut self) -> Result<(), Unusual> {
+    fn skip_member(&mut self) -> Result<(), Fault> {
         self.expect_name()?;
         self.skip_string()?;
         self.expect(b':')?;
         self.skip_value()
     }
 
-    fn expect_name(&mut self) -> Result<(), Unusual> {
-        if self.token()? == b'"' { Ok(()) } else { Err(Unusual) }
+    fn expect_name(&mut self) -> Result<(), Fault> {
+        if self.token()? == b'"' { Ok(()) } else { Err(Fault::Syntax) }
     }
 
     fn skip_elements(
         &mut self,
         end: u8,
-        skip: fn(&mut Self) -> Result<(), Unusual>,
-    ) -> Result<(), Unusual> {
-        self.descend()?;
+        skip: fn(&mut Self) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        if self.depth >= DEEPEST_SKIPPED {
+            return self.skip_deep();
+        }
+        self.descend();
         let mut is_first = true;
         while self.has_element(end, &mut is_first)? {
             skip(self)?;
@@ -243,15 +326,23 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    fn descend(&mut self) -> Result<(), Unusual> {
+    /// Skips a list or an object without recursion.
+    fn skip_deep(&mut self) -> Result<(), Fault> {
+        let rest = &self.text[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        let is_skipped = values.next().is_some_and(|value| value.is_ok());
+        self.at += values.byte_offset();
+        if is_skipped { Ok(()) } else { Err(Fault::Syntax) }
+    }
+
+    fn descend(&mut self) {
         self.at += 1;
         self.depth += 1;
-        if self.depth > DEEPEST { Err(Unusual) } else { Ok(()) }
     }
 
     /// Goes to the next element of a list or an object, or after its end.
     #[inline]
-    fn has_element(&mut self, end: u8, is_first: &mut bool) -> Result<bool, Unusual> {
+    fn has_element(&mut self, end: u8, is_first: &mut bool) -> Result<bool, Fault> {
         let is_first = std::mem::replace(is_first, false);
         match self.token()? {
             byte if byte == end => {
@@ -263,53 +354,78 @@ impl<'de> Skimmer<'de> {
             b',' => {
                 self.at += 1;
                 // A comma in front of the end is an error.
-                if self.token()? == end { Err(Unusual) } else { Ok(true) }
+                if self.token()? == end { Err(Fault::Syntax) } else { Ok(true) }
             }
-            _ => Err(Unusual),
+            _ => Err(Fault::Syntax),
         }
     }
 
-    fn visit_elements<T>(
-        &mut self,
-        end: u8,
-        visit: impl FnOnce(Elements<'_, 'de>) -> Result<T, Unusual>,
-    ) -> Result<T, Unusual> {
-        let depth = self.depth;
-        self.descend()?;
-        let value = visit(Elements { skimmer: self, end, is_first: true, is_over: false })?;
-        // A visitor may stop in front of the end.
-        if self.depth == depth { Ok(value) } else { Err(Unusual) }
+    /// The elements of a list or an object whose bracket was seen.
+    fn elements(&mut self, end: u8) -> Result<Elements<'_, 'de>, Fault> {
+        if self.depth == DEEPEST {
+            return Err(Fault::Syntax);
+        }
+        self.descend();
+        Ok(Elements { skimmer: self, end, is_first: true, is_over: false })
     }
 
-    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Unusual> {
+    /// Whether elements were read to their end: a visitor may stop in front of it.
+    fn is_read(&self, depth: u32) -> Result<(), Fault> {
+        if self.depth == depth { Ok(()) } else { Err(Fault::Syntax) }
+    }
+
+    fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
+        let depth = self.depth;
+        let value = visitor.visit_map(self.elements(b'}')?)?;
+        self.is_read(depth)?;
+        Ok(value)
+    }
+
+    fn visit_list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
+        let depth = self.depth;
+        let value = visitor.visit_seq(self.elements(b']')?)?;
+        self.is_read(depth)?;
+        Ok(value)
+    }
+
+    /// The error that another value stands here than what is read, or none.
+    fn other<T>(&mut self) -> Result<T, Fault> {
+        self.skip_value()?;
+        Err(Fault::Data)
+    }
+
+    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
         let start = self.at;
         let (text, has_escapes) = self.string()?;
         if !has_escapes {
             return visitor.visit_borrowed_str(text);
         }
-        let quoted = &self.text[start..self.at];
-        let decoded: String = serde_json::from_str(quoted).map_err(|_| Unusual)?;
-        visitor.visit_str(&decoded)
+        visitor.visit_str(&self.decoded(start)?)
+    }
+
+    /// The text of a string that ends here.
+    fn decoded(&self, start: usize) -> Result<String, Fault> {
+        serde_json::from_str(&self.text[start..self.at]).map_err(|_| Fault::Syntax)
     }
 }
 
 impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
-    type Error = Unusual;
+    type Error = Fault;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unusual> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.token()? {
             b'"' => self.visit_string(visitor),
-            b'{' => self.visit_elements(b'}', |members| visitor.visit_map(members)),
-            b'[' => self.visit_elements(b']', |elements| visitor.visit_seq(elements)),
+            b'{' => self.visit_object(visitor),
+            b'[' => self.visit_list(visitor),
             b't' => self.literal("true").and_then(|()| visitor.visit_bool(true)),
             b'f' => self.literal("false").and_then(|()| visitor.visit_bool(false)),
             b'n' => self.literal("null").and_then(|()| visitor.visit_unit()),
-            b'0'..=b'9' => self.whole_number().and_then(|number| visitor.visit_u64(number)),
-            _ => Err(Unusual),
+            b'-' | b'0'..=b'9' => self.visit_number(visitor),
+            _ => Err(Fault::Syntax),
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unusual> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         if self.token()? == b'n' {
             self.literal("null")?;
             return visitor.visit_none();
@@ -321,7 +437,7 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Unusual> {
+    ) -> Result<V::Value, Fault> {
         if name != RAW_VALUE {
             return visitor.visit_newtype_struct(self);
         }
@@ -331,14 +447,66 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
         visitor.visit_map(RawValue { text: Some(&self.text[start..self.at]) })
     }
 
-    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unusual> {
+    fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         self.skip_value()?;
         visitor.visit_unit()
     }
 
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if self.token()? == b'{' { self.visit_object(visitor) } else { self.other() }
+    }
+
+    /// An object: a list is not taken for the members in their order.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if self.token()? == b'[' { self.visit_list(visitor) } else { self.other() }
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        if self.token()? == b'"' { self.visit_string(visitor) } else { self.other() }
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_str(visitor)
+    }
+
+    /// A word, or an object with a member by the name of the variant.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        match self.token()? {
+            b'"' => {
+                let (word, has_escapes) = self.string()?;
+                if has_escapes {
+                    return Err(Fault::Data);
+                }
+                visitor.visit_enum(BorrowedStrDeserializer::new(word))
+            }
+            b'{' => {
+                let depth = self.depth;
+                let members = MapAccessDeserializer::new(self.elements(b'}')?);
+                let value = visitor.visit_enum(members)?;
+                self.is_read(depth)?;
+                Ok(value)
+            }
+            _ => self.other(),
+        }
+    }
+
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct seq tuple tuple_struct map struct enum identifier
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char bytes byte_buf unit
+        unit_struct tuple tuple_struct identifier
     }
 }
 
@@ -353,7 +521,7 @@ struct Elements<'s, 'de> {
 impl Elements<'_, '_> {
     /// Goes to the next element. Of a list that is over a visitor may ask again.
     #[inline]
-    fn advance(&mut self) -> Result<bool, Unusual> {
+    fn advance(&mut self) -> Result<bool, Fault> {
         if !self.is_over {
             self.is_over = !self.skimmer.has_element(self.end, &mut self.is_first)?;
         }
@@ -362,12 +530,12 @@ impl Elements<'_, '_> {
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
-    type Error = Unusual;
+    type Error = Fault;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(
         &mut self,
         seed: T,
-    ) -> Result<Option<T::Value>, Unusual> {
+    ) -> Result<Option<T::Value>, Fault> {
         if !self.advance()? {
             return Ok(None);
         }
@@ -376,24 +544,26 @@ impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
 }
 
 impl<'de> MapAccess<'de> for Elements<'_, 'de> {
-    type Error = Unusual;
+    type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Unusual> {
+    ) -> Result<Option<K::Value>, Fault> {
         if !self.advance()? {
             return Ok(None);
         }
         self.skimmer.expect_name()?;
+        let start = self.skimmer.at;
         let (name, has_escapes) = self.skimmer.string()?;
         if has_escapes {
-            return Err(Unusual);
+            let name = self.skimmer.decoded(start)?;
+            return seed.deserialize(StrDeserializer::new(&name)).map(Some);
         }
         seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Unusual> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
         self.skimmer.expect(b':')?;
         seed.deserialize(&mut *self.skimmer)
     }
@@ -405,27 +575,26 @@ struct RawValue<'de> {
 }
 
 impl<'de> MapAccess<'de> for RawValue<'de> {
-    type Error = Unusual;
+    type Error = Fault;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
-    ) -> Result<Option<K::Value>, Unusual> {
+    ) -> Result<Option<K::Value>, Fault> {
         if self.text.is_none() {
             return Ok(None);
         }
         seed.deserialize(BorrowedStrDeserializer::new(RAW_VALUE)).map(Some)
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Unusual> {
-        seed.deserialize(BorrowedStrDeserializer::new(self.text.take().ok_or(Unusual)?))
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        seed.deserialize(BorrowedStrDeserializer::new(self.text.take().ok_or(Fault::Syntax)?))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde::de::IgnoredAny;
     use serde_json::value::RawValue as JsonText;
 
     use super::super::lenient::{Content, Count, Flag, JsonLength, List, Shape, Text};
@@ -461,25 +630,40 @@ mod tests {
         content: Content<Length, Box<Sample<'a>>>,
     }
 
+    type Read = Result<(String, usize), Malformed>;
+
     /// What `serde_json` gives of the first value, and where it ends.
-    fn of_serde_json(text: &str) -> Option<(String, usize)> {
+    fn of_serde_json(text: &str) -> Read {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Sample<'_>>();
-        let value = values.next()?.ok()?;
-        Some((format!("{value:?}"), values.byte_offset()))
+        let value = values.next().unwrap_or_else(|| serde_json::from_str(text));
+        let malformed = |error: serde_json::Error| Malformed {
+            category: error.classify(),
+            line: error.line(),
+            column: error.column(),
+        };
+        let value = value.map_err(malformed)?;
+        Ok((format!("{value:?}"), values.byte_offset()))
     }
 
-    fn skimmed(text: &str) -> Option<(String, usize)> {
-        skim::<Sample<'_>>(text).map(|(value, end)| (format!("{value:?}"), end))
-    }
-
-    fn is_usual(text: &str) -> bool {
-        let skimmed = skimmed(text);
-        assert!(skimmed.is_none() || skimmed == of_serde_json(text), "{text}");
-        skimmed.is_some()
+    /// Reads the first value as `serde_json` does. Says whether there is one.
+    fn is_read(text: &str) -> bool {
+        let mut read =
+            first_value::<Sample<'_>>(text).map(|(value, end)| (format!("{value:?}"), end));
+        let expected = of_serde_json(text);
+        // Of what is JSON, but cannot be read, the end of the value is named, where `serde_json` names a place in it.
+        if let (Err(read), Err(expected)) = (&mut read, &expected) {
+            let is_json = only_value::<IgnoredAny>(text).is_ok();
+            if is_json && expected.category == Category::Syntax {
+                (read.line, read.column) = (expected.line, expected.column);
+            }
+        }
+        assert_eq!(read, expected, "{text}");
+        read.is_ok()
     }
 
     #[test]
-    fn usual_lines_are_skimmed() {
+    fn lines_are_read_as_by_serde_json() {
+        let deep = format!("{{\"other\":{}1{}}}", "[".repeat(200), "]".repeat(200));
         for text in [
             "{}",
             r#"{"text":"a","flag":true,"count":7,"length":[1,{"a":"b"}],"raw":"a\n\"b\"","other":null}"#,
@@ -487,14 +671,22 @@ mod tests {
             r#"{"content":"two\twords","names":["a",1.5e-3,-0.0,[[]]],"skipped":"\ud83d alone"}"#,
             r#"{"content":[{"text":"ä€🦀, longer than sixteen bytes"},null,"x"],"flag":false}"#,
             r#"{"text":5,"flag":"true","count":{},"inner":[],"list":7,"content":true}"#,
+            r#"{"te\u0078t":"a"}"#,
+            r#"{"count":-1}"#,
+            r#"{"count":1.5}"#,
+            r#"{"count":18446744073709551615}"#,
+            r#"{"count":99999999999999999999}"#,
+            r#"{"number":1.7976931348623157e308,"raw":-0.10e+7}"#,
+            deep.as_str(),
         ] {
-            assert!(is_usual(text), "{text}");
+            assert!(is_read(text), "{text}");
         }
     }
 
     #[test]
-    fn the_rest_is_left_to_serde_json() {
-        let deep = format!("{{\"other\":{}1{}}}", "[".repeat(200), "]".repeat(200));
+    fn what_is_wrong_is_what_serde_json_says() {
+        let lists = format!("{{\"list\":{}1{}}}", "[".repeat(200), "]".repeat(200));
+        let objects = format!("{}{}", r#"{"inner":"#.repeat(200), "}".repeat(200));
         for text in [
             "",
             "{",
@@ -503,27 +695,43 @@ mod tests {
             r#"{"other":[1,]}"#,
             r#"{"text" "a"}"#,
             r#"{"text":"a" "flag":true}"#,
-            r#"{"te\u0078t":"a"}"#,
             r#"{"text":"\ud83d"}"#,
             r#"{"other":"\q"}"#,
             r#"{"other":"\u12g4"}"#,
             "{\"other\":\"a\tb\"}",
             "{\"other\":\"sixteen bytes and \u{1f} more\"}",
-            r#"{"count":-1}"#,
-            r#"{"count":1.5}"#,
             r#"{"count":01}"#,
-            r#"{"count":99999999999999999999}"#,
+            r#"{"number":1e999}"#,
             r#"{"other":01}"#,
             r#"{"other":1.}"#,
             r#"{"other":-}"#,
             r#"{"other":1e}"#,
             r#"{"other":nul}"#,
             r#"{"text":"a","text":"b"}"#,
+            "{\"text\":\"a\",\n \"text\" :\"b\"}",
             r"{1:2}",
-            deep.as_str(),
+            objects.as_str(),
+            &lists[..lists.len() - 1],
         ] {
-            assert!(!is_usual(text), "{text}");
+            assert!(!is_read(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_list_is_no_object_and_a_word_is_a_variant() {
+        #[derive(Debug, Deserialize, PartialEq)]
+        #[serde(rename_all = "snake_case")]
+        enum Word {
+            One,
+            Two(u8),
+        }
+        let read = only_value::<Vec<Word>>(r#" ["one", {"two": 2}] "#);
+        assert_eq!(read.expect("words"), [Word::One, Word::Two(2)]);
+        let category = |text| only_value::<Word>(text).expect_err("no word").category;
+        assert_eq!(category(r#""three""#), Category::Data);
+        assert_eq!(category("7"), Category::Data);
+        assert_eq!(category(r#""one" "one""#), Category::Syntax);
+        assert_eq!(only_value::<Sample<'_>>("[]").expect_err("a list").category, Category::Data);
     }
 
     #[test]
@@ -532,7 +740,7 @@ mod tests {
             for special in ["", "\\n", "\\\"", "\\\\", "é", "\\u00e9"] {
                 let padding = "x".repeat(length);
                 let text = format!(r#"{{"other":"{padding}{special}{padding}","count":{length}}}"#);
-                assert!(is_usual(&text), "{text}");
+                assert!(is_read(&text), "{text}");
             }
         }
     }
@@ -571,14 +779,13 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
 
         #[test]
-        fn what_is_skimmed_is_what_serde_json_reads(value in value()) {
-            let text = value.to_string();
-            is_usual(&text);
-            is_usual(&serde_json::to_string_pretty(&value).expect("JSON"));
+        fn all_values_are_those_of_serde_json(value in value()) {
+            is_read(&value.to_string());
+            is_read(&serde_json::to_string_pretty(&value).expect("JSON"));
         }
 
         #[test]
-        fn damage_is_not_skimmed_over(
+        fn damage_is_what_serde_json_says(
             value in value(),
             place in any::<prop::sample::Index>(),
             byte in prop::sample::select(b"\"\\{}[],:0-.eu\x1f nt".to_vec()),
@@ -592,7 +799,7 @@ mod tests {
                 bytes[place] = byte;
             }
             if let Ok(text) = String::from_utf8(bytes) {
-                is_usual(&text);
+                is_read(&text);
             }
         }
     }

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::read::input::{Shape, Text};
+use crate::read::input::{Shape, Text, only_value};
 
 /// What an answer says of itself.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl Answer {
     }
 
     fn of_body(json: &str) -> Option<Self> {
-        let body: Body<'_> = serde_json::from_str::<Shape<_>>(json).ok()?.0?;
+        let body: Body<'_> = only_value::<Shape<_>>(json).ok()?.0?;
         let inner = body.response.0.or(body.message.0).map(|inner| *inner).unwrap_or_default();
         let owned = |text: &Text<'_>| text.as_str().map(str::to_owned);
         let usage = inner.usage.or(body.usage).map(RawValue::get);

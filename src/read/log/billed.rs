@@ -17,7 +17,7 @@ use crate::base::units::Tokens;
 use crate::read::agent::{Rejected, tell_nothing, tokens};
 use crate::read::input::{
     Count, Kind, PriceTier, PromptSplit, ServiceTier, Shape, Text, Usage, UsageObject,
-    UsageProblem, read_usage,
+    UsageProblem, only_value, read_usage,
 };
 
 /// What was billed.
@@ -42,7 +42,7 @@ impl Billed {
     /// # Errors
     /// Where it says nothing of the prompt or of what was read, or numbers that cannot be.
     pub(super) fn of(json: &str) -> Result<Self, Rejected> {
-        let told = serde_json::from_str::<Shape<AnyUsage<'_>>>(json).map_err(|_| IMPOSSIBLE)?;
+        let told = only_value::<Shape<AnyUsage<'_>>>(json).map_err(|_| IMPOSSIBLE)?;
         let told = told.0.ok_or(IMPOSSIBLE)?;
         if told.is_of_messages() {
             return of_messages(json, &told);
@@ -153,7 +153,7 @@ pub(super) struct Prompt {
 
 /// A usage object of the Messages API, which the reader of transcripts knows best.
 fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
-    let object: UsageObject<'_> = serde_json::from_str(json).map_err(|_| IMPOSSIBLE)?;
+    let object: UsageObject<'_> = only_value(json).map_err(|_| IMPOSSIBLE)?;
     let usage = read_usage(Some(&object)).map_err(|problem| match problem {
         UsageProblem::Missing => NO_USAGE,
         UsageProblem::WithoutCacheCounters => SILENT,

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::answer::{is_object, usage_events};
 use crate::base::units::Millis;
 use crate::read::capture::session_of_user;
-use crate::read::input::{Shape, Text};
+use crate::read::input::{Shape, Text, only_value};
 
 /// A body that may be one of the Messages API.
 pub(super) struct MessagesBody<'a> {
@@ -43,7 +43,7 @@ impl<'a> MessagesBody<'a> {
             user_id: Text<'a>,
         }
         let json = json.trim();
-        let fields: Fields<'a> = serde_json::from_str::<Shape<_>>(json).ok()?.0?;
+        let fields: Fields<'a> = only_value::<Shape<_>>(json).ok()?.0?;
         let is_list = fields.messages.is_some_and(|messages| messages.get().starts_with('['));
         let user = fields.metadata.0.and_then(|metadata| metadata.user_id.0);
         let session = user.and_then(|user| session_of_user(&user).map(str::to_owned));

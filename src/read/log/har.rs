@@ -25,7 +25,9 @@ use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::agent::{AgentRequest, Rejected};
 use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
-use crate::read::input::{Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text};
+use crate::read::input::{
+    Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
+};
 
 /// Where the entries stand.
 const ENTRIES: [&str; 2] = ["log", "entries"];
@@ -123,7 +125,7 @@ impl HarReader<'_> {
         let no_usage = (Kind::MissingUsage, "the answer tells no usage");
         let billed = Billed::of(answer.usage.as_deref().ok_or(no_usage)?)?;
         let start = entry.started.0.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
-        let asked = serde_json::from_str::<Shape<Asked<'_>>>(sent).ok().and_then(|asked| asked.0);
+        let asked = only_value::<Shape<Asked<'_>>>(sent).ok().and_then(|asked| asked.0);
         let asked = asked.unwrap_or_default();
         let file = &mut self.log.file;
         let model = answer.model.as_deref().or(asked.model.as_str()).unwrap_or_default();
@@ -303,13 +305,13 @@ impl Betas {
             #[serde(borrow)]
             value: Option<&'a RawValue>,
         }
-        let Ok(Shape(Some(header))) = serde_json::from_str::<Shape<Header<'_>>>(json) else {
+        let Ok(Shape(Some(header))) = only_value::<Shape<Header<'_>>>(json) else {
             return;
         };
         let is_betas =
             header.name.as_str().is_some_and(|name| name.eq_ignore_ascii_case(BETA_HEADER));
         let Some(value) = header.value.filter(|_| is_betas) else { return };
-        self.0 = serde_json::from_str(value.get()).ok();
+        self.0 = only_value(value.get()).ok();
     }
 }
 

@@ -26,7 +26,9 @@ use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::agent::{AgentRequest, FirstObject, Rejected};
 use crate::read::capture::{CaptureOptions, is_messages_endpoint};
-use crate::read::input::{Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text};
+use crate::read::input::{
+    Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
+};
 
 /// The status codes of an answer that was given.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
@@ -167,7 +169,7 @@ pub(super) fn later(start: Millis, millis: f64) -> Millis {
 fn text_of(body: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let json = body?.get();
     if json.starts_with('"') {
-        return serde_json::from_str::<Text<'_>>(json).ok()?.0;
+        return only_value::<Text<'_>>(json).ok()?.0;
     }
     json.starts_with('{').then_some(Cow::Borrowed(json))
 }

@@ -14,6 +14,10 @@ mod helicone;
 mod moment;
 mod rows;
 mod spend;
+#[cfg(feature = "fleet")]
+mod spend_parquet;
+#[cfg(not(feature = "fleet"))]
+#[path = "unread_parquet.rs"]
 mod spend_parquet;
 mod spend_row;
 mod spend_table;
@@ -132,6 +136,7 @@ impl<'a> LogReader<'a> {
     }
 
     /// Whether anything was taken in.
+    #[cfg(feature = "fleet")]
     fn has_requests(&self) -> bool {
         !self.file.requests.is_empty() || self.captures.has_requests()
     }

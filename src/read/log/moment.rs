@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use crate::base::units::Millis;
 use crate::read::agent::Time;
-use crate::read::input::{Text, moment_in_utc};
+use crate::read::input::{Text, moment_in_utc, only_value};
 
 /// Smaller numbers are milliseconds: as microseconds they would lie before 1974.
 const FIRST_MICROS: i64 = 100_000_000_000_000;
@@ -32,7 +32,7 @@ impl Moment {
 impl<'de> Deserialize<'de> for Moment {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = <&RawValue>::deserialize(deserializer)?.get();
-        let Ok(Text(Some(text))) = serde_json::from_str(json) else {
+        let Ok(Text(Some(text))) = only_value(json) else {
             return Ok(Self(of_json(json)));
         };
         Ok(Self::of(&text))
@@ -44,7 +44,7 @@ fn of_json(json: &str) -> Option<Millis> {
     match json.parse::<i64>() {
         Ok(micros @ FIRST_MICROS..FIRST_NANOS) => Some(Millis::new(micros / 1_000)),
         Ok(nanos @ FIRST_NANOS..) => Some(Millis::new(nanos / 1_000_000)),
-        _ => serde_json::from_str::<Time>(json).ok()?.0,
+        _ => only_value::<Time>(json).ok()?.0,
     }
 }
 

@@ -22,9 +22,10 @@ use super::billed::Billed;
 use super::moment::Moment;
 use crate::read::agent::Rejected;
 use crate::read::capture::session_of_user;
-use crate::read::input::{Count, Kind, Shape, Text};
+use crate::read::input::{Count, Kind, Shape, Text, only_value};
 
 /// The columns that are looked at.
+#[cfg(feature = "fleet")]
 pub(super) const COLUMNS: [&str; 16] = [
     "request_id",
     "call_type",
@@ -298,7 +299,7 @@ impl<'a> Embedded<'a> {
 
     fn read<'t, T: Default + Deserialize<'t>>(&'t self) -> T {
         let json = self.0.as_deref().unwrap_or_default();
-        serde_json::from_str::<Shape<T>>(json).ok().and_then(|shape| shape.0).unwrap_or_default()
+        only_value::<Shape<T>>(json).ok().and_then(|shape| shape.0).unwrap_or_default()
     }
 }
 
@@ -306,14 +307,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let json = <&'de RawValue>::deserialize(deserializer)?.get();
         if json.starts_with('"') {
-            return Ok(Self::of(serde_json::from_str::<Text<'de>>(json).unwrap_or_default().0));
+            return Ok(Self::of(only_value::<Text<'de>>(json).unwrap_or_default().0));
         }
         Ok(Self::of(Some(Cow::Borrowed(json))))
     }
 }
 
 /// The row of a table by the texts in its cells, as the log would have it in JSON.
-#[cfg(feature = "redact")]
+#[cfg(all(feature = "fleet", feature = "redact"))]
 pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
     use serde_json::{Map, Value};
 

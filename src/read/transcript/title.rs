@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::wire::Line;
 use crate::base::id::EntryId;
-use crate::read::input::{Text, replace_lone_surrogates};
+use crate::read::input::{Text, only_value, replace_lone_surrogates};
 
 /// Longer titles are cut.
 const MOST_CHARACTERS: usize = 200;
@@ -69,7 +69,7 @@ pub(super) fn title(line: &Line<'_>, json: &str) -> Option<Title> {
 }
 
 fn text(kind: TitleKind, json: &str) -> Option<Box<str>> {
-    let line: TitleLine<'_> = serde_json::from_str(json).ok()?;
+    let line: TitleLine<'_> = only_value(json).ok()?;
     let text = match kind {
         TitleKind::Summary => line.summary,
         TitleKind::Ai => line.ai_title,

@@ -20,6 +20,7 @@ pub use windows::WindowSums;
 use std::cmp::Reverse;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -227,14 +228,15 @@ fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded
 pub(super) const SCHEMA: &str = "cachesim.domain-result/v1";
 
 /// The result of a domain, as a line of `--domains --format json`.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct DomainResult<'a> {
     /// The format and its version.
     schema: &'static str,
     /// The domain.
     domain: &'a str,
     /// What the command has for the files of the domain alone, under the schema that it names.
-    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     result: (),
 }
 

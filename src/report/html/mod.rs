@@ -177,7 +177,7 @@ impl CaptionedTable {
 
 /// The data of the template.
 #[derive(Template)]
-#[template(path = "report.html")]
+#[template(path = "html/report.html")]
 struct Page<'a> {
     policy: String,
     script: &'static str,

@@ -305,7 +305,7 @@ fn assumptions(view: &RunView<'_>) -> Vec<String> {
     let rest = "Each domain was simulated by itself, and breaks rest on the rules as documented, by the letter.";
     let reading = match view.comparison.assumptions.reading {
         Reading::Literal => {
-            "An entry lives for its own TTL whatever lies before it (`--reading literal`)."
+            "An entry lives for its own TTL whatever lies before it (`--assume reading=literal`)."
         }
         Reading::Conservative => "No entry outlives the shortest-lived part of its prefix.",
     };

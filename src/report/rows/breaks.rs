@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::csv::{Cell, CsvCell};
-use super::parquet::{Beyond, Column, Columns, Stored, table_row};
-use super::{Place, RowEncoding, RowFile, TableRow};
+use super::{Place, RowEncoding, RowFile, TableRow, table_row};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -18,7 +18,8 @@ use crate::requests::conversation::{History, project_names};
 /// The schema of these rows.
 pub const BREAK_SCHEMA: &str = "cachesim.break/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::report) struct BreakRow<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -69,33 +70,35 @@ pub(in crate::report) struct BreakRow<'a> {
 }
 
 /// What speaks for the causes of a break.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(transparent)]
-struct Evidence<'a> {
-    list: Vec<EvidenceRow<'a>>,
+pub(super) struct Evidence<'a> {
+    pub(super) list: Vec<EvidenceRow<'a>>,
     /// How many of the first ones speak for the cause of the row.
     #[serde(skip)]
     of_cause: usize,
 }
 
 /// What speaks for a cause; those of the row's cause come first.
-#[derive(JsonSchema, Serialize)]
-struct EvidenceRow<'a> {
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct EvidenceRow<'a> {
     /// The cause that it speaks for.
-    cause: Cause,
+    pub(super) cause: Cause,
     /// How sure that cause is.
-    confidence: Confidence,
+    pub(super) confidence: Confidence,
     /// What was seen, in words.
-    meaning: &'a str,
+    pub(super) meaning: &'a str,
     /// The file, relative to the given path.
-    file: &'a str,
+    pub(super) file: &'a str,
     /// The line of the file, from 1 on.
-    line: u64,
+    pub(super) line: u64,
     /// The field of that line.
-    field: &'static str,
+    pub(super) field: &'static str,
     /// Names and words of the prompt; only with --show-text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
+    pub(super) text: Option<&'a str>,
 }
 
 impl<'a> BreakRow<'a> {
@@ -137,6 +140,7 @@ impl<'a> BreakRow<'a> {
 }
 
 impl TableRow for BreakRow<'_> {
+    #[cfg(feature = "fleet")]
     fn origin(&self) -> String {
         let request = self.request_id.or(self.message_id).unwrap_or_default();
         format!("session {}, request {request}", self.session_id)
@@ -168,72 +172,6 @@ impl Cell for Evidence<'_> {
         let meanings: Vec<&str> =
             self.list[..self.of_cause].iter().map(|one| one.meaning).collect();
         meanings.join("; ").as_str().cell()
-    }
-}
-
-/// A list of groups. Each of its fields is a column, and a row without any has an empty list.
-impl Stored for Evidence<'_> {
-    fn schema(name: &str) -> String {
-        format!(
-            "REQUIRED GROUP {name} (LIST) {{ REPEATED GROUP list {{ REQUIRED GROUP element {{
-                REQUIRED BYTE_ARRAY cause (STRING);
-                REQUIRED BYTE_ARRAY confidence (STRING);
-                REQUIRED BYTE_ARRAY meaning (STRING);
-                REQUIRED BYTE_ARRAY file (STRING);
-                REQUIRED INT64 line;
-                REQUIRED BYTE_ARRAY field (STRING);
-                OPTIONAL BYTE_ARRAY text (STRING);
-            }} }} }}"
-        )
-    }
-
-    fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond> {
-        self.store_texts(columns.next(), |one| one.cause.name())?;
-        self.store_texts(columns.next(), |one| one.confidence.name())?;
-        self.store_texts(columns.next(), |one| one.meaning)?;
-        self.store_texts(columns.next(), |one| one.file)?;
-        self.store_each(columns.next(), |one, column| {
-            column.integer(one.line)?;
-            Ok(IN_LIST)
-        })?;
-        self.store_texts(columns.next(), |one| one.field)?;
-        self.store_each(columns.next(), |one, column| {
-            let Some(text) = one.text else { return Ok(IN_LIST) };
-            column.text(text);
-            Ok(IN_LIST + 1)
-        })
-    }
-}
-
-/// How deep a value of a list stands among optional and repeated fields.
-const IN_LIST: i16 = 1;
-
-impl Evidence<'_> {
-    fn store_texts(
-        &self,
-        column: &mut Column,
-        text: impl for<'r> Fn(&'r EvidenceRow<'_>) -> &'r str,
-    ) -> Result<(), Beyond> {
-        self.store_each(column, |one, column| {
-            column.text(text(one));
-            Ok(IN_LIST)
-        })
-    }
-
-    /// Adds a value of each, and how deep it stands, as `add` says.
-    fn store_each(
-        &self,
-        column: &mut Column,
-        add: impl Fn(&EvidenceRow<'_>, &mut Column) -> Result<i16, Beyond>,
-    ) -> Result<(), Beyond> {
-        if self.list.is_empty() {
-            column.level(0, 0);
-        }
-        for (number, one) in self.list.iter().enumerate() {
-            let depth = add(one, column)?;
-            column.level(depth, i16::from(number > 0));
-        }
-        Ok(())
     }
 }
 

@@ -3,24 +3,22 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::parquet::table_row;
-use super::{Place, RowEncoding, RowFile, TableRow};
-use crate::base::client::Client;
+use super::{Place, RowEncoding, RowFile, TableRow, table_row};
 use crate::base::id::Symbol;
-use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
-use crate::simulate::strategy::Purpose;
 
 /// The schema of these rows.
 pub const LEDGER_SCHEMA: &str = "cachesim.ledger/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::report) struct LedgerRow<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -62,22 +60,22 @@ pub(in crate::report) struct LedgerRow<'a> {
     /// Which of several samplings this row bills, from 0 on; null on the ordinary row.
     iteration: Option<usize>,
     /// What for the strategy added the request; null of a recorded one.
-    #[schemars(with = "Option<Purpose>")]
+    #[cfg_attr(test, schemars(with = "Option<crate::simulate::strategy::Purpose>"))]
     added: Option<&'static str>,
     /// What the row costs, in dollars; null where the model has no price.
     cost_usd: Option<Picodollars>,
     /// Why the service would refuse the request, in which case all token fields are 0.
-    #[schemars(with = "Option<Refusal>")]
+    #[cfg_attr(test, schemars(with = "Option<Refusal>"))]
     invalid: Option<&'static str>,
     /// Whether it is on the branch that its conversation ends on: false where it was rewound, edited or
     /// retried, and of a sub-agent where what started it was.
     live: bool,
     /// The TTL that had passed when the request was sent, under the strategy; null where nothing had
     /// expired.
-    #[schemars(with = "Option<Ttl>")]
+    #[cfg_attr(test, schemars(with = "Option<crate::base::ttl::Ttl>"))]
     expired_ttl: Option<&'static str>,
     /// The program that sent the request, as `--source` names it.
-    #[schemars(with = "Client")]
+    #[cfg_attr(test, schemars(with = "crate::base::client::Client"))]
     source: &'static str,
     /// How many requests the figures are the sum of, where the program keeps no more than that; else 1.
     requests: u32,
@@ -89,6 +87,7 @@ pub(in crate::report) struct LedgerRow<'a> {
 }
 
 impl TableRow for LedgerRow<'_> {
+    #[cfg(feature = "fleet")]
     fn origin(&self) -> String {
         format!("{}:{}", self.file, self.line)
     }

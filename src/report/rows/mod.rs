@@ -6,15 +6,20 @@
 pub(super) mod breaks;
 pub(super) mod csv;
 pub(super) mod ledger;
+#[cfg(feature = "fleet")]
+pub(super) mod parquet;
+#[cfg(not(feature = "fleet"))]
+#[path = "without_parquet.rs"]
 pub(super) mod parquet;
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::csv::{Cell as _, CsvFile, CsvRow};
-use self::parquet::{ParquetFile, ParquetRow, Stored as _};
+use self::parquet::{ParquetFile, ParquetRow};
 use super::json::write_line;
 
 /// What a file says of itself: keys and values.
@@ -32,7 +37,8 @@ pub enum RowEncoding {
 }
 
 /// Where a row stands in a run of several domains.
-#[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Place<'a> {
     /// The domain; only under --domains, and in parts.
     pub domain: &'a str,
@@ -41,7 +47,8 @@ pub struct Place<'a> {
 }
 
 /// A row where it stands.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Placed<'a, R> {
     /// The row.
     #[serde(flatten)]
@@ -51,13 +58,59 @@ pub(super) struct Placed<'a, R> {
     place: Option<Place<'a>>,
 }
 
+/// The columns of a type of rows, in Parquet as in CSV, each called like a field.
+macro_rules! table_row {
+    ($row:ident { $($field:ident),+ $(,)? }) => {
+        $crate::report::rows::csv::csv_row!($row { $($field),+ });
+
+        #[cfg(feature = "fleet")]
+        impl<'a> $crate::report::rows::parquet::ParquetRow for $row<'a> {
+            fn schema() -> String {
+                let schemas = [$($crate::report::rows::parquet::schema_of(
+                    stringify!($field),
+                    |row: &$row<'a>| &row.$field,
+                )),+];
+                schemas.concat()
+            }
+
+            fn store(
+                &self,
+                columns: &mut $crate::report::rows::parquet::Columns<'_>,
+            ) -> Result<(), $crate::report::rows::parquet::Beyond> {
+                $($crate::report::rows::parquet::Stored::store(&self.$field, columns)?;)+
+                Ok(())
+            }
+        }
+    };
+}
+
+use table_row;
+
+/// What a ledger was made by, as far as its rows do not say.
+#[derive(Clone, Copy, Debug)]
+pub struct LedgerOf<'p> {
+    /// Its domain.
+    pub domain: &'p str,
+    /// The strategies of its rows.
+    pub strategies: &'p [String],
+    /// The place that each of them has among those that are told, if it is.
+    pub shown: &'p [Option<usize>],
+    /// Of each strategy, whether it can do nothing in the domain, though it can in others: requests are there as
+    /// they were recorded.
+    pub as_recorded: &'p [bool],
+    /// The places of the record and of its replay among the strategies.
+    pub own: [Option<usize>; 2],
+}
+
 /// A row that a file can hold.
 pub(super) trait TableRow: CsvRow + ParquetRow + Serialize {
     /// The line or the request that it is of, for an error.
+    #[cfg(feature = "fleet")]
     fn origin(&self) -> String;
 }
 
 /// A file of rows that is being written.
+#[cfg_attr(not(feature = "fleet"), allow(clippy::large_enum_variant))] // with it, all but one are large
 pub(super) enum RowFile<'o> {
     Jsonl(&'o mut dyn Write),
     Csv(CsvFile<'o>),
@@ -81,12 +134,8 @@ impl<'o> RowFile<'o> {
                 Self::Csv(CsvFile::new(&[R::COLUMNS, place].concat(), out)?)
             }
             RowEncoding::Parquet(metadata) => {
-                let mut fields = R::schema();
-                if is_placed {
-                    fields += &<&str>::schema(PLACE[0]);
-                    fields += &u64::schema(PLACE[1]);
-                }
-                Self::Parquet(ParquetFile::new(&fields, metadata, out)?)
+                let place = is_placed.then_some(PLACE);
+                Self::Parquet(ParquetFile::of::<R>(place, metadata, out)?)
             }
         })
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,7 +15,8 @@ use crate::follow::FileChange;
 
 pub(in crate::report) const SCHEMA: &str = "cachesim.event/v1";
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub(in crate::report) struct EventObject<'a> {
     /// The format and its version.
     schema: &'static str,
@@ -30,7 +32,8 @@ pub(in crate::report) struct EventObject<'a> {
     event: WhatObject,
 }
 
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum WhatObject {
     /// The session went on, or is there at the start. These are its figures now.
@@ -79,7 +82,8 @@ enum WhatObject {
 }
 
 /// What the next message finds, and what it costs.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 struct NextObject {
     /// For how many more seconds its prompt can be read, down to 0.
     warm_s: u64,
@@ -99,7 +103,8 @@ struct NextObject {
 }
 
 /// What became of a file.
-#[derive(JsonSchema, Serialize)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
 enum ChangeObject {
     Shortened,

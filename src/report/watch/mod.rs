@@ -6,5 +6,6 @@ mod event_json;
 mod table;
 
 pub use event::{WatchEvent, WatchEventKind, WatchedNames, WatchedSession};
+#[cfg(test)]
 pub(super) use event_json::{EventObject, SCHEMA};
 pub use table::{OpenSession, WatchTable, watch_table};

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind};
+use crate::read::input::only_value;
 
 /// A setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +117,7 @@ pub(crate) fn rewrite_settings<'a>(
 }
 
 fn values(node: &str) -> BTreeMap<&str, &RawValue> {
-    serde_json::from_str(node).unwrap_or_default()
+    only_value(node).unwrap_or_default()
 }
 
 /// The field with which a client asks the service to leave out old results and thinking.
@@ -143,7 +144,7 @@ pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
 fn fields(object: &str) -> Fields<'_> {
-    serde_json::from_str(object).unwrap_or_default()
+    only_value(object).unwrap_or_default()
 }
 
 fn difference(name: &str, before: Option<&str>, after: Option<&str>) -> Option<Difference> {

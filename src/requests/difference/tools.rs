@@ -9,7 +9,7 @@ use super::messages::differing;
 use super::view::{SAME_IN_OTHER_BYTES, changed_field, says_the_same};
 use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::ATTRIBUTION;
-use crate::read::input::Text;
+use crate::read::input::{Text, only_value};
 
 /// The way in which a tool differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl<'a> ToolList<'a> {
 }
 
 fn parsed(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_default()
+    only_value(text).unwrap_or_default()
 }
 
 fn name_of(tool: &Value) -> String {
@@ -181,7 +181,7 @@ struct TextBlock<'a> {
 /// Whether a block of the system prompt, given by its canonical bytes, begins with the client's
 /// attribution line.
 pub(crate) fn begins_with_attribution(block: &str) -> bool {
-    let read = || serde_json::from_str::<TextBlock<'_>>(block).unwrap_or_default();
+    let read = || only_value::<TextBlock<'_>>(block).unwrap_or_default();
     is_attribution(block) && read().text.as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
 }
 

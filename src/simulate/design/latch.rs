@@ -11,6 +11,7 @@ use super::blocks::BlockTree;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
+use crate::read::input::only_value;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::difference::{
     Setting, begins_with_attribution, disables_thinking, rewrite_settings,
@@ -115,7 +116,7 @@ fn is_on(setting: Setting, value: &str) -> bool {
 
 fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
     let fields: BTreeMap<String, &RawValue> =
-        object.and_then(|object| serde_json::from_str(object).ok()).unwrap_or_default();
+        object.and_then(|object| only_value(object).ok()).unwrap_or_default();
     fields.into_keys()
 }
 

@@ -2,12 +2,15 @@
 
 use rusqlite::types::ValueRef;
 use serde::Deserialize;
+use serde_json::error::Category;
 
 use super::open::Database;
 use crate::base::units::Millis;
 use crate::read::agent::Rejected;
 use crate::read::agent::time::Time;
-use crate::read::input::{Count, Kind, Text, moment_in_utc, only_value, replace_lone_surrogates};
+use crate::read::input::{
+    Count, Kind, Malformed, Text, moment_in_utc, only_value, replace_lone_surrogates,
+};
 
 /// A row with its number.
 pub(super) struct Row<'r> {
@@ -112,13 +115,14 @@ pub(super) fn json<'t, T: Deserialize<'t>>(
 ) -> Result<T, Rejected> {
     let not_utf8 = (Kind::NotUtf8, "the row is skipped");
     let text = str::from_utf8(bytes).map_err(|_| not_utf8)?;
-    if let Ok(value) = only_value(text) {
-        return Ok(value);
+    let mut read = only_value(text);
+    if read.is_err() {
+        *repaired = replace_lone_surrogates(text);
+        read = repaired.as_deref().map_or(read, only_value);
     }
-    *repaired = replace_lone_surrogates(text);
-    serde_json::from_str(repaired.as_deref().unwrap_or(text)).map_err(|error| {
-        let kind = if error.is_eof() { Kind::TornLine } else { Kind::NotJson };
-        (kind, "the row is skipped")
+    read.map_err(|malformed: Malformed| {
+        let is_torn = malformed.category == Category::Eof;
+        (if is_torn { Kind::TornLine } else { Kind::NotJson }, "the row is skipped")
     })
 }
 

@@ -6,13 +6,14 @@
 
 pub(in crate::report) mod breaks;
 mod column;
+mod evidence;
 pub(in crate::report) mod read;
 pub(in crate::report) mod requests;
 mod stored;
 mod value;
 
 pub(super) use column::{Column, Columns};
-pub(super) use value::{Beyond, ParquetRow, Stored, schema_of, table_row};
+pub(super) use value::{Beyond, ParquetRow, Stored, schema_of};
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -53,12 +54,17 @@ pub(in crate::report) struct ParquetFile<'o> {
 }
 
 impl<'o> ParquetFile<'o> {
-    /// A file with columns of a schema.
-    pub(in crate::report) fn new(
-        fields: &str,
+    /// A file of a type of rows, with the columns of their places where they have such.
+    pub(in crate::report) fn of<R: ParquetRow>(
+        place: Option<[&str; 2]>,
         metadata: Metadata,
         out: &'o mut dyn Write,
     ) -> io::Result<Self> {
+        let place = place.map(|[domain, row]| <&str>::schema(domain) + &u64::schema(row));
+        Self::new(&(R::schema() + &place.unwrap_or_default()), metadata, out)
+    }
+
+    fn new(fields: &str, metadata: Metadata, out: &'o mut dyn Write) -> io::Result<Self> {
         let schema = parse_message_type(&format!("message rows {{ {fields} }}")).map_err(failed)?;
         let pairs = metadata.into_iter();
         let pairs = pairs.map(|(key, value)| KeyValue::new(format!("cachesim.{key}"), value));

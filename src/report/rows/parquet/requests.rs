@@ -10,27 +10,12 @@ use super::read::{each_group, of_domain};
 use super::stored::{StoredColumn, TextColumn, text, uneven, unknown};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::run::RunRequest;
+use crate::report::rows::LedgerOf;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::Row;
 use crate::simulate::pricing::Billing;
 use crate::simulate::strategy::Purpose;
-
-/// What a ledger was made by, as far as its rows do not say.
-#[derive(Clone, Copy, Debug)]
-pub struct LedgerOf<'p> {
-    /// Its domain.
-    pub domain: &'p str,
-    /// The strategies of its rows.
-    pub strategies: &'p [String],
-    /// The place that each of them has among those that are told, if it is.
-    pub shown: &'p [Option<usize>],
-    /// Of each strategy, whether it can do nothing in the domain, though it can in others: requests are there as
-    /// they were recorded.
-    pub as_recorded: &'p [bool],
-    /// The places of the record and of its replay among the strategies.
-    pub own: [Option<usize>; 2],
-}
 
 /// Calls `each` with the requests of a ledger, session by session.
 ///

@@ -124,33 +124,6 @@ macro_rules! stored_names {
 
 stored_names!(Basis, Cause, Class);
 
-/// The columns of a type of rows, in Parquet as in CSV, each called like a field.
-macro_rules! table_row {
-    ($row:ident { $($field:ident),+ $(,)? }) => {
-        $crate::report::rows::csv::csv_row!($row { $($field),+ });
-
-        impl<'a> $crate::report::rows::parquet::ParquetRow for $row<'a> {
-            fn schema() -> String {
-                let schemas = [$($crate::report::rows::parquet::schema_of(
-                    stringify!($field),
-                    |row: &$row<'a>| &row.$field,
-                )),+];
-                schemas.concat()
-            }
-
-            fn store(
-                &self,
-                columns: &mut $crate::report::rows::parquet::Columns<'_>,
-            ) -> Result<(), $crate::report::rows::parquet::Beyond> {
-                $($crate::report::rows::parquet::Stored::store(&self.$field, columns)?;)+
-                Ok(())
-            }
-        }
-    };
-}
-
-pub(in crate::report) use table_row;
-
 /// The column of a field.
 pub(in crate::report) fn schema_of<R, T: Stored>(name: &str, _: impl Fn(&R) -> &T) -> String {
     T::schema(name)

@@ -1,0 +1,111 @@
+//! Parquet in a build without the feature `fleet`: nothing is written or read, and errors name the feature.
+
+use std::convert::Infallible;
+use std::io::{self, Write};
+use std::marker::PhantomData;
+
+use super::{Metadata, Place, TableRow};
+
+fn not_built() -> io::Error {
+    let needed = "Parquet is not in this build; build cachesim with --features fleet";
+    io::Error::new(io::ErrorKind::Unsupported, needed)
+}
+
+/// What a Parquet file would need of rows.
+pub(in crate::report) trait ParquetRow {}
+
+impl<R> ParquetRow for R {}
+
+/// A file that cannot be made.
+pub(in crate::report) struct ParquetFile<'o> {
+    never: Infallible,
+    out: PhantomData<&'o ()>,
+}
+
+impl<'o> ParquetFile<'o> {
+    /// Fails.
+    pub(in crate::report) fn of<R: ParquetRow>(
+        _: Option<[&str; 2]>,
+        _: Metadata,
+        _: &'o mut dyn Write,
+    ) -> io::Result<Self> {
+        Err(not_built())
+    }
+
+    /// Never comes to be called.
+    pub(in crate::report) fn write(
+        &mut self,
+        _: &impl TableRow,
+        _: Option<Place<'_>>,
+    ) -> io::Result<()> {
+        match self.never {}
+    }
+
+    /// Never comes to be called.
+    pub(in crate::report) fn finish(self) -> io::Result<()> {
+        let Self { never, out: _ } = self;
+        match never {}
+    }
+}
+
+pub(in crate::report) mod breaks {
+    use std::io;
+    use std::path::Path;
+
+    use crate::explain::run::RunBreaks;
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn stored_breaks(_: &Path, _: &str) -> io::Result<RunBreaks> {
+        Err(super::not_built())
+    }
+}
+
+pub(in crate::report) mod read {
+    use std::io;
+    use std::path::Path;
+
+    use crate::requests::seams::Identified;
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn stored_rows(_: &Path) -> io::Result<(u64, Option<String>)> {
+        Err(super::not_built())
+    }
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn each_identified<E: From<io::Error>>(
+        _: &Path,
+        _: &str,
+        _: impl FnMut(&Identified<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        Err(super::not_built().into())
+    }
+}
+
+pub(in crate::report) mod requests {
+    use std::io;
+    use std::path::Path;
+
+    use crate::explain::run::RunRequest;
+    use crate::report::rows::LedgerOf;
+
+    /// Fails.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn each_request(
+        _: &Path,
+        _: LedgerOf<'_>,
+        _: impl FnMut(&RunRequest<'_>),
+    ) -> io::Result<()> {
+        Err(super::not_built())
+    }
+}
