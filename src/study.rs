@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::base::order::Ordered as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::Millis;
 use crate::base::zone::Zone;
@@ -499,7 +500,7 @@ pub fn evidence_strategies() -> Vec<Strategy> {
 /// The strategies with which unstable prefixes are found and priced.
 #[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
-    let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).collect();
+    let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).ordered();
     let latched = latched.into_iter().filter_map(Strategy::by_name);
     latched.chain([Strategy::expected()]).collect()
 }

@@ -4,6 +4,7 @@ pub mod client;
 pub mod id;
 pub mod model;
 mod model_table;
+pub(crate) mod order;
 pub mod project;
 pub mod toml_text;
 pub mod ttl;

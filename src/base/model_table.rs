@@ -10,6 +10,7 @@ use toml::de::{DeTable, DeValue};
 use super::model::{
     Entry, Facts, Given, GivenVocabulary, Known, Minimum, PrefixCheck, Scope, Tokenizer, Tokenizers,
 };
+use super::order::Order as _;
 use super::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use super::units::Tokens;
 use super::vocabulary::Vocabulary;
@@ -99,7 +100,7 @@ impl Known {
             self.entries.extend(std::iter::once(id.to_owned()).chain(aliases).map(entry));
         }
         // Of equal ones the later stays the nearer: a model's, and that of the file on top.
-        self.entries.sort_by_key(|entry| (entry.scope, entry.text.len()));
+        self.entries.order_by_key(|entry| (entry.scope, entry.text.len()));
         Ok(())
     }
 }

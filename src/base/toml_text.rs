@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::order::Order as _;
 use crate::base::wording::{nearest, suggestion};
 
 /// What is wrong, and at which byte of the file.
@@ -104,7 +105,7 @@ pub(crate) fn entries<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
     let mut entries: Vec<_> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| key.span().start);
+    entries.order_by_key(|(key, _)| key.span().start);
     entries
 }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use super::order::Order as _;
+
 /// `1234567` → `1,234,567`.
 #[must_use]
 pub fn grouped(value: u64) -> String {
@@ -77,7 +79,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             ((edits.min(edits_of_part), Reverse(common.count())), candidate)
         })
         .collect();
-    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.order_by_key(|(rank, _)| *rank);
     let mut names: Vec<&str> = Vec::new();
     for (_, candidate) in ranked {
         if names.len() < SUGGESTED && !names.contains(&candidate) {

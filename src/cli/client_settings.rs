@@ -14,6 +14,7 @@ use super::folders::{make_private, state_folder};
 use super::input::shown_path;
 use super::output_file::{OutputFile, place};
 use super::places::claude_homes;
+use crate::base::order::Order as _;
 use crate::read::input::{MOST_SETTINGS, read_whole};
 use crate::settings::{
     Applied, Conflict, Layer, LayerFile, Layers, Promise, Setting, SettingsError, SettingsText,
@@ -198,7 +199,7 @@ fn layer_files(place: &Path, user: Option<&Path>, managed: &Path) -> Vec<(Layer,
     files.push((Layer::Managed, managed.join("managed-settings.json")));
     let added = fs::read_dir(managed.join("managed-settings.d")).into_iter().flatten().flatten();
     let mut added: Vec<PathBuf> = added.map(|entry| entry.path()).collect();
-    added.sort();
+    added.order();
     let is_settings = |path: &PathBuf| path.extension().is_some_and(|one| one == "json");
     files.extend(added.into_iter().filter(is_settings).map(|path| (Layer::Managed, path)));
     // A home is no project: its file is the user's.
@@ -208,7 +209,7 @@ fn layer_files(place: &Path, user: Option<&Path>, managed: &Path) -> Vec<(Layer,
             different.push((layer, path));
         }
     }
-    different.sort_by_key(|(layer, _)| *layer);
+    different.order_by_key(|(layer, _)| *layer);
     different
 }
 
@@ -335,7 +336,7 @@ impl Records {
     /// The newest record of a file that holds.
     pub(super) fn newest(&self, place: &str, holds: impl Fn(&Applied) -> bool) -> Option<Record> {
         let mut files: Vec<(u64, PathBuf)> = self.numbered().collect();
-        files.sort();
+        files.order();
         files.into_iter().rev().find_map(|(_, path)| {
             let applied = Applied::parse(&read_whole(&path, MOST_RECORD).ok()?)?;
             (applied.file == place && holds(&applied)).then_some(Record { path, applied })

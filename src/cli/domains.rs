@@ -8,6 +8,7 @@ use super::error::CliError;
 use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
 use super::output::{Output, warn};
 use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
+use crate::base::order::Order as _;
 use crate::base::project::ProjectNaming;
 use crate::explain::analysis::Answer;
 use crate::read::input::{
@@ -83,6 +84,9 @@ fn rule(asked: &str) -> Result<DomainRule, CliError> {
     Ok(DomainRule::parse(&table, asked)?)
 }
 
+/// What is done with each history; of a domain the name is given.
+type Work<'w> = dyn FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError> + 'w;
+
 /// The input, as one history or as several.
 pub(super) enum Histories {
     /// All of it is one history.
@@ -127,11 +131,15 @@ impl Histories {
         setup: &Setup<'_>,
         mut work: impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
     ) -> Result<u64, CliError> {
+        self.each_by(setup, &mut work)
+    }
+
+    fn each_by(self, setup: &Setup<'_>, work: &mut Work<'_>) -> Result<u64, CliError> {
         match self {
             Self::Whole(discovered) => work(None, &setup.whole_of(discovered)?).map(|()| 0),
             Self::Domains(domains, diagnostics) => {
                 let mut told = Told { diagnostics, ..Told::default() };
-                let worked = each_domain(domains, setup, &mut told, &mut work);
+                let worked = each_domain(domains, setup, &mut told, work);
                 let told = told.tell(setup);
                 worked.and_then(|without_requests| told.map(|()| without_requests))
             }
@@ -174,7 +182,7 @@ fn named(
             DomainRule::Listed(_) => naming.domain(&domain.name),
         };
     }
-    domains.sort_by(|one, other| one.name.cmp(&other.name));
+    domains.order_by(|one, other| one.name.cmp(&other.name));
     match domains.windows(2).find(|pair| pair[0].name == pair[1].name) {
         Some(pair) => Err(CliError::Usage(format!(
             "--domains: two domains are called {}, as names are shown without the way to a home; name them in a file",
@@ -188,7 +196,7 @@ fn each_domain(
     domains: Vec<Domain>,
     setup: &Setup<'_>,
     told: &mut Told,
-    work: &mut impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
+    work: &mut Work<'_>,
 ) -> Result<u64, CliError> {
     let mut seams = Seams::default();
     let mut last_reason = None;

@@ -15,6 +15,7 @@ use super::limits::Limits;
 use super::output::warn;
 use super::places::{has_places, places};
 use crate::base::client::Client;
+use crate::base::order::Ordered as _;
 use crate::read::input::{
     Diagnostics, Discovered, Inside, Kind, Location, MemoryBound, Source, discover, discover_below,
     discover_inside, read_standard_input_bytes, read_whole,
@@ -84,7 +85,7 @@ pub(super) fn tell_damage(
 
 /// Fails where none of the programs that are asked for has a request, and says which have.
 fn only_of(wanted: &[Client], history: &History) -> Result<(), CliError> {
-    let clients: BTreeSet<Client> = history.requests.iter().map(|request| request.client).collect();
+    let clients: BTreeSet<Client> = history.requests.iter().map(|request| request.client).ordered();
     if wanted.is_empty() || wanted.iter().any(|client| clients.contains(client)) {
         return Ok(());
     }

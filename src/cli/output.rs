@@ -155,13 +155,25 @@ impl Output {
     where
         CliError: From<E>,
     {
+        let mut write = Some(write);
+        self.written(&mut |out| match write.take() {
+            Some(write) => write(out).map_err(CliError::from),
+            None => Ok(()),
+        })
+    }
+
+    /// Writes what `write` writes, which is called once.
+    fn written(
+        self,
+        write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         match self.writer {
             Target::Standard(mut out) => {
                 write(&mut out)?;
                 Ok(out.flush()?)
             }
             Target::File(mut file, path) => {
-                write(&mut file).map_err(|error| match CliError::from(error) {
+                write(&mut file).map_err(|error| match error {
                     CliError::Write(source) => failed(&path, source),
                     other => other,
                 })?;

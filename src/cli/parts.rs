@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 
 use blake2::digest::consts::U32;
 use blake2::{Blake2b, Digest};
-use rayon::prelude::*;
 
 use super::error::CliError;
 use super::output::finish;
 use super::output_file::OutputFile;
 use super::part_key::{PartKey, hex};
 use super::prepared::PreparedRun;
+use crate::base::order::{Order as _, side_by_side};
 use crate::explain::breaks::Options;
 use crate::report::{
     BreakFile, Inputs, LedgerFile, Metadata, Part, PartFile, RowEncoding, stored_rows,
@@ -113,8 +113,8 @@ pub(super) fn one_each(parts: &[Part]) -> Result<(), CliError> {
 /// Fails where a file is not what its part says.
 pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let fault_of = |part: &Part| fault(folder, part).map(|found| (part.domain.clone(), found));
-    let mut faults: Vec<_> = parts.par_iter().filter_map(fault_of).collect();
-    faults.sort();
+    let mut faults: Vec<_> = side_by_side(parts, fault_of).into_iter().flatten().collect();
+    faults.order();
     let Some((domain, (path, reason))) = faults.first() else { return Ok(()) };
     let more =
         if faults.len() > 1 { format!(" (and {} more)", faults.len() - 1) } else { String::new() };

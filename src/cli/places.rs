@@ -4,6 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 
 /// A folder in which a program may keep sessions, or a database of them.
 pub(super) struct Place {
@@ -189,6 +190,6 @@ pub(super) fn places(only: &[Client]) -> Vec<Place> {
         places.extend(EXTENSIONS.into_iter().filter_map(in_editor));
     }
     places.retain(|place| only.is_empty() || only.contains(&place.client));
-    places.sort_by_key(|place| place.client);
+    places.order_by_key(|place| place.client);
     places
 }

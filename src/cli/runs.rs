@@ -13,6 +13,7 @@ use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
 use super::prepared::{Setup, tell_unpriced};
 use super::rows::{metadata, needs_parquet};
+use crate::base::order::Ordered as _;
 use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
 use crate::explain::snapshot::Snapshot;
 use crate::read::input::{MOST_REPORT, read_text};
@@ -234,7 +235,7 @@ impl StoredRun {
             with_rows.map(|part| part.inapplicable.get(strategy)).collect();
         match idle {
             Some(idle) if !idle.is_empty() => {
-                let names: BTreeSet<&String> = idle.into_iter().flatten().collect();
+                let names: BTreeSet<&String> = idle.into_iter().flatten().ordered();
                 let obstacles = names.into_iter().filter_map(|name| Obstacle::by_name(name));
                 Applicability::None(obstacles.collect())
             }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::base::order::{Order as _, Ordered as _};
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
@@ -112,7 +113,7 @@ fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
         one.lines.sort_unstable();
         one.lines.dedup();
     }
-    all.sort_by_key(|one| one.lines.first().copied());
+    all.order_by_key(|one| one.lines.first().copied());
     all
 }
 
@@ -391,7 +392,7 @@ fn by_line<'a>(
     let is_of_file =
         |located: &LocatedRequest<'_>| called.contains(&history.request(located.index).file);
     let of_file = || all(selection).filter(is_of_file);
-    let files: BTreeSet<&str> = of_file().map(|located| label(&located)).collect();
+    let files: BTreeSet<&str> = of_file().map(|located| label(&located)).ordered();
     if files.len() > 1 && !files.contains(file) {
         let candidates = files.iter().take(MOST_LISTED).map(|&file| file.to_owned()).collect();
         return Err(LocateError::AmbiguousFile {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::base::words::words;
 use crate::read::capture::{BlockKind, Part, WireRequest};
@@ -77,7 +78,7 @@ pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weigh
         parts[place].tokens += Tokens(node.tokens);
     }
     if division != Division::Block {
-        parts.sort_by_key(|part| std::cmp::Reverse(part.tokens));
+        parts.order_by_key(|part| std::cmp::Reverse(part.tokens));
     }
     Weights { total, parts }
 }

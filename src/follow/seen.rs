@@ -5,6 +5,7 @@ use std::hash::{Hash as _, Hasher as _};
 use rustc_hash::FxHasher;
 use serde::{Deserialize, Serialize};
 
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
@@ -149,9 +150,9 @@ impl Seen {
                 SeenRequest { billed, line: request.line, is_alone: is_alone(history, request) }
             })
             .collect();
-        requests.sort_by_key(|one| one.line);
+        requests.order_by_key(|one| one.line);
         let mut breaks: Vec<&Break> = found.list.iter().collect();
-        breaks.sort_by_key(|one| one.request);
+        breaks.order_by_key(|one| one.request);
         let found_break = |one: &Break| FoundBreak {
             request: id(history, history.request(one.request)),
             sent: history.request(one.request).start,

@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::follower::{FollowError, Follower};
 use super::seen::{About, Billed, FoundBreak};
 use super::state::Followed;
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 
 /// What a file shows that it did not show before.
@@ -149,7 +150,7 @@ impl Watched {
             self.billed.extend(now.requests.iter().map(|one| (one.id, *one)));
             self.files.insert(path, now);
         }
-        broke.sort_by_key(|(_, found): &(PathBuf, FoundBreak)| found.sent);
+        broke.order_by_key(|(_, found): &(PathBuf, FoundBreak)| found.sent);
         all.extend(broke.into_iter().map(|(path, found)| (path, Happening::Broke(found))));
         all.extend(went_on);
         all

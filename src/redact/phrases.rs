@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::vocabulary::model_ranges;
+use crate::base::order::Order as _;
 use crate::read::agent::{COMPRESSIONS, TASK_PHRASES, TASK_TOOLS, task_marks, task_model};
 use crate::read::capture::{ATTRIBUTION, FORK_TAG};
 use crate::read::harness::{BOUNDARY, IDENTITIES};
@@ -27,7 +28,7 @@ pub(super) fn known_phrases() -> impl Iterator<Item = &'static str> {
 pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> =
         COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
-    phrases.sort_by_key(|phrase| phrase.start);
+    phrases.order_by_key(|phrase| phrase.start);
     phrases
 }
 
@@ -42,7 +43,7 @@ pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
         let inside = |range: Range<usize>| name.start + range.start..name.start + range.end;
         phrases.extend(model_ranges(&text[name.clone()]).into_iter().map(inside));
     }
-    phrases.sort_by_key(|phrase| phrase.start);
+    phrases.order_by_key(|phrase| phrase.start);
     phrases
 }
 

@@ -12,6 +12,7 @@ use super::phrases::{known_phrases, occurrences};
 use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
+use crate::base::order::Order as _;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::read::agent::{
     AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,
@@ -408,7 +409,7 @@ pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
     let small = text.to_ascii_lowercase();
     let found = |name| occurrences(&small, name).collect::<Vec<_>>();
     let mut names: Vec<Range<usize>> = routes().flat_map(found).collect();
-    names.sort_by_key(|name| name.start);
+    names.order_by_key(|name| name.start);
     names
 }
 
@@ -459,7 +460,7 @@ pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
     let small = text.to_ascii_lowercase();
     let found = |part: &&'static str| occurrences(&small, part).collect::<Vec<_>>();
     let mut parts: Vec<Range<usize>> = COUNTER_PARTS.iter().flat_map(found).collect();
-    parts.sort_by_key(|part| part.start);
+    parts.order_by_key(|part| part.start);
     parts
 }
 

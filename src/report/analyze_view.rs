@@ -14,6 +14,7 @@ use super::session_names::SessionNames;
 use super::turns_view::{FoundBreaks, TurnDetail, turns_grid};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::explain::analysis::{Answer, Turn};
 use crate::explain::breaks::Break;
@@ -114,7 +115,7 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
             (Reverse(totals.cost()), client, cost_cell(&totals), sessions.len() as u64, requests)
         })
         .collect();
-    lines.sort();
+    lines.order();
     let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
     for (_, client, cost, sessions, requests) in lines {
         let what = format!(
@@ -263,7 +264,7 @@ pub(super) fn many_sessions(
     let dearest = of_sessions.iter().filter_map(|one| cost(one)).max();
     let mut rows: Vec<(&Session, &Vec<Totals>)> = sessions.iter().zip(&of_sessions).collect();
     let all = counted(sessions.len() as u64, "session", "sessions");
-    rows.sort_by_key(|(_, totals)| Reverse(cost(totals)));
+    rows.order_by_key(|(_, totals)| Reverse(cost(totals)));
     let top = top.unwrap_or(MOST_SESSIONS);
     let named = if top < rows.len() { format!("The most expensive {top} of {all}") } else { all };
     rows.truncate(top);

@@ -10,6 +10,7 @@ use super::context_json::{ContextTotalsObject, KindObject, kinds};
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::report_json::{Prices, is_zero};
+use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::blocks::{
     Block, BlockLength, BlockUse, Burn, LimitFit, Projection, Quota, Weight,
@@ -352,8 +353,9 @@ impl<'a> BlockObject<'a> {
     fn of(history: &'a History, block: &'a Block, now: Millis) -> Self {
         let BlockUse { all, main, agents, contents, breaks, expiries, compactions } = &block.used;
         let mut agents: Vec<_> = agents.iter().collect();
-        agents
-            .sort_by_key(|(kind, totals)| (std::cmp::Reverse(totals.cost()), history.text(**kind)));
+        agents.order_by_key(|(kind, totals)| {
+            (std::cmp::Reverse(totals.cost()), history.text(**kind))
+        });
         let agent = |(kind, totals): (&Option<_>, &_)| AgentObject {
             agent_type: history.text(*kind),
             totals: UsedObject::from(*totals),

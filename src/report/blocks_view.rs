@@ -4,6 +4,7 @@
 use super::context_view::{contents, named, summed};
 use super::document::{Align, Document, Grid};
 use super::number::{counted, dollars, duration, grouped, known_dollars, part, percent};
+use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::blocks::{
     Block, BlockLength, BlockUse, Burn, Projection, Quota, Service, Weight,
@@ -303,7 +304,8 @@ fn senders(history: &History, used: &BlockUse) -> Grid {
     };
     add("main conversations".to_owned(), &used.main);
     let mut agents: Vec<_> = used.agents.iter().collect();
-    agents.sort_by_key(|(agent, totals)| (std::cmp::Reverse(totals.cost()), history.text(**agent)));
+    agents
+        .order_by_key(|(agent, totals)| (std::cmp::Reverse(totals.cost()), history.text(**agent)));
     for (agent, totals) in agents {
         let name = history
             .text(*agent)

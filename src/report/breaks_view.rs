@@ -8,6 +8,7 @@ use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
@@ -132,7 +133,7 @@ pub(super) fn causes(summary: &Summary) -> Grid {
 /// The `most` most expensive breaks.
 pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     let mut dearest: Vec<&Break> = breaks.iter().collect();
-    dearest.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
+    dearest.order_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
     dearest.truncate(most);
     dearest
 }
@@ -245,7 +246,7 @@ fn groups(
     }
     let mut rows: Vec<(&String, &Sum)> = sums.iter().collect();
     if !is_in_time_order {
-        rows.sort_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
+        rows.order_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
     }
     if rows.len() > MOST_GROUPS && !is_in_time_order {
         rows.truncate(MOST_GROUPS);

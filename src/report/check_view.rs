@@ -7,6 +7,7 @@ use super::check_words::{
 use super::document::{Align, Document, Grid};
 use super::inputs::Inputs;
 use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Limit};
 use crate::explain::check::{
@@ -298,7 +299,7 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
         .iter()
         .flat_map(|session| session.turns.iter().map(move |turn| (*session, turn)))
         .collect();
-    turns.sort_by_key(|(_, turn)| std::cmp::Reverse(turn.difference().0.unsigned_abs()));
+    turns.order_by_key(|(_, turn)| std::cmp::Reverse(turn.difference().0.unsigned_abs()));
     if turns.is_empty() {
         return None;
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::check_view::CheckView;
 use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
@@ -180,7 +181,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
             breaks.extend(broken.filter(|_| is_selected).map(|broken| (session, at, broken)));
         }
     }
-    breaks.sort_by_key(|(_, _, broken)| Reverse(broken.excess));
+    breaks.order_by_key(|(_, _, broken)| Reverse(broken.excess));
     let sentence = |(session, at, broken): &(&SnapshotSession, usize, &TurnBreak)| {
         format!(
             "{}, request {}: {}, {}",

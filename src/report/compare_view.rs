@@ -16,6 +16,7 @@ use super::number::{
 };
 use super::session_names::SessionNames;
 use crate::base::id::{Symbol, Symbols};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
 use crate::explain::compare::{Compared, Comparison, PairedVerdict};
@@ -406,7 +407,7 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
     let Some(base) = comparison.base() else { return };
     let mut models: Vec<&str> = base.by_model.keys().map(String::as_str).collect();
     let base_cost = |model: &&str| base.by_model.get(*model).and_then(Totals::cost);
-    models.sort_by_key(|model| Reverse(base_cost(model)));
+    models.order_by_key(|model| Reverse(base_cost(model)));
     if models.len() < 2 {
         return;
     }

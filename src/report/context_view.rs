@@ -4,6 +4,7 @@ use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::number::{bytes, counted, dollars, grouped, percent, tokens};
 use super::session_names::SessionNames;
+use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
 use crate::explain::context::{
@@ -230,7 +231,7 @@ fn sessions(history: &History, sessions: &[SessionContext], top: usize) -> Grid 
     .hide_first(&["sent", "requests", "mostly"]);
     let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
     dearest
-        .sort_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
+        .order_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
     let names = SessionNames::of(history);
     for session in dearest.into_iter().take(top) {
         let total = session.bill.totals.cost();

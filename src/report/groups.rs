@@ -20,6 +20,7 @@ use super::report_json::{ByStrategy, Prices, TotalsObject, is_zero};
 use super::rows::csv::{Cell as _, CsvCell, CsvFile};
 use super::session_names::SessionNames;
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
@@ -113,7 +114,7 @@ fn titles(grouping: Grouping) -> String {
 fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     let cost = |group: &Group| group.by_strategy.get(groups.shown).and_then(Totals::cost);
     let mut places: Vec<usize> = (0..groups.list.len()).collect();
-    places.sort_by_key(|place| (std::cmp::Reverse(cost(&groups.list[*place])), *place));
+    places.order_by_key(|place| (std::cmp::Reverse(cost(&groups.list[*place])), *place));
     let rest = places.split_off(top.unwrap_or(places.len()).min(places.len()));
     places.sort_unstable();
     let columns = groups.total.by_strategy.len();

@@ -12,6 +12,7 @@ use super::inputs::Inputs;
 use super::json::{write_document, write_line};
 use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
+use crate::base::order::Order as _;
 use crate::read::input::Domain;
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Assumptions;
@@ -216,7 +217,7 @@ impl Manifest {
     /// The run of parts, of which there is at least one.
     #[must_use]
     pub fn of(mut parts: Vec<Part>) -> Option<Self> {
-        parts.sort_by(|one, other| one.domain.cmp(&other.domain));
+        parts.order_by(|one, other| one.domain.cmp(&other.domain));
         let settings = parts.first()?.settings.clone();
         Some(Self {
             schema: RUN_SCHEMA.to_owned(),

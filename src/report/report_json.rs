@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use rayon::prelude::*;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -14,6 +13,7 @@ use super::baseline::{BlockObject, LintObject, TurnObject};
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::key_notes::key_notes;
+use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
@@ -256,7 +256,7 @@ fn by_model<'l>(
     breakdowns: &[Breakdown<'l>],
 ) -> BTreeMap<&'l str, ByStrategy<'l>> {
     let names: BTreeSet<&'l str> =
-        breakdowns.iter().flat_map(|column| column.models.keys().copied()).collect();
+        breakdowns.iter().flat_map(|column| column.models.keys().copied()).ordered();
     let of_model = |model| {
         let of_columns = breakdowns.iter().map(move |column| column.models.get(model).copied());
         (model, by_strategy(ledger, of_columns.map(Option::unwrap_or_default)))
@@ -276,7 +276,7 @@ pub fn write_report(
 ) -> io::Result<()> {
     let history = ledger.history;
     let breakdowns: Vec<Breakdown<'_>> =
-        ledger.columns.par_iter().map(|column| ledger.breakdown(column, selection)).collect();
+        side_by_side(&ledger.columns, |column| ledger.breakdown(column, selection));
     let session = |(at, session): (usize, &Session)| {
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
         let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 
 use crate::base::id::{Symbol, Symbols};
+use crate::base::order::Ordered as _;
 use crate::requests::conversation::History;
 
 /// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
@@ -41,7 +42,7 @@ impl<'h> SessionNames<'h> {
 
     /// The names of sessions with these ids.
     pub(super) fn of_ids(symbols: &'h Symbols, ids: impl Iterator<Item = &'h str>) -> Self {
-        let ids: BTreeSet<&str> = ids.collect();
+        let ids: BTreeSet<&str> = ids.ordered();
         let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
         Self { symbols, ids, turned }
     }

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::analyze_view::is_comparable;
@@ -14,6 +13,7 @@ use super::document::{Align, Grid};
 use super::number::{bar, counted, dollars, duration, grouped, part, tokens};
 use super::table::Tone;
 use crate::base::id::Symbol;
+use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{Event, Turn};
@@ -93,12 +93,12 @@ pub(super) fn turns_grid(
     let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
-        let chunks = batch.par_chunks(BATCH / CHUNKS).enumerate();
-        let parts = chunks.map(|(place, requests)| {
-            let first = first + place * (BATCH / CHUNKS);
-            table.parts(requests, first as u64, &costs, detail)
+        let chunks: Vec<(usize, &[RequestIndex])> =
+            (first..).step_by(BATCH / CHUNKS).zip(batch.chunks(BATCH / CHUNKS)).collect();
+        let parts = side_by_side(&chunks, |(first, requests)| {
+            table.parts(requests, *first as u64, &costs, detail)
         });
-        for part in parts.collect::<Vec<_>>().into_iter().flatten() {
+        for part in parts.into_iter().flatten() {
             match part {
                 TurnPart::Foldable(line) => run.push(line),
                 TurnPart::Shown(rows) => {
@@ -157,8 +157,8 @@ struct MostExpensive {
 impl MostExpensive {
     fn of(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> Self {
         let cost = |index: &RequestIndex| ledger.totals(column, [*index]).cost();
-        let of_chunk = |chunk: &[RequestIndex]| Self::among(chunk.iter().filter_map(cost));
-        let chunks: Vec<Self> = session.requests.par_chunks(BATCH).map(of_chunk).collect();
+        let chunks: Vec<&[RequestIndex]> = session.requests.chunks(BATCH).collect();
+        let chunks = side_by_side(&chunks, |chunk| Self::among(chunk.iter().filter_map(cost)));
         Self::among(chunks.into_iter().flat_map(|chunk| chunk.costs))
     }
 
@@ -453,14 +453,14 @@ pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
 pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
     let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
     let ids: BTreeMap<Symbol, Vec<char>> =
-        agents.map(|agent| (agent, name_of(history, agent).chars().collect())).collect();
+        agents.map(|agent| (agent, name_of(history, agent).chars().collect())).ordered_map();
     let cut = |id: &[char], length: usize| -> String {
         let kept = if id.len() <= WHOLE_ID { id.len() } else { length.min(id.len()) };
         id[..kept].iter().collect()
     };
     let longest = ids.values().map(Vec::len).max().unwrap_or_default();
     let are_apart = |length: &usize| {
-        let names: BTreeSet<String> = ids.values().map(|id| cut(id, *length)).collect();
+        let names: BTreeSet<String> = ids.values().map(|id| cut(id, *length)).ordered();
         names.len() == ids.len()
     };
     let length = (SHORT_ID..longest).find(are_apart).unwrap_or(longest);

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
 use crate::base::model::Tokenizer;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
@@ -155,7 +156,7 @@ pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
         parts.push(part);
         remainders.push((exact % sum, index));
     }
-    remainders.sort_by_key(|(remainder, index)| (std::cmp::Reverse(*remainder), *index));
+    remainders.order_by_key(|(remainder, index)| (std::cmp::Reverse(*remainder), *index));
     for (_, index) in remainders.into_iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
         parts[index] += 1;
     }

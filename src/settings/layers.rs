@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::Setting;
 use super::text::{SettingsError, SettingsText};
+use crate::base::order::Order as _;
 
 /// Whose a file is, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,7 +163,7 @@ impl<E: Fn(&str) -> Option<String>> Layers<E> {
             return Ok(None);
         };
         let mut files: Vec<&LayerFile> = self.others.iter().chain([own]).collect();
-        files.sort_by_key(|file| file.layer);
+        files.order_by_key(|file| file.layer);
         // The strongest file that has a key decides.
         let decisive = |path: &[&str]| {
             let mut values = files

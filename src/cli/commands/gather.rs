@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::order::Order as _;
 use crate::cli::args::GatherArgs;
 use crate::cli::error::CliError;
 use crate::cli::output::say;
@@ -22,7 +23,7 @@ const MANIFEST: &str = "manifest.json";
 pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
     needs_parquet("fleet gather")?;
     let mut parts = parts(&args.lines)?;
-    parts.sort_by(|one, other| one.domain.cmp(&other.domain));
+    parts.order_by(|one, other| one.domain.cmp(&other.domain));
     // A task that ran twice says the same twice.
     parts.dedup();
     same_settings(&parts)?;

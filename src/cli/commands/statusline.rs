@@ -14,6 +14,7 @@ use walkdir::WalkDir;
 
 use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::client::Client;
+use crate::base::order::Ordered as _;
 use crate::base::units::{Millis, Tokens};
 use crate::cli::args::StatuslineArgs;
 use crate::cli::command_line::CommandLine;
@@ -107,7 +108,7 @@ fn status(
         sum.add(looking.look_or_say(path).requests, Whose::Session);
     }
     let folders = places(&[Client::ClaudeCode]);
-    let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).collect();
+    let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).ordered();
     for place in folders {
         for (path, changed) in files(&place.folder) {
             let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);

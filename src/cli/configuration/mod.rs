@@ -15,6 +15,7 @@ use super::args::{Cli, ConfigurationArgs};
 use super::error::CliError;
 use super::typed::words;
 use super::{or_exit, program};
+use crate::base::order::Order as _;
 use crate::base::wording::{nearest, suggestion};
 use crate::explain::config::{
     Accepts, BASELINE, ConfigError, ConfigOption, ConfigSetting, Configuration, DEFAULTS,
@@ -64,7 +65,7 @@ pub(super) fn unknown_variables() -> Vec<String> {
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
         .collect();
-    names.sort();
+    names.order();
     let told = |name: String| {
         let near = nearest(&name, known.iter().map(String::as_str)).into_iter().next();
         format!("the variable {name} is unknown and sets nothing{}", suggestion(near.as_slice()))

@@ -10,6 +10,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
+use crate::base::order::Ordered as _;
 use crate::base::units::Millis;
 use crate::read::input::{Location, discover};
 
@@ -60,9 +61,9 @@ impl WatchedFiles {
             Location::File(path) => Some(path),
             Location::StandardInput | Location::Memory(_) => None,
         });
-        let named: BTreeSet<&PathBuf> = self.roots.iter().collect();
+        let named: BTreeSet<&PathBuf> = self.roots.iter().ordered();
         let mut paths: BTreeSet<PathBuf> =
-            paths.filter(|path| grows(path) || named.contains(path)).collect();
+            paths.filter(|path| grows(path) || named.contains(path)).ordered();
         paths.extend(self.known.keys().cloned());
         self.check(paths)
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 
 use super::files::WatchedFiles;
+use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::cli::error::CliError;
@@ -153,7 +154,7 @@ impl<'a> Sessions<'a> {
                     || self.next(followed, now).is_some_and(|next| next.left > 0)
             })
             .map(|(path, _)| path)
-            .collect();
+            .ordered();
         let paths = self.watched.files().map(|(path, _)| path);
         let is_closed = |path: &&Path| {
             !open.contains(path)
@@ -177,7 +178,7 @@ impl<'a> Sessions<'a> {
                 None => mains.push((path, followed)),
             }
         }
-        mains.sort_by_key(|(_, followed)| std::cmp::Reverse(last_of(followed)));
+        mains.order_by_key(|(_, followed)| std::cmp::Reverse(last_of(followed)));
         for (path, followed) in mains {
             let of_agents = agents.remove(path).unwrap_or_default();
             let files = std::iter::once(followed).chain(of_agents.iter().map(|(_, one)| *one));

@@ -3,11 +3,10 @@
 
 use std::cmp::Reverse;
 
-use rayon::prelude::*;
-
 use super::bill::Bill;
 use super::seen::Seen;
 use super::{Change, ChangeCandidate, Subject, Who, causes, context, lifetimes, prompts, requests};
+use crate::base::order::{Order as _, side_by_side};
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Analysis;
 use crate::requests::conversation::RequestIndex;
@@ -109,7 +108,7 @@ impl Advice {
         let most = tried.first().map_or(start.state.least, |best| best.alone);
         if start.recorded.avoidable >= most {
             tried.extend(start.state.worthwhile(same_prompts));
-            tried.sort_by_key(|tried| Reverse(tried.alone));
+            tried.order_by_key(|tried| Reverse(tried.alone));
         }
         let entry = tried.into_iter().next().map(TriedChange::alone);
         Some(FirstAdvice { entry, bill: start.bill })
@@ -153,9 +152,9 @@ fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
         requests::candidates,
         causes::candidates,
     ];
-    let found: Vec<Vec<ChangeCandidate>> = all.par_iter().map(|of| of(seen)).collect();
+    let found: Vec<Vec<ChangeCandidate>> = side_by_side(&all, |of| of(seen));
     let mut candidates: Vec<ChangeCandidate> = found.into_iter().flatten().collect();
-    candidates.sort_by_key(|candidate| candidate.design.keeps_prompts());
+    candidates.order_by_key(|candidate| candidate.design.keeps_prompts());
     if !seen.may_be_of_claude_code() {
         for candidate in &mut candidates {
             candidate.change.setting = None;
@@ -239,7 +238,7 @@ impl SearchState<'_> {
             (alone >= self.least).then_some(TriedChange { candidate, alone })
         });
         let mut tried: Vec<TriedChange> = tried.collect();
-        tried.sort_by_key(|tried| Reverse(tried.alone));
+        tried.order_by_key(|tried| Reverse(tried.alone));
         tried
     }
 
@@ -315,11 +314,9 @@ impl<'a> Trials<'a> {
         // Each simulation is dropped once its cost is known, as the outcomes of all of them would
         // fill the memory.
         let designs: Vec<Design> = designs.into_iter().collect();
-        let side_by_side = (MOST_SIDE_BY_SIDE / self.trace.prompts.len().max(1)).max(1);
-        let batches = designs.chunks(side_by_side);
-        let cost = |batch: &[Design]| -> Vec<Option<Picodollars>> {
-            batch.par_iter().map(|design| self.cost(design.clone())).collect()
-        };
+        let at_once = (MOST_SIDE_BY_SIDE / self.trace.prompts.len().max(1)).max(1);
+        let batches = designs.chunks(at_once);
+        let cost = |batch: &[Design]| side_by_side(batch, |design| self.cost(design.clone()));
         batches.flat_map(cost).collect()
     }
 
@@ -363,7 +360,7 @@ impl<'a> Trials<'a> {
         // What costs no less than the record saves nothing.
         let mut best = cost.map_or(recorded.cost, |cost| cost.min(recorded.cost));
         order.retain(|(outlook, _)| *outlook != Outlook::Idle);
-        order.sort();
+        order.order();
         for (outlook, place) in order {
             let cannot_be_best = match outlook {
                 Outlook::AtLeast(least) => !recorded.has_refusals && least > best,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::seen::{Seen, confidence, counted_breaks, evidence};
 use super::{Change, ChangeCandidate, Subject};
+use crate::base::order::Ordered as _;
 use crate::explain::breaks::{Break, Cause, Remedy, Who};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
@@ -85,7 +86,7 @@ fn change(
 
 fn candidate(change: Change, breaks: &[&Break], repair: Repair) -> Option<ChangeCandidate> {
     let repairs: BTreeMap<RequestIndex, Repair> =
-        breaks.iter().map(|found| (found.request, repair)).collect();
+        breaks.iter().map(|found| (found.request, repair)).ordered_map();
     let subject = Subject::Own(change.code);
     let design = Design { repairs, ..Design::default() };
     (!breaks.is_empty()).then_some(ChangeCandidate { change, subject, design })

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{counted, grouped};
@@ -55,7 +56,7 @@ impl<'a> Seen<'a> {
         let marked = self.ledger.history.sent_with_markers().len();
         let is_meant = |found: &&Break| found.request.get() < marked && is_such(found);
         let mut breaks: Vec<&Break> = list.iter().filter(is_meant).collect();
-        breaks.sort_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
+        breaks.order_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
         breaks
     }
 
@@ -94,7 +95,7 @@ impl<'a> Seen<'a> {
         };
         let mut writes = self.selected.clone();
         writes.retain(|index| written(index) > Tokens::ZERO);
-        writes.sort_by_key(|index| (Reverse(written(index)), *index));
+        writes.order_by_key(|index| (Reverse(written(index)), *index));
         writes.truncate(MOST_EVIDENCE);
         writes
     }

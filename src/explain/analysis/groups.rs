@@ -10,6 +10,7 @@ use jiff::{Span, ToSpan};
 use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::words::words;
 use crate::base::zone::Zone;
@@ -267,7 +268,7 @@ impl<'a> GroupSums<'a> {
     }
 
     fn ordered(mut self, shown: usize) -> Vec<Group> {
-        self.list.sort_by_key(|(key, group)| match key {
+        self.list.order_by_key(|(key, group)| match key {
             GroupKey::Period(_) => (Reverse(None), *key),
             _ => (Reverse(group.by_strategy.get(shown).and_then(Totals::cost)), *key),
         });

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use derive_more::AddAssign;
 
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::{Reconciliation, add_each};
@@ -300,7 +301,7 @@ pub fn verify(
         verification.add_expiry(ledger, replay, index, &steps[index.get()]);
     }
     let history = ledger.history;
-    verification.worst.sort_by_key(|worst| {
+    verification.worst.order_by_key(|worst| {
         (std::cmp::Reverse(worst.simulated.abs_diff(worst.recorded)), worst.request)
     });
     verification.worst.truncate(WORST_LISTED);

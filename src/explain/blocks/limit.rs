@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use super::fit::{CLASSES, Candidate, Point, Stretch, Weight, class_weights, dollar_weight};
 use super::usage::Spent;
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::agent::LimitReading;
 
@@ -66,7 +67,7 @@ pub(super) fn fits(readings: &[LimitReading], spent: &[Vec<Spent>]) -> Vec<Limit
     }
     let fits = limits.into_iter().filter_map(|(key, own)| fit(key, &windows(&own, &requests)));
     let mut fits: Vec<LimitFit> = fits.collect();
-    fits.sort_by_key(|fit| (Reverse(fit.readings), fit.limit, fit.plan));
+    fits.order_by_key(|fit| (Reverse(fit.readings), fit.limit, fit.plan));
     fits
 }
 
@@ -124,7 +125,7 @@ impl Running {
     /// What was used until each answer, in the order of the answers.
     fn of(spent: &[Vec<Spent>]) -> Vec<Self> {
         let mut requests: Vec<&Spent> = spent.iter().flatten().collect();
-        requests.sort_by_key(|one| (one.answered, one.index));
+        requests.order_by_key(|one| (one.answered, one.index));
         let mut sum = Self::nothing();
         let until = |one: &Spent| {
             sum.answered = one.answered;

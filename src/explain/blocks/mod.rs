@@ -27,6 +27,7 @@ use service::services;
 use usage::Spent;
 
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::explain::breaks::Breaks;
 use crate::explain::context::{Contents, Division, contents_of_parts};
@@ -138,7 +139,7 @@ pub fn blocks(sources: BlockSources<'_>, lengths: &[BlockLength]) -> Option<Vec<
         quota.blocks.iter().filter_map(|block| block.used.all.cost()).sum::<Picodollars>()
     };
     // The windows of a service stay together: one length has the same requests as another.
-    quotas.sort_by_key(|quota| (Reverse(cost(quota)), quota.service, quota.length));
+    quotas.order_by_key(|quota| (Reverse(cost(quota)), quota.service, quota.length));
     Some(quotas)
 }
 
@@ -199,7 +200,7 @@ impl Windows {
         };
         let mut readings: Vec<LimitReading> =
             sources.ledger.history.limits.iter().filter(is_of_quota).copied().collect();
-        readings.sort_by_key(|one| (one.at, one.used));
+        readings.order_by_key(|one| (one.at, one.used));
         let sent: Vec<Millis> = requests.iter().map(|one| one.sent).collect();
         let recorded = BlockSpan::recorded(&readings);
         let (spans, places) = span::spans(&sent, &recorded, service.vendor(), length);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
 use crate::requests::conversation::{History, RequestIndex};
@@ -69,7 +70,7 @@ pub(super) fn services(history: &History, now: Millis) -> BTreeMap<Service, Vec<
         services.entry(Service::of(history, index)).or_default().push(index);
     }
     for requests in services.values_mut() {
-        requests.sort_by_key(|index| (history.request(*index).start, *index));
+        requests.order_by_key(|index| (history.request(*index).start, *index));
     }
     services
 }

@@ -7,6 +7,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis};
 use crate::base::words::words;
 use crate::read::agent::{LimitReading, Vendor};
@@ -87,7 +88,7 @@ impl BlockSpan {
             }
             latest = Some(reading);
         }
-        spans.sort_by_key(|span| (span.start, span.end));
+        spans.order_by_key(|span| (span.start, span.end));
         spans.dedup_by(|later, earlier| later.start.since(earlier.start) <= MINUTE);
         for place in 1..spans.len() {
             spans[place - 1].end = spans[place - 1].end.min(spans[place].start);

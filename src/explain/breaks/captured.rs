@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::readable::Reads;
 use super::{Candidate, Cause, Confidence, Evidence};
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;
@@ -41,7 +42,7 @@ impl CapturedCase<'_> {
         if candidates.iter().all(|one| one.confidence == Confidence::Low) {
             candidates.push(self.server_side());
         }
-        candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
+        candidates.order_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
         candidates
     }
 

@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::readable::{ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;
@@ -268,7 +269,7 @@ pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     }
     let mut found: Vec<Sibling> =
         families.values().flat_map(|family| of_family(history, steps, family)).collect();
-    found.sort_by_key(|sibling| sibling.request);
+    found.order_by_key(|sibling| sibling.request);
     found
 }
 

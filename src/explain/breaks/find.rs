@@ -1,7 +1,6 @@
 //! Finds every request that read less than it could have, and joins the service's own verdicts on
 //! misses with the inferred causes.
 
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
@@ -9,6 +8,7 @@ use super::case::{Case, Requests, siblings};
 use super::readable::{Class, LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::rules::candidates;
 use super::{Candidate, Cause, Confidence};
+use crate::base::order::{Order as _, side_by_side};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
@@ -116,9 +116,9 @@ pub fn find(
         options,
     };
     let requests: Vec<RequestIndex> = selection.requests().collect();
-    let found = requests.par_chunks(SIDE_BY_SIDE).map(|requests| finder.look_at_all(requests));
+    let chunks: Vec<&[RequestIndex]> = requests.chunks(SIDE_BY_SIDE).collect();
     let mut breaks = Breaks::default();
-    for part in found.collect::<Vec<Breaks>>() {
+    for part in side_by_side(&chunks, |requests| finder.look_at_all(requests)) {
         breaks.absorb(part);
     }
     if options.rule == DetectionRule::Complete {
@@ -360,7 +360,7 @@ impl Finder<'_> {
         let place: FxHashMap<RequestIndex, usize> =
             selection.requests().enumerate().map(|(place, index)| (index, place)).collect();
         // Siblings were found after all others, so the order of the selection is restored.
-        breaks.list.sort_by_key(|one| place.get(&one.request).copied());
+        breaks.list.order_by_key(|one| place.get(&one.request).copied());
     }
 }
 
@@ -380,7 +380,7 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
         candidate.confidence = Confidence::High;
         candidate.evidence.splice(0..0, case.answer_field(field, meaning.clone()));
     }
-    candidates.sort_by_key(|one| !says_so(one));
+    candidates.order_by_key(|one| !says_so(one));
 }
 
 /// The cause that a verdict names by itself. `previous_message_not_found` only says that the

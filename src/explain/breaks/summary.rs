@@ -11,6 +11,7 @@ use super::Cause;
 use super::find::{Break, Breaks, Options, find};
 use super::patterns::{Pattern, patterns};
 use super::readable::Class;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::requests::conversation::{History, project_names};
@@ -292,7 +293,7 @@ pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Ca
 
 fn dearest_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
     let mut by_cause: Vec<(Cause, Sum)> = by_cause.into_iter().collect();
-    by_cause.sort_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
+    by_cause.order_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
     by_cause
 }
 

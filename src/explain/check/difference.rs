@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::prompt_change::{PromptChange, PromptComparison};
 use super::turn_change::{PlacedTurn, TurnChange, turn_change};
+use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::Picodollars;
 use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
@@ -106,13 +107,13 @@ impl RunDifference {
             pairing.pairs.iter().map(|pair| differences.session(*pair)).collect();
         let found = differences.found;
         let costs: BTreeMap<usize, Option<Picodollars>> =
-            sessions.iter().map(|session| (session.pair.now, session.difference())).collect();
+            sessions.iter().map(|session| (session.pair.now, session.difference())).ordered_map();
         let mut prompts: Vec<PromptDifference> = found
             .into_iter()
             .map(|(change, places)| prompt_difference(change, &places, &costs))
             .collect();
-        prompts.sort_by_key(|prompt| (Reverse(prompt.difference), Reverse(prompt.requests)));
-        sessions.sort_by_key(|session| {
+        prompts.order_by_key(|prompt| (Reverse(prompt.difference), Reverse(prompt.requests)));
+        sessions.order_by_key(|session| {
             Reverse(session.difference().map_or(0, |difference| difference.0.unsigned_abs()))
         });
         Some(Self {
@@ -195,7 +196,7 @@ impl Differences<'_> {
         changes.extend(gone.filter_map(|at| turn_change(Some(placed_before(at)), None, false)));
         let added = (0..new.len()).filter(|at| !new_paired.contains(at));
         changes.extend(added.filter_map(|at| turn_change(None, Some(placed_now(at)), false)));
-        changes.sort_by_key(|change| {
+        changes.order_by_key(|change| {
             (Reverse(change.difference().0.unsigned_abs()), change.now, change.before)
         });
         changes

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::order::Order as _;
 use crate::base::words::words;
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
@@ -60,7 +61,7 @@ impl Pairing {
         };
         pairing.match_groups(MatchedBy::File, |at| name(&before[at]), |at| name(&now[at]));
         pairing.match_groups(MatchedBy::Order, |_| (), |_| ());
-        pairing.pairs.sort_by_key(|pair| pair.now);
+        pairing.pairs.order_by_key(|pair| pair.now);
         pairing
     }
 
@@ -147,7 +148,7 @@ pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(
     for (before, now) in left(&mut old).into_iter().zip(left(&mut new)) {
         pairs.extend(before.into_iter().zip(now));
     }
-    pairs.sort_by_key(|(_, now)| *now);
+    pairs.order_by_key(|(_, now)| *now);
     pairs
 }
 

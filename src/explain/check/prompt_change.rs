@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::base::order::{Order as _, Ordered as _};
 use crate::base::words::words;
 use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
@@ -165,7 +166,7 @@ impl<'a> PromptComparison<'a> {
             let digits = change.place.trim_start_matches("tools[").trim_end_matches(']');
             digits.parse::<usize>().unwrap_or_default()
         };
-        changes.sort_by_key(|change| (position(change), change.kind));
+        changes.order_by_key(|change| (position(change), change.kind));
         changes
     }
 
@@ -231,7 +232,7 @@ impl<'a> PromptComparison<'a> {
         let bytes = self.bytes(now);
         let range: Option<Range<u64>> =
             before.pieces.first_difference(before.fingerprint.bytes, bytes);
-        let names: BTreeSet<&String> = before.fields.keys().chain(after.fields.keys()).collect();
+        let names: BTreeSet<&String> = before.fields.keys().chain(after.fields.keys()).ordered();
         let differs = |name: &&&String| before.fields.get(**name) != after.fields.get(**name);
         Some(PromptChange {
             place,

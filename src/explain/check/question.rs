@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, SessionPair, pair_turns};
+use crate::base::order::Order as _;
 use crate::base::words::words;
 use crate::explain::budget::{
     Amount, Budget, BudgetLevel, Limit, LimitChange, Quantity, Scope, Unit,
@@ -341,7 +342,7 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let mut candidates = question.candidates()?;
     let limit = budget.limit;
     let rank = |one: &FigurePair| (one.is_exceeding(limit), one.margin(limit));
-    candidates.sort_by_key(|one| Reverse(rank(one)));
+    candidates.order_by_key(|one| Reverse(rank(one)));
     let unit = budget.metric.unit();
     let (unpriced, unrecorded) = question.lacking()?;
     let is_money = unit == Unit::Dollars || budget.metric.quantity == Quantity::BreaksShare;

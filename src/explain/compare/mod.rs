@@ -18,6 +18,7 @@ use rayon::prelude::*;
 use rust_decimal::Decimal;
 
 use crate::base::id::Symbol;
+use crate::base::order::side_by_side;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
@@ -81,8 +82,8 @@ impl<'l> Comparison<'l> {
     #[must_use]
     pub fn new(ledger: &'l Ledger<'_>, selection: &Selection) -> Self {
         let kinds = kinds_of_requests(ledger, selection);
-        let columns = ledger.columns.par_iter();
-        let columns = columns.map(|column| sums(ledger, column, selection, &kinds)).collect();
+        let columns =
+            side_by_side(&ledger.columns, |column| sums(ledger, column, selection, &kinds));
         let own = ledger.assumptions.reading;
         let bound = |reading| ledger.totals(ledger.bound(reading)?, selection.requests()).cost();
         Self {

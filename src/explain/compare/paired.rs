@@ -6,6 +6,7 @@ use std::cmp::Reverse;
 use super::draws::interval;
 use super::{Compared, Comparison};
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::StrategyKind;
@@ -75,7 +76,7 @@ pub(super) fn pair(base: &[SessionCost], other: &[SessionCost], places: &[usize]
     let mut sorted = amounts.clone();
     sorted.sort_unstable();
     // Of equal differences the earlier session comes first.
-    differences.sort_by_key(|one| Reverse(one.difference.0.abs()));
+    differences.order_by_key(|one| Reverse(one.difference.0.abs()));
     Paired {
         difference: amounts.iter().copied().sum(),
         interval: interval(&amounts),

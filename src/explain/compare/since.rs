@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use super::draws::{DRAWS, SplitMix, middle};
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
@@ -153,7 +154,7 @@ impl SinceChange {
             after: side(after),
         };
         found.kinds = kinds.iter().map(kind).collect();
-        found.kinds.sort_by_key(|kind| Reverse(kind.after.cost));
+        found.kinds.order_by_key(|kind| Reverse(kind.after.cost));
         Some(found)
     }
 

@@ -1,6 +1,7 @@
 //! Which of the entries that were sent before a client has changed, by its lines.
 
 use super::segment::Item;
+use crate::base::order::Order as _;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{History, Lines, Request};
 
@@ -63,7 +64,7 @@ impl Changes {
 
 /// Sorts line ranges, and merges those that overlap.
 fn in_order(mut lines: Vec<Lines>) -> Vec<Lines> {
-    lines.sort_by_key(|lines| lines.first);
+    lines.order_by_key(|lines| lines.first);
     lines.dedup_by(|next, before| {
         let overlaps = next.first <= before.last;
         if overlaps {

@@ -36,11 +36,11 @@ use std::collections::BTreeMap;
 use captured::CapturedPaths;
 use carry::Carrier;
 use growth::Growth;
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use segment::{Item, ItemId, SegmentId, SegmentTree};
 
 use crate::base::id::Symbol;
+use crate::base::order::{Order as _, side_by_side};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::content::Ratios;
 use crate::requests::conversation::RequestIndex;
@@ -339,12 +339,13 @@ fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
 
 /// Most expensive first, and without prices those that were sent most.
 fn sort_kinds(kinds: &mut [KindTotals]) {
-    kinds.sort_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
+    kinds
+        .order_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
 }
 
 /// Keeps the `top` most expensive items, most expensive first.
 fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
-    items.sort_by_key(|one| {
+    items.order_by_key(|one| {
         let size = (one.carried.priced_cost(), one.carried.tokens());
         (Reverse(size), one.file, one.line, one.kind)
     });
@@ -375,7 +376,7 @@ pub fn context(
 ) -> Option<Context> {
     let sources = Sources::new(ledger, steps, trace)?;
     let sessions: Vec<SessionContext> =
-        selection.sessions.par_iter().map(|session| sources.session(session, top)).collect();
+        side_by_side(&selection.sessions, |session| sources.session(session, top));
     let totals = ledger.totals(sources.column, selection.requests());
     let mut bill = Bill { totals, ..Bill::default() };
     for session in &sessions {
@@ -398,7 +399,7 @@ pub fn contents_of_parts(
 ) -> Option<Vec<BTreeMap<usize, Contents>>> {
     let sources = Sources::new(ledger, steps, trace)?;
     let of_sessions: Vec<Vec<BTreeMap<usize, Contents>>> =
-        selection.sessions.par_iter().map(|one| sources.parts_of(one, divisions)).collect();
+        side_by_side(&selection.sessions, |one| sources.parts_of(one, divisions));
     let mut all = vec![BTreeMap::<usize, Contents>::new(); divisions.len()];
     for of_session in of_sessions {
         for (parts, of_session) in all.iter_mut().zip(of_session) {

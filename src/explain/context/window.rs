@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::Sources;
 use super::segment::{ContextKind, SegmentId, SegmentTree};
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
@@ -85,7 +86,7 @@ fn largest_kinds(
     }
     let mut kinds: Vec<(ContextKind, u128)> =
         sent.into_iter().filter(|(_, tokens)| *tokens > 0).collect();
-    kinds.sort_by_key(|(kind, tokens)| (std::cmp::Reverse(*tokens), *kind));
+    kinds.order_by_key(|(kind, tokens)| (std::cmp::Reverse(*tokens), *kind));
     kinds.truncate(most);
     kinds.into_iter().map(|(kind, _)| kind).collect()
 }

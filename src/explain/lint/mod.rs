@@ -25,6 +25,7 @@ use std::collections::hash_map::Entry;
 
 use rustc_hash::FxHashMap;
 
+use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::ByteDifference;
@@ -205,7 +206,7 @@ fn join(findings: Vec<Finding>) -> Vec<Finding> {
 
 /// Puts the most expensive findings of each severity first.
 fn sort(findings: &mut [Finding]) {
-    findings.sort_by_key(|finding| {
+    findings.order_by_key(|finding| {
         let cost = finding.cost.unwrap_or_default();
         (finding.severity(), Reverse(cost), Reverse(finding.tokens), finding.rule, finding.request)
     });

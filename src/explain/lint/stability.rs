@@ -3,6 +3,7 @@
 
 use super::volatile_text::changing_word;
 use super::{Finding, Rule};
+use crate::base::order::Order as _;
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::{
@@ -215,7 +216,7 @@ pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding>
     let changes = tool_changes(before, after);
     let mut findings: Vec<ToolFinding> = set_finding(&changes, before, after).into_iter().collect();
     findings.extend(changes.iter().filter_map(|change| finding(change, before)));
-    findings.sort_by_key(|finding| finding.position);
+    findings.order_by_key(|finding| finding.position);
     findings
 }
 

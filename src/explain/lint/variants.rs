@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::run::Trace;
 use super::{Finding, Rule};
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::read::capture::{ATTRIBUTION, WireNodeId};
 use crate::read::harness::IDENTITIES;
@@ -249,7 +250,7 @@ fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
 /// neighbours are told apart.
 fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &'v str> {
     let mut fullest: Vec<&PrefixVariant<'_>> = variants.iter().collect();
-    fullest.sort_by_key(|variant| Reverse(variant.paragraphs.len()));
+    fullest.order_by_key(|variant| Reverse(variant.paragraphs.len()));
     let mut places = FxHashMap::default();
     for (text, place) in fullest.iter().flat_map(|variant| &variant.paragraphs) {
         places.entry(*text).or_insert(place.as_str());
@@ -370,7 +371,7 @@ fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
     // Greedy from the rarest part on, as a search for every exact cover would take exponential
     // time.
     let mut rarest: Vec<Having> = parts.iter().map(|part| part.having).collect();
-    rarest.sort_by_key(|having| having.count_ones());
+    rarest.order_by_key(|having| having.count_ones());
     (0..rarest.len()).find_map(|first| {
         let mut covered = 0;
         let mut chosen = Vec::new();

@@ -8,6 +8,7 @@ use super::{RunBreak, RunBreaks, RunRequest};
 use rustc_hash::FxHashSet;
 
 use crate::base::id::{Symbol, Symbols};
+use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Cause, Sum, Summary};
@@ -180,7 +181,7 @@ impl RunSums {
 
     fn keep_dearest(&mut self) {
         // Of equals the first ones stay, as the sort is stable.
-        self.dearest.sort_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
+        self.dearest.order_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
         self.dearest.truncate(MOST_BREAKS);
     }
 

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::SnapshotTurn;
 use super::fingerprint::{Digest, digest};
+use crate::base::order::Ordered as _;
 use crate::read::capture::WireRequest;
 use crate::read::input::only_value;
 use crate::requests::conversation::History;
@@ -50,7 +51,7 @@ pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings
     let mut settings: Settings =
         all.map(|(name, value)| (name, digest(value.get().as_bytes()))).collect();
     if !unnamed.is_empty() {
-        let unnamed: BTreeMap<String, &RawValue> = unnamed.into_iter().collect();
+        let unnamed: BTreeMap<String, &RawValue> = unnamed.into_iter().ordered_map();
         settings.insert(OTHER.to_owned(), digest(&serde_json::to_vec(&unnamed).ok()?));
     }
     if let Some(betas) = history.text(wire.betas).filter(|betas| !betas.is_empty()) {

@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::spans::Spans;
 use super::{AgentFile, AgentRequest, Follows, Rejected};
 use crate::base::id::{EntryId, Symbol};
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::input::Kind;
 
@@ -69,7 +70,7 @@ pub(super) fn place(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) {
             Err((kind, detail)) => file.reject(kind, line, detail),
         }
     }
-    sent.sort_by_key(|(_, _, request)| request.start);
+    sent.order_by_key(|(_, _, request)| request.start);
     let mut conversations = Conversations::default();
     for (place, turn, request) in sent {
         let request = conversations.put(place, turn, request, file.requests.len());

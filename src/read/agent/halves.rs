@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::pieces::{Piece, PieceId};
 use super::{AgentFile, UNKNOWN_MODEL, Vendor};
 use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::input::Kind;
 
@@ -92,12 +93,12 @@ impl AgentFile {
         let Messages { mut said, pieces, symbols, .. } = other;
         let moved = self.symbols.absorb(symbols);
         said.move_symbols(&moved);
-        said.sort_by_key(|one| one.at);
+        said.order_by_key(|one| one.at);
         let first = self.add_pieces(pieces, &moved);
         let mut sent: Vec<(Millis, Option<usize>)> = Vec::new();
         sent.extend(self.requests.iter().enumerate().map(|(place, one)| (one.start, Some(place))));
         sent.extend(unanswered.into_iter().map(|at| (at, None)));
-        sent.sort_by_key(|(at, _)| *at);
+        sent.order_by_key(|(at, _)| *at);
         let mut waiting: Vec<Said> = Vec::new();
         let mut said = said.into_iter().peekable();
         for (number, (_, place)) in sent.iter().enumerate() {

@@ -18,6 +18,7 @@ use serde_json::value::RawValue;
 
 use super::canonical::write_canonical;
 use super::record::{BETA_HEADER, OF_LITELLM, Request, WITHOUT_INFLUENCE};
+use crate::base::order::{Order as _, Ordered as _};
 use crate::read::input::{Listed, Text};
 
 /// Fields by name, in the order received.
@@ -31,7 +32,7 @@ pub(super) fn other_fields(body: &Request<'_>) -> String {
     let output =
         body.output_config.0.iter().flat_map(|config| config.other.named("output_config."));
     let mut fields: Vec<(String, &RawValue)> = own.chain(output).collect();
-    fields.sort_by(|(one, _), (other, _)| one.cmp(other));
+    fields.order_by(|(one, _), (other, _)| one.cmp(other));
     let members: Vec<String> =
         fields.iter().filter_map(|(name, value)| member(name, value)).collect();
     format!("{{{}}}", members.join(","))
@@ -157,7 +158,7 @@ pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> O
     if sources.is_empty() {
         return None;
     }
-    let features: BTreeSet<String> = sources.into_iter().flatten().collect();
+    let features: BTreeSet<String> = sources.into_iter().flatten().ordered();
     Some(features.into_iter().collect::<Vec<_>>().join(","))
 }
 

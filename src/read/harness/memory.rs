@@ -13,6 +13,7 @@ use super::block::{Block, BlockKind};
 use super::message::{Message, reminder};
 use super::place::BundleError;
 use super::raw::{Object, quoted};
+use crate::base::order::Order as _;
 
 /// The levels in the order in which their files are told, the most general first.
 const LEVELS: [&str; 4] = ["managed", "user", "project", "local"];
@@ -43,7 +44,7 @@ impl<'a> MemoryFile<'a> {
     pub(super) fn read_all(files: Vec<&'a RawValue>) -> Result<Vec<Self>, BundleError> {
         let mut files = files.into_iter().map(Self::read).collect::<Result<Vec<_>, _>>()?;
         files.retain(|file| !file.content.trim().is_empty());
-        files.sort_by_key(|file| file.level);
+        files.order_by_key(|file| file.level);
         let mut known = FxHashSet::default();
         files.retain(|file| known.insert(file.path.clone()));
         Ok(files)

@@ -8,6 +8,7 @@ use super::bundle::Context;
 use super::place::BundleError;
 use super::raw::{Member, Object, is_string, list, quoted, string, write_list, write_object};
 use super::ttl::Marker;
+use crate::base::order::Order as _;
 
 /// Where a message stands, for errors.
 const PATH: &str = "prompt.messages[…]";
@@ -93,7 +94,7 @@ impl<'a> Message<'a> {
         let mut others = std::mem::take(other.blocks_mut());
         let blocks = self.blocks_mut();
         blocks.append(&mut others);
-        blocks.sort_by_key(|block| !matches!(block.kind, BlockKind::Result { .. }));
+        blocks.order_by_key(|block| !matches!(block.kind, BlockKind::Result { .. }));
     }
 
     /// The blocks of the content.

@@ -15,6 +15,7 @@ use super::block::Block;
 use super::place::BundleError;
 use super::raw::{Member, Object, unexpected, write_object};
 use super::ttl::CACHE_CONTROL;
+use crate::base::order::Order as _;
 
 /// What the names of tools begin with that come from an MCP server.
 const MCP_PREFIX: &str = "mcp__";
@@ -36,7 +37,7 @@ pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleErro
         let name = object.string("name")?.unwrap_or_default();
         blocks.push((rank(name), block));
     }
-    blocks.sort_by(|one, other| one.0.cmp(&other.0));
+    blocks.order_by(|one, other| one.0.cmp(&other.0));
     Ok(blocks.into_iter().map(|(_, block)| block).collect())
 }
 

@@ -13,6 +13,7 @@ use walkdir::WalkDir;
 
 use super::bounds::{Bounded, Packed, is_of_system, special};
 use super::{Diagnostics, Inside, Kind};
+use crate::base::order::Order as _;
 
 /// The input files found.
 #[derive(Debug, Default)]
@@ -79,7 +80,7 @@ pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
     let mut discovered = Discovered::default();
     let mut seen = Seen::of(inside);
     let mut paths: Vec<&PathBuf> = paths.iter().collect();
-    paths.sort();
+    paths.order();
     for path in paths {
         if path.as_os_str() == "-" {
             if seen.files.insert(Identity::Path(path.clone())) {
@@ -127,7 +128,7 @@ pub fn discover_below(
     let mut discovered = Discovered::default();
     let mut seen = Seen::of(inside);
     let mut paths: Vec<PathBuf> = paths.iter().map(|path| root.join(path)).collect();
-    paths.sort();
+    paths.order();
     for path in paths {
         let below = path.strip_prefix(root).ok();
         let is_below = below.is_some_and(|below| {
@@ -145,7 +146,7 @@ pub fn discover_below(
             discovered.file(path, label, may_be_other, &mut seen);
         }
     }
-    discovered.sources.sort_by(|one, other| one.label.cmp(&other.label));
+    discovered.sources.order_by(|one, other| one.label.cmp(&other.label));
     Ok(discovered)
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::discover::Source;
+use crate::base::order::Order as _;
 
 /// Which domain a file is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ impl DomainRule {
             domains.entry(name.to_owned()).or_default().push(source);
         }
         let domain = |(name, mut sources): (String, Vec<Source>)| {
-            sources.sort_by(|one, other| one.label.cmp(&other.label));
+            sources.order_by(|one, other| one.label.cmp(&other.label));
             Domain { name, sources }
         };
         Ok(domains.into_iter().map(domain).collect())

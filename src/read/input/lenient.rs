@@ -36,20 +36,32 @@ macro_rules! default_for {
         fn visit_unit<E>(self) -> Result<Self::Value, E> { Ok(Self::Value::default()) }
     };
     (@ list) => {
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            while list.next_element::<IgnoredAny>()?.is_some() {}
+        fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+            $crate::read::input::ignore_list(list)?;
             Ok(Self::Value::default())
         }
     };
     (@ object) => {
-        fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Self::Value, A::Error> {
-            while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
+            $crate::read::input::ignore_object(object)?;
             Ok(Self::Value::default())
         }
     };
 }
 
 pub(crate) use default_for;
+
+/// Reads a list to its end.
+pub(crate) fn ignore_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
+    while list.next_element::<IgnoredAny>()?.is_some() {}
+    Ok(())
+}
+
+/// Reads an object to its end.
+pub(crate) fn ignore_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<(), A::Error> {
+    while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+    Ok(())
+}
 
 /// A string, or nothing where another type stands.
 #[derive(Clone, Debug, Default)]
@@ -146,12 +158,12 @@ impl<'de> Deserialize<'de> for Count {
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
                 Ok(Count::Null)
             }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-                while list.next_element::<IgnoredAny>()?.is_some() {}
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                ignore_list(list)?;
                 Ok(Count::Invalid)
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                ignore_object(map)?;
                 Ok(Count::Invalid)
             }
         }

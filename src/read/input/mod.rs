@@ -24,8 +24,8 @@ pub use discover::{
 pub use domains::{Domain, DomainError, DomainRule};
 pub use inside::Inside;
 pub(crate) use lenient::{
-    Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, moment,
-    moment_in_utc, replace_lone_surrogates,
+    Content, Count, Flag, JsonLength, List, Listed, Number, Shape, Text, default_for, ignore_list,
+    ignore_object, moment, moment_in_utc, replace_lone_surrogates,
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;

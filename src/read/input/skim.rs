@@ -4,6 +4,7 @@
 //! It gives the values that `serde_json` gives. Of a text that is no JSON, `serde_json` says what is wrong, without
 //! knowing what was wanted of it: so a type is compiled for one deserialiser, as each of them is a copy of all its code.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::{BorrowedStrDeserializer, MapAccessDeserializer, StrDeserializer};
@@ -11,7 +12,6 @@ use serde::de::{
     self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Unexpected, Visitor,
 };
 use serde::{Deserialize, forward_to_deserialize_any};
-use serde_json::Number;
 use serde_json::error::Category;
 use wide::{CmpEq, CmpLt, i8x16};
 
@@ -86,8 +86,10 @@ pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, 
 pub(super) fn first_value<'de, T: Deserialize<'de>>(
     text: &'de str,
 ) -> Result<(T, usize), Malformed> {
-    let mut skimmer = Skimmer { text, bytes: text.as_bytes(), at: 0, depth: 0 };
+    let mut skimmer =
+        Skimmer { text, bytes: text.as_bytes(), at: 0, depth: 0, is_left_early: false };
     match T::deserialize(&mut skimmer) {
+        Ok(_) if skimmer.is_left_early => Err(Malformed::new(text, Fault::Syntax, skimmer.at)),
         Ok(value) => Ok((value, skimmer.at)),
         Err(fault) => Err(Malformed::new(text, fault, skimmer.at)),
     }
@@ -125,11 +127,19 @@ impl de::Error for Fault {
     }
 }
 
+enum Number {
+    Whole(u64),
+    BelowZero(i64),
+    Fraction(f64),
+}
+
 struct Skimmer<'de> {
     text: &'de str,
     bytes: &'de [u8],
     at: usize,
     depth: u32,
+    /// Whether a visitor stopped in front of the end of a list or an object, which is no JSON then.
+    is_left_early: bool,
 }
 
 impl<'de> Skimmer<'de> {
@@ -221,11 +231,15 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    /// A string whose quote was seen, and whether it has escapes.
-    fn string(&mut self) -> Result<(&'de str, bool), Fault> {
+    /// A string whose quote was seen.
+    fn string(&mut self) -> Result<Cow<'de, str>, Fault> {
         let start = self.at;
         let has_escapes = self.skip_string()?;
-        Ok((&self.text[start + 1..self.at - 1], has_escapes))
+        if has_escapes {
+            let decoded = serde_json::from_str(&self.text[start..self.at]);
+            return decoded.map(Cow::Owned).map_err(|_| Fault::Syntax);
+        }
+        Ok(Cow::Borrowed(&self.text[start + 1..self.at - 1]))
     }
 
     /// A number. One of few digits and nothing else, as nearly all are, is read here.
@@ -240,21 +254,22 @@ impl<'de> Skimmer<'de> {
         let is_plain = digits > 0 && !matches!(self.next(), Some(b'.' | b'e' | b'E'));
         let has_leading_zero = self.bytes[start] == b'0' && digits > 1;
         if is_plain && digits < FEWEST_BEYOND && !has_leading_zero {
-            return Ok(value.into());
+            return Ok(Number::Whole(value));
         }
         self.at = start;
         self.skip_number()?;
-        serde_json::from_str(&self.text[start..self.at]).map_err(|_| Fault::Syntax)
+        let number: serde_json::Number =
+            serde_json::from_str(&self.text[start..self.at]).map_err(|_| Fault::Syntax)?;
+        let below_zero = number.as_i64().map(Number::BelowZero);
+        let whole = number.as_u64().map(Number::Whole).or(below_zero);
+        whole.or_else(|| number.as_f64().map(Number::Fraction)).ok_or(Fault::Syntax)
     }
 
     fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        let number = self.number()?;
-        if let Some(value) = number.as_u64() {
-            return visitor.visit_u64(value);
-        }
-        match number.as_i64() {
-            Some(value) => visitor.visit_i64(value),
-            None => visitor.visit_f64(number.as_f64().ok_or(Fault::Syntax)?),
+        match self.number()? {
+            Number::Whole(value) => visitor.visit_u64(value),
+            Number::BelowZero(value) => visitor.visit_i64(value),
+            Number::Fraction(value) => visitor.visit_f64(value),
         }
     }
 
@@ -360,32 +375,33 @@ impl<'de> Skimmer<'de> {
         }
     }
 
-    /// The elements of a list or an object whose bracket was seen.
-    fn elements(&mut self, end: u8) -> Result<Elements<'_, 'de>, Fault> {
-        if self.depth == DEEPEST {
+    /// Goes to the elements of a list or an object whose bracket was seen. Returns how deep it stands.
+    fn enter(&mut self) -> Result<u32, Fault> {
+        let depth = self.depth;
+        if depth == DEEPEST {
             return Err(Fault::Syntax);
         }
         self.descend();
-        Ok(Elements { skimmer: self, end, is_first: true, is_over: false })
+        Ok(depth)
     }
 
-    /// Whether elements were read to their end: a visitor may stop in front of it.
-    fn is_read(&self, depth: u32) -> Result<(), Fault> {
-        if self.depth == depth { Ok(()) } else { Err(Fault::Syntax) }
+    /// Notes if a visitor stopped in front of the end of the elements.
+    fn leave(&mut self, depth: u32) {
+        self.is_left_early |= self.depth != depth;
     }
 
     fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        let depth = self.depth;
-        let value = visitor.visit_map(self.elements(b'}')?)?;
-        self.is_read(depth)?;
-        Ok(value)
+        let depth = self.enter()?;
+        let value = visitor.visit_map(Elements::new(self, b'}'));
+        self.leave(depth);
+        value
     }
 
     fn visit_list<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        let depth = self.depth;
-        let value = visitor.visit_seq(self.elements(b']')?)?;
-        self.is_read(depth)?;
-        Ok(value)
+        let depth = self.enter()?;
+        let value = visitor.visit_seq(Elements::new(self, b']'));
+        self.leave(depth);
+        value
     }
 
     /// The error that another value stands here than what is read, or none.
@@ -395,17 +411,30 @@ impl<'de> Skimmer<'de> {
     }
 
     fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        let start = self.at;
-        let (text, has_escapes) = self.string()?;
-        if !has_escapes {
-            return visitor.visit_borrowed_str(text);
+        match self.string()? {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_str(&text),
         }
-        visitor.visit_str(&self.decoded(start)?)
+    }
+}
+
+/// The name of a member.
+struct Name<'de>(Cow<'de, str>);
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.0 {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_str(&text),
+        }
     }
 
-    /// The text of a string that ends here.
-    fn decoded(&self, start: usize) -> Result<String, Fault> {
-        serde_json::from_str(&self.text[start..self.at]).map_err(|_| Fault::Syntax)
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        ignored_any
     }
 }
 
@@ -487,18 +516,15 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
     ) -> Result<V::Value, Fault> {
         match self.token()? {
             b'"' => {
-                let (word, has_escapes) = self.string()?;
-                if has_escapes {
-                    return Err(Fault::Data);
-                }
-                visitor.visit_enum(BorrowedStrDeserializer::new(word))
+                let word = self.string()?;
+                visitor.visit_enum(StrDeserializer::new(&word))
             }
             b'{' => {
-                let depth = self.depth;
-                let members = MapAccessDeserializer::new(self.elements(b'}')?);
-                let value = visitor.visit_enum(members)?;
-                self.is_read(depth)?;
-                Ok(value)
+                let depth = self.enter()?;
+                let members = MapAccessDeserializer::new(Elements::new(self, b'}'));
+                let value = visitor.visit_enum(members);
+                self.leave(depth);
+                value
             }
             _ => self.other(),
         }
@@ -518,7 +544,11 @@ struct Elements<'s, 'de> {
     is_over: bool,
 }
 
-impl Elements<'_, '_> {
+impl<'s, 'de> Elements<'s, 'de> {
+    fn new(skimmer: &'s mut Skimmer<'de>, end: u8) -> Self {
+        Self { skimmer, end, is_first: true, is_over: false }
+    }
+
     /// Goes to the next element. Of a list that is over a visitor may ask again.
     #[inline]
     fn advance(&mut self) -> Result<bool, Fault> {
@@ -554,13 +584,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
             return Ok(None);
         }
         self.skimmer.expect_name()?;
-        let start = self.skimmer.at;
-        let (name, has_escapes) = self.skimmer.string()?;
-        if has_escapes {
-            let name = self.skimmer.decoded(start)?;
-            return seed.deserialize(StrDeserializer::new(&name)).map(Some);
-        }
-        seed.deserialize(BorrowedStrDeserializer::new(name)).map(Some)
+        seed.deserialize(Name(self.skimmer.string()?)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {

@@ -28,6 +28,7 @@ use super::agent::{AgentFile, AgentRequest, FirstObject, Follows};
 use super::capture::{CaptureOptions, Captures, RecordReader};
 use super::input::{Chunk, Extent, Kind, OpenSource};
 use crate::base::client::Client;
+use crate::base::order::Order as _;
 use billed::Billed;
 use exchange::{Answered, Envelope, MessagesBody, record};
 pub(crate) use helicone::TAKEN_OUT;
@@ -167,7 +168,7 @@ impl<'a> LogReader<'a> {
     /// All of it, in the order in which the requests were sent: logs are written in that of their ends,
     /// and often turned around.
     fn finish(mut self, open: &OpenSource, extent: Extent) -> Log {
-        self.file.requests.sort_by_key(|request| request.start);
+        self.file.requests.order_by_key(|request| request.start);
         self.file.extent = extent;
         Log { requests: self.file, captures: self.captures.finish(open, Extent::default()) }
     }

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{DomainSums, Figure};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
@@ -173,7 +174,7 @@ fn add(own: &mut Vec<ChangeSum>, others: Vec<ChangeSum>) {
             None => own.push(other),
         }
     }
-    own.sort_by_key(|one| (Reverse(one.saving), one.code, one.label));
+    own.order_by_key(|one| (Reverse(one.saving), one.code, one.label));
 }
 
 impl DomainSums for ChangeSums {

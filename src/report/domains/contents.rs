@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{DomainSums, Figure};
+use crate::base::order::Order as _;
 use crate::explain::analysis::Answer;
 use crate::explain::context::{Bill, Context, KindTotals};
 use crate::report::context_view::{NamedKind, contents, named, summed};
@@ -56,7 +57,7 @@ impl DomainSums for ContentSums {
     fn show(&self, _: &Answer, document: &mut Document) {
         let mut kinds: Vec<NamedKind> =
             self.kinds.iter().map(|(name, kind)| (name.clone(), *kind)).collect();
-        kinds.sort_by_key(|(_, one)| Reverse((one.carried.cost(), one.carried.tokens())));
+        kinds.order_by_key(|(_, one)| Reverse((one.carried.cost(), one.carried.tokens())));
         document.heading("What the prompts held");
         contents(document, &kinds, &self.bill, (self.top, self.summed), "session");
     }

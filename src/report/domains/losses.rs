@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{ChangeSums, DomainSums, Figure};
+use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
@@ -65,7 +66,7 @@ impl DomainSums for LossSums {
         self.summary.absorb(other.summary);
         self.dearest.extend(other.dearest);
         // Of equals the first ones stay, as the sort is stable.
-        self.dearest.sort_by_key(|(size, _)| Reverse(*size));
+        self.dearest.order_by_key(|(size, _)| Reverse(*size));
         self.dearest.truncate(self.top);
         self.changes.absorb(other.changes);
     }

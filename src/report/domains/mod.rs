@@ -30,6 +30,7 @@ use super::document::{Align, Document, Grid};
 use super::inputs::Inputs;
 use super::json::write_line;
 use super::number::{bytes, counted, dollars, exact_percent, grouped, percent, share};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
 use crate::requests::conversation::History;
@@ -149,7 +150,7 @@ impl<S: DomainSums> AllDomains<S> {
             all
         });
         let is_recorded = answer.is_recorded();
-        self.domains.sort_by_key(|line| Reverse(line.totals(is_recorded).cost()));
+        self.domains.order_by_key(|line| Reverse(line.totals(is_recorded).cost()));
         let others = self.domains.split_off(top.min(count));
         document.grid(grid::<S>(&self.domains, &others, is_recorded));
         if without_requests > 0 {

@@ -28,7 +28,6 @@ use std::io::Write;
 use answer::{AnswerView, Figure, answer};
 use askama::Template;
 use break_lines::{BreakIndex, BreakLine, break_lines};
-use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use safe_text::{PageText, content_policy};
 use sessions::{
@@ -45,6 +44,7 @@ use super::inputs::Inputs;
 use super::number::{counted, dollars, grouped};
 use super::{compare_view, verify};
 use crate::base::id::Symbol;
+use crate::base::order::side_by_side;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
 use crate::explain::advice::Advice;
@@ -229,11 +229,13 @@ impl<'a> Page<'a> {
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
         let sessions = session_figures(view, &breaks);
         let dearest = dearest_first(&sessions);
-        let blocks = with_turns(&dearest).into_par_iter().map(|session| {
+        let with_turns: Vec<_> = with_turns(&dearest).into_iter().collect();
+        let blocks = side_by_side(&with_turns, |session| {
             let requests = &view.selection.sessions[session.number];
             Ok((session.number, turns_block(view, &breaks, requests)?))
         });
-        let embedded = embedded(blocks.collect::<io::Result<Vec<_>>>()?, sessions.len());
+        let blocks = blocks.into_iter().collect::<io::Result<Vec<_>>>()?;
+        let embedded = embedded(blocks, sessions.len());
         let strategies = view.strategies();
         let style = format!("{STYLE}{}", view.chart_style);
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;

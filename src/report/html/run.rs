@@ -13,6 +13,7 @@ use super::run_turns::{RunPage, RunTurns};
 use super::safe_text::content_policy;
 use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
 use super::{BESIDE, CaptionedTable, Page, PageChart, SCRIPT, STYLE, incomplete_note};
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
 use crate::explain::analysis::Answer;
@@ -197,7 +198,7 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
     }
     let mut domains: Vec<(&str, DomainSums)> =
         parts.iter().map(|part| part.domain.as_str()).zip(sums).collect();
-    domains.sort_by_key(|(_, sums)| Reverse(sums.totals.cost()));
+    domains.order_by_key(|(_, sums)| Reverse(sums.totals.cost()));
     let all = counted(domains.len() as u64, "domain", "domains");
     domains.truncate(MOST_DOMAINS);
     let mut grid = Grid::new(&[

@@ -8,6 +8,7 @@ use std::io;
 use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
+use crate::base::order::{Order as _, Ordered as _};
 use crate::explain::run::{RunBreaks, RunRequest, RunSums};
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
@@ -154,8 +155,8 @@ impl<'p> RunTurns<'p> {
         let mut blocks = self.blocks?;
         let dearest = dearest_first(&self.page.sessions);
         let ranks: BTreeMap<usize, usize> =
-            dearest.iter().enumerate().map(|(rank, session)| (session.number, rank)).collect();
-        blocks.sort_by_key(|(number, _)| ranks.get(number).copied());
+            dearest.iter().enumerate().map(|(rank, session)| (session.number, rank)).ordered_map();
+        blocks.order_by_key(|(number, _)| ranks.get(number).copied());
         Ok(blocks)
     }
 }
@@ -163,10 +164,10 @@ impl<'p> RunTurns<'p> {
 /// The sessions on the page, domain by domain: the most expensive under a strategy, and those of the breaks on the page.
 fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sums.sessions.len()).collect();
-    order.sort_by_key(|at| Reverse(sums.sessions[*at].totals[strategy].cost()));
+    order.order_by_key(|at| Reverse(sums.sessions[*at].totals[strategy].cost()));
     order.truncate(MOST_SESSIONS);
     let with_breaks = sums.dearest.iter().map(|(session, _)| *session);
-    let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).collect();
+    let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).ordered();
     listed.into_iter().collect()
 }
 

@@ -13,6 +13,7 @@ use serde_json::value::RawValue;
 use super::PageView;
 use super::break_lines::BreakIndex;
 use super::safe_text::data_block;
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
@@ -140,7 +141,7 @@ impl SessionFigures {
 /// Most expensive first, and of equals the one that began first.
 pub(super) fn dearest_first(sessions: &[SessionFigures]) -> Vec<&SessionFigures> {
     let mut dearest: Vec<&SessionFigures> = sessions.iter().collect();
-    dearest.sort_by_key(|session| (Reverse(session.cost()), session.number));
+    dearest.order_by_key(|session| (Reverse(session.cost()), session.number));
     dearest
 }
 
@@ -268,7 +269,7 @@ pub(super) fn with_turns<'s>(dearest: &[&'s SessionFigures]) -> Vec<&'s SessionF
 /// Embeds the turns of the most expensive of so many sessions, each with its number.
 pub(super) fn embedded(mut blocks: Vec<(usize, String)>, sessions: usize) -> Embedded {
     keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
-    blocks.sort_by_key(|(number, _)| *number);
+    blocks.order_by_key(|(number, _)| *number);
     let missing = (sessions - blocks.len()) as u64;
     let note = (missing > 0).then(|| {
         format!(

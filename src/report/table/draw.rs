@@ -8,11 +8,11 @@ use std::io::Write;
 use std::ops::Range;
 
 use anstyle::{AnsiColor, Style};
-use rayon::prelude::*;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{Align, Grid, Tone};
+use crate::base::order::side_by_side;
 use crate::report::document::TextStyle;
 
 /// How many rows are written at a time.
@@ -50,7 +50,7 @@ impl Grid {
                 }
                 text
             };
-            for text in chunks.par_iter().map(text_of).collect::<Vec<String>>() {
+            for text in side_by_side(&chunks, text_of) {
                 out.write_all(text.as_bytes())?;
             }
         }
@@ -359,7 +359,7 @@ fn measure(grid: &Grid) -> Vec<Measure> {
         let of_column = |column| rows.clone().map(move |row| display_width(grid.cell(row, column)));
         (0..columns.len()).map(|column| of_column(column).max().unwrap_or(0)).collect()
     };
-    for widths in chunks.par_iter().map(widest).collect::<Vec<_>>() {
+    for widths in side_by_side(&chunks, widest) {
         for (natural, width) in natural.iter_mut().zip(widths) {
             *natural = (*natural).max(width);
         }

@@ -19,6 +19,7 @@ use super::logged::Served;
 use super::{Answer, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
 use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
@@ -233,7 +234,7 @@ impl History {
             placed.extend(self.take_over(file, &own_session));
             own_sessions.insert(own_session);
         }
-        placed.sort_by(|one, other| {
+        placed.order_by(|one, other| {
             let key = |placed: &Placed| (placed.request.start, placed.file, placed.request.line);
             key(one).cmp(&key(other))
         });

@@ -10,6 +10,7 @@ use super::agents::Placed;
 use super::logged::Copies;
 use crate::base::client::Client;
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
 use crate::read::input::Usage;
@@ -61,7 +62,7 @@ fn figures(one: &Placed) -> Figures {
 /// with at most one of another file, at about the same time. Reports come last, as rows and spans tell more.
 fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
     let finished = |number: usize| placed[number].request.finished.get();
-    group.sort_by_key(|number| {
+    group.order_by_key(|number| {
         let one = &placed[*number];
         (one.request.is_report, one.file, finished(*number))
     });
@@ -83,7 +84,7 @@ fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
         }
         if !unpaired.is_empty() {
             originals.extend(unpaired);
-            originals.sort_by_key(|number| finished(*number));
+            originals.order_by_key(|number| finished(*number));
         }
     }
 }
@@ -102,11 +103,11 @@ fn take_out_of_sums(placed: &mut Vec<Placed>, compaction: Symbol, found: &mut Fo
     }
     for of_model in singles.values_mut() {
         // The earliest is taken from the end.
-        of_model.sort_by_key(|single| std::cmp::Reverse(single.finished));
+        of_model.order_by_key(|single| std::cmp::Reverse(single.finished));
     }
     let mut sums: Vec<usize> = (0..placed.len()).collect();
     sums.retain(|number| is_counted(&&placed[*number]) && placed[*number].request.is_report);
-    sums.sort_by_key(|number| placed[*number].request.finished);
+    sums.order_by_key(|number| placed[*number].request.finished);
     let mut is_left = vec![true; placed.len()];
     for number in sums {
         let one = &mut placed[number];

@@ -15,6 +15,7 @@ use super::{Answer, History, InputFile, Request, RequestIndex, session_titles, s
 use crate::base::client::Client;
 use crate::base::id::{EntryId, HasSymbols, Symbol, Symbols};
 use crate::base::model::Models;
+use crate::base::order::side_by_side;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};
@@ -181,7 +182,7 @@ impl Placer<'_> {
 
     /// The responses that are requests, in the order of the files.
     fn place(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Placed> {
-        let starts: Vec<_> = self.responses.par_iter().map(start_of).collect();
+        let starts: Vec<_> = side_by_side(self.responses, start_of);
         let mut placed: Vec<Placed> = Vec::with_capacity(self.responses.len());
         for (place, start) in starts.into_iter().enumerate() {
             if !self.copies.is_origin(place) {

@@ -7,6 +7,7 @@ use super::agents::{At, Placed};
 use super::{History, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
 use crate::read::input::Kind;
@@ -63,7 +64,7 @@ pub(super) fn without_repeated(placed: &mut Vec<Placed>) -> u64 {
     let mut known: FxHashMap<Symbol, usize> = FxHashMap::default();
     let mut copies = Copies::of(placed);
     let mut order: Vec<usize> = (0..placed.len()).collect();
-    order.sort_by_key(|number| {
+    order.order_by_key(|number| {
         let request = &placed[*number].request;
         (is_logged(request), !request.knows_lifetime)
     });

@@ -61,6 +61,7 @@ use rustc_hash::FxHashMap;
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Ordinal, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
+use crate::base::order::Ordered as _;
 use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
@@ -433,7 +434,7 @@ impl Request {
 /// The name of every project of a history.
 pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
     let projects: BTreeSet<Symbol> =
-        history.requests.iter().filter_map(|request| request.project).collect();
+        history.requests.iter().filter_map(|request| request.project).ordered();
     let projects: Vec<Symbol> = projects.into_iter().collect();
     let paths: Vec<&str> = projects.iter().map(|project| history.symbols.text(*project)).collect();
     projects.into_iter().zip(history.naming.of_paths(&paths)).collect()

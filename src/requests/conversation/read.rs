@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::file::{FileBuilder, FileConversation, build};
 use super::join::Files;
 use super::{History, PassedOver};
+use crate::base::order::Order as _;
 use crate::read::agent::{AgentFile, database};
 use crate::read::capture::{CaptureOptions, Captures, load_bundles, load_captures};
 use crate::read::harness::Harness;
@@ -112,7 +113,7 @@ impl Turns {
         let is_early = |number: &usize| sources[*number].size > share / 32;
         let (divided, mut undivided): (Vec<usize>, Vec<usize>) =
             (0..sources.len()).partition(is_divided);
-        undivided.sort_by_key(|number| !is_early(number));
+        undivided.order_by_key(|number| !is_early(number));
         Self { divided, undivided }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 
 use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind};
+use crate::base::order::Ordered as _;
 use crate::read::input::only_value;
 
 /// A setting.
@@ -131,7 +132,7 @@ pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) 
         return Vec::new();
     }
     let (old, new) = (fields(before), fields(after));
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).collect();
+    let names: BTreeSet<&String> = old.keys().chain(new.keys()).ordered();
     let value = |fields: &Fields<'_>, name| fields.get(name).map(|value| value.get().to_owned());
     names
         .into_iter()

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::messages::differing;
 use super::view::{SAME_IN_OTHER_BYTES, changed_field, says_the_same};
 use super::{Difference, DifferenceKind, Pair};
+use crate::base::order::Order as _;
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::{Text, only_value};
 
@@ -74,7 +75,7 @@ pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     let mut changes: Vec<ToolChange> = gone.chain(come).collect();
     changes.extend(moved(&old, &new));
     changes.extend(redefined(&old, &new));
-    changes.sort_by_key(ToolChange::position);
+    changes.order_by_key(ToolChange::position);
     changes
 }
 

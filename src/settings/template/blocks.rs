@@ -5,6 +5,7 @@ use jsonc_parser::ast::{Object, Value as Node};
 use super::super::root::Root;
 use super::super::text::{Edits, SettingsError, range};
 use super::{Change, MARKER, MarkerChange, MarkerPlace, PatchError};
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 
 /// The blocks of a prompt, in its order.
@@ -144,7 +145,7 @@ impl<'a> Blocks<'a> {
             }
         }
         for edits in &mut ways {
-            edits.sort_by_key(|(range, _)| range.start);
+            edits.order_by_key(|(range, _)| range.start);
         }
         Ok(ways)
     }

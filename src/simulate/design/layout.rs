@@ -12,6 +12,7 @@ use super::reminders::Reminders;
 use super::stable_first::{StableFirst, StableParagraphs, StaticTexts};
 use super::{Attribution, PromptDesign, Settings, SystemPrompt, Tools};
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::read::capture::{BlockKind, Part, WireMarker, WireNodeId, WireTree};
 use crate::read::harness::{ToolRank, tool_rank};
@@ -131,7 +132,7 @@ impl<'a> Layouts<'a> {
         let tools = place_of(tree, &sent, Part::Tool);
         let mut system = place_of(tree, &sent, Part::System);
         if !self.ranks.is_empty() {
-            blocks[tools].sort_by_key(|block| &self.ranks[&block.source]);
+            blocks[tools].order_by_key(|block| &self.ranks[&block.source]);
         }
         // Ids rise along a path.
         let place = |marker: &WireMarker| sent.partition_point(|id| *id < marker.node);
@@ -279,7 +280,7 @@ fn start_of_messages(tree: &WireTree, blocks: &[PromptBlock]) -> usize {
 /// Moves the static blocks of a system prompt to its front, and returns the index of the last of
 /// them.
 fn put_static_first(system: &mut [PromptBlock], statics: &FxHashSet<ContentId>) -> Option<usize> {
-    system.sort_by_key(|block| !statics.contains(&block.content));
+    system.order_by_key(|block| !statics.contains(&block.content));
     system.partition_point(|block| statics.contains(&block.content)).checked_sub(1)
 }
 
@@ -428,6 +429,6 @@ pub(super) fn markers(
     };
     let mut markers: Vec<Marker> = layout.markers.iter().map(marker).collect();
     // Ids rise along a path.
-    markers.sort_by_key(|marker| (marker.node, marker.is_automatic));
+    markers.order_by_key(|marker| (marker.node, marker.is_automatic));
     markers
 }

@@ -7,6 +7,7 @@ use std::hash::Hash;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::blocks::{ContentId, Contents, PromptBlock};
+use crate::base::order::Order as _;
 use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 
@@ -82,7 +83,7 @@ impl StableParagraphs {
             cut.extend(parts.into_iter().map(|(stability, part)| (stability, place, part)));
         }
         // A stable sort keeps the order as sent within each stability.
-        cut.sort_by_key(|(stability, ..)| *stability);
+        cut.order_by_key(|(stability, ..)| *stability);
         if cut.iter().map(|(.., block)| block).eq(system) {
             return None;
         }
@@ -107,7 +108,7 @@ impl StableParagraphs {
         contents: &mut Contents<'_>,
     ) -> Vec<(Stability, PromptBlock)> {
         let mut pieces = self.paragraphs.of(block.content).to_vec();
-        pieces.sort_by_key(|piece| self.stability(opening, *piece));
+        pieces.order_by_key(|piece| self.stability(opening, *piece));
         let most = pieces.first().map(|piece| self.stability(opening, *piece));
         let least = pieces.last().map(|piece| self.stability(opening, *piece));
         let is_kept = most == least && self.paragraphs.are_as_sent(block.content, contents);

@@ -16,9 +16,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
+use crate::base::order::side_by_side;
 use crate::base::ttl::{Ttl, TtlPlan};
 use crate::base::units::{Picodollars, Tokens};
 use crate::requests::content::Ratios;
@@ -284,7 +284,7 @@ impl<'a> Ledger<'a> {
             }
             StrategyColumn::new(strategy.clone(), simulated, history, prices)
         };
-        strategies.par_iter().map(column).collect()
+        side_by_side(strategies, column)
     }
 
     /// A design alone over the same requests. `None` where it cannot act on them.
@@ -429,10 +429,9 @@ impl<'a> Ledger<'a> {
             return requests.fold(Totals::default(), add);
         }
         let requests: Vec<RequestIndex> = requests.collect();
-        let chunks = requests.par_chunks(CHUNK);
-        let of_chunk = |chunk: &[RequestIndex]| chunk.iter().copied().fold(Totals::default(), add);
-        let chunks: Vec<Totals> = chunks.map(of_chunk).collect();
-        chunks.into_iter().fold(Totals::default(), |mut all, chunk| {
+        let chunks: Vec<&[RequestIndex]> = requests.chunks(CHUNK).collect();
+        let of_chunk = |chunk: &&[RequestIndex]| chunk.iter().copied().fold(Totals::default(), add);
+        side_by_side(&chunks, of_chunk).into_iter().fold(Totals::default(), |mut all, chunk| {
             all += chunk;
             all
         })

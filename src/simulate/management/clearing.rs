@@ -4,6 +4,7 @@
 use super::Management;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
+use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 
 /// Microcompaction by one of its two ways, or both. In main conversations only.
@@ -193,7 +194,7 @@ impl ResultBudget {
             .filter(|result| result.is_replaceable && result.content.bytes > self.preview)
             .map(|result| result.content)
             .collect();
-        largest_first.sort_by_key(|content| std::cmp::Reverse(content.bytes));
+        largest_first.order_by_key(|content| std::cmp::Reverse(content.bytes));
         for content in largest_first {
             if content.bytes <= self.each && sum <= self.message {
                 break;

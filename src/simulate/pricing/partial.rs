@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use super::table::ModelPrices;
 use super::{Factors, Hours, Multiplier, Rate, Rates};
+use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -120,7 +121,7 @@ impl Partials {
         let made: Vec<Rate> =
             ServiceTier::ALL.into_iter().flat_map(|tier| lacking(&rates, tier)).collect();
         rates.extend(made);
-        rates.sort_by_key(|rate| (rate.above, rate.tier));
+        rates.order_by_key(|rate| (rate.above, rate.tier));
         rates
     }
 

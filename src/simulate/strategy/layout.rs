@@ -6,6 +6,7 @@ use enumset::EnumSet;
 
 use super::design::{Anchor, KeepAlive, Layout, MOST_MARKERS};
 use super::plan::{Plan, Role};
+use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, NodeId, Prompt, PromptTrace, Step};
@@ -126,7 +127,7 @@ impl<'a> Places<'a> {
                 (1..=count).filter_map(|part| self.part(prompt, part, count)).collect()
             }
         };
-        nodes.sort_by_key(|node| self.trace.node(*node).blocks);
+        nodes.order_by_key(|node| self.trace.node(*node).blocks);
         nodes.dedup();
         nodes
     }

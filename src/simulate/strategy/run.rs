@@ -7,6 +7,7 @@ use super::applicability::{Applicability, Obstacle, differs, has_several_session
 use super::design::{Design, Layout};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
+use crate::base::order::Order as _;
 use crate::base::ttl::TtlPlan;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::requests::content::Ratios;
@@ -106,7 +107,7 @@ impl Simulated {
             let after = requests[run.first.after].get();
             AddedRun { first: Added { after, ..run.first }, ..run }
         }));
-        self.added.sort_by_key(|run| (run.first.after, run.first.at));
+        self.added.order_by_key(|run| (run.first.after, run.first.at));
     }
 
     /// What is sent in addition after a request, by time.
@@ -193,7 +194,7 @@ impl AddedRun {
         };
         let mut all: Vec<Added> = runs.iter().flat_map(of_run).collect();
         if runs.len() > 1 {
-            all.sort_by_key(|added| added.at);
+            all.order_by_key(|added| added.at);
         }
         all
     }
@@ -421,9 +422,9 @@ pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
             }
         }
     }
-    recorded.sort_by_key(|(index, _)| *index);
+    recorded.order_by_key(|(index, _)| *index);
     added.extend(pings);
-    added.sort_by_key(|run| run.first.after);
+    added.order_by_key(|run| run.first.after);
     let outcomes = recorded.into_iter().map(|(_, outcome)| outcome).collect();
     Simulated { outcomes, added, ..Simulated::default() }
 }

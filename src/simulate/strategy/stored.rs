@@ -1,9 +1,8 @@
 //! Contexts that a client stores at another provider: what to store and for how long, and what it costs to keep it.
 
-use rayon::prelude::*;
-
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
+use crate::base::order::side_by_side;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::base::wording::{duration, grouped};
 use crate::simulate::cache::{Outcome, Storing, simulate_stored};
@@ -65,7 +64,7 @@ pub(super) fn cheapest(storage: Storage, material: Material<'_>) -> Simulated {
         let costs = material.costs(&simulate(*storing, storage, material));
         costs.main + costs.agents
     };
-    let costs: Vec<Picodollars> = ways.par_iter().map(cost).collect();
+    let costs: Vec<Picodollars> = side_by_side(&ways, cost);
     let cheapest = ways.into_iter().zip(costs).min_by_key(|(_, cost)| *cost);
     let Some((storing, _)) = cheapest else { return Simulated::default() };
     Simulated { choices: vec![in_words(storing)], ..simulate(storing, storage, material) }

@@ -12,6 +12,7 @@ use rustc_hash::FxHashSet;
 use super::Cause;
 use super::find::{Break, Breaks};
 use crate::base::id::Symbol;
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::base::wording;
 use crate::base::words::words;
@@ -82,7 +83,7 @@ pub fn patterns(
     patterns.extend(habits::resumes(&evidence));
     patterns.extend(habits::updates(&evidence));
     patterns.extend(habits::switches(&evidence));
-    patterns.sort_by_key(|pattern| (Reverse(pattern.saving), pattern.name));
+    patterns.order_by_key(|pattern| (Reverse(pattern.saving), pattern.name));
     patterns
 }
 

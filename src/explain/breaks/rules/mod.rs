@@ -11,6 +11,7 @@ mod timing;
 use super::case::Case;
 use super::readable::Readable;
 use super::{Candidate, Confidence};
+use crate::base::order::Order as _;
 use crate::read::agent::Vendor;
 
 type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
@@ -56,6 +57,6 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
         }
     }
     // A stable sort, so that the order of the rules decides among equals.
-    candidates.sort_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
+    candidates.order_by_key(|candidate| std::cmp::Reverse(candidate.confidence));
     candidates
 }

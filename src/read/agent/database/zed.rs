@@ -19,6 +19,7 @@ use super::open::Database;
 use super::row::{Row, json};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Tokens};
 use crate::read::agent::request::{parts, tell_nothing, tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
@@ -152,7 +153,7 @@ impl ThreadPlace<'_> {
         let places: FxHashMap<&str, usize> =
             users.iter().enumerate().rev().map(|(place, user)| (*user, place)).collect();
         let mut recorded: Vec<_> = recorded.iter().filter(|(_, usage)| !usage.is_empty()).collect();
-        recorded.sort_by_key(|(name, _)| places.get(name.as_str()));
+        recorded.order_by_key(|(name, _)| places.get(name.as_str()));
         for (name, usage) in &recorded {
             // Of an earlier one is only known that it was sent while the thread was there.
             let is_newest = users.last().is_some_and(|user| *user == name.as_str());

@@ -3,6 +3,7 @@
 use super::frame::{ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
+use crate::base::order::Order as _;
 use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{self, AxisRule, Plot, ValueLine};
@@ -133,7 +134,7 @@ fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &S
     let edges = |column: &chart::Column| (x.pixel(column.from), x.pixel(column.to));
     let mut labelled: Vec<&chart::Column> =
         columns.columns.iter().filter(|column| !column.label.is_empty()).collect();
-    labelled.sort_by_key(|column| y.pixel(column.height()));
+    labelled.order_by_key(|column| y.pixel(column.height()));
     // The edges and the middle of each label.
     let mut drawn: Vec<(i32, i32, i32)> = Vec::new();
     for column in labelled {
@@ -193,7 +194,7 @@ fn line_names(
 ) {
     let ending = |line: &ValueLine| line.points.last().map_or(lower, |(_, end)| y.pixel(*end));
     let mut named: Vec<(i32, &ValueLine)> = lines.iter().map(|line| (ending(line), line)).collect();
-    named.sort_by_key(|(at, _)| *at);
+    named.order_by_key(|(at, _)| *at);
     let mut free_from = upper;
     for (at, _) in &mut named {
         *at = (*at).max(free_from);

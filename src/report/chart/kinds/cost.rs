@@ -1,6 +1,7 @@
 //! Cumulative dollars by request, with a line for each strategy.
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::report::chart::axis::{Axis, AxisUnit};
 use crate::report::chart::ink::Ink;
@@ -26,9 +27,9 @@ pub fn cost_chart(
 ) -> Chart {
     let scope = selection_scope(ledger.history, selection);
     let mut requests: Vec<RequestIndex> = selection.requests().collect();
-    requests.sort_by_key(|index| (ledger.history.request(*index).time(), *index));
+    requests.order_by_key(|index| (ledger.history.request(*index).time(), *index));
     let (mut lines, unknown) = cumulative(ledger, columns, &requests);
-    lines.sort_by_key(|line| line.cost);
+    lines.order_by_key(|line| line.cost);
     let undrawn = keep_cheapest(&mut lines);
     let Some(highest) = lines.iter().map(|line| line.cost).max() else {
         return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));

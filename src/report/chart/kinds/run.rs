@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::breaks::summary_chart;
 use super::daily::{Calendar, MOST_DAYS};
+use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
 use crate::explain::analysis::{Period, PeriodLength};
@@ -52,7 +53,7 @@ fn strategies(scope: &str, comparison: &Comparison<'_>) -> Option<Chart> {
     let mut costs: Vec<(&Compared<'_>, Picodollars)> =
         strategies.filter_map(|one| Some((one, one.totals.cost()?))).collect();
     let (base, base_cost) = *costs.first()?;
-    costs.sort_by_key(|(_, cost)| Reverse(*cost));
+    costs.order_by_key(|(_, cost)| Reverse(*cost));
     let (_, highest) = *costs.first()?;
     let name = base.strategy.label();
     let mut chart = Chart::new(

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
 use crate::report::chart::axis::{Axis, AxisUnit};
@@ -51,7 +52,7 @@ pub fn strategies_chart(
     let Some(first) = known.first().copied() else {
         return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));
     };
-    known.sort_by_key(|cost| Reverse(cost.spending.total()));
+    known.order_by_key(|cost| Reverse(cost.spending.total()));
     let surplus = known.len().saturating_sub(MOST_BARS);
     let undrawn: Vec<&str> = known.drain(..surplus).map(|cost| cost.name).collect();
     let base = dollars(Some(first.spending.total()));

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
+use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
 use crate::report::analyze_view::{is_complete, shown_column};
@@ -198,7 +199,7 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
         by_cause.entry(found.cause).or_default().push(found);
     }
     let mut causes: Vec<(Cause, Vec<&Break>)> = by_cause.into_iter().collect();
-    causes.sort_by_key(|(cause, breaks)| (Reverse(excess(breaks)), Reverse(breaks.len()), *cause));
+    causes.order_by_key(|(cause, breaks)| (Reverse(excess(breaks)), Reverse(breaks.len()), *cause));
     let rest =
         if causes.len() > MOST_CAUSES { causes.split_off(MOST_CAUSES - 1) } else { Vec::new() };
     let lane = |name: &str, ink: Ink, breaks: &[&Break]| Lane {
@@ -219,7 +220,7 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
         .collect();
     if !rest.is_empty() {
         let mut others: Vec<&Break> = rest.into_iter().flat_map(|(_, breaks)| breaks).collect();
-        others.sort_by_key(|found| found.request);
+        others.order_by_key(|found| found.request);
         lanes.push(lane("other causes", Ink::Muted, &others));
     }
     lanes
@@ -239,7 +240,7 @@ fn other_lanes(
     place_of: &BTreeMap<RequestIndex, f64>,
 ) -> Vec<Lane> {
     let history = ledger.history;
-    let broken: BTreeSet<RequestIndex> = breaks.iter().map(|found| found.request).collect();
+    let broken: BTreeSet<RequestIndex> = breaks.iter().map(|found| found.request).ordered();
     let is_compacted = |index: &RequestIndex| {
         steps[index.get()].is_compacted(history, *index) && !broken.contains(index)
     };

@@ -6,6 +6,7 @@ use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Time, time};
 
 use super::PriceChange;
+use crate::base::order::Ordered as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{Hours, ModelPrices, PriceTable, Rate, Rates};
@@ -24,8 +25,8 @@ impl Comparison<'_> {
     /// The prices that differ, each once. A tier's that changes as the ordinary one does is no change of its own.
     pub(super) fn changes(&self, merged: &ModelPrices) -> Vec<PriceChange> {
         let rows = || self.model.rates.iter().chain(&merged.rates);
-        let sizes: BTreeSet<Option<Tokens>> = rows().map(|rate| rate.above).chain([None]).collect();
-        let tiers: BTreeSet<ServiceTier> = rows().map(|rate| rate.tier).collect();
+        let sizes: BTreeSet<Option<Tokens>> = rows().map(|rate| rate.above).chain([None]).ordered();
+        let tiers: BTreeSet<ServiceTier> = rows().map(|rate| rate.tier).ordered();
         let times = self.times(rows);
         let mut changes: Vec<PriceChange> = Vec::new();
         for tier in tiers {
@@ -52,10 +53,10 @@ impl Comparison<'_> {
     fn times<'r, I: Iterator<Item = &'r Rate>>(&self, rows: impl Fn() -> I) -> Vec<DateTime> {
         let days = (0..WEEK).filter_map(|days| self.day.checked_add(days.days()).ok());
         let later = rows().flat_map(|rate| [rate.from, rate.until]).flatten();
-        let days: BTreeSet<Date> = days.chain(later.filter(|day| *day >= self.day)).collect();
+        let days: BTreeSet<Date> = days.chain(later.filter(|day| *day >= self.day)).ordered();
         let hours = rows().filter_map(|rate| rate.hours.as_deref());
         let midnight = time(0, 0, 0, 0);
-        let borders: BTreeSet<Time> = hours.flat_map(Hours::borders).chain([midnight]).collect();
+        let borders: BTreeSet<Time> = hours.flat_map(Hours::borders).chain([midnight]).ordered();
         let on = |day: Date| borders.iter().map(move |time| day.to_datetime(*time));
         days.into_iter().flat_map(on).collect()
     }

@@ -19,12 +19,11 @@ mod ways;
 
 pub(super) use stored::bound_stored;
 
-use rayon::prelude::*;
-
 use self::state::{Choice, cheapest_choices};
 use self::thread::{Thread, threads};
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
+use crate::base::order::{Order as _, side_by_side};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Rates;
@@ -33,7 +32,7 @@ use crate::simulate::pricing::Rates;
 pub(super) fn bound(material: Material<'_>) -> Simulated {
     let threads = threads(material.trace);
     let solved: Vec<Vec<Choice>> =
-        threads.par_iter().map(|thread| cheapest_choices(thread, material)).collect();
+        side_by_side(&threads, |thread| cheapest_choices(thread, material));
     let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
     let mut added: Vec<AddedRun> = Vec::new();
     for (thread, choices) in threads.iter().zip(&solved) {
@@ -42,7 +41,7 @@ pub(super) fn bound(material: Material<'_>) -> Simulated {
         }
         add_pings(thread, choices, material, &mut added);
     }
-    added.sort_by_key(|run| (run.first.after, run.first.at));
+    added.order_by_key(|run| (run.first.after, run.first.at));
     Simulated { outcomes, added, ..Simulated::default() }
 }
 

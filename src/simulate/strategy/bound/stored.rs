@@ -6,10 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
 use super::Prices;
 use super::thread::{Thread, ThreadRequest, threads};
+use crate::base::order::side_by_side;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{NodeId, Prompt};
@@ -23,8 +22,8 @@ pub(in crate::simulate::strategy) fn bound_stored(
     material: Material<'_>,
 ) -> Simulated {
     let threads = threads(material.trace);
-    let solved = threads.par_iter().map(|thread| Search::solve(thread, storage, material));
-    let solved: Vec<Vec<Step>> = solved.collect();
+    let solved: Vec<Vec<Step>> =
+        side_by_side(&threads, |thread| Search::solve(thread, storage, material));
     let mut outcomes = vec![Outcome::default(); material.trace.prompts.len()];
     let mut added: Vec<AddedRun> = Vec::new();
     for (thread, steps) in threads.iter().zip(&solved) {

@@ -1,0 +1,129 @@
+//! Sorting and working side by side, with all that is long compiled once.
+//!
+//! Each type that `slice::sort` sorts is a copy of the whole algorithm, 2,000 lines of LLVM IR, and each closure that
+//! `rayon` runs over a list one of 5,000. A tenth of what a build compiled was such copies. Lists that are sorted or
+//! worked on a few times in a run are so through these; hot loops take the libraries' own.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
+
+/// Stable sorting of a list.
+pub(crate) trait Order<T> {
+    /// Sorts by what a comparison says.
+    fn order_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
+
+    /// Sorts by a key.
+    fn order_by_key<K: Ord>(&mut self, mut key: impl FnMut(&T) -> K) {
+        self.order_by(|one, other| key(one).cmp(&key(other)));
+    }
+
+    /// Sorts by the elements themselves.
+    fn order(&mut self)
+    where
+        T: Ord,
+    {
+        self.order_by(Ord::cmp);
+    }
+}
+
+impl<T> Order<T> for [T] {
+    fn order_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
+        let mut places =
+            sorted_places(self.len(), &mut |one, other| compare(&self[one], &self[other]));
+        // Along each cycle of the permutation, every element changes places with the one that belongs there.
+        for start in 0..places.len() {
+            let mut place = start;
+            loop {
+                let source = std::mem::replace(&mut places[place], place);
+                if source == start {
+                    break;
+                }
+                self.swap(place, source);
+                place = source;
+            }
+        }
+    }
+}
+
+/// Ordered sets and maps of few elements: `collect` would sort these first, by a copy of the algorithm.
+pub(crate) trait Ordered: Iterator + Sized {
+    /// The set of all elements.
+    fn ordered(self) -> BTreeSet<Self::Item>
+    where
+        Self::Item: Ord,
+    {
+        let mut set = BTreeSet::new();
+        set.extend(self);
+        set
+    }
+
+    /// The map of all pairs; the last of those with one key counts.
+    fn ordered_map<K: Ord, V>(self) -> BTreeMap<K, V>
+    where
+        Self: Iterator<Item = (K, V)>,
+    {
+        let mut map = BTreeMap::new();
+        map.extend(self);
+        map
+    }
+}
+
+impl<I: Iterator> Ordered for I {}
+
+/// The places of elements in their order.
+fn sorted_places(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..count).collect();
+    places.sort_by(|one, other| compare(*one, *other));
+    places
+}
+
+/// What a function makes of each element, worked on side by side, in the order of the elements.
+pub(crate) fn side_by_side<'l, T: Sync, R: Send + Sync>(
+    list: &'l [T],
+    work: impl Fn(&'l T) -> R + Sync,
+) -> Vec<R> {
+    let results: Vec<OnceLock<R>> = list.iter().map(|_| OnceLock::new()).collect();
+    each_place(list.len(), &|place| {
+        // Each place is worked on once, so that its result is not there yet.
+        let _is_first = results[place].set(work(&list[place])).is_ok();
+    });
+    let result = |cell: OnceLock<R>| cell.into_inner().expect("every place was worked on");
+    results.into_iter().map(result).collect()
+}
+
+fn each_place(count: usize, work: &(dyn Fn(usize) + Sync)) {
+    (0..count).into_par_iter().for_each(work);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn lists_are_sorted_as_by_the_standard_library(
+            list in prop::collection::vec((0_u8..8, any::<u32>()), 0..200),
+        ) {
+            let (mut ours, mut theirs) = (list.clone(), list);
+            ours.order_by_key(|(key, _)| *key);
+            theirs.sort_by_key(|(key, _)| *key);
+            prop_assert_eq!(&ours, &theirs);
+            ours.order();
+            theirs.sort_by(Ord::cmp);
+            prop_assert_eq!(ours, theirs);
+        }
+    }
+
+    #[test]
+    fn results_stand_in_the_order_of_their_elements() {
+        let list: Vec<u64> = (0..1_000).collect();
+        let squares: Vec<u64> = list.iter().map(|one| one * one).collect();
+        assert_eq!(side_by_side(&list, |one| one * one), squares);
+        assert!(side_by_side(&[] as &[u64], |one| one * one).is_empty());
+    }
+}
