@@ -20,7 +20,7 @@ esac
 # Nothing of Visual C++ has to be installed.
 export CARGO_TARGET_X86_64_PC_WINDOWS_MSVC_RUSTFLAGS="-C target-feature=+crt-static"
 rustup target add "$target" >&2
-cargo build --locked --profile "$profile" --target "$target" --bin cachesim
+cargo build --locked --features full --profile "$profile" --target "$target" --bin cachesim
 # Cargo keeps what the profile dev makes in a folder of another name.
 folder="$profile"
 [[ $profile != dev ]] || folder=debug

@@ -32,7 +32,7 @@ find_target() {
         refuse "on Windows, install with Scoop, npm or pip, or unpack cachesim-x86_64-pc-windows-msvc.zip"
         ;;
     *)
-        refuse "there is no build for $(uname -s) on $(uname -m). With Rust, build it: cargo install cachesim-cli"
+        refuse "there is no build for $(uname -s) on $(uname -m). With Rust, build it: cargo install --features full cachesim-cli"
         ;;
     esac
 }

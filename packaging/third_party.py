@@ -3,7 +3,7 @@
 
     third_party.py [FILE]
 
-They are those of Cargo.lock, for all platforms and with all features. Each has its licence, and the copyright lines of its
+They are those of Cargo.lock, for all platforms and with the feature `full`. Each has its licence, and the copyright lines of its
 own files; the text of each licence stands once. Run it after Cargo.lock changed: a test compares.
 """
 
@@ -39,7 +39,7 @@ TEXTS = {
 
 def linked():
     """The packages that are linked: those that the program needs, and what these need, except for building."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--all-features"]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline", "--features", "full"]
     found = json.loads(subprocess.run(command, cwd=PROJECT, check=True, capture_output=True).stdout)
     packages = {package["id"]: package for package in found["packages"]}
     needs = {

@@ -79,7 +79,7 @@ if [[ -n $with_rust ]]; then
     cargo="${CARGO_HOME:-$HOME/.cargo}"
     try rust 0 "sh env cc ld ar as" \
         "PATH=\"\$PATH:$cargo/bin\"
-        cargo install --quiet --locked --path '$(dirname "$here")' --root .local && cachesim --version" \
+        cargo install --quiet --locked --features full --path '$(dirname "$here")' --root .local && cachesim --version" \
         CARGO_HOME="$cargo" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}"
 fi
 [[ -z $failed ]]

@@ -340,7 +340,7 @@ fn both_sides_are_measured_and_priced_alike_or_it_is_said() {
         .output()
         .expect("the program runs");
     let error = failed(&output, 2);
-    assert!(error.contains("with --tokens bytes:1, this run with --tokens exact"), "{error}");
+    assert!(error.contains("with --assume tokens=bytes:1, this run with tokens=exact"), "{error}");
     let report = review.read("baseline.json");
     let id = report.split("\"id\": \"").nth(1).and_then(|rest| rest.split('"').next());
     let older = report.replace(id.expect("the prices"), "older-prices");

@@ -12,7 +12,7 @@
 //!
 //! What is missing is counted by `tests`, with all else that is.
 //!
-//! `cargo test --test growth -- NAME` tries those cases whose `COMMAND::SHAPE` contains the name.
+//! `cargo test --features full --test growth -- NAME` tries those cases whose `COMMAND::SHAPE` contains the name.
 
 use std::alloc::System;
 use std::env;

@@ -126,8 +126,8 @@ fn assumptions_are_named() {
         ("cached-edits", "cache_edits"),
         ("attribution-neutral", "is no part of the cache key"),
         ("attribution-behind-a-gateway", "is part of the cache key"),
-        ("beta-features-that-flip", "--betas key"),
-        ("ttl-that-changes", "--ttl-change keeps"),
+        ("beta-features-that-flip", "--assume betas=key"),
+        ("ttl-that-changes", "--assume ttl-change=keeps"),
     ] {
         let path = project("fixtures").join(fixture).join("session.jsonl");
         let path = path.to_str().expect("plain");

@@ -59,6 +59,7 @@ mod breaks;
 mod browser;
 mod capture_file;
 mod captures;
+mod ceilings;
 mod chains;
 mod chart;
 mod check;
@@ -101,7 +102,7 @@ mod logs;
 mod management;
 mod marked;
 #[cfg(target_os = "linux")] // links, signals, and processes as /proc lists them
-#[cfg(feature = "mcp")]
+#[cfg(feature = "validate")]
 mod mcp;
 mod mechanisms;
 mod models;
@@ -133,7 +134,7 @@ mod runs;
 mod same_bytes;
 #[cfg(unix)] // a shell makes them
 mod samples;
-#[cfg(feature = "full")]
+#[cfg(feature = "validate")]
 mod schemas;
 mod seeds;
 mod settings;

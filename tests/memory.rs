@@ -4,7 +4,7 @@
 //! large. This program runs the commands on them: itself, as a child, with the command line of `cachesim`, two
 //! threads and an allocator that counts the bytes held. Nothing is timed.
 //!
-//! `cargo test --test memory`. What is missing is counted by `tests`, with all else that is. Sizes are small, as memory that
+//! `cargo test --features full --test memory`. What is missing is counted by `tests`, with all else that is. Sizes are small, as memory that
 //! grows faster than requests shows in `tests/growth.rs` and in `benches/results`.
 
 use std::alloc::System;

@@ -337,7 +337,7 @@ fn words_and_amounts_are_those_of_the_contract() {
 
 #[test]
 fn the_files_are_current() {
-    let refresh = "refresh with: cargo run -- schema --all schemas";
+    let refresh = "refresh with: CACHESIM_WRITE=schemas cargo test schemas::";
     let folder = project("schemas");
     let mut names = BTreeSet::new();
     for name in OUTPUTS.into_iter().chain(INPUTS) {

@@ -118,7 +118,7 @@ fn write_session(folder: &Path, begin: &str, model: &str, requests: u64, tokens:
 }
 
 /// Sessions before and after [`DAY`], in a folder of their own.
-#[cfg(feature = "full")] // of which alone documents are made
+#[cfg(feature = "validate")] // of which alone documents are made
 pub(crate) fn write_sessions(folder: &Path) {
     for day in ["01", "02", "03", "11", "12", "13"] {
         write_session(folder, &format!("2026-10-{day}T10:00:00Z"), HAIKU, 4, 100_000);

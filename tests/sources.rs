@@ -33,7 +33,7 @@ fn what_has_no_place_of_its_own_needs_a_path() {
     assert_eq!(
         error,
         "cachesim: no sessions of a coding agent were found\ncachesim: LiteLLM has no place of its own where logs are \
-         kept\ncachesim: give it files or folders with sessions: cachesim analyze PATH\n"
+         kept\ncachesim: give files or folders with sessions, as in cachesim analyze PATH\n"
     );
     let error = refused(home.path(), &["analyze", "--source", "qwen"]);
     assert!(

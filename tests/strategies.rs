@@ -11,6 +11,7 @@ use cachesim::simulate::strategy::{
 use proptest::prelude::*;
 
 const EXAMPLES: &str = include_str!("../strategies/examples.toml");
+#[cfg(feature = "validate")]
 const SCHEMA: &str = include_str!("../schemas/strategy.schema.json");
 
 const FIVE: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
@@ -417,11 +418,13 @@ fn the_examples_are_strategies() {
     assert!(file.strategies.iter().all(|strategy| !strategy.summary.is_empty()));
 }
 
+#[cfg(feature = "validate")]
 fn as_json(text: &str) -> serde_json::Value {
     let table: toml::Table = text.parse().expect("TOML");
     serde_json::to_value(table).expect("JSON")
 }
 
+#[cfg(feature = "validate")]
 #[test]
 fn the_schema_accepts_what_the_parser_does() {
     let schema = serde_json::from_str(SCHEMA).expect("JSON");

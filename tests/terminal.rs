@@ -56,7 +56,9 @@ fn bars(text: &str, heading: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| !line.starts_with(heading));
     // The heading and an empty line, then the names of the columns and a rule.
     let rows = lines.skip(2).take_while(|line| !line.is_empty()).skip(2);
-    rows.map(|row| row.chars().filter(|one| BLOCKS.contains(one)).collect()).collect()
+    let bars = rows.map(|row| row.chars().filter(|one| BLOCKS.contains(one)).collect());
+    // A row whose words are broken goes on in lines without one.
+    bars.filter(|bar: &String| !bar.is_empty()).collect()
 }
 
 /// Ten cells for the whole, in eighths that are full; one for anything at all.

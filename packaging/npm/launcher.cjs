@@ -22,7 +22,7 @@ function find() {
 
 function missing() {
   const names = Object.keys(require('./package.json').optionalDependencies);
-  const cargo = 'With Rust you can build it yourself: cargo install cachesim-cli';
+  const cargo = 'With Rust you can build it yourself: cargo install --features full cachesim-cli';
   if (!names.includes(name)) {
     const known = names.map((name) => name.slice('@cachesim/'.length)).join(', ');
     const here = `${process.platform}-${process.arch}`;

@@ -95,7 +95,7 @@ class Npm(Same):
         message = self.refusal(install("omitted", npm_packages()[0]), 127)
         self.assertIn(f"the package {PLATFORM} is not installed", message)
         self.assertIn("--omit=optional", message)
-        self.assertIn("cargo install cachesim-cli", message)
+        self.assertIn("cargo install --features full cachesim-cli", message)
 
     def test_on_another_platform_it_names_those_that_there_are(self):
         env = preload("other", "Object.defineProperty(process, 'arch', { value: 'riscv64' });")
@@ -103,7 +103,7 @@ class Npm(Same):
         self.assertIn(f"there is no package for {SYSTEM}-riscv64", message)
         for target in TARGETS:
             self.assertIn("{os}-{cpu}".format(**target["npm"]), message)
-        self.assertIn("cargo install cachesim-cli", message)
+        self.assertIn("cargo install --features full cachesim-cli", message)
 
     def test_a_program_that_cannot_be_run_is_told(self):
         place = install("no-rights", *npm_packages())

@@ -45,7 +45,7 @@ class Workflow(unittest.TestCase):
             self.assertEqual((self.place / "programs" / target / "cachesim").read_text(), "built\n")
             self.assertEqual(
                 self.calls()[-2:],
-                [f"rustup target add {target}", f"cargo build --locked --profile dist --target {target} --bin cachesim"],
+                [f"rustup target add {target}", f"cargo build --locked --features full --profile dist --target {target} --bin cachesim"],
             )
 
     def test_every_package_is_made_of_the_programs(self):

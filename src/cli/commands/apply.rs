@@ -123,7 +123,8 @@ pub(super) fn undone(
     undo: &str,
 ) -> Result<(), CliError> {
     let records = Records::of_user()?;
-    let _lock = request.consent.is_possible().then(|| records.lock()).transpose()?;
+    let is_written = request.consent != Consent::Withheld;
+    let _lock = is_written.then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
     let Record { path, applied } = records.newest(&file.place, holds).ok_or_else(|| {
         let shown = &file.shown;
@@ -133,46 +134,31 @@ pub(super) fn undone(
     let undone = undone.map_err(|error| not_undone(&file, &path, &applied, &error))?;
     let changes =
         changes(&applied, file.text.as_ref(), &undone).map_err(|error| file.damaged(&error))?;
-    let at = Timestamp::from_second(applied.at.as_second()).unwrap_or(applied.at);
-    let title = format!("Takes back `{}`, set at {at}.", applied.change);
-    request.show(&settings_document(&title, &file.shown, &changes))?;
-    let is_there = undone != Undone::Already;
-    let end = if is_there && !request.consent.is_given()? {
-        format!("Nothing is written.{}", request.consent.way())
-    } else if request.consent.is_possible() {
-        let said = write(&file, &applied, &undone)?;
+    let end = if is_written {
+        let said = match &undone {
+            Undone::Already => "Nothing is written: the keys are what they were before.",
+            Undone::Removed => {
+                file.replace(None)?;
+                "The file was not there before, and is removed."
+            }
+            Undone::File(text) => {
+                file.replace(Some(text.as_str()))?;
+                if applied.before.as_deref() == Some(text.as_str()) {
+                    "Written; the file is what it was, to the byte."
+                } else {
+                    "Written; all else in the file is as it was."
+                }
+            }
+        };
         Record::forget(&path)?;
         said.to_owned()
     } else {
-        ALREADY.to_owned()
+        format!("Nothing is written.{}", request.consent.way())
     };
+    let at = Timestamp::from_second(applied.at.as_second()).unwrap_or(applied.at);
+    let title = format!("Takes back `{}`, set at {at}.", applied.change);
+    request.show(&settings_document(&title, &file.shown, &changes))?;
     request.show(&settings_outcome(&end))
-}
-
-/// The outcome where there is nothing to take back.
-const ALREADY: &str = "Nothing is written: the keys are what they were before.";
-
-/// Takes a change back in its file. Returns what was done, in words.
-fn write(
-    file: &SettingsFile,
-    applied: &Applied,
-    undone: &Undone,
-) -> Result<&'static str, CliError> {
-    Ok(match undone {
-        Undone::Already => ALREADY,
-        Undone::Removed => {
-            file.replace(None)?;
-            "The file was not there before, and is removed."
-        }
-        Undone::File(text) => {
-            file.replace(Some(text.as_str()))?;
-            if applied.before.as_deref() == Some(text.as_str()) {
-                "Written; the file is what it was, to the byte."
-            } else {
-                "Written; all else in the file is as it was."
-            }
-        }
-    })
 }
 
 /// Why a change is not taken back, and what to do.

@@ -88,7 +88,13 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
 fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, String), CliError> {
     let given = Histories::of(setup, &args.domains);
     let Some(asked) = AskedFile::of(args, setup) else {
-        return Ok((given?, args.request.clone()));
+        return match (given, args.request.rsplit_once(':')) {
+            (Err(CliError::NoSessions { .. }), Some((name, _))) if name.contains(['/', '.']) => {
+                let missing = format!("{name}: no such file, and no sessions to look for it in");
+                Err(CliError::NoInput(missing))
+            }
+            (given, _) => Ok((given?, args.request.clone())),
+        };
     };
     let mut histories = match given {
         Err(_) if !args.input.is_named() => Histories::Whole(Discovered::default()),

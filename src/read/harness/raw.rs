@@ -68,7 +68,7 @@ impl<'a> Object<'a> {
 
     /// The value's members, or nothing where it is no object.
     pub(super) fn read(value: &'a RawValue, path: &'static str) -> Option<Self> {
-        let Members(members) = only_value(value.get()).ok()?;
+        let Members(members) = serde_json::from_str(value.get()).ok()?;
         Some(Self { path, members })
     }
 
