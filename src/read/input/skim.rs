@@ -43,9 +43,10 @@ pub(crate) struct Malformed {
 
 impl Malformed {
     fn new(text: &str, fault: Fault, at: usize) -> Self {
-        // A key that stands twice is named by what follows it, as by `serde_json`.
-        let spaces = text[at..].bytes().take_while(u8::is_ascii_whitespace).count();
-        let at = if fault == Fault::Data { at + spaces } else { at };
+        // A key that stands twice is named by the place of its colon, as by `serde_json`.
+        let rest = text.as_bytes()[at..].trim_ascii_start();
+        let is_key = fault == Fault::Data && rest.starts_with(b":");
+        let at = if is_key { text.len() - rest.len() } else { at };
         let before = &text.as_bytes()[..at];
         let line = memchr::memchr_iter(b'\n', before).count() + 1;
         let column = at - memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
@@ -715,7 +716,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_what_serde_json_says() {
         let lists = format!("{{\"list\":{}1{}}}", "[".repeat(200), "]".repeat(200));
-        let objects = format!("{}{}", r#"{"inner":"#.repeat(200), "}".repeat(200));
+        let objects = format!("{}1{}", r#"{"inner":"#.repeat(200), "}".repeat(200));
         for text in [
             "",
             "{",
