@@ -190,12 +190,33 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
         let (ours, theirs) = (blocks(&of_run, "turns-"), blocks(&of_sessions, "turns-"));
         assert_eq!(ours.len(), theirs.len());
         for (name, turns) in &theirs {
-            let mut turns = turns.clone();
+            let (mut own, mut turns) = (ours[name].clone(), turns.clone());
+            // Of what happened, rows tell the breaks.
+            let words = |turns: &Value| -> Vec<(u64, String)> {
+                let word = |one: &Value| Some((one[0].as_u64()?, one[1].as_str()?.to_owned()));
+                turns["words"]
+                    .as_array()
+                    .expect("words")
+                    .iter()
+                    .map(|one| word(one).expect("a word"))
+                    .collect()
+            };
+            let all = words(&turns);
+            for (turn, word) in words(&own) {
+                let is_told =
+                    |(other, text): &(u64, String)| *other == turn && text.contains(&word);
+                assert!(
+                    word.starts_with("break: ") && all.iter().any(is_told),
+                    "{input:?}: {name}: {word}"
+                );
+            }
+            for told in [&mut own, &mut turns] {
+                told["words"] = Value::Array(Vec::new());
+            }
             // What rows do not tell.
             turns["gap"] = Value::Null;
-            turns["words"] = Value::Array(Vec::new());
             turns["compactions"] = Value::Array(Vec::new());
-            assert_eq!(ours.get(name), Some(&turns), "{input:?}: {name}");
+            assert_eq!(own, turns, "{input:?}: {name}");
         }
     }
 }

@@ -38,7 +38,7 @@ class Workflow(unittest.TestCase):
 
     def test_a_build_is_static_locked_and_what_is_shipped(self):
         self.tool("rustup")
-        made = 'mkdir -p "$CARGO_TARGET_DIR/$6/$4" && echo built >"$CARGO_TARGET_DIR/$6/$4/cachesim"\n'
+        made = 'mkdir -p "$CARGO_TARGET_DIR/$8/$6" && echo built >"$CARGO_TARGET_DIR/$8/$6/cachesim"\n'
         self.tool("cargo", made)
         for target in ("x86_64-unknown-linux-musl", "aarch64-apple-darwin"):
             self.run_script("build.sh", target, self.place / "programs")

@@ -119,6 +119,7 @@ mod tests {
         }
     }
 
+    #[cfg_attr(miri, ignore)] // threads of the pool outlive the test
     #[test]
     fn results_stand_in_the_order_of_their_elements() {
         let list: Vec<u64> = (0..1_000).collect();

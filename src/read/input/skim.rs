@@ -57,8 +57,10 @@ impl Malformed {
         }
         match serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().next() {
             Some(Err(error)) => {
-                let (category, line, column) = (error.classify(), error.line(), error.column());
-                Self { category, line, column }
+                // Of a number that is skipped it does not tell whether it is torn.
+                let is_torn = at == text.len() && !text.ends_with(|one: char| one.is_ascii_digit());
+                let category = if is_torn { Category::Eof } else { error.classify() };
+                Self { category, line: error.line(), column: error.column() }
             }
             None => Self { category: Category::Eof, ..here },
             // Half a character, a number beyond all bounds, or too deep: errors only in what is read.
