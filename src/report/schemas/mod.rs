@@ -1,7 +1,7 @@
 //! The JSON schemas of the machine formats, by name: the files of `schemas/`.
 //!
 //! Those of outputs are derived from the very types that are written, words from the functions that write them, and that
-//! of the configuration from the tables by which it is read: a test compares ([`derived`]). Those of other inputs are
+//! of the configuration from the tables by which it is read: a test compares (`derived.rs`). Those of other inputs are
 //! written by hand.
 
 #[cfg(test)]
