@@ -203,8 +203,11 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
             };
             let all = words(&turns);
             for (turn, word) in words(&own) {
-                let lost = word.strip_prefix("break: ").expect("a break");
-                let is_told = |(other, text): &(u64, String)| *other == turn && text.contains(lost);
+                // Rows do not tell of all that a cause rests on.
+                let plain = |word: &str| word.replace("probably ", "").replace("possibly ", "");
+                let lost = plain(word.strip_prefix("break: ").expect("a break"));
+                let is_told =
+                    |(other, text): &(u64, String)| *other == turn && plain(text).contains(&lost);
                 assert!(all.iter().any(is_told), "{input:?}: {name}: {word}");
             }
             for told in [&mut own, &mut turns] {

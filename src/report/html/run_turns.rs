@@ -9,7 +9,8 @@ use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
 use crate::base::order::{Order as _, Ordered as _};
-use crate::explain::run::{RunBreaks, RunRequest, RunSums};
+use crate::explain::breaks::Confidence;
+use crate::explain::run::{RunBreak, RunBreaks, RunRequest, RunSums};
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
@@ -127,7 +128,9 @@ impl<'p> RunTurns<'p> {
             start: request.start,
             recorded,
             is_lower_bound: request.output_is_lower_bound,
-            lost: found.map(|found| (found.expected.saturating_sub(found.read), found.cause)),
+            lost: found.map(|found| {
+                (found.expected.saturating_sub(found.read), found.cause, is_sure(&found))
+            }),
             figures: shown.map(|place| TurnFigures::of(&rows_of(*place), recorded)).collect(),
         });
     }
@@ -169,6 +172,12 @@ fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     let with_breaks = sums.dearest.iter().map(|(session, _)| *session);
     let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).ordered();
     listed.into_iter().collect()
+}
+
+/// Whether the cause of a break was named by the service, or seen without doubt.
+fn is_sure(found: &RunBreak) -> bool {
+    let inferred = found.evidence.first().filter(|evidence| evidence.cause == found.cause);
+    inferred.is_none_or(|evidence| evidence.confidence == Confidence::High)
 }
 
 /// The prompt and the output of a request, as recorded or by the rules. Of one that is refused, the prompt is that of

@@ -156,8 +156,8 @@ pub(super) struct RowTurn {
     pub(super) start: Millis,
     pub(super) recorded: RecordedTokens,
     pub(super) is_lower_bound: bool,
-    /// What a break did not read, and why.
-    pub(super) lost: Option<(Tokens, Cause)>,
+    /// What a break did not read, why, and whether that is sure.
+    pub(super) lost: Option<(Tokens, Cause, bool)>,
     /// For each shown strategy.
     pub(super) figures: Vec<TurnFigures>,
 }
@@ -186,9 +186,12 @@ impl SessionTurns {
             output: recorded.iter().map(|one| one.output).collect(),
             bounds: places(turns.iter().map(|turn| turn.is_lower_bound)),
             words: broken()
-                .map(|(at, (lost, cause))| (at, broke("", lost, cause.meaning())))
+                .map(|(at, (lost, cause, is_sure))| {
+                    let certainty = if is_sure { "" } else { "probably " };
+                    (at, broke("", lost, &[certainty, cause.meaning()].concat()))
+                })
                 .collect(),
-            breaks: broken().map(|(at, (_, cause))| (at, cause.meaning())).collect(),
+            breaks: broken().map(|(at, (_, cause, _))| (at, cause.meaning())).collect(),
             compactions: Vec::new(),
             strategies: (0..strategies).map(figures).collect(),
         }
