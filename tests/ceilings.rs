@@ -1,5 +1,5 @@
-//! What the project is made of stays below `benches/limits.toml`. Here are what is counted in a moment, lines and crates;
-//! CI counts the rest in a clone (`benches/clone.py`).
+//! Code lines and crates stay below `benches/limits.toml`. A workflow counts the rest every week, in a clone
+//! (`benches/clone.py`).
 
 use std::process::Command;
 

@@ -462,11 +462,7 @@ fn files_that_begin_as_options_do_are_files() {
     assert_eq!(told(&["-home-me"]), told(&["analyze", "./-home-me"]));
     let line = told(&["explain", "-home-me/session.jsonl:11"]);
     assert_eq!(line, told(&["explain", "--", "-home-me/session.jsonl:11"]));
-    let help = "cachesim explain -h-me";
-    assert!(
-        text(&cachesim().args(help.split(' ').skip(1)).output().expect("runs").stdout)
-            .contains("Usage")
-    );
+    assert!(text(&run(&["explain", "-h-me"]).stdout).contains("Usage"));
 }
 
 /// The answer comes first, and what is wrong with its input after it, in plain words.

@@ -197,10 +197,17 @@ fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'stati
     }
     let rests_on_length = candidate.evidence.iter().all(|one| one.sign.is_none());
     match candidate.confidence {
-        Confidence::High => "",
         Confidence::Medium if rests_on_length && candidate.cause == Cause::SystemPromptChanged => {
-            "possibly "
+            certainty_of(Confidence::Low)
         }
+        confidence => certainty_of(confidence),
+    }
+}
+
+/// The word for a confidence, in front of a cause.
+pub(super) fn certainty_of(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::High => "",
         Confidence::Medium => "probably ",
         Confidence::Low => "possibly ",
     }

@@ -116,9 +116,7 @@ pub use prices::{
 pub use report_json::write_report;
 pub use rows::breaks::{BREAK_SCHEMA, BreakFile};
 pub use rows::ledger::{LEDGER_SCHEMA, LedgerFile};
-pub use rows::parquet::breaks::stored_breaks;
-pub use rows::parquet::read::{each_identified, stored_rows};
-pub use rows::parquet::requests::each_request;
+pub use rows::parquet::{each_identified, each_request, stored_breaks, stored_rows};
 pub use rows::{LedgerOf, Metadata, Place, RowEncoding};
 
 pub use sarif::write_sarif;

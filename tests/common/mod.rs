@@ -156,13 +156,11 @@ pub(crate) fn packages() -> Option<Vec<Value>> {
 /// takes more than a few seconds is left out, noted.
 #[track_caller]
 pub(crate) fn is_thorough() -> bool {
-    const ASKS: &str = "TEST_THOROUGH=1";
-    let asked = ["CI", "TEST_THOROUGH"].map(std::env::var_os);
-    if asked.iter().flatten().next().is_none() {
-        skip(ASKS);
-        return false;
+    let is_asked = ["CI", "TEST_THOROUGH"].iter().any(|name| std::env::var_os(name).is_some());
+    if !is_asked {
+        skip("TEST_THOROUGH=1");
     }
-    true
+    is_asked
 }
 
 /// How many random cases a test has, of those that it has where tests are thorough.

@@ -57,7 +57,7 @@ pub(super) fn with_keys(command: Command) -> Command {
     if keys.is_empty() {
         return command;
     }
-    let intro = "Another assumption about caches, sizes or the record; may be given several times:";
+    let intro = "An assumption about caches, sizes or the record; may be given several times:";
     let help: Vec<&str> = iter::once(intro).chain(keys.iter().map(String::as_str)).collect();
     command.mut_arg(ASSUME, |arg| arg.long_help(help.join("\n\n")))
 }

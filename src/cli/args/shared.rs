@@ -247,7 +247,7 @@ pub(in crate::cli) fn here() -> ProjectNaming {
 /// `--assume KEY=VALUE` (`cli/typed.rs` takes it apart).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SimulationArgs {
-    /// Assume this of caches (see --help)
+    /// An assumption about caches (see --help)
     #[arg(id = ASSUME, long, value_name = "KEY=VALUE", value_parser = unknown_assumption)]
     _assume: Vec<String>,
     /// How sizes are counted that no usage tells: exact (in the model's vocabulary; estimated if that is not known),

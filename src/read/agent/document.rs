@@ -4,9 +4,7 @@ use serde::Deserialize;
 use serde_json::error::Category;
 
 use super::{AgentFile, AgentFormat, FirstObject, Layout};
-use crate::read::input::{
-    Diagnostics, Kind, Malformed, OpenSource, only_value, replace_lone_surrogates,
-};
+use crate::read::input::{Diagnostics, Kind, Malformed, OpenSource, repaired_value};
 
 /// A format of which each file is one JSON value.
 pub(super) trait DocumentFormat {
@@ -53,13 +51,8 @@ pub(super) fn read_document<F: DocumentFormat>(open: &mut OpenSource) -> AgentFi
         return file;
     };
     let text = text.trim_start_matches('\u{feff}').trim();
-    let repaired;
-    let mut read = only_value::<F::Document<'_>>(text);
-    if read.is_err() {
-        repaired = replace_lone_surrogates(text);
-        read = repaired.as_deref().map_or(read, only_value);
-    }
-    match read {
+    let mut repaired = None;
+    match repaired_value::<F::Document<'_>>(text, &mut repaired) {
         Ok(document) => F::document(&document, &mut file),
         Err(Malformed { category, line, column }) => {
             let kind = if category == Category::Eof { Kind::TornLine } else { Kind::NotJson };

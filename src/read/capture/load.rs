@@ -134,7 +134,6 @@ impl<'a> RecordReader<'a> {
     }
 
     /// Whether a request was taken in.
-    #[cfg(feature = "fleet")]
     pub(in crate::read) fn has_requests(&self) -> bool {
         self.0.count() > 0
     }

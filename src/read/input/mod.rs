@@ -29,7 +29,7 @@ pub(crate) use lenient::{
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;
-pub(crate) use skim::{Malformed, only_value};
+pub(crate) use skim::{Malformed, only_value, repaired_value};
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
 pub use usage::{Iteration, PriceTier, PromptSplit, ServiceTier, Usage, UsageProblem};

@@ -1,8 +1,8 @@
 //! A deserialiser for JSON of which a few fields are wanted: what stands between them is skipped at
 //! the speed of memory, and strings are borrowed.
 //!
-//! It gives the values that `serde_json` gives. Of a text that is no JSON, `serde_json` says what is wrong, without
-//! knowing what was wanted of it: so a type is compiled for one deserialiser, as each of them is a copy of all its code.
+//! It gives the values that `serde_json` gives. If a text is no JSON, `serde_json` says what is wrong with it, reading it as
+//! any value: a type is compiled for this deserialiser alone, as each one more is a copy of all of the type's code.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,6 +14,8 @@ use serde::de::{
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::error::Category;
 use wide::{CmpEq, CmpLt, i8x16};
+
+use super::lenient::replace_lone_surrogates;
 
 /// The name by which `serde_json` asks for the text of a value. Were it to change, values with such a field would be
 /// refused, which tests would show.
@@ -31,13 +33,14 @@ const BLOCK: usize = 16;
 /// The fewest digits of a number that may be beyond 64 bits.
 const FEWEST_BEYOND: usize = 20;
 
-/// Why a text is not what is read: of which kind that is, and where, from 1 on.
+/// The reason why a text cannot be read, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// The text ends too early (`Eof`), is no JSON (`Syntax`), or is not of the type, as where a key stands twice (`Data`).
+    /// `Eof` if the text ends too early, `Syntax` if it is no JSON, `Data` if it is JSON of another type or has a key twice.
     pub(crate) category: Category,
+    /// Number of the line, from 1 on.
     pub(crate) line: usize,
-    /// In bytes.
+    /// Bytes of the line in front of the place.
     pub(crate) column: usize,
 }
 
@@ -67,6 +70,22 @@ impl Malformed {
             Some(Ok(_)) => here,
         }
     }
+}
+
+/// Reads the only value of a text. Half a character in it is replaced in the memory of `repaired`.
+///
+/// # Errors
+/// It has none, another one, or more, for another reason than half a character.
+pub(crate) fn repaired_value<'t, T: Deserialize<'t>>(
+    text: &'t str,
+    repaired: &'t mut Option<String>,
+) -> Result<T, Malformed> {
+    let read = only_value(text);
+    if read.is_ok() {
+        return read;
+    }
+    *repaired = replace_lone_surrogates(text);
+    repaired.as_deref().map_or(read, only_value)
 }
 
 /// The only value of a text.
@@ -120,7 +139,7 @@ impl de::Error for Fault {
         Self::Data
     }
 
-    // What they say is not shown: without it their arguments need not be written.
+    // Their words would not be shown, so the arguments need no formatting.
     fn invalid_type(_: Unexpected<'_>, _: &dyn de::Expected) -> Self {
         Self::Data
     }
@@ -130,6 +149,7 @@ impl de::Error for Fault {
     }
 }
 
+/// A number as visitors take it.
 enum Number {
     Whole(u64),
     BelowZero(i64),

@@ -12,12 +12,13 @@ mod exchange;
 mod har;
 mod helicone;
 mod moment;
+#[cfg(feature = "fleet")]
+mod parquet_rows;
+#[cfg(not(feature = "fleet"))]
+#[path = "without_parquet.rs"]
+mod parquet_rows;
 mod rows;
 mod spend;
-#[cfg(feature = "fleet")]
-mod spend_parquet;
-#[cfg(not(feature = "fleet"))]
-#[path = "unread_parquet.rs"]
 mod spend_parquet;
 mod spend_row;
 mod spend_table;
@@ -137,7 +138,6 @@ impl<'a> LogReader<'a> {
     }
 
     /// Whether anything was taken in.
-    #[cfg(feature = "fleet")]
     fn has_requests(&self) -> bool {
         !self.file.requests.is_empty() || self.captures.has_requests()
     }

@@ -25,7 +25,6 @@ use crate::read::capture::session_of_user;
 use crate::read::input::{Count, Kind, Shape, Text, only_value};
 
 /// The columns that are looked at.
-#[cfg(feature = "fleet")]
 pub(super) const COLUMNS: [&str; 16] = [
     "request_id",
     "call_type",
@@ -314,7 +313,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
 }
 
 /// The row of a table by the texts in its cells, as the log would have it in JSON.
-#[cfg(all(feature = "fleet", feature = "redact"))]
+#[cfg(feature = "redact")]
 pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
     use serde_json::{Map, Value};
 

@@ -9,8 +9,8 @@ use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
 use crate::base::order::{Order as _, Ordered as _};
-use crate::explain::breaks::Confidence;
 use crate::explain::run::{RunBreak, RunBreaks, RunRequest, RunSums};
+use crate::report::breaks_view::certainty_of;
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
@@ -129,7 +129,7 @@ impl<'p> RunTurns<'p> {
             recorded,
             is_lower_bound: request.output_is_lower_bound,
             lost: found.map(|found| {
-                (found.expected.saturating_sub(found.read), found.cause, is_sure(&found))
+                (found.expected.saturating_sub(found.read), found.cause, certainty(&found))
             }),
             figures: shown.map(|place| TurnFigures::of(&rows_of(*place), recorded)).collect(),
         });
@@ -174,10 +174,10 @@ fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     listed.into_iter().collect()
 }
 
-/// Whether the cause of a break was named by the service, or seen without doubt.
-fn is_sure(found: &RunBreak) -> bool {
+/// The word for how sure the cause of a break is: none if the service named it.
+fn certainty(found: &RunBreak) -> &'static str {
     let inferred = found.evidence.first().filter(|evidence| evidence.cause == found.cause);
-    inferred.is_none_or(|evidence| evidence.confidence == Confidence::High)
+    inferred.map_or("", |evidence| certainty_of(evidence.confidence))
 }
 
 /// The prompt and the output of a request, as recorded or by the rules. Of one that is refused, the prompt is that of

@@ -156,8 +156,8 @@ pub(super) struct RowTurn {
     pub(super) start: Millis,
     pub(super) recorded: RecordedTokens,
     pub(super) is_lower_bound: bool,
-    /// What a break did not read, why, and whether that is sure.
-    pub(super) lost: Option<(Tokens, Cause, bool)>,
+    /// Tokens that a break did not read, its cause, and the word for how sure that is.
+    pub(super) lost: Option<(Tokens, Cause, &'static str)>,
     /// For each shown strategy.
     pub(super) figures: Vec<TurnFigures>,
 }
@@ -186,8 +186,7 @@ impl SessionTurns {
             output: recorded.iter().map(|one| one.output).collect(),
             bounds: places(turns.iter().map(|turn| turn.is_lower_bound)),
             words: broken()
-                .map(|(at, (lost, cause, is_sure))| {
-                    let certainty = if is_sure { "" } else { "probably " };
+                .map(|(at, (lost, cause, certainty))| {
                     (at, broke("", lost, &[certainty, cause.meaning()].concat()))
                 })
                 .collect(),

@@ -3,8 +3,11 @@
 use std::convert::Infallible;
 use std::io::{self, Write};
 use std::marker::PhantomData;
+use std::path::Path;
 
-use super::{Metadata, Place, TableRow};
+use super::{LedgerOf, Metadata, Place, TableRow};
+use crate::explain::run::{RunBreaks, RunRequest};
+use crate::requests::seams::Identified;
 
 fn not_built() -> io::Error {
     let needed = "Parquet is not in this build; build cachesim with --features fleet";
@@ -48,64 +51,38 @@ impl<'o> ParquetFile<'o> {
     }
 }
 
-pub(in crate::report) mod breaks {
-    use std::io;
-    use std::path::Path;
-
-    use crate::explain::run::RunBreaks;
-
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn stored_breaks(_: &Path, _: &str) -> io::Result<RunBreaks> {
-        Err(super::not_built())
-    }
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn stored_breaks(_: &Path, _: &str) -> io::Result<RunBreaks> {
+    Err(not_built())
 }
 
-pub(in crate::report) mod read {
-    use std::io;
-    use std::path::Path;
-
-    use crate::requests::seams::Identified;
-
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn stored_rows(_: &Path) -> io::Result<(u64, Option<String>)> {
-        Err(super::not_built())
-    }
-
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn each_identified<E: From<io::Error>>(
-        _: &Path,
-        _: &str,
-        _: impl FnMut(&Identified<'_>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        Err(super::not_built().into())
-    }
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn stored_rows(_: &Path) -> io::Result<(u64, Option<String>)> {
+    Err(not_built())
 }
 
-pub(in crate::report) mod requests {
-    use std::io;
-    use std::path::Path;
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn each_identified<E: From<io::Error>>(
+    _: &Path,
+    _: &str,
+    _: impl FnMut(&Identified<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    Err(not_built().into())
+}
 
-    use crate::explain::run::RunRequest;
-    use crate::report::rows::LedgerOf;
-
-    /// Fails.
-    ///
-    /// # Errors
-    /// Always.
-    pub fn each_request(
-        _: &Path,
-        _: LedgerOf<'_>,
-        _: impl FnMut(&RunRequest<'_>),
-    ) -> io::Result<()> {
-        Err(super::not_built())
-    }
+/// Fails.
+///
+/// # Errors
+/// Always.
+pub fn each_request(_: &Path, _: LedgerOf<'_>, _: impl FnMut(&RunRequest<'_>)) -> io::Result<()> {
+    Err(not_built())
 }

@@ -8,9 +8,7 @@ use super::open::Database;
 use crate::base::units::Millis;
 use crate::read::agent::Rejected;
 use crate::read::agent::time::Time;
-use crate::read::input::{
-    Count, Kind, Malformed, Text, moment_in_utc, only_value, replace_lone_surrogates,
-};
+use crate::read::input::{Count, Kind, Text, moment_in_utc, repaired_value};
 
 /// A row with its number.
 pub(super) struct Row<'r> {
@@ -115,12 +113,7 @@ pub(super) fn json<'t, T: Deserialize<'t>>(
 ) -> Result<T, Rejected> {
     let not_utf8 = (Kind::NotUtf8, "the row is skipped");
     let text = str::from_utf8(bytes).map_err(|_| not_utf8)?;
-    let mut read = only_value(text);
-    if read.is_err() {
-        *repaired = replace_lone_surrogates(text);
-        read = repaired.as_deref().map_or(read, only_value);
-    }
-    read.map_err(|malformed: Malformed| {
+    repaired_value(text, repaired).map_err(|malformed| {
         let is_torn = malformed.category == Category::Eof;
         (if is_torn { Kind::TornLine } else { Kind::NotJson }, "the row is skipped")
     })

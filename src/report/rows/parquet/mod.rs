@@ -4,15 +4,18 @@
 //! Every column of a row group is encoded as rows come in, and only its packed pages stay in memory until the
 //! group is full, so that rows need not.
 
-pub(in crate::report) mod breaks;
+mod breaks;
 mod column;
 mod evidence;
-pub(in crate::report) mod read;
-pub(in crate::report) mod requests;
+mod read;
+mod requests;
 mod stored;
 mod value;
 
+pub use breaks::stored_breaks;
 pub(super) use column::{Column, Columns};
+pub use read::{each_identified, stored_rows};
+pub use requests::each_request;
 pub(super) use value::{Beyond, ParquetRow, Stored, schema_of};
 
 use std::io::{self, Write};
