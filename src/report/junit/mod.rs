@@ -13,7 +13,7 @@ use crate::explain::check::{BudgetOutcome, Status};
 
 /// The document.
 #[derive(Template)]
-#[template(path = "junit/junit.xml")]
+#[template(path = "junit/junit.xml", whitespace = "preserve")]
 struct Suite {
     /// The name of the suite, and of the class of its cases.
     name: &'static str,
