@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources};
@@ -14,6 +16,10 @@ use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
 use crate::redact::{Extent, Outline, Recognised, Redaction, Survey, as_lines, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
+
+/// Bytes of a frame of a Zstandard file. The library has no encoder that is written to, so a file is made of whole frames;
+/// each begins without what was before it, which larger ones do more rarely.
+const FRAME: usize = 8 << 20;
 
 /// The file name of standard input in an output folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
@@ -43,6 +49,27 @@ impl Input {
             Some(outline) => redaction.write_as(&self.source, outline, out),
             None => redaction.write(&self.source, out),
         }
+    }
+}
+
+/// A Zstandard file: a frame of what is written at once, and of nothing if nothing is.
+struct Frames<W> {
+    file: W,
+    is_begun: bool,
+}
+
+impl<W: Write> Write for Frames<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.is_begun = true;
+        self.file.write_all(&compress_to_vec(bytes, CompressionLevel::Fastest))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if !self.is_begun {
+            self.write(&[])?;
+        }
+        self.file.flush()
     }
 }
 
@@ -372,10 +399,10 @@ fn write_file(
             extent.and_then(|extent| out.finish().map(|_| extent))
         }
         Some("zst") => {
-            zstd::Encoder::new(&mut file, zstd::DEFAULT_COMPRESSION_LEVEL).and_then(|mut out| {
-                let extent = input.write(redaction, &mut out)?;
-                out.finish().map(|_| extent)
-            })
+            let frames = Frames { file: &mut file, is_begun: false };
+            let mut out = BufWriter::with_capacity(FRAME, frames);
+            let extent = input.write(redaction, &mut out);
+            extent.and_then(|extent| out.flush().map(|()| extent))
         }
         _ => input.write(redaction, &mut file),
     };

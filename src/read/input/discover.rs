@@ -12,8 +12,11 @@ use std::{fs, io};
 use walkdir::WalkDir;
 
 use super::bounds::{Bounded, Packed, is_of_system, special};
-use super::{Diagnostics, Inside, Kind};
+use super::{Diagnostics, Inside, Kind, Unpacked};
 use crate::base::order::Order as _;
+
+/// The largest window of a Zstandard file, in bytes: what its own program accepts if nothing else is asked of it.
+const LARGEST_WINDOW: u64 = 128 << 20;
 
 /// The input files found.
 #[derive(Debug, Default)]
@@ -351,7 +354,7 @@ impl Source {
                 Box::new(Bounded::new(unpacked, Some(packed)))
             }
             Compression::Zstandard => {
-                let unpacked = zstd::Decoder::new(packed.count(file))?;
+                let unpacked = Unpacked::new(packed.count(file), LARGEST_WINDOW);
                 Box::new(Bounded::new(unpacked, Some(packed)))
             }
         })

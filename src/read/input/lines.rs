@@ -9,6 +9,9 @@ pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 /// it is parsed.
 pub(crate) const CHUNK: usize = 512 * 1024;
 
+/// Room for a file that nothing is known of. Most are small, and room is cleared before it is read into.
+const FIRST_ROOM: usize = 32 * 1024;
+
 /// Beginnings of lines that no reader looks into, and that can be most of a file: copies of edited
 /// files. (A client writes the type first.) Where such a line does not fit into a chunk, it is
 /// skipped without being held, and only its beginning is given.
@@ -94,11 +97,13 @@ impl Chunk {
     /// Reads until a chunk more is there or the source is at its end; says how much it was.
     fn read_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
         let before = self.filled;
-        if self.bytes.len() < before + CHUNK {
-            self.bytes.resize(before + CHUNK, 0);
-        }
-        while self.filled < before + CHUNK {
-            match source.read(&mut self.bytes[self.filled..before + CHUNK]) {
+        let full = before + CHUNK;
+        while self.filled < full {
+            if self.filled == self.bytes.len() {
+                self.bytes.resize((2 * self.filled).clamp(FIRST_ROOM, full), 0);
+            }
+            let room = self.bytes.len().min(full);
+            match source.read(&mut self.bytes[self.filled..room]) {
                 Ok(0) => break,
                 Ok(count) => self.filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -13,6 +13,7 @@ mod objects;
 mod skim;
 mod stretches;
 mod usage;
+mod zstandard;
 
 pub(crate) use bounds::read_whole;
 pub use bounds::{Exceeded, MOST_REPORT, MOST_SETTINGS, MemoryBound};
@@ -34,6 +35,7 @@ pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
 pub use usage::{Iteration, PriceTier, PromptSplit, ServiceTier, Usage, UsageProblem};
 pub(crate) use usage::{UsageObject, read_usage};
+pub(crate) use zstandard::Unpacked;
 
 use std::collections::BTreeMap;
 use std::fmt;

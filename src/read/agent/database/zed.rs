@@ -23,14 +23,14 @@ use crate::base::order::Order as _;
 use crate::base::units::{Millis, Tokens};
 use crate::read::agent::request::{parts, tell_nothing, tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
-use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Usage};
+use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Unpacked, Usage};
 
 /// What is read of a thread's row.
 const COLUMNS: [&str; 7] =
     ["id", "parent_id", "folder_paths", "created_at", "updated_at", "data_type", "data"];
 
-/// The largest window of a compressed thread, as a power of two. Zed's have 2 MiB.
-const LARGEST_WINDOW: u32 = 24;
+/// The largest window of a compressed thread, in bytes. Zed's have 2 MiB.
+const LARGEST_WINDOW: u64 = 16 << 20;
 
 /// Providers that say what was read and written. Of others zeros may stand for anything.
 const TELLING: [&str; 4] = ["anthropic", "zed.dev", "amazon-bedrock", "google"];
@@ -112,10 +112,9 @@ fn add(row: &Row<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
 /// Unpacks a thread.
 pub(super) fn unpack(packed: &[u8]) -> Result<Vec<u8>, Rejected> {
     let damaged = |_| (Kind::UnreadableFile, "the compressed thread is damaged");
-    let mut decoder = zstd::Decoder::with_buffer(packed).map_err(damaged)?;
-    decoder.window_log_max(LARGEST_WINDOW).map_err(damaged)?;
+    let unpacked = Unpacked::new(packed, LARGEST_WINDOW);
     let mut bytes = Vec::new();
-    decoder.take(LONGEST_LINE as u64 + 1).read_to_end(&mut bytes).map_err(damaged)?;
+    unpacked.take(LONGEST_LINE as u64 + 1).read_to_end(&mut bytes).map_err(damaged)?;
     if bytes.len() > LONGEST_LINE {
         return Err((Kind::TooLong, "the thread unpacks to more than 64 MiB"));
     }
@@ -336,6 +335,8 @@ impl TokenUsage {
 
 #[cfg(test)]
 mod tests {
+    use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+
     use super::super::fixture::Fixture;
     use super::*;
 
@@ -405,7 +406,7 @@ mod tests {
             "CREATE TABLE threads (id TEXT PRIMARY KEY, summary TEXT, updated_at TEXT, data_type TEXT, data BLOB)",
         );
         let zeros = std::io::repeat(b'0').take(LONGEST_LINE as u64 + 2);
-        let packed = zstd::encode_all(zeros, 3).expect("packed");
+        let packed = compress_to_vec(zeros, CompressionLevel::Fastest);
         let insert = "INSERT INTO threads VALUES ('z', '', '2026-10-05T10:00:00Z', 'zstd', ?1)";
         fixture.connection().execute(insert, [packed]).expect("a row");
         assert_eq!(fixture.read().diagnostics.count(Kind::TooLong), 1);
