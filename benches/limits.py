@@ -59,7 +59,9 @@ def ir_lines():
                     is_in_function = True
                 elif line.startswith("}"):
                     is_in_function = False
-                elif is_in_function and line.strip():
+                # An instruction is indented by two; its cases and labels by more or not at all. `cargo llvm-lines`
+                # counts so, too.
+                elif is_in_function and line.startswith("  ") and not line.startswith("   "):
                     count += 1
         return count
 
