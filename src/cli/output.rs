@@ -9,7 +9,7 @@ use std::{env, fs, io};
 
 use terminal_size::{Width, terminal_size_of};
 
-use super::args::{ColorArg, OutputArgs, OutputFormat};
+use super::args::{ColorArg, OutputArgs, OutputFormat, WrittenArgs};
 use super::error::CliError;
 use super::output_file::OutputFile;
 use crate::report::{Document, TextStyle, terminal_safe};
@@ -67,6 +67,14 @@ enum Target {
 impl Output {
     /// Opens the output before the long work, so that a bad path fails early.
     pub(super) fn open(args: &OutputArgs) -> Result<Self, CliError> {
+        let mut output = Self::of_text(args)?;
+        output.style.height = height(output.is_terminal()).filter(|_| !args.all);
+        output.style.notes = args.notes;
+        Ok(output)
+    }
+
+    /// Opens the output of what is no document.
+    pub(super) fn of_text(args: &WrittenArgs) -> Result<Self, CliError> {
         if args.output.as_os_str() != "-" {
             return Self::to_file(&args.output, args.color);
         }
@@ -80,6 +88,8 @@ impl Output {
             width: width(is_terminal),
             bold: bold(color, is_terminal),
             bars: is_terminal && !is_dumb(),
+            height: None,
+            notes: true,
         };
         Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style }
     }
@@ -87,7 +97,13 @@ impl Output {
     /// Opens a file, which is replaced once everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
         let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
-        let style = TextStyle { width: width(false), bold: bold(color, false), bars: false };
+        let style = TextStyle {
+            width: width(false),
+            bold: bold(color, false),
+            bars: false,
+            height: None,
+            notes: true,
+        };
         Ok(Self { writer: Target::File(BufWriter::new(file), path.to_owned()), style })
     }
 
@@ -235,6 +251,13 @@ fn known_width(is_terminal: bool) -> Option<u16> {
     let from_environment = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let from_terminal = || terminal_size::terminal_size().map(|(width, _)| width.0);
     from_environment.or_else(|| is_terminal.then(from_terminal).flatten())
+}
+
+/// Lines of the terminal. `None` for a file and a pipe, into which everything is written.
+fn height(is_terminal: bool) -> Option<u16> {
+    let from_environment = || env::var("LINES").ok().and_then(|lines| lines.parse().ok());
+    let from_terminal = || terminal_size::terminal_size().map(|(_, height)| height.0);
+    is_terminal.then(|| from_environment().or_else(from_terminal)).flatten()
 }
 
 /// Lines of help are no longer, as longer ones are hard to read.

@@ -8,15 +8,16 @@ use super::answer_view::answer_grid;
 use super::applicability::acts_without_markers;
 use super::document::{Align, Document, Grid};
 use super::domains::StrategySums;
+use super::lifetime_view::lifetime_sentence;
 use super::notes::notes;
 use super::number::{bar, counted, grouped, known_dollars, part, percent, tokens};
 use super::session_names::SessionNames;
-use super::turns_view::{FoundBreaks, TurnDetail, turns_grid};
+use super::turns_view::{FoundBreaks, TurnDetail, TurnForm, turns_grid};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
-use crate::explain::analysis::{Answer, Turn};
+use crate::explain::analysis::{Answer, Lifetimes, Turn};
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
@@ -35,6 +36,10 @@ pub struct AnalyzeViewOptions {
     pub top: Option<usize>,
     /// Which turns are shown. `None` for the default.
     pub turns: Option<TurnDetail>,
+    /// Tokens of turns in all their digits.
+    pub is_exact: bool,
+    /// What happened at every turn, and not only at breaks, where it has no column.
+    pub has_all_events: bool,
     /// Whether the output is a terminal.
     pub is_terminal: bool,
 }
@@ -51,6 +56,12 @@ pub fn analyze_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
+    // The rules charge more than was billed: what they say of lifetimes would be of other sessions.
+    let is_supported = answer.change.as_ref().is_none_or(|change| change.saving.is_some());
+    let lifetimes = Lifetimes::of(ledger, selection).filter(|_| is_supported);
+    if let Some(sentence) = lifetimes.as_ref().and_then(lifetime_sentence) {
+        document.text(sentence);
+    }
     let breaks = breaks.iter().map(|found| (found.request, found)).collect();
     if let Some((grid, shared)) = clients_grid(ledger, selection) {
         document.heading("By program");
@@ -71,8 +82,8 @@ pub fn analyze_document(
             totals(&mut document, ledger, selection);
         }
         sessions => {
-            totals(&mut document, ledger, selection);
             many_sessions(&mut document, ledger, sessions, options.top);
+            totals(&mut document, ledger, selection);
             if options.turns.is_some() && sessions.len() <= MOST_SESSIONS_WITH_TURNS {
                 for session in sessions {
                     one_session(&mut document, (ledger, &breaks), session, options);
@@ -143,7 +154,9 @@ fn one_session(
     let is_long = session.requests.len() > SHORT_SESSION;
     let unasked = if options.is_terminal && is_long { TurnDetail::Events } else { TurnDetail::All };
     let detail = options.turns.unwrap_or(unasked);
-    let Some(grid) = turns_grid(ledger, breaks, session, detail) else { return };
+    let AnalyzeViewOptions { is_exact, has_all_events, .. } = options;
+    let form = TurnForm { detail, is_exact, has_all_events };
+    let Some(grid) = turns_grid(ledger, breaks, session, form) else { return };
     document.heading(format!("Session {}", ledger.history.symbols.text(session.id)));
     document.grid(grid);
     if options.turns.is_none() && detail == TurnDetail::Events {

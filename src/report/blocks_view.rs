@@ -380,7 +380,7 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
     let blocks = || quotas.iter().flat_map(|quota| &quota.blocks);
     let recorded = blocks().filter(|block| block.span.basis == Basis::Measured).count();
     let all = blocks().count() as u64;
-    document.text(format!(
+    document.note(format!(
         "A window begins with the first request after the one before has ended, of any session that was read, as if all \
          were one account's. Clients recorded {} of {}; use that is not in the input may have begun others earlier. \
          “idle before” is the time since the window before ended. An earlier window is like the current one if, by the same \
@@ -395,20 +395,20 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
         .map(Service::label)
         .collect();
     if !unknown.is_empty() {
-        document.text(format!(
+        document.note(format!(
             "How plans of {} count is not documented; their windows are as if they counted over five hours and weeks.",
             unknown.join(", ")
         ));
     }
     if view.is_filtered {
-        document.text(
+        document.note(
             "Windows begin with any request, and what used them up are the selected ones. Rates, what windows come to, and \
              limits are of all requests.",
         );
     }
     let later = ledger.history.requests.iter().filter(|request| request.start > view.now).count();
     if later > 0 {
-        document.text(format!(
+        document.note(format!(
             "{} sent after {}, which is taken for now; they are in no figure.",
             counted(later as u64, "request was", "requests were"),
             ledger.history.zone.minute(view.now),
@@ -419,10 +419,10 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
         .map(|block| block.used.all.unrecorded)
         .sum();
     if unrecorded > 0 {
-        document.text(format!(
+        document.note(format!(
             "The usage of {} was not recorded; nothing of them is counted.",
             counted(unrecorded, "request", "requests")
         ));
     }
-    document.text(format!("Prices: {}, checked on {}.", ledger.prices.id, ledger.prices.as_of));
+    document.note(format!("Prices: {}, checked on {}.", ledger.prices.id, ledger.prices.as_of));
 }

@@ -290,7 +290,7 @@ fn items(history: &History, items: &[CarriedItem]) -> Grid {
 
 fn notes(document: &mut Document, ledger: &Ledger<'_>, context: &Context) {
     let history = ledger.history;
-    document.text(format!(
+    document.note(format!(
         "Read {} in {}: {}, {} left out. Prices: {}, checked on {}.",
         bytes(history.bytes),
         counted(history.files.len() as u64, "file", "files"),
@@ -301,7 +301,7 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, context: &Context) {
     ));
     let without_usage = context.bill.totals.unrecorded;
     if without_usage > 0 {
-        document.text(format!(
+        document.note(format!(
             "The usage of {} was not recorded; nothing of them is counted.",
             counted(without_usage, "request", "requests")
         ));

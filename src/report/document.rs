@@ -17,6 +17,8 @@ pub struct Document {
 enum DocumentPart {
     Heading(SafeText),
     Text(SafeText),
+    /// What figures rest on, for who asks.
+    Note(SafeText),
     Grid(Grid),
     Folded(SafeText, Document),
 }
@@ -30,6 +32,10 @@ pub struct TextStyle {
     pub bold: bool,
     /// Whether tables have bar columns.
     pub bars: bool,
+    /// Lines of a screen that is to be enough. `None` if everything is written.
+    pub height: Option<u16>,
+    /// Whether notes are written on a screen.
+    pub notes: bool,
 }
 
 impl Document {
@@ -39,6 +45,11 @@ impl Document {
 
     pub(super) fn text(&mut self, text: impl AsRef<str>) {
         self.blocks.push(DocumentPart::Text(SafeText::new(text.as_ref())));
+    }
+
+    /// Adds what a screen leaves out unless it is asked for.
+    pub(super) fn note(&mut self, text: impl AsRef<str>) {
+        self.blocks.push(DocumentPart::Note(SafeText::new(text.as_ref())));
     }
 
     pub(super) fn grid(&mut self, grid: Grid) {
@@ -55,13 +66,18 @@ impl Document {
     /// # Errors
     /// Writing fails.
     pub fn write_text(&self, style: TextStyle, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(height) = style.height {
+            return Screen::new(style, height).write(self, out);
+        }
         let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
         for block in &self.blocks {
             match block {
                 DocumentPart::Heading(text) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
                 }
-                DocumentPart::Text(text) => writeln!(out, "{}\n", wrapped(text, style))?,
+                DocumentPart::Text(text) | DocumentPart::Note(text) => {
+                    writeln!(out, "{}\n", wrapped(text, style))?;
+                }
                 DocumentPart::Grid(grid) => {
                     grid.write_text(style, out)?;
                     writeln!(out)?;
@@ -126,7 +142,9 @@ impl MarkdownPage {
                 DocumentPart::Heading(text) => {
                     self.whole(&format!("## {}\n\n", markdown_text(text)));
                 }
-                DocumentPart::Text(text) => self.whole(&format!("{}\n\n", markdown_text(text))),
+                DocumentPart::Text(text) | DocumentPart::Note(text) => {
+                    self.whole(&format!("{}\n\n", markdown_text(text)));
+                }
                 DocumentPart::Grid(grid) => self.grid(grid),
                 DocumentPart::Folded(summary, details) => self.folded(summary, details),
             }
@@ -169,6 +187,121 @@ impl MarkdownPage {
     }
 }
 
+/// Lines for the prompt of the shell, and for what is left out.
+const BELOW: u16 = 3;
+
+/// A table of fewer rows says too little to be worth its header.
+const LEAST_ROWS: usize = 3;
+
+/// A document on a screen that it must not scroll away: blocks in their order as far as there is room, tables cut to their
+/// most important rows, and a line that says what is left out.
+struct Screen {
+    style: TextStyle,
+    /// Lines that are left.
+    room: usize,
+    rows: usize,
+    columns: Vec<String>,
+    blocks: Vec<String>,
+    notes: usize,
+}
+
+impl Screen {
+    fn new(style: TextStyle, height: u16) -> Self {
+        let room = height.saturating_sub(BELOW).into();
+        Self { style, room, rows: 0, columns: Vec::new(), blocks: Vec::new(), notes: 0 }
+    }
+
+    fn write(mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+        let mut heading: Option<&SafeText> = None;
+        for block in &document.blocks {
+            match block {
+                DocumentPart::Heading(text) => heading = Some(text),
+                DocumentPart::Text(text) => {
+                    let text = wrapped(text, self.style) + "\n";
+                    self.block(heading.take(), &text, out)?;
+                }
+                DocumentPart::Note(text) if self.style.notes => {
+                    writeln!(out, "{}\n", wrapped(text, self.style))?;
+                }
+                DocumentPart::Note(_) => self.notes += 1,
+                DocumentPart::Grid(grid) => self.grid(heading.take(), grid, out)?,
+                DocumentPart::Folded(summary, _) => self.blocks.push(summary.to_string()),
+            }
+        }
+        out.write_all(self.left_out().as_bytes())
+    }
+
+    /// Writes a block with its heading if there is room for both.
+    fn block(
+        &mut self,
+        heading: Option<&SafeText>,
+        text: &str,
+        out: &mut dyn Write,
+    ) -> io::Result<bool> {
+        let bold = anstyle::Style::new();
+        let bold = if self.style.bold { bold.bold() } else { bold };
+        let title = heading.map(|heading| wrapped(heading, self.style));
+        let title = title.map(|title| format!("{bold}{title}{bold:#}\n\n")).unwrap_or_default();
+        let lines = title.lines().count() + text.lines().count() + 1;
+        let has_room = lines <= self.room;
+        if has_room {
+            self.room -= lines;
+            write!(out, "{title}{text}\n")?;
+        } else if let Some(heading) = heading {
+            self.blocks.push(heading.to_string());
+        } else {
+            self.notes += 1;
+        }
+        Ok(has_room)
+    }
+
+    fn grid(
+        &mut self,
+        heading: Option<&SafeText>,
+        grid: &Grid,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let title = heading.map_or(0, |heading| wrapped(heading, self.style).lines().count() + 1);
+        let cut = grid.cut(self.style, self.room.saturating_sub(title + 1));
+        let is_enough = cut.rows >= LEAST_ROWS.min(grid.len());
+        let text = if is_enough { cut.text.as_str() } else { "" };
+        if is_enough && self.block(heading, text, out)? {
+            self.rows += grid.len() - cut.rows;
+            self.columns.extend(cut.hidden);
+        } else if let Some(heading) = heading.filter(|_| !is_enough) {
+            self.blocks.push(heading.to_string());
+        }
+        Ok(())
+    }
+
+    /// What is not on the screen, in at most two lines.
+    fn left_out(self) -> String {
+        let mut parts = Vec::new();
+        if self.rows > 0 {
+            parts.push(counted(self.rows as u64, "row", "rows"));
+        }
+        parts.extend(self.blocks);
+        if self.notes > 0 {
+            parts.push(counted(self.notes as u64, "note (--notes)", "notes (--notes)"));
+        }
+        if !self.columns.is_empty() {
+            parts.push(format!("columns {}", self.columns.join(", ")));
+        }
+        if parts.is_empty() {
+            return String::new();
+        }
+        let width = usize::from(self.style.width);
+        let lines = wrap(&format!("--all shows more: {}.", parts.join("; ")), width);
+        match &lines[..] {
+            [first, second, _, ..] => {
+                let cut: String = second.chars().take(width.saturating_sub(1)).collect();
+                format!("{first}\n{cut}…\n")
+            }
+            lines => lines.join("\n") + "\n",
+        }
+    }
+}
+
 /// Wraps sentences to the width.
 fn wrapped(text: &SafeText, style: TextStyle) -> String {
     wrap(text, usize::from(style.width)).join("\n")
@@ -207,7 +340,7 @@ mod tests {
             document.grid(grid);
             document
         };
-        let style = TextStyle { width: 80, bold: false, bars: false };
+        let style = TextStyle { width: 80, bold: false, bars: false, height: None, notes: true };
         let columns = [("hit", Align::Right), ("", Align::Bar), ("cost", Align::Right)];
         let with = grid(&columns, &["50 %", "█████", "$1.00"]);
         let without = grid(&[columns[0], columns[2]], &["50 %", "$1.00"]);

@@ -36,6 +36,7 @@ mod junit;
 #[cfg(feature = "redact")]
 mod kept;
 mod key_notes;
+mod lifetime_view;
 mod lint;
 mod money_notes;
 mod notes;

@@ -14,7 +14,7 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
     let history = ledger.history;
     let caveats = Caveats::of(ledger, selection);
     let prices = ledger.prices;
-    document.text(format!(
+    document.note(format!(
         "Read {} in {}: {}, {} left out. Prices: {}, checked on {}. `billed` is measured; the \
          simulated strategies are derived or estimated, which --format jsonl says row by row.",
         bytes(history.bytes),
@@ -25,34 +25,34 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
         prices.as_of,
     ));
     if history.is_counted_in_bytes() && ledger.billed().is_some() {
-        document.text(
+        document.note(
             "Captured prompts are counted in bytes: `billed`, which counts recorded tokens, is \
              another unit and not compared.",
         );
     }
     for note in caveats.of_costs() {
-        document.text(note);
+        document.note(note);
     }
     for note in money_notes(ledger, selection) {
-        document.text(note);
+        document.note(note);
     }
     for note in caveats.not_simulated() {
-        document.text(note);
+        document.note(note);
     }
     for note in key_notes(history, ledger.steps, &ledger.assumptions) {
-        document.text(note);
+        document.note(note);
     }
     rewound(document, ledger, selection);
     let applicability =
         ledger.columns.iter().map(|column| (&*column.strategy.name, column.applicability()));
     for note in applicability_notes(applicability) {
-        document.text(note);
+        document.note(note);
     }
     for managed in managed(ledger) {
-        document.text(managed.note());
+        document.note(managed.note());
     }
     if let Some(note) = caveats.snapshots() {
-        document.text(note);
+        document.note(note);
     }
 }
 
@@ -74,7 +74,7 @@ fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) 
         (part, None) => dollars(part),
         (part, all) => format!("{} of {}", dollars(part), dollars(all)),
     };
-    document.text(format!(
+    document.note(format!(
         "Rewound branches: {} of {}, {cost} (`{}`); --live leaves them out.",
         grouped(part.requests),
         counted(all.requests, "request", "requests"),

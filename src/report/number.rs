@@ -13,6 +13,67 @@ pub(super) fn tokens(value: Tokens) -> String {
     grouped(value.0)
 }
 
+/// A count of tokens in three digits: `950`, `16.0k`, `1.23M`.
+#[allow(clippy::cast_precision_loss)] // three digits
+pub(super) fn short_tokens(value: Tokens) -> String {
+    let mut number = value.0 as f64;
+    if number < 1_000.0 {
+        return value.0.to_string();
+    }
+    for unit in ["k", "M", "G", "T"] {
+        number /= 1_000.0;
+        // A number that rounds to a thousand has the next unit.
+        match number {
+            ..9.995 => return format!("{number:.2}{unit}"),
+            ..99.95 => return format!("{number:.1}{unit}"),
+            ..999.5 => return format!("{number:.0}{unit}"),
+            _ => {}
+        }
+    }
+    tokens(value)
+}
+
+/// Dollars of a column: all with the same number of decimals.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Money {
+    decimals: usize,
+}
+
+impl Money {
+    /// The decimals that leave the largest amount five digits: four below ten dollars, two from a hundred on.
+    pub(super) fn of(amounts: impl IntoIterator<Item = Picodollars>) -> Self {
+        let largest = amounts.into_iter().map(|amount| amount.0.unsigned_abs()).max();
+        let decimals = match largest.unwrap_or_default() / PICODOLLARS_IN_DOLLAR {
+            0..10 => 4,
+            10..100 => 3,
+            _ => 2,
+        };
+        Self { decimals }
+    }
+
+    /// An amount; `unknown` without a price.
+    pub(super) fn shown(self, amount: Option<Picodollars>) -> String {
+        let Some(amount) = amount else { return dollars(None) };
+        let digits = self.digits(amount);
+        let is_shown = digits.contains(|digit: char| ('1'..='9').contains(&digit));
+        format!("{}${digits}", if amount.0 < 0 && is_shown { "-" } else { "" })
+    }
+
+    /// The digits of an amount without its sign.
+    fn digits(self, amount: Picodollars) -> String {
+        // At most four decimals, so the power is small.
+        let scale = 10_u128.pow(u32::try_from(self.decimals).unwrap_or_default());
+        let unit = PICODOLLARS_IN_DOLLAR / scale;
+        let rounded = u64::try_from((amount.0.unsigned_abs() + unit / 2) / unit);
+        let rounded = u128::from(rounded.unwrap_or(u64::MAX));
+        let whole = u64::try_from(rounded / scale).unwrap_or(u64::MAX);
+        format!("{}.{:0width$}", grouped(whole), rounded % scale, width = self.decimals)
+    }
+}
+
+/// Picodollars in a dollar.
+const PICODOLLARS_IN_DOLLAR: u128 = 1_000_000_000_000;
+
 /// Input-token equivalents, exactly.
 pub(super) fn equivalents(value: Equivalents) -> String {
     let text = value.to_string();
@@ -153,6 +214,38 @@ mod tests {
         assert_eq!(equivalents(Equivalents(1_250_100_000)), "1,250.1");
         assert_eq!(share(1, 3), Some(0.333_333));
         assert_eq!(share(0, 0), None);
+    }
+
+    #[test]
+    fn tokens_have_three_digits() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1.00k"),
+            (9_994, "9.99k"),
+            (9_995, "9.99k"), // 9.995 is below itself in binary
+            (9_996, "10.0k"),
+            (16_000, "16.0k"),
+            (99_960, "100k"),
+            (163_512, "164k"),
+            (999_600, "1.00M"),
+            (1_234_567, "1.23M"),
+        ];
+        for (count, text) in cases {
+            assert_eq!(short_tokens(Tokens(count)), text);
+        }
+    }
+
+    #[test]
+    fn a_column_of_dollars_has_one_number_of_decimals() {
+        let [cent, twelve] = [10_000_000_000, 12_345_678_900_000].map(Picodollars);
+        let money = Money::of([cent, twelve]);
+        assert_eq!([cent, twelve].map(|one| money.shown(Some(one))), ["$0.010", "$12.346"]);
+        assert_eq!(Money::of([cent]).shown(Some(cent)), "$0.0100");
+        assert_eq!(Money::of([Picodollars(2_500 * cent.0 * 100)]).shown(Some(cent)), "$0.01");
+        assert_eq!(Money::of([]).shown(Some(Picodollars(-1))), "$0.0000");
+        assert_eq!(Money::of([]).shown(Some(Picodollars(-twelve.0))), "-$12.3457");
+        assert_eq!(money.shown(None), "unknown");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::analyze_view::is_comparable;
 use super::breaks_view::probable_cause;
 use super::document::{Align, Grid};
-use super::number::{bar, counted, dollars, duration, grouped, part, tokens};
+use super::number::{Money, bar, counted, duration, grouped, part, short_tokens, tokens};
 use super::table::Tone;
 use crate::base::id::Symbol;
 use crate::base::order::{Ordered as _, side_by_side};
@@ -23,8 +23,11 @@ use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn};
 use crate::simulate::strategy::DEFAULT;
 
-/// The strategies that are shown turn by turn by default.
-const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
+/// The strategies that are shown turn by turn by default: both lifetimes side by side, then what was billed.
+const SHOWN: [&str; 3] = ["5m", "1h", "billed"];
+
+/// Strategies whose columns stay where there is no room for all.
+const LEADING: usize = 2;
 
 /// How many of the most expensive turns are never folded.
 const MOST_EXPENSIVE: usize = 5;
@@ -49,6 +52,17 @@ pub enum TurnDetail {
     None,
 }
 
+/// Form of the rows of turns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TurnForm {
+    /// Turns that have a row of their own.
+    pub(super) detail: TurnDetail,
+    /// Tokens in all their digits.
+    pub(super) is_exact: bool,
+    /// What happened at every turn, and not only at breaks, where it has no column.
+    pub(super) has_all_events: bool,
+}
+
 /// The breaks of a selection by request.
 pub(super) type FoundBreaks<'a> = FxHashMap<RequestIndex, &'a Break>;
 
@@ -62,6 +76,8 @@ struct TurnLine {
     /// Whether all columns have figures for it.
     is_known: bool,
     words: String,
+    /// What happened, in one word.
+    word: &'static str,
     tone: Tone,
 }
 
@@ -79,25 +95,29 @@ pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
     breaks: &FoundBreaks<'_>,
     session: &Session,
-    detail: TurnDetail,
+    form: TurnForm,
 ) -> Option<Grid> {
     let columns = shown_columns(ledger, session);
-    if columns.is_empty() || detail == TurnDetail::None {
+    // The record comes first if it is shown: it says which turns were the most expensive.
+    let base = *columns.iter().find(|one| one.strategy.is_record()).or(columns.first())?;
+    if form.detail == TurnDetail::None {
         return None;
     }
     let agents = agent_names(ledger.history, session);
-    let mut grid = empty_grid(ledger, !agents.is_empty(), &columns);
-    let table = TurnTable { ledger, breaks, agents, columns, empty: grid.without_rows() };
-    let costs = MostExpensive::of(ledger, table.columns[0], session);
+    let mut grid = empty_grid(ledger, !agents.is_empty(), &columns, session, form);
+    let costs = MostExpensive::of(ledger, base, session);
+    let sum = |column: &&StrategyColumn| ledger.totals(column, session.requests.iter().copied());
+    let money = Money::of(columns.iter().filter_map(|column| sum(column).cost()));
+    let empty = grid.without_rows();
+    let table = TurnTable { ledger, breaks, agents, columns, base, money, form, empty };
     // Turns that may share a row, until one comes that may not.
     let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
         let chunks: Vec<(usize, &[RequestIndex])> =
             (first..).step_by(BATCH / CHUNKS).zip(batch.chunks(BATCH / CHUNKS)).collect();
-        let parts = side_by_side(&chunks, |(first, requests)| {
-            table.parts(requests, *first as u64, &costs, detail)
-        });
+        let parts =
+            side_by_side(&chunks, |(first, requests)| table.parts(requests, *first as u64, &costs));
         for part in parts.into_iter().flatten() {
             match part {
                 TurnPart::Foldable(line) => run.push(line),
@@ -109,6 +129,7 @@ pub(super) fn turns_grid(
         }
     }
     table.add_run(&mut grid, &mut run, &costs);
+    table.add_sums(&mut grid, &session.requests);
     Some(grid)
 }
 
@@ -116,15 +137,17 @@ pub(super) fn turns_grid(
 /// default.
 fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
-    let is_unasked = names.eq(DEFAULT);
-    let is_meant =
-        |column: &&StrategyColumn| !is_unasked || SHOWN.contains(&column.strategy.name.as_ref());
+    let meant: Vec<&StrategyColumn> = if names.eq(DEFAULT) {
+        SHOWN.iter().filter_map(|name| ledger.column(name)).collect()
+    } else {
+        ledger.columns.iter().collect()
+    };
     let has_figures = |column: &&StrategyColumn| {
         is_comparable(ledger, column)
             && column.applicability().is_applicable()
             && session.requests.iter().any(|index| ledger.row_tokens(column, *index).is_some())
     };
-    ledger.columns.iter().filter(is_meant).filter(has_figures).collect()
+    meant.into_iter().filter(has_figures).collect()
 }
 
 impl TurnLine {
@@ -186,13 +209,27 @@ struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     breaks: &'l FoundBreaks<'l>,
     agents: BTreeMap<Symbol, String>,
+    /// In the order of the table.
     columns: Vec<&'l StrategyColumn>,
+    /// The one whose events and costs are those of the turns.
+    base: &'l StrategyColumn,
+    money: Money,
+    form: TurnForm,
     /// The table without rows.
     empty: Grid,
 }
 
+/// The sentence of a turn, and the word that stands in for it.
+const EVENTS: [&str; 2] = ["what happened", "event"];
+
 /// An empty table of turns.
-fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]) -> Grid {
+fn empty_grid(
+    ledger: &Ledger<'_>,
+    has_agents: bool,
+    columns: &[&StrategyColumn],
+    session: &Session,
+    form: TurnForm,
+) -> Grid {
     let sent = format!("sent ({})", ledger.history.zone.name());
     let names: Vec<[String; 3]> = columns
         .iter()
@@ -202,35 +239,53 @@ fn empty_grid(ledger: &Ledger<'_>, has_agents: bool, columns: &[&StrategyColumn]
         })
         .collect();
     let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
-    if has_agents {
-        header.push(("agent", Align::Left));
-    }
+    header.extend(has_agents.then_some(("agent", Align::Left)));
     header.push(("gap", Align::Right));
-    for name in names.iter().flatten() {
-        header.push((name.as_str(), Align::Right));
-    }
-    header.extend([("", Align::Bar), ("what happened", Align::Wrapped)]);
-    // The dollars of the first column and the events are hidden last.
-    let mut hidden = Vec::new();
-    for [read, written, _] in names.iter().rev() {
+    header.extend(names.iter().flatten().map(|name| (name.as_str(), Align::Right)));
+    let [sentence, word] = EVENTS;
+    header.extend([("", Align::Bar), (sentence, Align::Wrapped), (word, Align::Left)]);
+    // Both lifetimes, tokens and dollars, are hidden last; of them first what the bill says already.
+    let (leading, others) = names.split_at(LEADING.min(names.len()));
+    let mut hidden: Vec<&str> = Vec::new();
+    for [read, written, _] in others.iter().rev() {
         hidden.extend([written.as_str(), read.as_str()]);
     }
-    hidden.push("gap");
     hidden.push(sent.as_str());
+    hidden.extend(others.iter().skip(1).rev().map(|[.., dollars]| dollars.as_str()));
+    hidden.push(sentence);
     hidden.extend(has_agents.then_some("agent"));
-    hidden.extend(names.iter().skip(SHOWN.len()).rev().map(|[.., dollars]| dollars.as_str()));
-    Grid::new(&header).hide_first(&hidden)
+    hidden.extend(others.first().map(|[.., dollars]| dollars.as_str()));
+    let last = match leading {
+        [one, other]
+            if is_as_billed(ledger, columns[0], session)
+                && !is_as_billed(ledger, columns[1], session) =>
+        {
+            [one, other]
+        }
+        [one, other] => [other, one],
+        [one] => [one, one],
+        _ => return Grid::new(&header),
+    };
+    let [first, second] = last.map(|[read, written, dollars]| [written, read, dollars]);
+    hidden.extend(first.map(String::as_str));
+    hidden.extend(second[..2].iter().map(|name| name.as_str()).filter(|_| leading.len() > 1));
+    hidden.push("gap");
+    Grid::new(&header).hide_first(&hidden).dense().below(sentence, word, form.has_all_events)
+}
+
+/// Whether a strategy costs what was billed in nearly all requests, so that its columns say little beside the bill.
+fn is_as_billed(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
+    let Some(billed) = ledger.billed() else { return false };
+    let cost = |column, index: RequestIndex| ledger.totals(column, [index]).cost();
+    let is_other = |index: &&RequestIndex| cost(column, **index) != cost(billed, **index);
+    let others = session.requests.iter().filter(is_other).count();
+    others * 10 <= session.requests.len()
 }
 
 impl TurnTable<'_> {
     /// Computes some turns in order, numbered from `first`.
-    fn parts(
-        &self,
-        requests: &[RequestIndex],
-        first: u64,
-        costs: &MostExpensive,
-        detail: TurnDetail,
-    ) -> Vec<TurnPart> {
+    fn parts(&self, requests: &[RequestIndex], first: u64, costs: &MostExpensive) -> Vec<TurnPart> {
+        let detail = self.form.detail;
         let mut parts = Vec::new();
         let mut shown = self.empty.without_rows();
         for (index, number) in requests.iter().zip(first..) {
@@ -258,15 +313,21 @@ impl TurnTable<'_> {
         let recorded = Turn::recorded(history, steps, index, found);
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
-        let columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
+        let mut columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
+        // The events of the base are those of the turn; of the others only expiries.
+        let base = self.columns.iter().position(|one| std::ptr::eq(*one, self.base));
+        columns[..=base.unwrap_or_default()].rotate_right(1);
         let rows = self.columns.iter().map(|column| self.ledger.row_tokens(column, index));
         let rows: Vec<Option<RowTokens>> = rows.collect();
         let refusals = rows.iter().map(|row| row.as_ref().and_then(|row| row.refusal));
+        let of_base = base.and_then(|base| rows[base].as_ref());
+        let is_cold = of_base.is_some_and(|row| row.billing.read == Tokens::ZERO);
         let refused = refused_beside(&names.zip(refusals).collect::<Vec<_>>());
         TurnLine {
             number,
-            cost: self.ledger.totals(self.columns[0], [index]).cost(),
+            cost: self.ledger.totals(self.base, [index]).cost(),
             is_known: rows.iter().all(Option::is_some),
+            word: word(found, &columns, refused.is_some(), is_cold),
             words: what_happened_beside(history, found, &columns, refused),
             tone: tone(&columns),
             turn: recorded,
@@ -283,9 +344,9 @@ impl TurnTable<'_> {
             cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
         }
         cells.push(line.turn.gap.map(duration).unwrap_or_default());
-        cells.extend(self.figures(std::slice::from_ref(line)));
+        cells.extend(self.figures(&[line.turn.request]));
         cells.push(bar(part(line.cost, costs.first())));
-        cells.push(line.words.clone());
+        cells.extend([line.words.clone(), line.word.to_owned()]);
         (cells, line.tone)
     }
 
@@ -309,23 +370,35 @@ impl TurnTable<'_> {
         let mut cells = vec![numbers, history.zone.short_moment(start)];
         cells.extend((!self.agents.is_empty()).then(String::new));
         cells.push(String::new());
-        cells.extend(self.figures(run));
+        let requests: Vec<RequestIndex> = run.iter().map(|line| line.turn.request).collect();
+        cells.extend(self.figures(&requests));
         let added: Tokens = run.iter().filter_map(|line| self.growth(line)).sum();
         let turns = counted(run.len() as u64, "turn", "turns");
-        cells.extend([String::new(), format!("{turns}, +{} tokens", tokens(added))]);
+        cells.extend([String::new(), format!("{turns}, +{} tokens", tokens(added)), turns]);
         grid.add_toned(cells, Tone::Quiet);
     }
 
+    /// Adds the sums of all turns, if there are several.
+    fn add_sums(&self, grid: &mut Grid, requests: &[RequestIndex]) {
+        let [_, _, ..] = requests else { return };
+        let mut cells = vec!["all".to_owned(), String::new()];
+        cells.extend((!self.agents.is_empty()).then(String::new));
+        cells.push(String::new());
+        cells.extend(self.figures(requests));
+        cells.resize(grid.columns().len(), String::new());
+        grid.add_sums(cells);
+    }
+
     /// What some turns read, wrote and cost, in each column.
-    fn figures(&self, lines: &[TurnLine]) -> impl Iterator<Item = String> {
+    fn figures(&self, requests: &[RequestIndex]) -> impl Iterator<Item = String> {
         self.columns.iter().flat_map(|column| {
-            let requests = lines.iter().map(|line| line.turn.request);
-            let totals = self.ledger.totals(column, requests);
-            if totals.unrecorded == lines.len() as u64 {
-                return ["–".to_owned(), "–".to_owned(), dollars(None)];
+            let totals = self.ledger.totals(column, requests.iter().copied());
+            if totals.unrecorded == requests.len() as u64 {
+                return ["–".to_owned(), "–".to_owned(), self.money.shown(None)];
             }
+            let count = if self.form.is_exact { tokens } else { short_tokens };
             let written = totals.write_5m + totals.write_1h;
-            [tokens(totals.read), tokens(written), dollars(totals.cost())]
+            [count(totals.read), count(written), self.money.shown(totals.cost())]
         })
     }
 
@@ -370,6 +443,41 @@ pub(super) fn what_happened_beside(
     });
     let others = others.into_iter().map(|event| words_of(history, first.request, event));
     refused.into_iter().chain(expired).chain(broke).chain(others).collect::<Vec<_>>().join("; ")
+}
+
+/// What happened at a request in a word of at most seven letters: the most important of its events.
+fn word(
+    found: Option<&Break>,
+    columns: &[(&str, Turn)],
+    is_refused: bool,
+    is_cold: bool,
+) -> &'static str {
+    let events = events_beside(columns);
+    let rank = |event: &&&Event| match event {
+        Event::Expired(..) => 0,
+        Event::Compaction => 1,
+        Event::Opening => 2,
+        _ => 3,
+    };
+    match events.iter().min_by_key(rank) {
+        _ if is_refused => "refused",
+        _ if found.is_some_and(|found| !found.cause.is_expected()) => "break",
+        Some(Event::Expired(..)) => "expired",
+        Some(Event::Compaction) => "compact",
+        Some(Event::Opening) if is_cold => "cold",
+        Some(Event::Opening) => "first",
+        _ if found.is_some() => "break",
+        Some(Event::ModelChange) => "model",
+        Some(Event::Microcompaction) => "cleared",
+        Some(Event::ThinkingDropped) => "dropped",
+        Some(Event::Shrunk) => "shrank",
+        Some(Event::Rewrite) => "rewrite",
+        Some(Event::Restart) => "restart",
+        Some(Event::Rewound) => "rewound",
+        Some(Event::Sum(_)) => "sum",
+        Some(Event::UncachedTail(_)) => "tail",
+        Some(Event::Break(..) | Event::BackgroundWrite(_)) | None => "",
+    }
 }
 
 /// Names the columns that have an event of the cache; `None` where all have it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::{DocumentFormats, FormatArgs, OutputArgs};
+use super::{DocumentFormats, FormatArgs, OutputArgs, WrittenArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \
@@ -66,7 +66,7 @@ pub(in crate::cli) struct CompletionsArgs {
     pub(in crate::cli) shell: Shell,
     /// The output.
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) output: WrittenArgs,
 }
 
 pub(super) const MAN_EXAMPLES: &str = "\
@@ -88,7 +88,7 @@ pub(in crate::cli) struct ManArgs {
     pub(in crate::cli) all: Option<PathBuf>,
     /// The output.
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) output: WrittenArgs,
 }
 
 pub(super) const SCHEMA_EXAMPLES: &str = "\
@@ -113,7 +113,7 @@ pub(in crate::cli) struct SchemaArgs {
     pub(in crate::cli) all: Option<PathBuf>,
     /// The output.
     #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) output: WrittenArgs,
 }
 
 pub(super) const SOURCES_EXAMPLES: &str = "\
@@ -130,9 +130,6 @@ places, as they do for the programs themselves.";
 /// `sources`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SourcesArgs {
-    /// List every place, not only those where something is
-    #[arg(long)]
-    pub(in crate::cli) all: bool,
     /// The format.
     #[command(flatten)]
     pub(in crate::cli) format: FormatArgs<DocumentFormats>,

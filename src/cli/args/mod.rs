@@ -72,7 +72,7 @@ pub(super) use part::{DomainsArgs, FleetCommand, GatherArgs, PartArgs};
 pub(super) use redact::RedactArgs;
 pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, NamingArgs, OutputArgs,
-    PlatformArg, SimulationArgs, here,
+    PlatformArg, SimulationArgs, WrittenArgs, here,
 };
 use shared::{FLEET, NOT_OF_A_RUN};
 pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
@@ -276,6 +276,11 @@ pub(super) struct AnalyzeArgs {
     /// Which turns the table shows [default: in a terminal the events of long sessions, else all]
     #[arg(long, value_enum)]
     pub(super) turns: Option<TurnsArg>,
+    /// Show tokens in all their digits
+    ///
+    /// Show the tokens of turns in all their digits; the other formats always do
+    #[arg(long)]
+    pub(super) exact: bool,
     /// The format.
     #[command(flatten)]
     pub(super) format: FormatArgs<AnalyzeFormats>,

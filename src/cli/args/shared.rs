@@ -2,6 +2,7 @@
 //! measuring of prompts, the output.
 
 use std::env;
+use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -345,7 +346,7 @@ fn token_counting(text: &str) -> Result<TokenCounting, String> {
 
 /// Where the output goes.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct OutputArgs {
+pub(in crate::cli) struct WrittenArgs {
     /// Write to this file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(in crate::cli) output: PathBuf,
@@ -358,6 +359,32 @@ pub(in crate::cli) struct OutputArgs {
     /// Name every rejected line on stderr, not only the first few
     #[arg(short, long, hide_short_help = true)]
     pub(in crate::cli) verbose: bool,
+}
+
+/// Where a document is written, and how much of it on a screen.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct OutputArgs {
+    /// Where it is written.
+    #[command(flatten)]
+    written: WrittenArgs,
+    /// Show everything, however long
+    ///
+    /// Show everything, in a terminal too, where else no more is shown than fits
+    #[arg(long)]
+    pub(in crate::cli) all: bool,
+    /// Show the notes in a terminal
+    ///
+    /// Show in a terminal what the figures rest on and what they leave out; files and pipes always have these notes
+    #[arg(long, hide_short_help = true)]
+    pub(in crate::cli) notes: bool,
+}
+
+impl Deref for OutputArgs {
+    type Target = WrittenArgs;
+
+    fn deref(&self) -> &WrittenArgs {
+        &self.written
+    }
 }
 
 /// `--by`.

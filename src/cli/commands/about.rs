@@ -47,7 +47,7 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError
     // Into a buffer first: the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, name, &mut script);
-    Output::open(&args.output)?.write(|out| out.write_all(&script))
+    Output::of_text(&args.output)?.write(|out| out.write_all(&script))
 }
 
 /// Prints the schema of one machine format, or of all.
@@ -58,7 +58,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
         return write_files(folder, MACHINE_FORMATS.iter().map(file));
     }
     let format = args.name.as_deref().map(by_name).transpose()?;
-    let output = Output::open(&args.output)?;
+    let output = Output::of_text(&args.output)?;
     match format {
         None => output.text(&formats_document()),
         Some(format) => output.write(|out| out.write_all(format.schema.as_bytes())),
@@ -87,7 +87,7 @@ pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
     };
     let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
     let output = Output::open(&args.output)?;
-    let document = || Ok(sources_document(&rows, args.all));
+    let document = || Ok(sources_document(&rows, args.output.all));
     output.show(args.format.chosen, document, |Json, out| write_sources(&rows, out))
 }
 
@@ -106,7 +106,7 @@ pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
         return write_files(folder, pages);
     }
     let page = page(find(&program, &args.command)?)?;
-    Output::open(&args.output)?.write(|out| out.write_all(&page))
+    Output::of_text(&args.output)?.write(|out| out.write_all(&page))
 }
 
 fn find<'c>(program: &'c Command, names: &[String]) -> Result<&'c Command, CliError> {

@@ -127,6 +127,8 @@ fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(
     let view = AnalyzeViewOptions {
         top: args.top,
         turns: args.turns.map(TurnsArg::detail),
+        is_exact: args.exact || args.format.chosen != OutputFormat::Text,
+        has_all_events: args.output.verbose,
         is_terminal: output.is_terminal(),
     };
     let document = || {

@@ -5,6 +5,7 @@ mod answer;
 mod counts;
 mod gaps;
 mod groups;
+mod lifetime;
 mod turn;
 mod verify;
 
@@ -13,5 +14,6 @@ pub(crate) use counts::counted_steps;
 pub use counts::{Added, CountTally, CountedStep, Counts};
 pub use gaps::{GapBin, Gaps};
 pub use groups::{Group, Grouping, Groups, Lost, Period, PeriodLength, groups};
+pub use lifetime::{ByLifetime, Lifetimes};
 pub use turn::{Event, Turn};
 pub use verify::{Agreement, Coverage, Expiries, RuleCount, Verification, Worst, verify};

@@ -151,7 +151,9 @@ struct CaptionedTable {
 
 impl CaptionedTable {
     fn of(caption: impl Into<String>, grid: Grid) -> Self {
-        let shown = (0..grid.columns().len()).map(|column| !grid.is_unknown(column)).collect();
+        let shown = (0..grid.columns().len())
+            .map(|column| !grid.is_unknown(column) && !grid.is_short_form(column))
+            .collect();
         Self { caption: caption.into(), grid, shown }
     }
 

@@ -1,8 +1,10 @@
 //! Tables: their cells, the columns that fit a width, and the lines of a terminal.
 
+mod cut;
 mod draw;
+mod layout;
 
-pub(super) use draw::wrap;
+pub(super) use cut::wrap;
 
 use crate::report::escape::{SafeText, markdown_text};
 
@@ -12,6 +14,14 @@ pub(super) struct Grid {
     columns: Vec<(SafeText, Align)>,
     /// Columns to hide where there is not enough room, in that order.
     hidden_first: Vec<usize>,
+    /// Spaces between columns.
+    gap: usize,
+    /// A column of sentences that goes below its rows once it is hidden, and the column of words shown in its place.
+    below: Option<(usize, usize)>,
+    /// Whether a sentence goes below every row that has one, and not only below losses.
+    has_all_below: bool,
+    /// Whether the last row has the sums of the others.
+    has_sums: bool,
     text: SafeText,
     rows: Vec<GridRow>,
     /// The end of each cell in the text of its row, row by row.
@@ -65,6 +75,7 @@ impl Grid {
             text: SafeText::default(),
             rows: Vec::new(),
             ends: Vec::new(),
+            ..*self
         }
     }
 
@@ -72,6 +83,10 @@ impl Grid {
         Self {
             columns: columns.iter().map(|(name, align)| (SafeText::new(name), *align)).collect(),
             hidden_first: Vec::new(),
+            gap: 2,
+            below: None,
+            has_all_below: false,
+            has_sums: false,
             text: SafeText::default(),
             rows: Vec::new(),
             ends: Vec::new(),
@@ -91,14 +106,40 @@ impl Grid {
     /// Names the columns to hide where there is not enough room, in that order. Bars are hidden
     /// before them.
     pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
-        let position = |name: &&str| {
-            let name = SafeText::new(name);
-            self.columns.iter().position(|(own, _)| *own == name)
-        };
-        let positions: Vec<usize> = names.iter().filter_map(position).collect();
+        let positions: Vec<usize> = names.iter().filter_map(|name| self.position(name)).collect();
         debug_assert_eq!(positions.len(), names.len(), "{names:?}");
         self.hidden_first = positions;
         self
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        let name = SafeText::new(name);
+        self.columns.iter().position(|(own, _)| *own == name)
+    }
+
+    /// Puts one space between columns.
+    pub(in crate::report) fn dense(mut self) -> Self {
+        self.gap = 1;
+        self
+    }
+
+    /// Writes the sentences of a column below their rows once it is hidden: those of losses, or all. Only then the column
+    /// of words takes its place.
+    pub(in crate::report) fn below(mut self, sentences: &str, words: &str, has_all: bool) -> Self {
+        self.below = self.position(sentences).zip(self.position(words));
+        self.has_all_below = has_all;
+        self
+    }
+
+    /// Adds a row with the sums of the others, after which there is none.
+    pub(in crate::report) fn add_sums(&mut self, row: Vec<String>) {
+        self.add(row);
+        self.has_sums = true;
+    }
+
+    /// Whether the sentence of a row goes below it, once the column is hidden.
+    fn has_below(&self, row: usize) -> bool {
+        self.has_all_below || self.tone(row) == Tone::Loss
     }
 
     pub(in crate::report) fn add(&mut self, row: Vec<String>) {
@@ -183,7 +224,13 @@ impl Grid {
 
     /// The columns without bars.
     fn columns_of_pages(&self) -> impl Iterator<Item = usize> {
-        (0..self.columns.len()).filter(|column| self.columns[*column].1 != Align::Bar)
+        let columns = (0..self.columns.len()).filter(|column| !self.is_short_form(*column));
+        columns.filter(|column| self.columns[*column].1 != Align::Bar)
+    }
+
+    /// True of a column of words that stands in for one of sentences, which a page has room for.
+    pub(in crate::report) fn is_short_form(&self, column: usize) -> bool {
+        self.below.is_some_and(|(_, words)| words == column)
     }
 }
 

@@ -1,0 +1,147 @@
+//! The lifetime to ask for, in a sentence.
+
+use super::number::{counted, dollars, percent, relative};
+use crate::base::ttl::Ttl;
+use crate::base::units::Picodollars;
+use crate::explain::analysis::{ByLifetime, Lifetimes};
+
+/// Differences below this share of the cost are none: what the rules leave unexplained is larger.
+const LEAST_SHARE: f64 = 0.005;
+
+/// Which lifetime costs less, how much, in how many sessions, and for which agents it is the other one.
+pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
+    let all = lifetimes.all();
+    let share = share(all)?;
+    let sessions = match lifetimes.by_session.len() {
+        1 => "this session",
+        _ => "these sessions",
+    };
+    if share < LEAST_SHARE {
+        let difference = dollars(Some(all.difference()));
+        return Some(format!(
+            "Lifetime: five minutes and an hour cost {sessions} the same but for {difference}."
+        ));
+    }
+    let least = all.least();
+    if let Some(billed) = lifetimes.billed.filter(|billed| is_less(*billed, least)) {
+        let more = |cost: Picodollars| dollars(Some(cost.minus(billed)));
+        return Some(format!(
+            "Lifetime: as recorded it cost less than one lifetime for all markers would: five minutes {} more, an hour {}.",
+            more(all.five_minutes),
+            more(all.hour),
+        ));
+    }
+    let (right, other) = names(all.better());
+    let mut sentence = format!(
+        "Lifetime: {right} is right for {sessions}; {other} would have cost {} ({}) more",
+        dollars(Some(all.difference())),
+        percent(Some(share)),
+    );
+    if let [_, _, ..] = lifetimes.by_session[..] {
+        sentence.push_str(&over_sessions(&lifetimes.by_session, all.better()));
+    }
+    sentence.push('.');
+    if let [Some(main), Some(agents)] = lifetimes.by_agent
+        && main.better() != agents.better()
+    {
+        let kinds = [("main conversations", main), ("sub-agents", agents)];
+        let differing = kinds.into_iter().find(|(_, one)| one.better() != all.better());
+        if let Some((kind, one)) = differing.filter(|(_, one)| is_clear(*one)) {
+            sentence.push_str(&format!(
+                " For {kind} {} is right, by {}.",
+                names(one.better()).0,
+                dollars(Some(one.difference())),
+            ));
+        }
+    }
+    Some(sentence)
+}
+
+/// In how many sessions the lifetime costs less, and the most that it costs more in another.
+fn over_sessions(sessions: &[ByLifetime], right: Ttl) -> String {
+    let clear: Vec<&ByLifetime> = sessions.iter().filter(|one| is_clear(**one)).collect();
+    let against = clear.iter().filter(|one| one.better() != right);
+    let most = against.clone().map(|one| one.difference()).max();
+    let agreeing = clear.len() - against.count();
+    let all = counted(sessions.len() as u64, "session", "sessions");
+    match most {
+        None => format!(", and it costs less in {agreeing} of {all} and more in none"),
+        Some(most) => {
+            let most = dollars(Some(most));
+            format!(", and it costs less in {agreeing} of {all}, up to {most} more in the others")
+        }
+    }
+}
+
+fn share(one: ByLifetime) -> Option<f64> {
+    let worst = one.least() + one.difference();
+    relative(Some(worst), Some(one.least()))
+}
+
+fn is_clear(one: ByLifetime) -> bool {
+    share(one).is_some_and(|share| share >= LEAST_SHARE)
+}
+
+/// True if an amount is clearly below another one.
+fn is_less(amount: Picodollars, other: Picodollars) -> bool {
+    relative(Some(other), Some(amount)).is_some_and(|share| share >= LEAST_SHARE)
+}
+
+/// A lifetime and the other one.
+fn names(better: Ttl) -> (&'static str, &'static str) {
+    match better {
+        Ttl::FiveMinutes => ("five minutes", "an hour"),
+        Ttl::OneHour => ("an hour", "five minutes"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn costs(five_minutes: i128, hour: i128) -> ByLifetime {
+        let cents = |cents: i128| Picodollars(cents * 10_000_000_000);
+        ByLifetime { five_minutes: cents(five_minutes), hour: cents(hour) }
+    }
+
+    fn sentence(
+        by_agent: [Option<ByLifetime>; 2],
+        by_session: &[ByLifetime],
+        billed: i128,
+    ) -> String {
+        let billed = Some(Picodollars(billed * 10_000_000_000));
+        let lifetimes = Lifetimes { by_agent, by_session: by_session.to_vec(), billed };
+        lifetime_sentence(&lifetimes).expect("a sentence")
+    }
+
+    #[test]
+    fn the_better_lifetime_is_named_with_what_the_other_costs_more() {
+        // 120 is 20 % more than 100.
+        let one = costs(120, 100);
+        assert_eq!(
+            sentence([Some(one), None], &[one], 100),
+            "Lifetime: an hour is right for this session; five minutes would have cost $0.2000 (20.0 %) more."
+        );
+        let other = costs(50, 60);
+        assert_eq!(
+            sentence([Some(one), Some(other)], &[costs(130, 90), costs(40, 70)], 160),
+            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (6.3 %) more, and it costs \
+             less in 1 of 2 sessions, up to $0.3000 more in the others. For sub-agents five minutes is right, by $0.1000."
+        );
+    }
+
+    #[test]
+    fn nothing_is_right_that_changes_nothing_or_costs_more_than_the_bill() {
+        let same = costs(10_000, 10_004);
+        assert_eq!(
+            sentence([Some(same), None], &[same], 10_000),
+            "Lifetime: five minutes and an hour cost this session the same but for $0.0400."
+        );
+        let one = costs(120, 100);
+        assert_eq!(
+            sentence([Some(one), None], &[one], 80),
+            "Lifetime: as recorded it cost less than one lifetime for all markers would: five minutes $0.4000 more, an hour \
+             $0.2000."
+        );
+    }
+}
