@@ -207,7 +207,7 @@ fn check_breaks(history: &History) {
             assert!(has_none || steps.cheapest.is_some(), "{steps:?}");
             assert!(steps.rest().is_none_or(|rest| rest.0 >= 0), "{steps:?}");
         }
-        let view = BreaksViewOptions { top: 20, shows_text: true };
+        let view = BreaksViewOptions { top: 20, shows_text: true, has_evidence: true };
         let document =
             breaks_document(history, ledger.steps, &answer, &analysis, None, &assumptions, view);
         printed.extend(document.to_markdown().into_bytes());

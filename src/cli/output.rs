@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs, io};
 
@@ -12,7 +13,7 @@ use terminal_size::{Width, terminal_size_of};
 use super::args::{ColorArg, OutputArgs, OutputFormat, WrittenArgs};
 use super::error::CliError;
 use super::output_file::OutputFile;
-use crate::report::{Document, TextStyle, terminal_safe};
+use crate::report::{Document, TextStyle, counted, terminal_safe};
 
 /// The width without a terminal, fixed so that logs are reproducible.
 const DEFAULT_WIDTH: u16 = 120;
@@ -32,10 +33,23 @@ pub(super) fn warn(text: impl Into<String>) {
     }
 }
 
+/// Whether warnings are counted and not printed, as they would push the answer off the screen.
+static COUNTS_WARNINGS: AtomicBool = AtomicBool::new(false);
+
 /// Prints the warnings so far, and from now on each at once: the answer was given, or is one without an end.
 pub(super) fn say_warnings() {
     let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).take();
-    warnings.unwrap_or_default().iter().for_each(|warning| say(warning));
+    match &warnings.unwrap_or_default()[..] {
+        [first, rest @ ..] if COUNTS_WARNINGS.load(Ordering::Relaxed) && !rest.is_empty() => {
+            let more = counted(rest.len() as u64, "more warning", "more warnings");
+            let line = format!("cachesim: {}", terminal_safe(first));
+            let more = format!(" … and {more}: --notes");
+            let width = usize::from(known_width(true).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH));
+            let kept: String = line.chars().take(width.saturating_sub(more.len())).collect();
+            let _ignored = writeln!(anstream::stderr(), "{kept}{more}");
+        }
+        warnings => warnings.iter().for_each(|warning| say(warning)),
+    }
 }
 
 /// Prints a line to standard error, wrapped for a terminal. That nobody reads it is no reason to stop.
@@ -70,6 +84,8 @@ impl Output {
         let mut output = Self::of_text(args)?;
         output.style.height = height(output.is_terminal()).filter(|_| !args.all);
         output.style.notes = args.notes;
+        let is_cut = output.style.height.is_some() && !args.notes && !args.verbose;
+        COUNTS_WARNINGS.store(is_cut && io::stderr().is_terminal(), Ordering::Relaxed);
         Ok(output)
     }
 

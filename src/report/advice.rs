@@ -45,10 +45,10 @@ pub fn advice_document(
     };
     document.text(answer(advice));
     if advice.unsupported.is_none() {
-        document.text(base(advice));
+        document.note(base(advice));
     }
     if !advice.changes.is_empty() && top > 0 {
-        document.heading(heading(advice, top));
+        document.lead(heading(advice, top));
         document.grid(changes(history, advice, &advice.changes, top));
         for (number, entry) in advice.changes.iter().take(top).enumerate() {
             explain(&mut document, history, advice, number + 1, entry);

@@ -157,7 +157,7 @@ fn one_session(
     let AnalyzeViewOptions { is_exact, has_all_events, .. } = options;
     let form = TurnForm { detail, is_exact, has_all_events };
     let Some(grid) = turns_grid(ledger, breaks, session, form) else { return };
-    document.heading(format!("Session {}", ledger.history.symbols.text(session.id)));
+    document.lead(format!("Session {}", ledger.history.symbols.text(session.id)));
     document.grid(grid);
     if options.turns.is_none() && detail == TurnDetail::Events {
         document.text(
@@ -282,7 +282,7 @@ pub(super) fn many_sessions(
     let named = if top < rows.len() { format!("The most expensive {top} of {all}") } else { all };
     rows.truncate(top);
     let beginnings = Beginnings::of(history, rows.iter().map(|(session, _)| *session));
-    document.heading(named + &beginnings.year());
+    document.lead(named + &beginnings.year());
     let columns = OptionalColumns::of(history, sessions);
     let names = SessionNames::of(history);
     let began = format!("began ({})", history.zone.name());
@@ -299,7 +299,8 @@ pub(super) fn many_sessions(
     header.extend(ledger.columns.iter().map(|column| (column.strategy.label(), Align::Right)));
     let bars = (before + shown + 1).min(header.len());
     header.insert(bars, ("", Align::Bar));
-    let mut grid = Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger));
+    let mut grid =
+        Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger, &of_sessions)).dense();
     for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else { continue };
@@ -380,15 +381,24 @@ impl OptionalColumns {
         cells
     }
 
-    /// What people need least is hidden first.
-    fn hidden_first<'a>(ledger: &'a Ledger<'_>) -> Vec<&'a str> {
+    /// The columns in the order in which they are hidden.
+    fn hidden_first<'a>(ledger: &'a Ledger<'_>, of_sessions: &[Vec<Totals>]) -> Vec<&'a str> {
         let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
         hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));
-        let shown_last = SHOWN_LAST.iter().skip(1).copied();
-        let is_shown = |name: &&str| ledger.columns.iter().any(|one| one.strategy.label() == *name);
         hidden.push("hit");
-        hidden.extend(shown_last.filter(is_shown));
+        // A lifetime that costs what was billed says less than the other one.
+        let place = |name| ledger.columns.iter().position(|one| one.strategy.label() == name);
+        let billed = place("billed");
+        let differing = |name| {
+            let cost = |of: &[Totals], place: Option<usize>| of.get(place?).and_then(Totals::cost);
+            let is_other = |of: &&Vec<Totals>| cost(of, place(name)) != cost(of, billed);
+            of_sessions.iter().filter(is_other).count()
+        };
+        let mut last: Vec<&str> =
+            SHOWN_LAST.into_iter().skip(1).filter(|name| place(name).is_some()).collect();
+        last.sort_by_key(|name| differing(name));
+        hidden.extend(last);
         hidden
     }
 }

@@ -8,6 +8,8 @@ use super::answer_view::{answer_grid, waterfall_grid};
 use super::document::{Align, Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
+use super::session_names::SessionNames;
+use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::advice::Advice;
@@ -15,7 +17,7 @@ use crate::explain::analysis::Answer;
 use crate::explain::breaks::{
     Analysis, Break, Candidate, Cause, Class, Confidence, Reconciliation, Sum, Summary,
 };
-use crate::requests::conversation::History;
+use crate::requests::conversation::{History, project_names};
 use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
@@ -32,6 +34,8 @@ pub struct BreaksViewOptions {
     pub top: usize,
     /// Whether names and words of captured prompts are shown.
     pub shows_text: bool,
+    /// Whether the evidence of each break is below its row, and not only in `explain`.
+    pub has_evidence: bool,
 }
 
 /// The breaks of a selection.
@@ -50,7 +54,7 @@ pub fn breaks_document(
     let (breaks, summary) = (&analysis.breaks, &analysis.summary);
     headlines(&mut document, breaks.compared, breaks.not_comparable, &summary.total);
     for note in key_notes(history, steps, assumptions) {
-        document.text(note);
+        document.note(note);
     }
     if !summary.by_cause.is_empty() {
         document.heading("By cause");
@@ -62,8 +66,9 @@ pub fn breaks_document(
         document.text("`cachesim advise` says how, who can do it, and what each rests on.");
     }
     let listed = dearest_breaks(&breaks.list, options.top).into_iter();
-    let listed = listed.map(|found| cells(history, found, options.shows_text)).collect();
-    dearest_grid(&mut document, listed, breaks.list.len() as u64);
+    let rows = BreakRows::of(history, options.shows_text);
+    let listed = listed.map(|found| rows.cells(found)).collect();
+    dearest_grid(&mut document, listed, breaks.list.len() as u64, options.has_evidence);
     by_kind(&mut document, summary);
     explained(&mut document, answer, &summary.reconciliation);
     document
@@ -138,38 +143,68 @@ pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     dearest
 }
 
-/// The most expensive breaks, by their [`cells`], of so many.
-pub(super) fn dearest_grid(document: &mut Document, listed: Vec<Vec<String>>, breaks: u64) {
+/// The most expensive breaks by their rows, out of `breaks`. The evidence of each is below its row, if it is asked for.
+pub(super) fn dearest_grid(
+    document: &mut Document,
+    listed: Vec<Vec<String>>,
+    breaks: u64,
+    has_evidence: bool,
+) {
     if listed.is_empty() {
         return;
     }
-    document.heading(format!("The most expensive {} of {}", listed.len(), grouped(breaks)));
+    document.lead(format!("The most expensive {} of {}", listed.len(), grouped(breaks)));
     let mut grid = Grid::new(&[
-        ("where", Align::Wrapped),
-        ("why", Align::Wrapped),
-        ("read", Align::Right),
-        ("could", Align::Right),
+        ("sent", Align::Left),
+        ("project", Align::Name),
+        ("session", Align::Left),
+        ("model", Align::Name),
+        ("cause", Align::Words),
+        ("not read", Align::Right),
         ("extra cost", Align::Right),
+        ("evidence", Align::Wrapped),
     ])
-    .hide_first(&["could", "read"]);
+    .hide_first(&["evidence", "model", "session", "project", "not read"])
+    .below("evidence", None, has_evidence)
+    .dense();
     for cells in listed {
         grid.add(cells);
     }
     document.grid(grid);
 }
 
-/// A break in the list.
-pub(super) fn cells(history: &History, found: &Break, shows_text: bool) -> Vec<String> {
-    vec![
-        place(history, found.request),
-        why(history, found, shows_text),
-        tokens(found.read),
-        tokens(found.expected),
-        dollars(found.excess),
-    ]
+/// The rows of a history's breaks.
+pub(super) struct BreakRows<'h> {
+    history: &'h History,
+    projects: BTreeMap<Symbol, String>,
+    sessions: SessionNames<'h>,
+    shows_text: bool,
 }
 
-/// Why it happened and how certain that is, what happened, and the evidence with its lines.
+impl<'h> BreakRows<'h> {
+    pub(super) fn of(history: &'h History, shows_text: bool) -> Self {
+        let (projects, sessions) = (project_names(history), SessionNames::of(history));
+        Self { history, projects, sessions, shows_text }
+    }
+
+    /// The row of a break.
+    pub(super) fn cells(&self, found: &Break) -> Vec<String> {
+        let request = self.history.request(found.request);
+        let project = request.project.and_then(|project| self.projects.get(&project));
+        vec![
+            self.history.zone.short_moment(request.start),
+            project.cloned().unwrap_or_default(),
+            self.sessions.name(request.session),
+            self.history.model(found.request).to_owned(),
+            probable_cause(self.history, found),
+            tokens(found.shortfall()),
+            dollars(found.excess),
+            why(self.history, found, self.shows_text),
+        ]
+    }
+}
+
+/// Place of a break, its class, and the evidence for its cause with its lines.
 fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let of_fork = if found.is_fork { "a fork against its parent: " } else { "" };
     let class = words_of(found.class);
@@ -177,7 +212,7 @@ fn why(history: &History, found: &Break, shows_text: bool) -> String {
     let evidence = first.map(|first| evidence(history, found, first, shows_text));
     let evidence = evidence.filter(|evidence| !evidence.is_empty());
     let rest = evidence.map_or_else(String::new, |evidence| format!(": {evidence}"));
-    format!("{of_fork}{} ({class}){rest}", probable_cause(history, found))
+    format!("{}: {of_fork}{class}{rest}", place(history, found.request))
 }
 
 /// Why it happened and how certain that is.

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use super::escape::{SafeText, html_text, markdown_text};
 use super::number::counted;
-use super::table::wrap;
 pub(super) use super::table::{Align, Grid};
+use super::table::{with_ellipsis, wrap};
 
 /// A report for people.
 #[derive(Debug, Default)]
@@ -15,7 +15,8 @@ pub struct Document {
 
 #[derive(Debug)]
 enum DocumentPart {
-    Heading(SafeText),
+    /// A heading, and whether a screen shows its section before others.
+    Heading(SafeText, bool),
     Text(SafeText),
     /// What figures rest on, for who asks.
     Note(SafeText),
@@ -40,7 +41,12 @@ pub struct TextStyle {
 
 impl Document {
     pub(super) fn heading(&mut self, text: impl AsRef<str>) {
-        self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref())));
+        self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref()), false));
+    }
+
+    /// Adds the heading of what was asked for, which a screen shows before other sections.
+    pub(super) fn lead(&mut self, text: impl AsRef<str>) {
+        self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref()), true));
     }
 
     pub(super) fn text(&mut self, text: impl AsRef<str>) {
@@ -72,7 +78,7 @@ impl Document {
         let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
         for block in &self.blocks {
             match block {
-                DocumentPart::Heading(text) => {
+                DocumentPart::Heading(text, _) => {
                     writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
                 }
                 DocumentPart::Text(text) | DocumentPart::Note(text) => {
@@ -139,7 +145,7 @@ impl MarkdownPage {
     fn document(&mut self, document: &Document) {
         for block in &document.blocks {
             match block {
-                DocumentPart::Heading(text) => {
+                DocumentPart::Heading(text, _) => {
                     self.whole(&format!("## {}\n\n", markdown_text(text)));
                 }
                 DocumentPart::Text(text) | DocumentPart::Note(text) => {
@@ -187,91 +193,140 @@ impl MarkdownPage {
     }
 }
 
-/// Lines for the prompt of the shell, and for what is left out.
-const BELOW: u16 = 3;
+/// Lines for what is left out, for a warning and for the prompt of the shell.
+const BELOW: u16 = 4;
 
 /// A table of fewer rows says too little to be worth its header.
-const LEAST_ROWS: usize = 3;
+const LEAST_ROWS: usize = 2;
 
-/// A document on a screen that it must not scroll away: blocks in their order as far as there is room, tables cut to their
-/// most important rows, and a line that says what is left out.
+/// A heading and what follows it.
+#[derive(Default)]
+struct Section<'d> {
+    heading: Option<&'d SafeText>,
+    is_lead: bool,
+    blocks: Vec<&'d DocumentPart>,
+}
+
+impl Section<'_> {
+    /// The sections of a document. The first one has no heading.
+    fn all(document: &Document) -> Vec<Section<'_>> {
+        let mut sections = vec![Section::default()];
+        for block in &document.blocks {
+            match block {
+                DocumentPart::Heading(text, is_lead) => {
+                    let (heading, is_lead) = (Some(text), *is_lead);
+                    sections.push(Section { heading, is_lead, blocks: Vec::new() });
+                }
+                other => sections.last_mut().into_iter().for_each(|one| one.blocks.push(other)),
+            }
+        }
+        sections
+    }
+
+    fn has_grid(&self) -> bool {
+        self.blocks.iter().any(|block| matches!(block, DocumentPart::Grid(_)))
+    }
+}
+
+/// A document on a screen that it must not scroll away: sections as far as there is room, those that lead first, tables cut
+/// to their most important rows, and a line that says what is left out.
 struct Screen {
     style: TextStyle,
     /// Lines that are left.
     room: usize,
     rows: usize,
     columns: Vec<String>,
-    blocks: Vec<String>,
+    sections: Vec<String>,
     notes: usize,
 }
 
 impl Screen {
     fn new(style: TextStyle, height: u16) -> Self {
         let room = height.saturating_sub(BELOW).into();
-        Self { style, room, rows: 0, columns: Vec::new(), blocks: Vec::new(), notes: 0 }
+        Self { style, room, rows: 0, columns: Vec::new(), sections: Vec::new(), notes: 0 }
     }
 
     fn write(mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
-        let mut heading: Option<&SafeText> = None;
-        for block in &document.blocks {
-            match block {
-                DocumentPart::Heading(text) => heading = Some(text),
-                DocumentPart::Text(text) => {
-                    let text = wrapped(text, self.style) + "\n";
-                    self.block(heading.take(), &text, out)?;
-                }
-                DocumentPart::Note(text) if self.style.notes => {
-                    writeln!(out, "{}\n", wrapped(text, self.style))?;
-                }
-                DocumentPart::Note(_) => self.notes += 1,
-                DocumentPart::Grid(grid) => self.grid(heading.take(), grid, out)?,
-                DocumentPart::Folded(summary, _) => self.blocks.push(summary.to_string()),
+        let sections = Section::all(document);
+        let mut texts: Vec<String> = vec![String::new(); sections.len()];
+        // What has no heading is the answer.
+        let is_first = |place: usize| place == 0 || sections[place].is_lead;
+        let (first, others): (Vec<usize>, Vec<usize>) =
+            (0..sections.len()).partition(|one| is_first(*one));
+        for place in first.into_iter().chain(others) {
+            let section = &sections[place];
+            texts[place] = self.section(section);
+            if let Some(heading) = section.heading.filter(|_| texts[place].is_empty()) {
+                self.sections.push(heading.to_string());
             }
         }
+        out.write_all(texts.concat().as_bytes())?;
         out.write_all(self.left_out().as_bytes())
     }
 
-    /// Writes a block with its heading if there is room for both.
-    fn block(
-        &mut self,
-        heading: Option<&SafeText>,
-        text: &str,
-        out: &mut dyn Write,
-    ) -> io::Result<bool> {
+    /// The text of a section. A table comes before the sentences around it; without room for it the section is left out.
+    fn section(&mut self, section: &Section<'_>) -> String {
         let bold = anstyle::Style::new();
         let bold = if self.style.bold { bold.bold() } else { bold };
-        let title = heading.map(|heading| wrapped(heading, self.style));
+        let title = section.heading.map(|heading| wrapped(heading, self.style));
         let title = title.map(|title| format!("{bold}{title}{bold:#}\n\n")).unwrap_or_default();
-        let lines = title.lines().count() + text.lines().count() + 1;
-        let has_room = lines <= self.room;
-        if has_room {
-            self.room -= lines;
-            write!(out, "{title}{text}\n")?;
-        } else if let Some(heading) = heading {
-            self.blocks.push(heading.to_string());
-        } else {
-            self.notes += 1;
+        let before = (self.room, self.rows, self.columns.len(), self.notes);
+        self.room = self.room.saturating_sub(title.lines().count());
+        let mut texts: Vec<String> = vec![String::new(); section.blocks.len()];
+        let is_table = |place: &usize| matches!(section.blocks[*place], DocumentPart::Grid(_));
+        let (tables, sentences): (Vec<usize>, Vec<usize>) =
+            (0..texts.len()).partition(|place| is_table(place));
+        for place in tables.into_iter().chain(sentences) {
+            match section.blocks[place] {
+                DocumentPart::Grid(grid) => texts[place] = self.grid(grid),
+                DocumentPart::Text(text) => texts[place] = self.sentence(text),
+                DocumentPart::Note(text) if self.style.notes => {
+                    texts[place] = wrapped(text, self.style) + "\n\n";
+                }
+                DocumentPart::Note(_) => self.notes += 1,
+                DocumentPart::Folded(summary, _) => self.sections.push(summary.to_string()),
+                DocumentPart::Heading(..) => {}
+            }
         }
-        Ok(has_room)
+        let text = texts.concat();
+        let has_table = section
+            .blocks
+            .iter()
+            .zip(&texts)
+            .any(|(block, text)| matches!(block, DocumentPart::Grid(_)) && !text.is_empty());
+        let is_left_out =
+            text.is_empty() || section.heading.is_some() && section.has_grid() && !has_table;
+        if is_left_out && section.heading.is_some() {
+            self.columns.truncate(before.2);
+            (self.room, self.rows, self.notes) = (before.0, before.1, before.3);
+            return String::new();
+        }
+        title + &text
     }
 
-    fn grid(
-        &mut self,
-        heading: Option<&SafeText>,
-        grid: &Grid,
-        out: &mut dyn Write,
-    ) -> io::Result<()> {
-        let title = heading.map_or(0, |heading| wrapped(heading, self.style).lines().count() + 1);
-        let cut = grid.cut(self.style, self.room.saturating_sub(title + 1));
-        let is_enough = cut.rows >= LEAST_ROWS.min(grid.len());
-        let text = if is_enough { cut.text.as_str() } else { "" };
-        if is_enough && self.block(heading, text, out)? {
-            self.rows += grid.len() - cut.rows;
-            self.columns.extend(cut.hidden);
-        } else if let Some(heading) = heading.filter(|_| !is_enough) {
-            self.blocks.push(heading.to_string());
+    fn sentence(&mut self, text: &SafeText) -> String {
+        let text = wrapped(text, self.style) + "\n\n";
+        match self.room.checked_sub(text.lines().count()) {
+            Some(room) => {
+                self.room = room;
+                text
+            }
+            None => {
+                self.notes += 1;
+                String::new()
+            }
         }
-        Ok(())
+    }
+
+    fn grid(&mut self, grid: &Grid) -> String {
+        let cut = grid.cut(self.style, self.room.saturating_sub(1));
+        if cut.rows < LEAST_ROWS.min(grid.len()) {
+            return String::new();
+        }
+        self.room = self.room.saturating_sub(cut.text.lines().count() + 1);
+        self.rows += grid.len() - cut.rows;
+        self.columns.extend(cut.hidden);
+        cut.text + "\n"
     }
 
     /// What is not on the screen, in at most two lines.
@@ -280,10 +335,10 @@ impl Screen {
         if self.rows > 0 {
             parts.push(counted(self.rows as u64, "row", "rows"));
         }
-        parts.extend(self.blocks);
         if self.notes > 0 {
             parts.push(counted(self.notes as u64, "note (--notes)", "notes (--notes)"));
         }
+        parts.extend(self.sections);
         if !self.columns.is_empty() {
             parts.push(format!("columns {}", self.columns.join(", ")));
         }
@@ -293,10 +348,7 @@ impl Screen {
         let width = usize::from(self.style.width);
         let lines = wrap(&format!("--all shows more: {}.", parts.join("; ")), width);
         match &lines[..] {
-            [first, second, _, ..] => {
-                let cut: String = second.chars().take(width.saturating_sub(1)).collect();
-                format!("{first}\n{cut}…\n")
-            }
+            [first, second, _, ..] => format!("{first}\n{}\n", with_ellipsis(second, width)),
             lines => lines.join("\n") + "\n",
         }
     }
@@ -329,6 +381,43 @@ mod tests {
         document.folded("All <of> them", details);
         document.text("The end.");
         document
+    }
+
+    #[test]
+    fn a_screen_is_enough_for_the_answer_and_says_what_is_left_out() {
+        let mut document = Document::default();
+        document.text("The answer.");
+        document.heading("Others");
+        document.grid(rows(30));
+        document.text("About others.");
+        document.lead("Asked for");
+        document.grid(rows(30));
+        document.note("A note.");
+        let style = TextStyle { width: 60, bold: false, bars: false, height: None, notes: false };
+        for height in 12..40 {
+            let style = TextStyle { height: Some(height), ..style };
+            let text = as_text(&document, style);
+            assert!(text.lines().count() < usize::from(height), "{height}: {text}");
+            assert!(text.starts_with("The answer.\n") && text.contains("Asked for\n"), "{text}");
+            assert!(!text.contains("A note."));
+            let shown = text.lines().filter(|line| line.contains("a|b")).count();
+            assert!(
+                text.contains(&format!("{} rows; 1 note (--notes)", 30 - shown)) || height > 30
+            );
+            let all = as_text(&document, TextStyle { notes: true, ..style });
+            assert!(all.contains("A note."));
+        }
+        insta::assert_snapshot!(as_text(&document, TextStyle { height: Some(14), ..style }), @"");
+        let whole = as_text(&document, style);
+        assert!(
+            ["About others.", "A note.", "    29  a|b"].iter().all(|part| whole.contains(part))
+        );
+    }
+
+    fn rows(count: usize) -> Grid {
+        let mut grid = Grid::new(&[("number", Align::Right), ("what", Align::Left)]);
+        (0..count).for_each(|number| grid.add(vec![number.to_string(), "a|b".to_owned()]));
+        grid
     }
 
     #[test]

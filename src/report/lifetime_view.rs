@@ -65,10 +65,10 @@ fn over_sessions(sessions: &[ByLifetime], right: Ttl) -> String {
     let agreeing = clear.len() - against.count();
     let all = counted(sessions.len() as u64, "session", "sessions");
     match most {
-        None => format!(", and it costs less in {agreeing} of {all} and more in none"),
+        None => format!("; it costs less in {agreeing} of {all}, more in none"),
         Some(most) => {
             let most = dollars(Some(most));
-            format!(", and it costs less in {agreeing} of {all}, up to {most} more in the others")
+            format!("; it costs less in {agreeing} of {all}, up to {most} more in others")
         }
     }
 }
@@ -125,8 +125,8 @@ mod tests {
         let other = costs(50, 60);
         assert_eq!(
             sentence([Some(one), Some(other)], &[costs(130, 90), costs(40, 70)], 160),
-            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (6.3 %) more, and it costs \
-             less in 1 of 2 sessions, up to $0.3000 more in the others. For sub-agents five minutes is right, by $0.1000."
+            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (6.3 %) more; it costs less \
+             in 1 of 2 sessions, up to $0.3000 more in others. For sub-agents five minutes is right, by $0.1000."
         );
     }
 

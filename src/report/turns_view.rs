@@ -270,7 +270,7 @@ fn empty_grid(
     hidden.extend(first.map(String::as_str));
     hidden.extend(second[..2].iter().map(|name| name.as_str()).filter(|_| leading.len() > 1));
     hidden.push("gap");
-    Grid::new(&header).hide_first(&hidden).dense().below(sentence, word, form.has_all_events)
+    Grid::new(&header).hide_first(&hidden).dense().below(sentence, Some(word), form.has_all_events)
 }
 
 /// Whether a strategy costs what was billed in nearly all requests, so that its columns say little beside the bill.

@@ -45,7 +45,7 @@ pub(super) fn agreement(
     verification: &Verification,
     shown: Shown<'_>,
 ) {
-    document.heading("How well the rules reproduce the record");
+    document.lead("How well the rules reproduce the record");
     document.text(coverage(inputs, verification));
     document.grid(figures(verification));
     if let Some(note) = unpriced(verification) {

@@ -253,7 +253,11 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     if let Some(rows) = Rows::of(args.format.chosen) {
         return break_rows(args, &setup, rows, options, output);
     }
-    let view = BreaksViewOptions { top: args.top, shows_text: args.show_text };
+    let view = BreaksViewOptions {
+        top: args.top,
+        shows_text: args.show_text,
+        has_evidence: args.output.verbose || !output.is_terminal(),
+    };
     if args.domains.domains.is_some() {
         return breaks_over_domains(args, &setup, options, view, output);
     }

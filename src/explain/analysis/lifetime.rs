@@ -39,7 +39,7 @@ impl ByLifetime {
     }
 }
 
-/// The comparison of both lifetimes, over the requests that were sent with markers.
+/// The comparison of both lifetimes, over the requests that were sent with markers and have a price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
     /// Main conversations, and sub-agents if there are any.
@@ -51,7 +51,7 @@ pub struct Lifetimes {
 }
 
 impl Lifetimes {
-    /// Compares both strategies of a ledger. `None` if one of them is missing or cannot act, or if a request has no price.
+    /// Compares both strategies of a ledger. `None` if one of them is missing or cannot act.
     #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection) -> Option<Self> {
         let [five, hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(|ttl| ledger.lifetime(ttl));
@@ -64,6 +64,7 @@ impl Lifetimes {
             let totals = ledger.totals(column, requests.iter().copied());
             totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
         };
+        let has_price = |request: &RequestIndex| ledger.totals(five, [*request]).cost().is_some();
         let both = |requests: &[RequestIndex]| {
             Some(ByLifetime { five_minutes: cost(five, requests)?, hour: cost(hour, requests)? })
         };
@@ -71,6 +72,7 @@ impl Lifetimes {
         let mut all = Vec::new();
         for session in &selection.sessions {
             let marked = session.requests.iter().copied().filter(|one| history.is_marked(*one));
+            let marked = marked.filter(has_price);
             let (agents, main): (Vec<_>, Vec<_>) =
                 marked.partition(|one| history.request(*one).agent.is_some());
             let mut of_session = ByLifetime::default();

@@ -142,7 +142,7 @@ mod tests {
                 frame[at] = byte;
             }
             frame.truncate(length.index(frame.len()));
-            let _ = unpacked(&[&frame]);
+            drop(unpacked(&[&frame]));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Analysis, Summary};
 use crate::report::breaks_view::{
-    BreaksViewOptions, MOST_CHANGES, by_kind, causes, cells, dearest_breaks, dearest_grid,
+    BreakRows, BreaksViewOptions, MOST_CHANGES, by_kind, causes, dearest_breaks, dearest_grid,
     explained, headlines,
 };
 use crate::report::document::Document;
@@ -23,6 +23,7 @@ pub struct LossSums {
     summary: Summary,
     /// How many breaks are listed.
     top: usize,
+    has_evidence: bool,
     dearest: Vec<ListedBreak>,
     changes: ChangeSums,
 }
@@ -39,15 +40,16 @@ impl LossSums {
         advice: Option<&Advice>,
         options: BreaksViewOptions,
     ) -> Self {
-        let dearest = dearest_breaks(&analysis.breaks.list, options.top).into_iter().map(|found| {
-            ((found.excess, found.rewritten), cells(history, found, options.shows_text))
-        });
+        let rows = BreakRows::of(history, options.shows_text);
+        let dearest = dearest_breaks(&analysis.breaks.list, options.top).into_iter();
+        let dearest = dearest.map(|found| ((found.excess, found.rewritten), rows.cells(found)));
         Self {
             dearest: dearest.collect(),
             compared: analysis.breaks.compared,
             not_comparable: analysis.breaks.not_comparable,
             summary: analysis.summary,
             top: options.top,
+            has_evidence: options.has_evidence,
             changes: ChangeSums::of(advice, MOST_CHANGES),
         }
     }
@@ -79,7 +81,8 @@ impl DomainSums for LossSums {
         }
         self.changes.show_first(document);
         let cells = self.dearest.iter().map(|(_, cells)| cells.clone());
-        dearest_grid(document, cells.collect(), self.summary.total.breaks);
+        let breaks = self.summary.total.breaks;
+        dearest_grid(document, cells.collect(), breaks, self.has_evidence);
         by_kind(document, &self.summary);
         explained(document, answer, &self.summary.reconciliation);
     }

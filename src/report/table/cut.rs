@@ -46,6 +46,11 @@ pub(super) fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     }
 }
 
+/// As much of a text as leaves room for an ellipsis after it.
+pub(in crate::report) fn with_ellipsis(text: &str, width: usize) -> String {
+    format!("{}…", beginning_of(text, width.saturating_sub(1)).trim_end_matches([' ', ',', ';']))
+}
+
 /// Cuts a name to a width in its middle, as names that begin alike mostly differ at their ends.
 pub(super) fn shortened_name(name: &str, width: usize) -> Cow<'_, str> {
     if display_width(name) <= width {

@@ -252,7 +252,7 @@ mod tests {
     fn no_line_is_wider_than_the_terminal() {
         for width in 30..120 {
             for line in text(&costs(), style(width)).lines() {
-                assert!(line.width() <= usize::from(width), "{width}: {line}");
+                assert!(display_width(line) <= usize::from(width), "{width}: {line}");
             }
         }
     }

@@ -57,6 +57,7 @@ impl Fitted {
         let least = |measures: &[Measure], shown: &[usize]| least_width(measures, shown, gap);
         let align = |column: usize| grid.columns()[column].1;
         let (sentence, word) = grid.below.unzip();
+        let word = word.flatten();
         let all: Vec<usize> = (0..measures.len()).filter(|column| Some(*column) != word).collect();
         let is_bar = |column: &usize| align(*column) == Align::Bar;
         let (bars, columns): (Vec<usize>, Vec<usize>) = all.iter().partition(|one| is_bar(one));
@@ -78,7 +79,7 @@ impl Fitted {
             for (column, measure) in measures.iter_mut().enumerate() {
                 let header = display_width(&grid.columns()[column].0);
                 let narrowest = match align(column) {
-                    Align::Left | Align::Name => LEAST_NAME,
+                    Align::Left | Align::Name | Align::Words => LEAST_NAME,
                     Align::Wrapped => NARROWEST_SENTENCE,
                     Align::Right | Align::Bar => continue,
                 };
@@ -137,7 +138,7 @@ fn measure(grid: &Grid) -> Vec<Measure> {
     }
     let least = columns.iter().zip(&natural).zip(&headers).map(
         |(((_, align), natural), header)| match align {
-            Align::Wrapped => (*natural).min(LEAST_SENTENCE.max(*header)),
+            Align::Wrapped | Align::Words => (*natural).min(LEAST_SENTENCE.max(*header)),
             Align::Name => (*natural).min(SHORT_NAME.max(*header)),
             Align::Left | Align::Right | Align::Bar => *natural,
         },

@@ -4,7 +4,7 @@ mod cut;
 mod draw;
 mod layout;
 
-pub(super) use cut::wrap;
+pub(super) use cut::{with_ellipsis, wrap};
 
 use crate::report::escape::{SafeText, markdown_text};
 
@@ -17,7 +17,7 @@ pub(super) struct Grid {
     /// Spaces between columns.
     gap: usize,
     /// A column of sentences that goes below its rows once it is hidden, and the column of words shown in its place.
-    below: Option<(usize, usize)>,
+    below: Option<(usize, Option<usize>)>,
     /// Whether a sentence goes below every row that has one, and not only below losses.
     has_all_below: bool,
     /// Whether the last row has the sums of the others.
@@ -42,6 +42,8 @@ pub(super) enum Align {
     Left,
     /// Names: long ones are cut in the middle before columns are hidden.
     Name,
+    /// Words that are cut at their end before columns are hidden.
+    Words,
     /// Numbers.
     Right,
     /// Words that may wrap over several lines.
@@ -125,8 +127,14 @@ impl Grid {
 
     /// Writes the sentences of a column below their rows once it is hidden: those of losses, or all. Only then the column
     /// of words takes its place.
-    pub(in crate::report) fn below(mut self, sentences: &str, words: &str, has_all: bool) -> Self {
-        self.below = self.position(sentences).zip(self.position(words));
+    pub(in crate::report) fn below(
+        mut self,
+        sentences: &str,
+        words: Option<&str>,
+        has_all: bool,
+    ) -> Self {
+        let words = words.and_then(|words| self.position(words));
+        self.below = self.position(sentences).map(|sentences| (sentences, words));
         self.has_all_below = has_all;
         self
     }
@@ -217,7 +225,9 @@ impl Grid {
         let names = self.columns_of_pages().map(|column| markdown_text(&self.columns[column].0));
         let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
             Align::Right => "--:".to_owned(),
-            Align::Left | Align::Name | Align::Wrapped | Align::Bar => "---".to_owned(),
+            Align::Left | Align::Name | Align::Words | Align::Wrapped | Align::Bar => {
+                "---".to_owned()
+            }
         });
         markdown_row(names) + &markdown_row(rules)
     }
@@ -230,7 +240,7 @@ impl Grid {
 
     /// True of a column of words that stands in for one of sentences, which a page has room for.
     pub(in crate::report) fn is_short_form(&self, column: usize) -> bool {
-        self.below.is_some_and(|(_, words)| words == column)
+        self.below.is_some_and(|(_, words)| words == Some(column))
     }
 }
 
