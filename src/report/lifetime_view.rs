@@ -122,10 +122,10 @@ mod tests {
             sentence([Some(one), None], &[one], 100),
             "Lifetime: an hour is right for this session; five minutes would have cost $0.2000 (20.0 %) more."
         );
-        let other = costs(50, 60);
+        let other = costs(60, 70);
         assert_eq!(
-            sentence([Some(one), Some(other)], &[costs(130, 90), costs(40, 70)], 160),
-            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (6.3 %) more; it costs less \
+            sentence([Some(one), Some(other)], &[costs(130, 90), costs(50, 80)], 180),
+            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (5.9 %) more; it costs less \
              in 1 of 2 sessions, up to $0.3000 more in others. For sub-agents five minutes is right, by $0.1000."
         );
     }
