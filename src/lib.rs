@@ -1,8 +1,8 @@
-//! Replays coding-agent sessions through the providers' prompt-cache rules: what each request
-//! read from cache, wrote to it and cost, and what other policies would have made of it.
+//! Replays coding-agent sessions through the providers' prompt-cache rules: tokens that each request read from cache
+//! and wrote to it, its cost, and the results of other policies.
 //!
-//! The rooms stand in the order of the flow; each uses only those before it, and so does each module of
-//! a room. `ARCHITECTURE.md` has the picture and the invariants.
+//! The rooms are listed in the order of the flow; each uses only earlier ones, and so does each module of a room.
+//! `ARCHITECTURE.md` has the picture and the invariants.
 //!
 //! A program needs a [`Study`] and little else:
 //!
@@ -23,8 +23,8 @@
 //! ```
 
 #![forbid(unsafe_code)]
-// Items that only the program or redaction needs stay in the room of their noun, and are unused
-// without `cli`.
+// Items that only the program or redaction needs stay in the room of their noun, and are unused without
+// `cli`.
 #![cfg_attr(not(feature = "cli"), allow(dead_code, unused_imports))]
 
 pub mod base;

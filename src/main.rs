@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The one of musl has a single lock and gives every large buffer back: reading takes 1.7 times as long with it.
+/// Allocator in place of musl's, whose single lock and eager release make reading take 1.7 times as long.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -13,9 +13,9 @@ fn main() -> ExitCode {
     cachesim::cli::main()
 }
 
-/// Makes the C library return free buffers of four megabytes and more to the system at once. By
-/// default it raises that threshold to 32 MiB with the first such buffer, and keeps what
-/// simulations leave: a table of 100,000 requests then takes 190 MB instead of 150.
+/// Makes the C library return free buffers of four megabytes and more to the system at once. By default it raises that
+/// threshold to 32 MiB with the first such buffer, and keeps the memory of simulations: a table of 100,000 requests
+/// then takes 190 MB instead of 150.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn give_large_buffers_back() {
     const LARGE: libc::c_int = 4 << 20;
@@ -26,8 +26,8 @@ fn give_large_buffers_back() {
     }
 }
 
-/// Makes the allocator give free memory back at once, and take none in advance. Reading 144 MB then holds 47 MB instead of
-/// 145, and takes as long; so does a look of `statusline`.
+/// Makes the allocator give free memory back at once, and reserve none in advance. Reading 144 MB then holds 47 MB
+/// instead of 145, and takes as long; so does a look of `statusline`.
 #[cfg(target_env = "musl")]
 fn give_large_buffers_back() {
     // `mi_option_t` in the header of this version.

@@ -1,7 +1,7 @@
-//! From files to figures: what is read, what is simulated over it, and what that shows.
+//! Studies: from files to figures, with everything in between.
 //!
-//! A [`Study`] knows what was kept of its input, and refuses whatever needs more. It reads and
-//! simulates under one set of assumptions, so that no figure is based on half of what it needs.
+//! A [`Study`] knows which parts of its input were kept, and refuses whatever needs more. It reads and simulates under
+//! one set of assumptions, so that no figure is based on half of its data.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -27,20 +27,20 @@ use crate::simulate::ledger::{Filter, FilterError, Ledger, Selection, Totals};
 use crate::simulate::pricing::{PriceTable, settle_lifetimes};
 use crate::simulate::strategy::{Assumptions, Strategy};
 
-/// How a study is made.
+/// Options of a study.
 #[derive(Clone, Debug)]
 pub struct StudyOptions {
-    /// What to keep of the input. By default everything.
+    /// Parts of the input to keep. By default all.
     pub read: ReadOptions,
-    /// The prices. By default the built-in ones.
+    /// Prices. By default the built-in ones.
     pub prices: PriceTable,
-    /// Which requests to report. By default all.
+    /// Filter of the reported requests. By default all.
     pub filter: Filter,
-    /// Whether to leave out requests on rewound branches.
+    /// True to leave out requests on rewound branches.
     pub only_live: bool,
-    /// The time zone in which days begin. By default UTC.
+    /// Time zone of days. By default UTC.
     pub zone: Zone,
-    /// The assumptions of every simulation.
+    /// Assumptions of every simulation.
     pub assumptions: Assumptions,
 }
 
@@ -63,27 +63,27 @@ impl Default for StudyOptions {
     }
 }
 
-/// Why there is no study, or why it cannot answer.
+/// Reason for which there is no study, or no answer from it.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The input has no request.
+    /// An input without requests.
     #[error("no request in the input")]
     NoRequest,
-    /// The filter selects nothing, or names something that does not exist.
+    /// A filter that selects nothing, or names something that does not exist.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The tokens of all requests are more than any figure is made for.
+    /// More tokens in all requests than any figure allows.
     #[error(
         "{file}:{line}: with this request the input has more than 10^15 tokens, which no figure is made \
          for; its usage cannot be real: take the request out"
     )]
     TooManyTokens {
-        /// The file of the request that is beyond the limit.
+        /// File of the request that exceeds the limit.
         file: Arc<str>,
-        /// Its line.
+        /// Line of the request in the file.
         line: u64,
     },
-    /// Every selected request is on a rewound branch.
+    /// Only requests on rewound branches are selected.
     #[error("every selected request is on a rewound branch; ask for all of them")]
     NothingLive,
     /// Prompts are needed, but none was captured.
@@ -98,7 +98,7 @@ pub enum StudyError {
     /// The parts of blocks are needed, but were not kept.
     #[error("{0} needs the parts of captured blocks; read the input with `BlockParts::Landmarks`")]
     NoParts(String),
-    /// What lies between requests is needed, but was not kept.
+    /// Trails between requests are needed, but were not kept.
     #[error("{0} needs what lies between requests; read the input without `leaves_out_trails`")]
     NoTrails(String),
     /// A strategy is needed that the ledger lacks.
@@ -111,24 +111,24 @@ pub enum StudyError {
 pub struct Study {
     /// All requests.
     pub history: History,
-    /// The requests that are reported.
+    /// Reported requests.
     pub selection: Selection,
-    /// What tokens cost.
+    /// Prices of tokens.
     pub prices: PriceTable,
-    /// How each request follows the one before it.
+    /// Step of each request from the one before it.
     pub steps: Vec<Step>,
-    /// The prompts as recorded.
+    /// Prompts as recorded.
     pub trace: PromptTrace,
     kept: ReadOptions,
     assumptions: Assumptions,
 }
 
-/// The most tokens of an input. Sums of tokens are of 64 bits, and a strategy may send each prompt
-/// again for every one of 10,080 pings.
+/// Most tokens of an input. Sums of tokens have 64 bits, and a strategy may send each prompt again for every one of
+/// 10,080 pings.
 const MOST_TOKENS: u64 = 1_000_000_000_000_000;
 
 /// # Errors
-/// The request from which on the input has more tokens.
+/// The first request with which the input exceeds the limit.
 fn check_tokens(history: &History, trace: &PromptTrace) -> Result<(), StudyError> {
     let mut all = 0_u64;
     for (request, prompt) in history.requests.iter().zip(&trace.prompts) {
@@ -154,7 +154,7 @@ impl Study {
         Self::of(read(discover(paths), options.read.clone(), |_| {}), options)
     }
 
-    /// Makes a study of what was read with the same options.
+    /// Makes a study of a history that was read with the same options.
     ///
     /// # Errors
     /// There is no request, or the filter leaves none.
@@ -179,7 +179,7 @@ impl Study {
         Ok(Self { selection: selection?, history, prices, steps, trace, kept, assumptions })
     }
 
-    /// The assumptions of its simulations.
+    /// Assumptions of the simulations.
     #[must_use]
     pub fn assumptions(&self) -> Assumptions {
         self.assumptions
@@ -188,7 +188,7 @@ impl Study {
     /// Simulates strategies.
     ///
     /// # Errors
-    /// A strategy needs something that was not kept of the input.
+    /// A strategy needs a part of the input that was not kept.
     pub fn run(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
         self.run_with(strategies, &[])
     }
@@ -196,7 +196,7 @@ impl Study {
     /// Simulates strategies, and the bound of the same prompts under both readings.
     ///
     /// # Errors
-    /// A strategy needs something that was not kept of the input.
+    /// A strategy needs a part of the input that was not kept.
     pub fn run_with_bounds(&self, strategies: &[Strategy]) -> Result<Ledger<'_>, StudyError> {
         let own = self.assumptions.reading;
         self.run_with(strategies, &[own, own.other()])
@@ -205,7 +205,7 @@ impl Study {
     /// Simulates strategies, and the bound under some readings.
     ///
     /// # Errors
-    /// A strategy needs something that was not kept of the input.
+    /// A strategy needs a part of the input that was not kept.
     pub fn run_with(
         &self,
         strategies: &[Strategy],
@@ -215,10 +215,10 @@ impl Study {
         Ok(self.ledger(strategies, readings, &self.assumptions))
     }
 
-    /// The totals of the selected requests under strategies, in their order.
+    /// Totals of the selected requests under strategies, in their order.
     ///
     /// # Errors
-    /// A strategy needs something that was not kept of the input.
+    /// A strategy needs a part of the input that was not kept.
     pub fn totals<'t>(
         &self,
         strategies: &'t [Strategy],
@@ -228,20 +228,21 @@ impl Study {
         Ok(strategies.iter().zip(ledger.columns.iter().map(total)).collect())
     }
 
-    /// The file and line where the answer to a request begins.
+    /// File and line of the first line of a request's answer.
     #[must_use]
     pub fn place(&self, index: RequestIndex) -> String {
         let request = self.history.request(index);
         format!("{}:{}", self.history.files[request.file].label, request.line)
     }
 
-    /// Finds the requests that read less than they could have.
+    /// Finds the breaks: requests that read less than they could have.
     ///
     /// # Errors
     /// Captured prompts were read without their bytes, or trails were left out.
     pub fn breaks(&self, options: Options) -> Result<Findings<'_>, StudyError> {
         self.need_evidence_of_breaks()?;
         let Self { trace, steps, selection, .. } = self;
+        // Breaks are judged by the rules as documented: by the letter, with nothing kept of the record.
         let assumptions = self.assuming(false, Reading::Literal);
         let empty = Ledger::empty(&self.history, steps, trace, &self.prices, &assumptions);
         let simulated = (&*evidence_strategies(), &[Reading::Literal][..]);
@@ -251,7 +252,7 @@ impl Study {
         self.findings(ledger, analysis)
     }
 
-    /// Fails where what shows breaks was not kept.
+    /// Fails if the evidence of breaks was not kept.
     fn need_evidence_of_breaks(&self) -> Result<(), StudyError> {
         self.need_bytes("finding breaks")?;
         self.need_trails("finding breaks")
@@ -267,7 +268,7 @@ impl Study {
         Ok(Findings { study: self, ledger, analysis })
     }
 
-    /// Finds them in a ledger of [`evidence`](Self::evidence).
+    /// Finds the breaks in a ledger of [`evidence`](Self::evidence).
     ///
     /// # Errors
     /// As for [`breaks`](Self::breaks), or the ledger is of another kind.
@@ -282,7 +283,7 @@ impl Study {
         self.findings(ledger, analysis)
     }
 
-    /// Finds what makes the prefixes of captured prompts unstable, most expensive first.
+    /// Finds unstable prefixes of captured prompts, most expensive first.
     ///
     /// # Errors
     /// There is no captured prompt, or its bytes were not kept.
@@ -290,7 +291,7 @@ impl Study {
         self.lint_in(&self.ledger(&lint_strategies(), &[], &self.assumptions))
     }
 
-    /// The same in a ledger that [`run`](Self::run) made of at least [`lint_strategies`].
+    /// Like [`lint`](Self::lint), in a ledger that [`run`](Self::run) made of at least [`lint_strategies`].
     ///
     /// # Errors
     /// As for [`lint`](Self::lint), or the ledger is of another kind.
@@ -303,12 +304,10 @@ impl Study {
         Ok(lint(ledger, &self.trace, &self.assumptions.replay(), &self.selection))
     }
 
-    /// What the contexts of the selected sessions consist of, with the `top` most expensive items
-    /// of each.
+    /// Composition of the contexts of the selected sessions, with the `top` most expensive items of each.
     ///
     /// # Errors
-    /// What lies between requests or the bytes of captured prompts were not kept, or the ledger
-    /// lacks `billed`.
+    /// Trails between requests or the bytes of captured prompts were not kept, or the ledger lacks `billed`.
     pub fn context(&self, ledger: &Ledger<'_>, top: usize) -> Result<Context, StudyError> {
         self.need_bytes("taking contexts apart")?;
         self.need_trails("taking contexts apart")?;
@@ -316,7 +315,7 @@ impl Study {
         context.ok_or(StudyError::NotSimulated("taking contexts apart", "`billed`"))
     }
 
-    /// The windows of these lengths in which plans count use, with what used each up. At `now` a window may be open.
+    /// Usage windows of plans of these lengths, with the consumers of each. At `now` a window may be open.
     ///
     /// # Errors
     /// As for [`context`](Self::context) and [`breaks`](Self::breaks).
@@ -333,11 +332,10 @@ impl Study {
         blocks.ok_or(StudyError::NotSimulated("summing windows up", BILLED_AND_EXPECTED))
     }
 
-    /// Holds the replay of a ledger against its record; `dollars` is what breaks explain of the
-    /// difference.
+    /// Compares the replay of a ledger with its record; `dollars` is the part of the difference that breaks explain.
     ///
     /// # Errors
-    /// Where the ledger does not have both.
+    /// The ledger lacks one of the two.
     pub fn verify(
         &self,
         ledger: &Ledger<'_>,
@@ -347,14 +345,14 @@ impl Study {
         verification.ok_or(StudyError::NotSimulated("verifying the rules", BILLED_AND_EXPECTED))
     }
 
-    /// The steps of transcripts of which all that was added stands in lines, each with what it added as recorded and
-    /// as counted; none unless contents were counted (`ReadOptions::counts_contents`).
+    /// Steps of transcripts whose additions are all in lines, each with its recorded and its counted size; empty unless
+    /// contents were counted (`ReadOptions::counts_contents`).
     #[must_use]
     pub fn counted_steps(&self) -> Vec<CountedStep> {
         counted_steps(&self.history, &self.steps)
     }
 
-    /// How well counts hold for these steps.
+    /// Agreement of counted and recorded sizes of these steps, by model and kind of addition.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::new();
@@ -367,14 +365,13 @@ impl Study {
     }
 
     /// Compares the strategies of a ledger with the first of them, and with the bounds if
-    /// [`run_with_bounds`](Self::run_with_bounds) made it.
+    /// [`run_with_bounds`](Self::run_with_bounds) made the ledger.
     #[must_use]
     pub fn compare<'l>(&self, ledger: &'l Ledger<'_>) -> Comparison<'l> {
         Comparison::new(ledger, &self.selection)
     }
 
-    /// The breaks among some requests, without the rest of the ledger. Faster than
-    /// [`breaks`](Self::breaks).
+    /// Breaks among some requests, without the rest of the ledger. Faster than [`breaks`](Self::breaks).
     ///
     /// # Errors
     /// As for [`breaks`](Self::breaks).
@@ -384,7 +381,7 @@ impl Study {
         self.breaks_among_in(&ledger, selection)
     }
 
-    /// The same in a ledger of the record and its replay.
+    /// Breaks among some requests, in a ledger of the record and its replay.
     ///
     /// # Errors
     /// As for [`breaks`](Self::breaks), or the ledger lacks either.
@@ -398,18 +395,18 @@ impl Study {
         found.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))
     }
 
-    /// Simulates what finding and pricing breaks needs, under the literal reading.
+    /// Simulates the strategies for finding and pricing breaks, under the literal reading.
     #[must_use]
     pub fn evidence(&self) -> Ledger<'_> {
         let assumptions = self.assuming(false, Reading::Literal);
         self.ledger(&evidence_strategies(), &[Reading::Literal], &assumptions)
     }
 
-    /// Simulates strategies over captured prompts that are sized by their bytes alone, as if no
-    /// usage were recorded. `None` without captured prompts.
+    /// Simulates strategies over captured prompts that are sized by their bytes alone, as if no usage were recorded.
+    /// `None` without captured prompts.
     ///
     /// # Errors
-    /// A strategy needs something that was not kept of the input.
+    /// A strategy needs a part of the input that was not kept.
     pub fn counted(&self, strategies: &[Strategy]) -> Result<Option<Ledger<'_>>, StudyError> {
         strategies.iter().try_for_each(|strategy| self.allow(strategy))?;
         if !self.has_captures() {
@@ -420,12 +417,12 @@ impl Study {
         Ok(Some(Ledger::counted(history, steps, &trace, prices, strategies, assumptions)))
     }
 
-    /// The assumptions with recorded breaks kept or not, under a reading.
+    /// Assumptions with recorded breaks kept or not, under a reading.
     fn assuming(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions { keeps_breaks, reading, ..self.assumptions }
     }
 
-    /// The simulated record with its breaks, from which advice starts.
+    /// Simulated record with its breaks, the starting point of advice.
     fn as_recorded(&self, reading: Reading) -> Ledger<'_> {
         self.ledger(&[Strategy::billed()], &[], &self.assuming(true, reading))
     }
@@ -448,7 +445,7 @@ impl Study {
         self.has_captures().then_some(()).ok_or(StudyError::NoCapturedPrompt)
     }
 
-    /// Fails where a strategy needs something that was not kept.
+    /// Fails if a strategy needs a part of the input that was not kept.
     fn allow(&self, strategy: &Strategy) -> Result<(), StudyError> {
         if strategy.needs_bytes() {
             self.need_bytes(&strategy.name)?;
@@ -464,11 +461,13 @@ impl Study {
     }
 
     fn need_bytes(&self, what: &str) -> Result<(), StudyError> {
+        // A transcript has no bytes of prompts that could be missing.
         let is_kept = self.kept.keeps_bytes || !self.has_captures();
         is_kept.then_some(()).ok_or_else(|| StudyError::NoBytes(what.to_owned()))
     }
 
     fn need_trails(&self, what: &str) -> Result<(), StudyError> {
+        // Trails lie between the requests of transcripts only.
         let is_kept = !self.kept.leaves_out_trails || self.history.of_transcripts().is_empty();
         is_kept.then_some(()).ok_or_else(|| StudyError::NoTrails(what.to_owned()))
     }
@@ -487,25 +486,26 @@ fn select(filter: &Filter, only_live: bool, history: &History) -> Result<Selecti
     if live.is_empty() { Err(StudyError::NothingLive) } else { Ok(live) }
 }
 
-/// The strategies without which breaks cannot be found.
+/// Names of the strategies that finding breaks requires.
 const BILLED_AND_EXPECTED: &str = "`billed` and `replay`";
 
-/// The strategies with which breaks are found and priced, besides the bound.
+/// Strategies for finding and pricing breaks, besides the bound.
 #[must_use]
 pub fn evidence_strategies() -> Vec<Strategy> {
     let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     [Strategy::billed(), Strategy::expected()].into_iter().chain(lifetimes).collect()
 }
 
-/// The strategies with which unstable prefixes are found and priced.
+/// Strategies for finding and pricing unstable prefixes.
 #[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
+    // Several rules may have the same latch, which is simulated once.
     let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).ordered();
     let latched = latched.into_iter().filter_map(Strategy::by_name);
     latched.chain([Strategy::expected()]).collect()
 }
 
-/// What to keep of an input to simulate strategies: what is asked for, and what any of them needs.
+/// Parts of an input to keep for strategies: those asked for, and those that any strategy needs.
 #[must_use]
 pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
     let needs_parts = strategies.iter().any(Strategy::needs_block_parts);
@@ -518,33 +518,33 @@ pub fn options_for(strategies: &[Strategy], asked: ReadOptions) -> ReadOptions {
     }
 }
 
-/// The breaks of a study, and the ledger in which they were found.
+/// Breaks of a study, and the ledger in which they were found.
 #[derive(Debug)]
 pub struct Findings<'s> {
     study: &'s Study,
-    /// What was billed and what the rules expect, the two lifetimes, and the bound.
+    /// Billed and expected requests, both lifetimes, and the bound.
     pub ledger: Ledger<'s>,
-    /// The breaks, their sums and patterns.
+    /// Breaks, their sums and patterns.
     pub analysis: Analysis,
 }
 
-/// What people are told about a study.
+/// Results of a study for people.
 #[derive(Debug)]
 pub struct Told {
-    /// What to change, or `None` where nothing has a price.
+    /// Ranked changes, or `None` if nothing has a price.
     pub advice: Option<Advice>,
-    /// The figures that come first.
+    /// Figures that come first.
     pub answer: Answer,
 }
 
 impl Findings<'_> {
-    /// Every break.
+    /// All breaks.
     #[must_use]
     pub fn list(&self) -> &[Break] {
         &self.analysis.breaks.list
     }
 
-    /// The answer without what to change, which takes many simulations.
+    /// The answer without a change: finding one takes many simulations.
     #[must_use]
     pub fn figures(&self) -> Answer {
         Answer::new(&self.ledger, &self.analysis, &self.study.selection)
@@ -556,7 +556,7 @@ impl Findings<'_> {
         self.told_under(Reading::Conservative)
     }
 
-    /// The same, with advice simulated under a reading.
+    /// The answer and the ranked changes, simulated under a reading.
     #[must_use]
     pub fn told_under(&self, reading: Reading) -> Told {
         let Self { study, ledger, analysis } = self;
@@ -574,12 +574,12 @@ impl Findings<'_> {
         self.answer_and_breaks().0
     }
 
-    /// The answer, with only the first of the changes, and every break.
+    /// The answer, with only the first of the changes, and all breaks.
     #[must_use]
     pub fn answer_and_breaks(self) -> (Answer, Vec<Break>) {
         let Self { study, ledger, analysis } = self;
         let answer = Answer::new(&ledger, &analysis, &study.selection);
-        // Changes are simulated next, and memory need not hold both.
+        // Simulating changes takes memory as well, and nothing needs the ledger any more.
         drop(ledger);
         let as_recorded = study.as_recorded(Reading::Conservative);
         let first = Advice::first(&as_recorded, &study.trace, &study.selection, &analysis);

@@ -1,12 +1,12 @@
-//! The programs whose sessions are read.
+//! Programs whose sessions are read.
 
 use crate::base::words::words;
 
 words! {
-    /// The program that sent a request, or the log in which the request was found.
+    /// Program that sent a request, or log that contained the request.
     #[derive(Default)]
     pub enum Client {
-        /// Claude Code, and what else keeps its transcripts.
+        /// Claude Code, and other programs that keep its transcripts.
         #[default]
         ClaudeCode = "claude", "Claude Code";
         /// `OpenAI` Codex.
@@ -46,6 +46,6 @@ words! {
         /// Captured requests, whichever program sent them.
         Capture = "capture", "captured requests";
     }
-    /// The name that people see.
+    /// Name for people.
     pub fn label;
 }

@@ -11,12 +11,12 @@ use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 
-/// A place in a list of fewer than 2³² things, in which an `Option` takes no more room.
+/// Index into a list of fewer than 2³² elements; an `Option` of it takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ordinal(NonZeroU32);
 
 impl Ordinal {
-    /// The place at an index.
+    /// The ordinal of an index.
     ///
     /// # Panics
     /// Never in practice: an input would need 2³² lines.
@@ -27,14 +27,14 @@ impl Ordinal {
         Self(number.expect("fewer than 2^32 things"))
     }
 
-    /// Counted from 0.
+    /// Index, from 0 on.
     #[must_use]
     #[inline]
     pub fn index(self) -> usize {
         self.number() as usize
     }
 
-    /// The same in 32 bits.
+    /// Index in 32 bits.
     #[must_use]
     #[inline]
     pub fn number(self) -> u32 {
@@ -42,7 +42,7 @@ impl Ordinal {
     }
 }
 
-/// The identity of a transcript line or of a tool call.
+/// Identity of a transcript line or of a tool call.
 ///
 /// A UUID is its own 128-bit value. Any other string is the first 128 bits of its `BLAKE2b` hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,25 +54,26 @@ pub struct EntryId {
 }
 
 impl EntryId {
-    /// The identity that `text` names.
+    /// The identity of `text`.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let (high, low) = parse_uuid(text.as_bytes()).unwrap_or_else(|| {
             let hash = u128::from_be_bytes(Blake2b::<U16>::digest(text).into());
             halves(hash)
         });
+        // A high half of zero does not fit `NonZeroU64`; 1 takes its place.
         Self { high: NonZeroU64::new(high).unwrap_or(NonZeroU64::MIN), low }
     }
 
-    /// Formats this value as a UUID in lower case.
+    /// This value as a UUID in lower case.
     #[must_use]
     pub fn uuid(self) -> String {
         let digits = format!("{:016x}{:016x}", self.high, self.low);
-        // `digits` has no dashes, so these are the groups of `UUID_GROUPS` without them.
+        // `digits` has no dashes, so these are the groups of `UUID_GROUPS` without dashes.
         [0..8, 8..12, 12..16, 16..20, 20..32].map(|group| &digits[group]).join("-")
     }
 
-    /// Whether [`EntryId::uuid`] of `text` gives `text` back.
+    /// Returns true if [`EntryId::uuid`] of `text` gives `text` back.
     #[must_use]
     pub fn is_uuid(self, text: &str) -> bool {
         let has_large_letters = text.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -85,7 +86,7 @@ fn halves(value: u128) -> (u64, u64) {
     ((value >> 64) as u64, value as u64)
 }
 
-/// The groups of hexadecimal digits in a UUID.
+/// Groups of hexadecimal digits in a UUID.
 const UUID_GROUPS: [Range<usize>; 5] = [0..8, 9..13, 14..18, 19..23, 24..36];
 
 fn parse_uuid(text: &[u8]) -> Option<(u64, u64)> {
@@ -100,8 +101,8 @@ fn parse_uuid(text: &[u8]) -> Option<(u64, u64)> {
     Some((first << 32 | second << 16 | third, fourth << 48 | fifth))
 }
 
-/// The value of each byte as a hexadecimal digit, and something larger where it is none. A table,
-/// because most bytes of a line that are read one by one are those of its ids.
+/// Value of each byte as a hexadecimal digit, and something larger for other bytes. A table, because the ids are most
+/// of the bytes that are read one by one.
 const DIGITS: [u8; 256] = {
     let mut digits = [u8::MAX; 256];
     let mut digit = 0;
@@ -117,13 +118,14 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
     let (mut value, mut all) = (0, 0);
     for byte in digits {
         let digit = DIGITS[usize::from(*byte)];
+        // One check after the loop is enough: any byte that is not a digit sets a high bit.
         all |= digit;
         value = value << 4 | u64::from(digit & 15);
     }
     (all < 16).then_some(value)
 }
 
-/// A string that occurs often, as an index into a [`Symbols`] table.
+/// A repeated string, as an index into a [`Symbols`] table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Symbol(NonZeroU32);
 
@@ -135,24 +137,24 @@ impl Symbol {
         Self(number.expect("fewer than 2^32 symbols"))
     }
 
-    /// The position in the table.
+    /// Index in the table.
     #[must_use]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
-/// A table of strings, each kept once, all in one piece of memory.
+/// A table of distinct strings in one piece of memory.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     text: String,
-    /// Where each string ends.
+    /// End of each string in `text`, in bytes.
     ends: Vec<usize>,
     by_text: HashTable<Symbol>,
 }
 
 impl Symbols {
-    /// Returns the symbol of `text`, and adds it where it is new.
+    /// Returns the symbol of `text`, and adds the string if it is new.
     pub fn intern(&mut self, text: &str) -> Symbol {
         let Self { text: all, ends, by_text } = self;
         let entry = by_text.entry(
@@ -172,8 +174,8 @@ impl Symbols {
         }
     }
 
-    /// Like [`Symbols::intern`], but first compares with `latest`, the symbol of the previous call:
-    /// neighbouring lines mostly repeat it.
+    /// Like [`Symbols::intern`], but compares with `latest` first, the symbol of the previous call: neighbouring lines
+    /// mostly repeat it.
     pub fn intern_repeated(&mut self, text: &str, latest: &mut Option<Symbol>) -> Symbol {
         if let Some(symbol) = latest.filter(|symbol| self.text(*symbol) == text) {
             return symbol;
@@ -181,20 +183,19 @@ impl Symbols {
         *latest.insert(self.intern(text))
     }
 
-    /// The string of a symbol of this table.
+    /// String of a symbol of this table.
     #[must_use]
     #[inline]
     pub fn text(&self, symbol: Symbol) -> &str {
         text_of(&self.text, &self.ends, symbol)
     }
 
-    /// Adds every string of `other` and returns the symbol that each has here.
+    /// Adds every string of `other` and returns the new symbol of each.
     pub fn absorb(&mut self, mut other: Self) -> Moved {
         self.drain(&mut other)
     }
 
-    /// Adds every string of `other` and returns the symbol that each has here. `other` is left
-    /// empty and keeps its memory.
+    /// Adds every string of `other` and returns the new symbol of each. `other` is left empty and keeps its memory.
     pub fn drain(&mut self, other: &mut Self) -> Moved {
         // An empty table takes the other one as a whole, so the symbols stay valid as they are.
         if self.ends.is_empty() {
@@ -214,12 +215,12 @@ impl Symbols {
     }
 }
 
-/// Maps the symbols of one table to those of another.
+/// Map from the symbols of one table to those of another.
 #[derive(Debug)]
 pub struct Moved(Option<Vec<Symbol>>);
 
 impl Moved {
-    /// Whether every symbol stays as it is.
+    /// Returns true if every symbol stays the same.
     #[must_use]
     pub fn is_identity(&self) -> bool {
         self.0.is_none()
@@ -237,7 +238,7 @@ impl Moved {
 
 /// A value that names strings of a table by their symbols.
 pub trait HasSymbols {
-    /// Replaces its symbols by those that another table has for the same strings.
+    /// Replaces the symbols by those of another table for the same strings.
     fn move_symbols(&mut self, moved: &Moved);
 }
 
@@ -276,8 +277,8 @@ impl HasSymbols for (EntryId, Symbol) {
     }
 }
 
-/// Implements [`HasSymbols`] for a struct. Every field is in one of the two lists, so a new field
-/// does not compile until somebody has said whether it has symbols.
+/// Implements [`HasSymbols`] for a struct. Every field is in one of the two lists, so a new field does not compile
+/// until it is in one of them.
 macro_rules! has_symbols {
     ($type:ident { $($moved:ident),+ } beside { $($kept:ident),* }) => {
         impl $crate::base::id::HasSymbols for $type {
@@ -291,6 +292,7 @@ macro_rules! has_symbols {
 pub(crate) use has_symbols;
 
 fn text_of<'a>(all: &'a str, ends: &[usize], symbol: Symbol) -> &'a str {
+    // A string begins at the end of the one before it.
     let start = symbol.index().checked_sub(1).map_or(0, |before| ends[before]);
     &all[start..ends[symbol.index()]]
 }
@@ -321,7 +323,7 @@ mod tests {
         for other in [large, almost, "u-1", &uuid[..35], &format!("{uuid}0")] {
             assert!(!EntryId::of(other).is_uuid(other), "{other}");
         }
-        // The first half is zero, which `NonZeroU64` cannot hold: another value takes its place.
+        // A high half of zero does not fit `NonZeroU64`: another value takes its place.
         let nothing = "00000000-0000-0000-0000-000000000000";
         assert!(!EntryId::of(nothing).is_uuid(nothing));
     }

@@ -1,4 +1,4 @@
-//! Vocabulary that every other room uses: ids, units, lifetimes, money, wording, names of projects.
+//! Vocabulary of all other rooms: ids, units, lifetimes, money, wording, names of projects.
 
 pub mod client;
 pub mod id;

@@ -1,7 +1,7 @@
-//! Models: their names, as platforms and clients write them, and what is known of each.
+//! Models: their names, as platforms and clients write them, and the known facts of each.
 //!
-//! The facts stand in `models/anthropic.toml`, which says what each means and where it comes from. A
-//! price file may hold further ones (`--prices`), which are laid over those key by key.
+//! The facts are in `models/anthropic.toml`, which gives the meaning and the source of each. A price file (`--prices`)
+//! may have more, which replace them key by key.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,30 +16,31 @@ use super::toml_text::TomlError;
 use super::units::{Millis, Tokens};
 use super::vocabulary::Vocabulary;
 
-/// The region prefixes of Bedrock model ids.
+/// Region prefixes of Bedrock model ids.
 const BEDROCK_REGIONS: [&str; 5] = ["us", "eu", "apac", "jp", "au"];
 
-/// The prefix of Bedrock model ids in the government's regions, and the beginning of these regions' names.
+/// Prefix of Bedrock model ids in government regions, and of the names of these regions.
 const GOVERNMENT: &str = "us-gov";
 
-/// Where a model was called, as far as its name tells.
+/// Platform of a call, by the name of the model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Platform {
-    /// The Claude API, or a platform at its prices.
+    /// Claude API, or a platform at its prices.
     #[default]
     Global,
-    /// A regional endpoint of Bedrock or Google Cloud, which costs more for newer models.
+    /// Regional endpoint of Bedrock or Google Cloud, which costs more for newer models.
     Regional,
-    /// A region of Bedrock that is the government's alone (`GovCloud`), which costs more for all.
+    /// Government region of Bedrock (`GovCloud`), which costs more for all models.
     Government,
 }
 
-/// Strips what clients and platforms add to a model id: `[1m]`, Bedrock's region, vendor and
-/// version, and Google Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`.
+/// Strips additions of clients and platforms from a model id: `[1m]`, Bedrock's region, vendor and version, and Google
+/// Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`.
 #[must_use]
 pub fn canonical_name(name: &str) -> Cow<'_, str> {
     let name = name.split('[').next().unwrap_or(name);
     let name = name.split('@').next().unwrap_or(name);
+    // Gateways and ARNs put a path in front of the name.
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.rsplit_once("anthropic.").map_or(name, |(_, rest)| rest);
     let name = strip_bedrock_version(name);
@@ -49,9 +50,10 @@ pub fn canonical_name(name: &str) -> Cow<'_, str> {
     Cow::Borrowed(name)
 }
 
-/// The platform that a model's name reveals.
+/// Platform that a model's name reveals.
 #[must_use]
 pub fn platform(name: &str) -> Platform {
+    // The region of an ARN is a part between colons.
     let (folders, name) = name.rsplit_once('/').unwrap_or(("", name));
     if folders.split(['/', ':']).any(|folder| folder.starts_with(GOVERNMENT)) {
         return Platform::Government;
@@ -76,49 +78,47 @@ fn strip_bedrock_version(name: &str) -> &str {
     }
 }
 
-/// What is known of one model.
+/// Facts about one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub(super) minimum: Minimum,
-    /// Whether the thinking of earlier turns leaves its prompts when a new one arrives.
+    /// True if the thinking of earlier turns leaves the prompt when a new turn begins.
     pub drops_thinking: bool,
-    /// What it does with thinking after another prefix than its own.
+    /// Treatment of thinking after a changed prefix.
     pub prefix_check: PrefixCheck,
-    /// What the service adds to the system prompt where there are tools.
+    /// Tokens that the service adds to the system prompt of a request with tools.
     pub tools_prompt: Tokens,
-    /// What frames every prompt.
+    /// Tokens that frame every prompt.
     pub frame: Tokens,
-    /// Whether its cache outlives another effort.
+    /// True if the cache survives a change of effort.
     pub effort_keeps_cache: bool,
-    /// Whether the client's own rule for breaks looks at it.
+    /// True if the client's own rule for breaks covers the model.
     pub client_reports_breaks: bool,
-    /// The most tokens of a prompt with its answer; `None` where that is not known.
+    /// Most tokens of a prompt with its answer; `None` if unknown.
     pub window: Option<Tokens>,
-    /// What estimates its tokens.
+    /// Estimator of the model's tokens.
     pub tokenizer: Arc<Tokenizer>,
-    /// The vocabulary in which its tokens are counted; `None` where it is not known.
+    /// Vocabulary in which the model counts tokens; `None` if unknown.
     pub vocabulary: Option<Vocabulary>,
-    /// How many tokens other providers count for a thousand of its own: as many where its tokenizer is
-    /// only assumed.
+    /// Tokens that other providers count for 1,000 of the model's own; 1,000 if its tokenizer is only assumed.
     pub elsewhere_per_1000: u64,
 }
 
-/// What a model does with thinking that stands after another prefix than the one it was made after, where a
-/// request does not say.
+/// Treatment of thinking after another prefix than its original one, if the request does not choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrefixCheck {
-    /// It does not look.
+    /// No check.
     None,
-    /// The service leaves the block out.
+    /// The service drops the block.
     Drops,
-    /// It refuses the request of accounts made since 2026-08-31, and leaves the block out for others.
+    /// The service refuses the request of accounts made since 2026-08-31, and drops the block for others.
     RefusesNewAccounts,
-    /// It refuses the request.
+    /// The service refuses the request.
     Refuses,
 }
 
 impl PrefixCheck {
-    /// Every one, by its name in price files.
+    /// All variants, by their names in price files.
     pub(super) const ALL: [(&str, Self); 4] = [
         ("none", Self::None),
         ("drops", Self::Drops),
@@ -128,24 +128,25 @@ impl PrefixCheck {
 }
 
 impl Facts {
-    /// The shortest prefix that it caches on the day of `at`, in UTC.
+    /// Shortest prefix that is cached on the day of `at`, in UTC.
     #[must_use]
     pub fn minimum(&self, at: Millis) -> Tokens {
         self.minimum.at(at)
     }
 }
 
-/// The shortest prefix that is cached, by day.
+/// Shortest prefix that is cached, by day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Minimum {
-    /// Before the days that are named.
+    /// Minimum before the first dated one.
     pub(super) first: Tokens,
-    /// From such a day on, rising.
+    /// Minimums with their first days, ascending.
     pub(super) later: Arc<[(Date, Tokens)]>,
 }
 
 impl Minimum {
     fn at(&self, at: Millis) -> Tokens {
+        // Most minimums have no dates, and need no calendar.
         if self.later.is_empty() {
             return self.first;
         }
@@ -156,48 +157,48 @@ impl Minimum {
     }
 }
 
-/// What estimates the tokens of some models.
+/// Estimator of the tokens of some models.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tokenizer {
-    /// Its name.
+    /// Name that models refer to.
     pub id: String,
-    /// Its vocabulary, where that is known.
+    /// Vocabulary, if known.
     pub vocabulary: Option<Vocabulary>,
-    /// Characters for a hundred tokens, by [kind of text](Self::KINDS).
+    /// Characters per hundred tokens, by [kind of text](Self::KINDS).
     pub characters_per_100: [NonZeroU64; 7],
-    /// Bytes of a transcript's contents for a thousand tokens.
+    /// Bytes of a transcript's contents per thousand tokens.
     pub bytes_per_1000: NonZeroU64,
-    /// The longest edge to which the service scales an image down, in pixels.
+    /// Longest edge to which the service scales an image down, in pixels.
     pub image_edge: NonZeroU64,
-    /// The most tokens that an image has.
+    /// Most tokens of an image.
     pub image_tokens: NonZeroU64,
-    /// How many tokens other providers count for a thousand.
+    /// Tokens that other providers count for 1,000 of these.
     pub elsewhere_per_1000: NonZeroU64,
 }
 
 impl Tokenizer {
-    /// The kinds of text whose characters are counted: listings with numbers and hashes, identifiers
-    /// like UUIDs, and ideographs with what else there is.
+    /// Kinds of text whose characters are counted: listings with numbers and hashes, identifiers like UUIDs, and
+    /// ideographs with all other characters.
     pub const KINDS: [&'static str; 7] =
         ["prose", "code", "json", "listing", "identifiers", "ideographs", "base64"];
 }
 
-/// What is known of all models. A clone is as cheap as a reference.
+/// Facts about all models. A clone is as cheap as a reference.
 #[derive(Clone, Debug)]
 pub struct Models(Arc<Known>);
 
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// Of names of which no entry knows more.
+    /// Facts of a name without an entry.
     pub(super) usual: Facts,
     pub(super) tokenizers: Tokenizers,
-    /// The nearer later.
+    /// Entries, the nearest last.
     pub(super) entries: Vec<Entry>,
 }
 
 pub(super) type Tokenizers = BTreeMap<String, Arc<Tokenizer>>;
 
-/// Facts, and the names for which they hold.
+/// Facts, and the names to which they apply.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) scope: Scope,
@@ -205,40 +206,40 @@ pub(super) struct Entry {
     pub(super) given: Given,
 }
 
-/// Which names an entry is for, the nearest last.
+/// Names to which an entry applies, the nearest scope last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Scope {
-    /// Those that have its text anywhere, as they are written.
+    /// Names that contain the text, as they are written.
     Part,
-    /// Those that begin with its text.
+    /// Names that begin with the text.
     Prefix,
-    /// The one that is its text.
+    /// The one name that equals the text.
     Name,
 }
 
 impl Entry {
-    /// Whether it is for a model, by its name as written and by its canonical one.
+    /// Returns true if the entry applies to a model, by its written or its canonical name.
     fn is_for(&self, written: &str, canonical: &str) -> bool {
         match self.scope {
             Scope::Part => written.contains(&self.text) || canonical.contains(&self.text),
             Scope::Prefix if canonical.starts_with(&self.text) => true,
-            // An id may end in what is taken off of names.
+            // An id itself may end in a suffix that canonical names lose.
             Scope::Prefix | Scope::Name => canonical == canonical_name(&self.text),
         }
     }
 }
 
-/// What a table says of a vocabulary.
+/// Entry of a table for a vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum GivenVocabulary {
-    /// It is this one.
+    /// A known vocabulary.
     Known(Vocabulary),
-    /// None is known.
+    /// An explicitly unknown one.
     None,
 }
 
 impl GivenVocabulary {
-    /// The vocabulary, if one is known.
+    /// The vocabulary, if known.
     pub(super) fn known(self) -> Option<Vocabulary> {
         match self {
             Self::Known(vocabulary) => Some(vocabulary),
@@ -247,7 +248,7 @@ impl GivenVocabulary {
     }
 }
 
-/// The facts that an entry has.
+/// Facts that an entry sets.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Given {
     pub(super) minimum: Option<Minimum>,
@@ -279,6 +280,7 @@ impl Given {
             facts.vocabulary = tokenizer.vocabulary;
             facts.tokenizer = Arc::clone(tokenizer);
         }
+        // After the tokenizer: an explicit vocabulary wins over that of the tokenizer.
         if let Some(vocabulary) = self.vocabulary {
             facts.vocabulary = vocabulary.known();
         }
@@ -292,7 +294,7 @@ impl Default for Models {
 }
 
 impl Models {
-    /// What is compiled in; read once.
+    /// The compiled-in facts, parsed once.
     ///
     /// # Panics
     /// Never: a test reads the same text.
@@ -306,28 +308,29 @@ impl Models {
         MODELS.clone()
     }
 
-    /// What is known of a model, by its name as written. It looks through all entries, so ask once for
-    /// a model rather than for each of its requests.
+    /// Facts of a model, by its name as written. The call looks through all entries: ask once per model rather than
+    /// once per request.
     #[must_use]
     pub fn facts(&self, name: &str) -> Facts {
         let canonical = canonical_name(name);
         let mut facts = self.0.usual.clone();
+        // Nearer entries come later and override.
         for entry in self.0.entries.iter().filter(|entry| entry.is_for(name, &canonical)) {
             entry.given.lay_over(&mut facts);
         }
         facts
     }
 
-    /// What is taken to hold of a model of which nothing is known.
+    /// Facts assumed for an unknown model.
     #[must_use]
     pub fn usual(&self) -> &Facts {
         &self.0.usual
     }
 
-    /// Lays the facts of a price file over these, key by key; other programs' JSON has none.
+    /// Overrides the facts key by key with those of a price file; other programs' JSON has none.
     ///
     /// # Errors
-    /// What in the file cannot be used; nothing of it is then.
+    /// A part of the file that cannot be used; the facts stay as they were.
     pub fn overlay(&mut self, content: &str, file: &str) -> Result<(), TomlError> {
         if JsonShape::of(content).is_none() {
             let known = parse(content, &self.0);
@@ -337,17 +340,17 @@ impl Models {
     }
 }
 
-/// What other programs' tables of prices are, in place of this program's TOML.
+/// Shape of other programs' price tables, which are JSON instead of TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonShape {
-    /// LiteLLM's.
+    /// Table of LiteLLM.
     Object,
-    /// That of genai-prices.
+    /// Table of genai-prices.
     List,
 }
 
 impl JsonShape {
-    /// `None` of TOML, in which a brace never comes first, nor right after a first bracket.
+    /// `None` for TOML, in which a brace never comes first, nor right after a first bracket.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let text = text.trim_start();
         let in_list =

@@ -1,4 +1,4 @@
-//! A table of models → what is known of them: `models/anthropic.toml`, or a price file laid over it.
+//! Parser of a table of models: `models/anthropic.toml`, or a price file over it.
 
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
@@ -16,20 +16,20 @@ use super::units::Tokens;
 use super::vocabulary::Vocabulary;
 use super::wording::{alternatives, grouped};
 
-/// The built-in table: facts, and the prices that `PriceTable` takes from it. It is parsed once for both.
+/// The built-in table of facts, and of prices for `PriceTable`. It is parsed once for both.
 pub(crate) static BUILT_IN: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(|| {
     DeTable::parse(include_str!("../../models/anthropic.toml"))
         .expect("the compiled-in table is TOML")
 });
 
-/// What is known with a file laid over what was known before.
+/// Parses a file and overrides the earlier facts.
 pub(super) fn parse(content: &str, before: &Known) -> Result<Known, Fault> {
     let document = DeTable::parse(content)
         .map_err(|error| Fault::at(error.span().map_or(0, |span| span.start), error.message()))?;
     of_document(document.get_ref(), Some(before))
 }
 
-/// What is known with a table laid over what was known before; the built-in one has nothing before it.
+/// Reads a table and overrides the earlier facts; the built-in table has none before it.
 pub(super) fn of_document(document: &DeTable<'_>, before: Option<&Known>) -> Result<Known, Fault> {
     let mut tokenizers = before.map_or_else(Tokenizers::new, |before| before.tokenizers.clone());
     for (table, at) in tables(document, "tokenizer")? {
@@ -67,6 +67,7 @@ fn usual_facts(given: Given) -> Result<Facts, Fault> {
         window: given.window,
         tokenizer: given.tokenizer.ok_or_else(missing)?,
         vocabulary: given.vocabulary.ok_or_else(missing)?.known(),
+        // The usual tokenizer is only assumed, so nothing is known of the ratio.
         elsewhere_per_1000: 1_000,
     })
 }
@@ -88,6 +89,7 @@ impl Known {
             self.entries.push(Entry { scope, text: text.to_owned(), given });
         }
         for (table, at) in tables(document, "model")? {
+            // A model without facts is in the table for its prices.
             let Some(facts) = table.get("facts") else { continue };
             let id = id(table, at)?;
             let names = texts(table, "aliases").and_then(|aliases| {
@@ -99,13 +101,14 @@ impl Known {
             let entry = |text| Entry { scope: Scope::Prefix, text, given: given.clone() };
             self.entries.extend(std::iter::once(id.to_owned()).chain(aliases).map(entry));
         }
-        // Of equal ones the later stays the nearer: a model's, and that of the file on top.
+        // The sort is stable: of equal entries the later is nearer, a model after a family and the upper file
+        // after the lower.
         self.entries.order_by_key(|entry| (entry.scope, entry.text.len()));
         Ok(())
     }
 }
 
-/// The keys of facts.
+/// Keys of facts.
 const FACTS: [&str; 10] = [
     "minimum",
     "drops_thinking",
@@ -119,7 +122,7 @@ const FACTS: [&str; 10] = [
     "vocabulary",
 ];
 
-/// The facts of a table that has other keys, too.
+/// Facts of a table that may have other keys as well.
 fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Result<Given, Fault> {
     refuse_unknown_keys(table, &[&FACTS[..], others].concat(), "what is known of models")?;
     let tokenizer = table.get("tokenizer").map(|value| {
@@ -142,7 +145,7 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
     })
 }
 
-/// The name of a vocabulary, or that none is known.
+/// Name of a vocabulary, or `none`.
 fn vocabulary(value: &Spanned<DeValue<'_>>) -> Result<GivenVocabulary, Fault> {
     const NONE: &str = "none";
     match value.get_ref().as_str() {
@@ -163,7 +166,7 @@ fn prefix_check(value: &Spanned<DeValue<'_>>) -> Result<PrefixCheck, Fault> {
     known.ok_or_else(|| Fault::mistyped("prefix_check", &alternatives(&names), value))
 }
 
-/// A number of tokens, or rows of it with their first days.
+/// A number of tokens, or rows of numbers with their first days.
 fn minimum(value: &Spanned<DeValue<'_>>) -> Result<Minimum, Fault> {
     const ROWS: &str = "a number of tokens, or a list of rows with `tokens` and, after the first row, a \
                         later day `from`";
@@ -225,13 +228,13 @@ fn tokenizer(table: &DeTable<'_>, at: usize, id: &str) -> Result<Tokenizer, Faul
     })
 }
 
-/// Says of which entry a fault is.
+/// Adds the name of the entry to a fault.
 fn of(kind: &str, name: &str, mut fault: Fault) -> Fault {
     fault.message = format!("{kind} `{}`: {}", quoted(name), fault.message);
     fault
 }
 
-/// The tables of a list, which need not be there, and where they stand.
+/// Tables of an optional list, with their offsets.
 fn tables<'a, 'i>(
     document: &'a DeTable<'i>,
     key: &str,
@@ -269,7 +272,7 @@ fn number(table: &DeTable<'_>, key: &str, least: u64) -> Result<Option<u64>, Fau
     table.get(key).map(read).transpose()
 }
 
-/// No figure of a model is larger; the bound keeps sums of them exact.
+/// Largest figure of a model. The bound keeps sums exact.
 const MOST: u64 = 1_000_000_000;
 
 fn tokens(value: &Spanned<DeValue<'_>>) -> Option<u64> {

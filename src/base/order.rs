@@ -1,8 +1,8 @@
 //! Sorting, ordered collections and parallel work whose algorithms are compiled once.
 //!
-//! `slice::sort` is 2,000 lines of LLVM IR for each type that it sorts, and `rayon` 5,000 for each closure that it runs over
-//! a list: together they were a tenth of what a build compiled. These serve lists that are sorted or worked on a few times
-//! in a run; hot loops use the libraries themselves.
+//! `slice::sort` is 2,000 lines of LLVM IR for each type that it sorts, and `rayon` 5,000 for each closure that it runs
+//! over a list: together they were a tenth of a build. The functions here serve lists that are sorted or processed a
+//! few times in a run; hot loops use the libraries themselves.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// Stable sorting of a list.
 pub(crate) trait Order<T> {
-    /// Sorts by what a comparison says.
+    /// Sorts by a comparison.
     fn order_by(&mut self, compare: impl FnMut(&T, &T) -> Ordering);
 
     /// Sorts by a key.
@@ -31,9 +31,10 @@ pub(crate) trait Order<T> {
 
 impl<T> Order<T> for [T] {
     fn order_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
+        // Sorts indexes through `dyn`, so that one sort is compiled for all types.
         let mut places =
             sorted_places(self.len(), &mut |one, other| compare(&self[one], &self[other]));
-        // Along each cycle of the permutation, every element changes places with the one that belongs there.
+        // Follows each cycle of the permutation and swaps every element into its place.
         for start in 0..places.len() {
             let mut place = start;
             loop {
@@ -60,7 +61,7 @@ pub(crate) trait Ordered: Iterator + Sized {
         set
     }
 
-    /// The map of all pairs; the last of those with one key counts.
+    /// The map of all pairs; the last pair of a key wins.
     fn ordered_map<K: Ord, V>(self) -> BTreeMap<K, V>
     where
         Self: Iterator<Item = (K, V)>,
@@ -73,21 +74,22 @@ pub(crate) trait Ordered: Iterator + Sized {
 
 impl<I: Iterator> Ordered for I {}
 
-/// The places of elements in their order.
+/// Indices of the elements in sorted order.
 fn sorted_places(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
     places.sort_by(|one, other| compare(*one, *other));
     places
 }
 
-/// What a function makes of each element, worked on side by side, in the order of the elements.
+/// Parallel map, in the order of the elements.
 pub(crate) fn side_by_side<'l, T: Sync, R: Send + Sync>(
     list: &'l [T],
     work: impl Fn(&'l T) -> R + Sync,
 ) -> Vec<R> {
+    // Results go into cells, so that the closure for `rayon` is of one type, too.
     let results: Vec<OnceLock<R>> = list.iter().map(|_| OnceLock::new()).collect();
     each_place(list.len(), &|place| {
-        // Each place is worked on once, so that its result is not there yet.
+        // Each place is visited once, so its cell is still empty.
         let _is_first = results[place].set(work(&list[place])).is_ok();
     });
     let result = |cell: OnceLock<R>| cell.into_inner().expect("every place was worked on");

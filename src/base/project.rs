@@ -1,8 +1,8 @@
-//! Names of projects: without the user's home, and where that is asked for without any word.
+//! Names of projects: without the user's home, and on request without any word.
 //!
-//! A project is a folder. Lines name it by its path (`/home/ann/src/app`), and Claude Code names the
-//! folder of its transcripts after that path, with `-` in place of every other character but letters
-//! and digits (`-home-ann-src-app`). Both ways lead to the same digest.
+//! A project is a folder. Lines name it by its path (`/home/ann/src/app`), and Claude Code names the folder of its
+//! transcripts after that path, with `-` for every character other than letters and digits (`-home-ann-src-app`). Both
+//! lead to the same digest.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,43 +11,42 @@ use blake2::Blake2bMac;
 use blake2::digest::consts::U6;
 use blake2::digest::{KeyInit, Mac};
 
-/// The key of the digests: the same in every run and on every machine.
+/// Key of the digests, the same in every run and on every machine.
 const KEY: &[u8] = b"cachesim project name v1";
 
-/// What the digest of a project begins with.
+/// Prefix of a project's digest.
 const DIGEST: &str = "project-";
 
-/// Folders in which clients keep transcripts; their names tell nothing of a user.
+/// Folders in which clients keep transcripts; their names reveal nothing about a user.
 pub const CLIENT_FOLDERS: [&str; 4] = ["projects", "subagents", "tool-results", "workflows"];
 
-/// What the names of files end with that are read of a folder.
+/// Endings of the file names that are read from a folder.
 const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
 
-/// Projects whose folders have so many last parts in common count as one.
+/// Number of last parts of a path that distinguish projects: equal ones count as one project.
 const MOST_PARTS: usize = 16;
 
-/// How the names of projects are shown.
+/// Form of the names of projects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ProjectNames {
-    /// As much of the end of the folder's path as tells it from the others.
+    /// The shortest end of the folder's path that distinguishes it from the others.
     #[default]
     Relative,
-    /// A digest of the path below the home. Whoever guesses the path can compute it, too.
+    /// A digest of the path below the home. Anybody who guesses the path can compute it as well.
     Hash,
 }
 
-/// How projects are named, and what is known of the user.
+/// Naming of projects, with the user's home.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectNaming {
-    /// The kind of names.
+    /// Form of the names.
     pub names: ProjectNames,
-    /// The user's home, where it is not one by its form (`/home/ann`, `/Users/ann`, `C:\Users\ann`).
+    /// The user's home, if its form does not show it (`/home/ann`, `/Users/ann`, `C:\Users\ann`).
     pub home: Option<String>,
 }
 
 impl ProjectNaming {
-    /// The names of projects by their paths. Different paths have different names, as far as their last
-    /// sixteen parts differ.
+    /// Names of projects by their paths. Different paths have different names if their last sixteen parts differ.
     #[must_use]
     pub fn of_paths(&self, paths: &[&str]) -> Vec<String> {
         let parts: Vec<Vec<&str>> = paths.iter().map(|path| self.parts(path)).collect();
@@ -57,27 +56,28 @@ impl ProjectNaming {
         }
     }
 
-    /// The label of a file: its path below the folder that was given, `/` between the parts. The name of
-    /// the file itself stays, for that is how a session is known; that of a folder does not.
+    /// Label of a file: its path below the given folder, with `/` between the parts. The name of the file itself stays,
+    /// as it identifies the session; the name of a folder does not.
     #[must_use]
     pub fn label(&self, label: &str) -> String {
         let path = self.path(label);
         let (folders, last) =
             path.rsplit_once('/').map_or((None, &*path), |(folders, last)| (Some(folders), last));
+        // `-` is standard input.
         let is_file = ENDINGS.iter().any(|ending| last.ends_with(ending)) || last == "-";
         let last = if is_file { last.to_owned() } else { self.folder(last) };
         let folders = folders.into_iter().flat_map(|folders| folders.split('/'));
         folders.map(|folder| self.folder(folder)).chain([last]).collect::<Vec<_>>().join("/")
     }
 
-    /// The name of a domain that is called after folders: without the way to a home.
+    /// Name of a domain called after folders, without the path to a home.
     #[must_use]
     pub fn domain_of_folders(&self, path: &str) -> String {
         let folders = path.split('/').map(|folder| self.without_home(folder));
         self.domain(&folders.collect::<Vec<_>>().join("/"))
     }
 
-    /// The name of a domain as somebody called it, or its digest: whatever it is, it may be a person's.
+    /// Name of a domain as given, or its digest, as any name may be a person's.
     #[must_use]
     pub fn domain(&self, name: &str) -> String {
         match self.names {
@@ -89,6 +89,7 @@ impl ProjectNaming {
     /// A path with `~` for the user's home.
     #[must_use]
     pub fn path(&self, path: &str) -> String {
+        // A home of `/` would make every path one below the home.
         let home = self.home.as_deref().map(Path::new).filter(|home| home.parent().is_some());
         if let Some(rest) = home.and_then(|home| Path::new(path).strip_prefix(home).ok()) {
             return Path::new("~").join(rest).to_string_lossy().trim_end_matches('/').to_owned();
@@ -112,6 +113,7 @@ impl ProjectNaming {
     /// A folder in the label of a file.
     fn folder(&self, folder: &str) -> String {
         let folder = self.without_home(folder);
+        // These reveal nothing, and keep labels readable.
         let tells_nothing = CLIENT_FOLDERS.contains(&&*folder)
             || matches!(&*folder, "" | "~" | "." | "..")
             || folder.bytes().all(|byte| byte.is_ascii_digit())
@@ -122,7 +124,7 @@ impl ProjectNaming {
         }
     }
 
-    /// The name of a folder of Claude Code, without the user's home in it.
+    /// Name of a folder of Claude Code, without the user's home.
     fn without_home(&self, folder: &str) -> String {
         let own = self.home.as_deref().map(dashed);
         let own = own.filter(|home| home.len() > 1 && is_below(folder, home));
@@ -137,7 +139,7 @@ impl ProjectNaming {
         length.map_or_else(|| folder.to_owned(), |length| format!("~{}", &folder[length..]))
     }
 
-    /// The parts of the path of a project, with `~` for the user's home.
+    /// Parts of the path of a project, with `~` for the user's home.
     fn parts<'p>(&self, path: &'p str) -> Vec<&'p str> {
         let mut parts: Vec<&str> =
             path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
@@ -152,23 +154,24 @@ impl ProjectNaming {
     }
 }
 
-/// Whether a folder's name is that of a place, or of one below it.
+/// Returns true if a folder's name is that of a place or of one below it.
 fn is_below(folder: &str, place: &str) -> bool {
     folder.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
-/// How many parts at the beginning of a path are a home by their form.
+/// Number of parts at the beginning of a path that have the form of a home.
 fn home_parts(parts: &[&str]) -> usize {
     match parts {
         ["home" | "Users", _, ..] => 2,
         [drive, "Users", _, ..] if drive.ends_with(':') => 3,
+        // A Windows drive as the Linux subsystem mounts it.
         ["mnt", _, "Users", _, ..] => 4,
         ["root", ..] => 1,
         _ => 0,
     }
 }
 
-/// For each path its last parts, one more wherever two paths would have the same name.
+/// Shortest distinct ends of paths: one more part for each name that two paths share, up to sixteen.
 fn distinct(paths: &[Vec<&str>]) -> Vec<String> {
     let mut lengths = vec![1; paths.len()];
     let mut names = Vec::new();
@@ -192,7 +195,7 @@ fn name(parts: &[&str], length: usize) -> String {
     parts[parts.len().saturating_sub(length)..].join("/")
 }
 
-/// The parts of a path as Claude Code names the folder for it.
+/// Path in the form of Claude Code's folder names.
 fn dashed_path(parts: &[&str]) -> String {
     let begins_itself = parts.first().is_some_and(|first| *first == "~" || first.ends_with(':'));
     let names = parts.iter().map(|part| if *part == "~" { "~".to_owned() } else { dashed(part) });
@@ -212,7 +215,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(is_place)
 }
 
-/// The first 48 bits of a keyed BLAKE2b, as `project-` and twelve hexadecimal digits.
+/// First 48 bits of a keyed BLAKE2b, as `project-` and twelve hexadecimal digits.
 ///
 /// # Panics
 /// Never: the key is shorter than BLAKE2b's longest.
@@ -238,7 +241,7 @@ mod tests {
         let paths = ["/home/ann/work/api", "/home/ann/play/api", "/srv/web", "C:\\code\\tool", "/"];
         assert_eq!(names(&paths), ["work/api", "play/api", "web", "tool", "/"]);
         assert_eq!(names(&["/a/x", "a/x"]), ["a/x", "a/x"]);
-        // Who worked there is in no name.
+        // No name reveals the user.
         let homes = ["/home/ann", "/home/bob/web", "/Users/ann/web", "C:\\Users\\ann\\go\\web"];
         assert_eq!(names(&homes), ["~", "~/web", "~/web", "go/web"]);
         assert_eq!(names(&["/root", "/mnt/c/Users/ann/x"]), ["~", "x"]);

@@ -1,5 +1,5 @@
-//! Helpers for reading any of the program's TOML files: errors with a line and a column, tables in
-//! the order of the file, and values as messages quote them.
+//! Reading of the program's TOML files: errors with a line and a column, tables in the order of the file, and values as
+//! messages quote them.
 
 use std::borrow::Cow;
 
@@ -9,26 +9,26 @@ use toml::de::{DeTable, DeValue};
 use super::order::Order as _;
 use crate::base::wording::{nearest, suggestion};
 
-/// What is wrong, and at which byte of the file.
+/// An error at a byte of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The byte.
+    /// Offset in bytes.
     pub(crate) offset: usize,
-    /// What is wrong and what to do. Quotes of the file are escaped.
+    /// Error and remedy. Quotes of the file are escaped.
     pub(crate) message: String,
 }
 
-/// What is wrong in a file, with its line and column.
+/// An error in a file, with its line and column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {message}")]
 pub struct TomlError {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// Counted from 1.
+    /// Line, from 1 on.
     pub line: usize,
-    /// In characters, counted from 1.
+    /// Column in characters, from 1 on.
     pub column: usize,
-    /// What is wrong and what to do.
+    /// Error and remedy.
     pub message: String,
 }
 
@@ -37,20 +37,20 @@ impl Fault {
         Self { offset, message: message.into() }
     }
 
-    /// A value of another type or out of range. `expected` says what the key takes.
+    /// Error for a value of another type or out of range. `expected` is the phrase for a valid value.
     pub(crate) fn mistyped(key: &str, expected: &str, value: &Spanned<DeValue<'_>>) -> Self {
         let found = found(value.get_ref());
         Self::at(value.span().start, format!("`{key}` is {expected}, not {found}"))
     }
 
-    /// Locates the fault in the text of a file.
+    /// Adds the file, line and column to a fault.
     pub(crate) fn in_file(self, file: &str, text: &str) -> TomlError {
         let (line, column) = line_and_column(text, self.offset);
         TomlError { file: file.to_owned(), line, column, message: self.message }
     }
 }
 
-/// Refuses the first unknown key. `of` says whose keys they are, as in `a budget`.
+/// Refuses the first unknown key. `of` is the owner of the keys, as in `a budget`.
 pub(crate) fn refuse_unknown_keys(
     table: &DeTable<'_>,
     known: &[&str],
@@ -66,7 +66,7 @@ pub(crate) fn refuse_unknown_keys(
     Err(Fault::at(key.span().start, message))
 }
 
-/// The text of a key, if the key is present.
+/// Text of a key, with its offset, if the key is present.
 pub(crate) fn text<'a>(
     table: &'a DeTable<'_>,
     key: &str,
@@ -78,7 +78,7 @@ pub(crate) fn text<'a>(
     }
 }
 
-/// The texts of a key: one, or a list of them.
+/// Texts of a key, with their offsets: one text, or a list.
 pub(crate) fn texts(table: &DeTable<'_>, key: &str) -> Result<Vec<(String, usize)>, Fault> {
     const EXPECTED: &str = "a text or a list of texts";
     let Some(value) = table.get(key) else { return Ok(Vec::new()) };
@@ -92,7 +92,7 @@ pub(crate) fn texts(table: &DeTable<'_>, key: &str) -> Result<Vec<(String, usize
     }
 }
 
-/// The line and the column (in characters) of a byte, both counted from 1.
+/// Line and column (in characters) of a byte, both from 1 on.
 pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |end| end + 1);
@@ -100,16 +100,17 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
-/// The entries of a table in the order of the file.
+/// Entries of a table in the order of the file.
 pub(crate) fn entries<'a, 'i>(
     table: &'a DeTable<'i>,
 ) -> Vec<(&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
+    // The parser's table is not in that order, and the first error of a file should be reported.
     let mut entries: Vec<_> = table.iter().collect();
     entries.order_by_key(|(key, _)| key.span().start);
     entries
 }
 
-/// Text of the file, shortened and escaped for a message.
+/// Text of a file, shortened and escaped for a message.
 pub(crate) fn quoted(text: &str) -> String {
     const MOST: usize = 80;
     let escaped: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();

@@ -7,8 +7,7 @@ use crate::base::words::words;
 const MINUTE: i64 = 60 * 1_000;
 
 words! {
-    /// The lifetimes that a marker can ask for. The clock starts when the request that last used the
-    /// entry started.
+    /// Lifetimes that a marker can request. The clock starts with the start of the request that last used the entry.
     #[derive(Deserialize)]
     pub enum Ttl {
         /// `"5m"`, the default.
@@ -19,28 +18,28 @@ words! {
 }
 
 impl Ttl {
-    /// The lifetime in milliseconds.
+    /// Lifetime in milliseconds at Anthropic's service.
     #[must_use]
     pub fn millis(self) -> i64 {
         Lifetimes::ANTHROPIC.of(self)
     }
 }
 
-/// How long entries of each TTL live at a service, in milliseconds. Services with two lifetimes all ask for one
-/// of two: the usual one stands for five minutes, the longer one for an hour.
+/// Lifetimes of a service's entries, in milliseconds. A service with a choice has two: the usual one takes the place of
+/// five minutes, the longer one that of an hour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// The lifetime that nobody has to ask for.
+    /// Lifetime without a request for one, in milliseconds.
     pub usual: i64,
-    /// The longer one. The same where a service has no other.
+    /// Longer lifetime, in milliseconds. Equal to the usual one if the service has no other.
     pub long: i64,
 }
 
 impl Lifetimes {
-    /// Those of Anthropic's service.
+    /// Lifetimes of Anthropic's service.
     pub const ANTHROPIC: Self = Self { usual: 5 * MINUTE, long: 60 * MINUTE };
 
-    /// The lifetime of a TTL.
+    /// Lifetime of a TTL, in milliseconds.
     #[must_use]
     #[inline]
     pub fn of(self, ttl: Ttl) -> i64 {
@@ -50,13 +49,13 @@ impl Lifetimes {
         }
     }
 
-    /// Whether there is a longer one to ask for.
+    /// Returns true if the service has a longer lifetime.
     #[must_use]
     pub fn has_choice(self) -> bool {
         self.usual != self.long
     }
 
-    /// What the service calls the lifetime of a TTL: `30m`, `12h`.
+    /// Name of a TTL's lifetime at the service: `30m`, `12h`.
     #[must_use]
     pub fn name(self, ttl: Ttl) -> String {
         let minutes = self.of(ttl) / MINUTE;
@@ -64,18 +63,18 @@ impl Lifetimes {
     }
 }
 
-/// The TTLs of a request's markers: those on tools and system prompt, and those on messages. The
-/// API requires the longer one first, so the messages' TTL is never longer.
+/// TTLs of a request's markers on tools and system prompt, and on messages. The API requires the longer one first, so
+/// that of the messages is never longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TierTtl {
-    /// On tools and system prompt.
+    /// TTL on tools and system prompt.
     pub system: Ttl,
-    /// On messages.
+    /// TTL on messages.
     pub messages: Ttl,
 }
 
 impl TierTtl {
-    /// The same TTL everywhere.
+    /// The same TTL for all markers.
     #[must_use]
     pub const fn uniform(ttl: Ttl) -> Self {
         Self { system: ttl, messages: ttl }
@@ -85,12 +84,12 @@ impl TierTtl {
     pub const MIXED: Self = Self { system: Ttl::OneHour, messages: Ttl::FiveMinutes };
 }
 
-/// The TTLs of all markers of a design. Main conversations and sub-agents may differ.
+/// TTLs of all markers of a design. Main conversations and sub-agents may differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TtlPlan {
-    /// In main conversations.
+    /// TTLs in main conversations.
     pub main: TierTtl,
-    /// In the conversations of sub-agents.
+    /// TTLs in the conversations of sub-agents.
     pub agents: TierTtl,
 }
 
@@ -101,7 +100,7 @@ impl TtlPlan {
         Self { main: ttl, agents: ttl }
     }
 
-    /// The TTLs of a conversation.
+    /// TTLs of a conversation.
     #[must_use]
     pub fn of(&self, is_agent: bool) -> TierTtl {
         if is_agent { self.agents } else { self.main }

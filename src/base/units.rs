@@ -1,4 +1,4 @@
-//! Units that must not be mixed up (tokens, moments, money), and how a figure is known.
+//! Units with types of their own (tokens, moments, money), and the basis of a figure.
 
 use std::fmt;
 use std::iter::Sum;
@@ -24,26 +24,27 @@ impl Tokens {
     /// No tokens at all.
     pub const ZERO: Self = Self(0);
 
-    /// The difference, or zero where `other` is larger.
+    /// Difference, or zero if `other` is larger.
     #[must_use]
     pub fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// The share that `part` has in `all`, in tokens, rounded down. Zero where `all` is zero.
+    /// `part / all` of the tokens, rounded down. Zero if `all` is zero.
     #[must_use]
     pub fn share(self, part: u64, all: u64) -> Self {
+        // In 128 bits, as the product of two numbers of 64 may overflow.
         let share = (u128::from(self.0) * u128::from(part)).checked_div(u128::from(all));
         Self(share.and_then(|share| u64::try_from(share).ok()).unwrap_or(0))
     }
 
-    /// The absolute difference.
+    /// Absolute difference.
     #[must_use]
     pub fn abs_diff(self, other: Self) -> Self {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// Whether `self` is at least `percent` per cent of `other`, without rounding.
+    /// Returns true if `self` is at least `percent` per cent of `other`, without rounding.
     #[must_use]
     pub fn is_at_least_percent_of(self, percent: u64, other: Self) -> bool {
         u128::from(self.0) * 100 >= u128::from(other.0) * u128::from(percent)
@@ -72,21 +73,21 @@ impl Sum for Tokens {
 /// A moment on the trace's clock, in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(
-    /// Moved by 2^63, so that none but the first of all moments is zero and an `Option` takes no more
-    /// room.
+    /// Offset by 2^63, so that only the earliest moment would be zero, and an `Option` takes no more room.
     NonZeroU64,
 );
 
-/// Where the epoch stands in [`Millis`].
+/// Representation of the epoch in [`Millis`].
 const EPOCH: u64 = 1 << 63;
 
 const MILLIS_PER_DAY: i64 = 24 * 60 * 60 * 1_000;
 
 impl Millis {
-    /// A moment so many milliseconds after the epoch.
+    /// The moment at a number of milliseconds after the epoch.
     #[must_use]
     #[inline]
     pub const fn new(millis: i64) -> Self {
+        // Flipping the sign bit keeps moments in order as unsigned numbers.
         match NonZeroU64::new(millis.cast_unsigned() ^ EPOCH) {
             Some(moved) => Self(moved),
             None => Self(NonZeroU64::MIN),
@@ -100,19 +101,19 @@ impl Millis {
         (self.0.get() ^ EPOCH).cast_signed()
     }
 
-    /// So many milliseconds later.
+    /// The moment `millis` later.
     #[must_use]
     pub const fn plus(self, millis: i64) -> Self {
         Self::new(self.get().saturating_add(millis))
     }
 
-    /// The day in UTC, counted from 1970.
+    /// Day in UTC, from 1970 on.
     #[must_use]
     pub fn day(self) -> i64 {
         self.get().div_euclid(MILLIS_PER_DAY)
     }
 
-    /// Milliseconds from `earlier` to `self`; zero where the clock stepped backwards.
+    /// Milliseconds from `earlier` to `self`; zero if the clock stepped backwards.
     #[must_use]
     #[inline]
     pub fn since(self, earlier: Self) -> i64 {
@@ -121,7 +122,7 @@ impl Millis {
 }
 
 impl fmt::Display for Millis {
-    /// RFC 3339 in UTC with milliseconds, the form that transcripts use.
+    /// RFC 3339 in UTC with milliseconds, the form of transcripts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_millisecond(self.get()) {
             Ok(timestamp) => write!(f, "{timestamp:.3}"),
@@ -137,7 +138,7 @@ impl Serialize for Millis {
 }
 
 impl<'de> Deserialize<'de> for Millis {
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the form of [`fmt::Display`].
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         let timestamp: jiff::Timestamp = text.parse().map_err(de::Error::custom)?;
@@ -145,10 +146,10 @@ impl<'de> Deserialize<'de> for Millis {
     }
 }
 
-/// An exact amount of money: 10⁻¹² dollars.
+/// Exact amount of money, in 10⁻¹² dollars.
 ///
-/// A price in micro-dollars per million tokens, times a number of tokens, is a whole number of
-/// picodollars, so no sum of costs ever rounds.
+/// A price in micro-dollars per million tokens, times a number of tokens, is a whole number of picodollars: sums of
+/// costs never round.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picodollars(pub i128);
 
@@ -161,13 +162,13 @@ impl Picodollars {
     /// No money.
     pub const ZERO: Self = Self(0);
 
-    /// The difference, which may be negative.
+    /// Difference, which may be negative.
     #[must_use]
     pub fn minus(self, other: Self) -> Self {
         Self(self.0 - other.0)
     }
 
-    /// The cost of several tokens at this price each.
+    /// Cost of a number of tokens at this price each.
     #[must_use]
     pub fn times(self, tokens: Tokens) -> Self {
         Self(self.0 * i128::from(tokens.0))
@@ -179,7 +180,7 @@ impl Picodollars {
         Decimal::try_from_i128_with_scale(self.0, PICODOLLAR_SCALE).ok()
     }
 
-    /// Converts exact dollars. `None` where that is no whole number of picodollars, or too large.
+    /// Converts exact dollars. `None` if they are not a whole number of picodollars, or too large.
     #[must_use]
     pub fn from_decimal(dollars: Decimal) -> Option<Self> {
         let amount = dollars.normalize();
@@ -187,7 +188,7 @@ impl Picodollars {
         amount.mantissa().checked_mul(10_i128.checked_pow(missing)?).map(Self)
     }
 
-    /// Dollars as a float, for percentages and columns that are rounded anyway.
+    /// Dollars as a float, for percentages and other rounded figures.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_dollars_lossy(self) -> f64 {
@@ -215,7 +216,7 @@ impl Sum for Picodollars {
 }
 
 impl fmt::Display for Picodollars {
-    /// An exact decimal number of dollars without exponent or trailing zeros.
+    /// Exact decimal dollars without exponent or trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let amount = self.0.unsigned_abs();
@@ -231,11 +232,12 @@ impl fmt::Display for Picodollars {
 
 impl Serialize for Picodollars {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // A string: readers of JSON numbers would round to floats.
         serializer.collect_str(self)
     }
 }
 
-/// Text that cannot be read as an amount of money.
+/// Text that is not an amount of money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a decimal number of dollars with up to twelve digits after the full stop")]
 pub struct NoMoney;
@@ -243,7 +245,7 @@ pub struct NoMoney;
 impl FromStr for Picodollars {
     type Err = NoMoney;
 
-    /// Reads what [`fmt::Display`] writes.
+    /// Parses the form of [`fmt::Display`].
     fn from_str(text: &str) -> Result<Self, NoMoney> {
         let dollars = Decimal::from_str_exact(text).map_err(|_| NoMoney)?;
         Self::from_decimal(dollars).ok_or(NoMoney)
@@ -258,41 +260,40 @@ impl<'de> Deserialize<'de> for Picodollars {
 }
 
 words! {
-    /// What a figure rests on. The worst basis of its parts is that of a sum.
+    /// Basis of a figure. A sum has the worst basis of its parts.
     #[derive(Default)]
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Basis {
-        /// The provider reported it.
+        /// Reported by the provider.
         #[default]
         Measured = "measured";
-        /// It follows from reported figures and the rules alone, or from bytes that were counted in the model's
-        /// vocabulary.
+        /// Derived from reported figures and the rules alone, or from bytes counted in the model's vocabulary.
         Derived = "derived";
-        /// A calibrated size or a likely but unrecorded event decided it. (The few tokens of overhead
-        /// after the last marker, which repeat from request to request, do not count as one.)
+        /// Decided by a calibrated size or a likely but unrecorded event. (The few tokens of overhead after the last
+        /// marker, which repeat from request to request, do not count as one.)
         Estimated = "estimated";
     }
 }
 
-/// The size of a text as it stands in a file, and what it is to a model.
+/// Size of a text in a file, and to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextSize {
     bytes: u32,
-    /// Twice the tokens, and one more where a part of it was not counted.
+    /// Twice the tokens, plus one if a part of the text was not counted.
     counted: u32,
 }
 
 impl TextSize {
-    /// Nothing.
+    /// Size of no text.
     pub const ZERO: Self = Self { bytes: 0, counted: 0 };
 
-    /// A text of so many bytes of JSON, whose tokens were not counted. No line has 2³² bytes.
+    /// Size in bytes of JSON, without counted tokens. No line has 2³² bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
         Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), counted: 0 }
     }
 
-    /// The same text with its tokens counted, or estimated where a part of it is no text.
+    /// The same size with counted tokens, or estimated ones if a part of it is not text.
     #[must_use]
     pub fn counted(self, tokens: u64, is_whole: bool) -> Self {
         let most = u64::from(u32::MAX / 2);
@@ -306,19 +307,19 @@ impl TextSize {
         self.bytes.into()
     }
 
-    /// Its tokens; zero where they were not counted.
+    /// Tokens; zero if they were not counted.
     #[must_use]
     pub fn tokens(self) -> u64 {
         (self.counted / 2).into()
     }
 
-    /// Whether all of it was counted.
+    /// Returns true if the whole text was counted.
     #[must_use]
     pub fn is_whole(self) -> bool {
         self.counted > 0 && self.counted.is_multiple_of(2)
     }
 
-    /// The same tokens of other bytes.
+    /// The same tokens with other bytes.
     #[must_use]
     pub fn with_bytes(self, bytes: u64) -> Self {
         Self { counted: self.counted, ..Self::of_bytes(bytes) }

@@ -5,23 +5,23 @@ use std::fmt;
 use crate::base::words::words;
 
 words! {
-    /// A vocabulary that is published or was reconstructed.
+    /// A published or reconstructed vocabulary.
     pub enum Vocabulary {
-        /// That of Claude 3 to the 4.6 models.
+        /// Vocabulary of Claude 3 to the 4.6 models.
         Claude3 = "claude-3", "Claude 3 to the 4.6 models, Haiku 4.5";
-        /// That of Opus 4.7.
+        /// Vocabulary of Opus 4.7.
         Claude47 = "claude-4.7", "Opus 4.7";
-        /// That of Opus 4.8 and later, the 5 models among them: the pieces of 4.7 in other frames.
+        /// Vocabulary of Opus 4.8 and later, the 5 models among them: the pieces of 4.7 in other frames.
         Claude48 = "claude-4.8", "Opus 4.8, the 5 models and later";
-        /// That of GPT-4o and later.
+        /// Vocabulary of GPT-4o and later.
         O200k = "o200k_base", "GPT-4o and later models of OpenAI's";
     }
-    /// The models that count in it, for people.
+    /// Models that use the vocabulary, for people.
     pub fn models;
 }
 
 impl Vocabulary {
-    /// A model of which it was measured, with the frame of its prompts; `None` where no frame was.
+    /// Model with which the vocabulary and the frame of its prompts were measured; `None` without a measured frame.
     #[must_use]
     pub fn measured_of(self) -> Option<&'static str> {
         match self {

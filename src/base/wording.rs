@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use super::order::Order as _;
 
-/// `1234567` → `1,234,567`.
+/// Number with separators: `1234567` → `1,234,567`.
 #[must_use]
 pub fn grouped(value: u64) -> String {
     grouped_digits(&value.to_string())
@@ -13,6 +13,7 @@ pub fn grouped(value: u64) -> String {
 /// Groups the digits of a whole number of any size by threes.
 pub(crate) fn grouped_digits(digits: &str) -> String {
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    // The first group has the one to three digits that do not fill a group.
     let (first, mut rest) = digits.split_at(digits.len() - digits.len().saturating_sub(1) / 3 * 3);
     text.push_str(first);
     while let Some((three, more)) = rest.split_at_checked(3) {
@@ -23,21 +24,21 @@ pub(crate) fn grouped_digits(digits: &str) -> String {
     text
 }
 
-/// `1 file`, `2 files`.
+/// Count with its noun: `1 file`, `2 files`.
 #[must_use]
 pub fn counted(value: u64, singular: &str, plural: &str) -> String {
     let noun = if value == 1 { singular } else { plural };
     format!("{} {noun}", grouped(value))
 }
 
-/// A text with its first letter in upper case, as a sentence begins.
+/// A text with its first letter in upper case, as at the start of a sentence.
 #[must_use]
 pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// `83000` ms → `1m23s`.
+/// Duration in two units: `83000` ms → `1m23s`.
 #[must_use]
 pub fn duration(millis: i64) -> String {
     let seconds = millis / 1_000;
@@ -49,15 +50,14 @@ pub fn duration(millis: i64) -> String {
     }
 }
 
-/// How many names are suggested.
+/// Number of suggested names.
 const SUGGESTED: usize = 3;
 
-/// How many characters of a name are compared at most, so that long text costs nothing.
+/// Most characters of a name that are compared, so that long text costs nothing.
 const COMPARED: usize = 64;
 
-/// The three candidates with the fewest edits from a name, nearest first. Ties go to the longer
-/// common prefix, then to the first. A candidate that only begins like the name counts as near,
-/// too.
+/// The three candidates nearest to a name by optimal string alignment distance, nearest first. Ties go to the longer
+/// common prefix, then to the first. A candidate that only begins like the name counts as near, too.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let name: String = name.chars().take(COMPARED).flat_map(char::to_lowercase).collect();
@@ -74,6 +74,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             let common = name.chars().zip(own.chars()).take_while(|(one, other)| one == other);
             let edits = strsim::osa_distance(&name, &own);
             let is_part = own.contains(&name);
+            // One more, so that a match of the whole name comes before one of its beginning.
             let edits_of_part =
                 if is_part { 0 } else { strsim::osa_distance(&name, &beginning) } + 1;
             ((edits.min(edits_of_part), Reverse(common.count())), candidate)
@@ -89,7 +90,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     names
 }
 
-/// `` `a`, `b` or `c` ``.
+/// Names as alternatives: `` `a`, `b` or `c` ``.
 #[must_use]
 pub fn alternatives(names: &[&str]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
@@ -99,7 +100,7 @@ pub fn alternatives(names: &[&str]) -> String {
     }
 }
 
-/// Words to put after an unknown name. Empty where there is nothing to suggest.
+/// Words to put after an unknown name. Empty without a suggestion.
 #[must_use]
 pub fn suggestion(nearest: &[&str]) -> String {
     if nearest.is_empty() {

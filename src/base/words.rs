@@ -1,7 +1,7 @@
-//! Enums whose variants are words of options, files and outputs, each of which is written once.
+//! Enums whose variants are words of options, files and outputs, with each word written once.
 
-/// Defines an enum whose variants are words, with `ALL`, `name` and `by_name`, which serialises as its words. A second
-/// text of each variant is what the method declared after the enum returns.
+/// Defines an enum whose variants are words, with `ALL`, `name` and `by_name`. It serialises as its words. The method
+/// declared after the enum returns a second text of each variant.
 macro_rules! words {
     (
         $(#[$meta:meta])*
@@ -19,7 +19,7 @@ macro_rules! words {
             /// Every variant, in order.
             $vis const ALL: [Self; [$($word),+].len()] = [$(Self::$variant),+];
 
-            /// The word in options, files and outputs.
+            /// Word in options, files and outputs.
             #[must_use]
             $vis fn name(self) -> &'static str {
                 match self {
@@ -27,7 +27,7 @@ macro_rules! words {
                 }
             }
 
-            /// The variant of a word.
+            /// Variant of a word.
             #[must_use]
             $vis fn by_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|known| known.name() == name)

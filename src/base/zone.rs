@@ -1,4 +1,4 @@
-//! The time zone in which days begin and people read times. Machine formats stay in UTC.
+//! Time zone of days and of times for people. Machine formats stay in UTC.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -17,25 +17,25 @@ impl Default for Zone {
 }
 
 impl Zone {
-    /// Looks up an IANA name, such as `Europe/Berlin`.
+    /// Zone of an IANA name, such as `Europe/Berlin`.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         TimeZone::get(name).ok().map(Self)
     }
 
-    /// The IANA name.
+    /// IANA name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The day of a moment, or `None` outside of the calendar.
+    /// Day of a moment, or `None` outside of the calendar.
     #[must_use]
     pub fn day(&self, at: Millis) -> Option<Date> {
         self.zoned(at).map(|at| at.date())
     }
 
-    /// The moment at which a day begins.
+    /// First moment of a day.
     #[must_use]
     pub fn beginning(&self, day: Date) -> Option<Millis> {
         let beginning = day.to_zoned(self.0.clone()).ok()?;
@@ -66,7 +66,7 @@ impl Zone {
         self.formatted(at, "%H:%M:%S")
     }
 
-    /// The offset from UTC at a moment, in seconds.
+    /// Offset from UTC at a moment, in seconds.
     #[must_use]
     pub fn seconds_ahead(&self, at: Millis) -> i64 {
         self.zoned(at).map_or(0, |at| i64::from(at.offset().seconds()))

@@ -1,4 +1,4 @@
-//! Looks at files again and again.
+//! Repeated looks at growing files.
 
 use std::fs::{File, Metadata};
 use std::hash::{Hash as _, Hasher as _};
@@ -16,25 +16,25 @@ use crate::requests::conversation::read;
 use crate::simulate::pricing::PriceTable;
 use crate::study::{Study, StudyError, StudyOptions};
 
-/// Why nothing is known of a file.
+/// Reason for which nothing is known of a file.
 #[derive(Debug, thiserror::Error)]
 pub enum FollowError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     Read(#[from] io::Error),
-    /// Its requests cannot be summed up.
+    /// The requests of the file cannot be summed up.
     #[error(transparent)]
     Study(#[from] StudyError),
 }
 
-/// How much is read again.
+/// Amounts of a file that are read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowSize {
-    /// So many requests at the end are open: lines may still be added to their answers.
+    /// Number of requests at the end that are open: lines may still be added to their answers.
     pub open: usize,
-    /// So many settled requests are read again with them, or more.
+    /// Least number of settled requests that are read again with the open ones.
     pub context: usize,
-    /// From so many bytes on that are read again, it is tried whether fewer do.
+    /// Bytes read again from which on a shorter part is tried.
     pub most: u64,
 }
 
@@ -45,15 +45,15 @@ impl Default for WindowSize {
 }
 
 impl WindowSize {
-    /// Beyond so many times `most` the whole file is read.
+    /// Multiple of `most` beyond which the whole file is read.
     const LARGEST: u64 = 32;
-    /// So many times `most` are looked at for a line from which on reading can go on.
+    /// Multiple of `most` that is searched for a line to continue from.
     const SEARCHED: u64 = 2;
-    /// How many times the context is tried before reading goes on as it did.
+    /// Multiples of the context that are tried before the old start is kept.
     const TRIED: [usize; 3] = [1, 3, 9];
 }
 
-/// Looks at files with the same prices again and again.
+/// Follower of files, at the same prices for every look.
 #[derive(Clone, Debug)]
 pub struct Follower {
     options: StudyOptions,
@@ -61,24 +61,25 @@ pub struct Follower {
 }
 
 impl Follower {
-    /// How the files are read. Their filter and zone do not count.
+    /// A follower that reads files with these options. Their filter and zone are not used.
     #[must_use]
     pub fn new(mut options: StudyOptions, size: WindowSize) -> Self {
+        // No figure of a followed file needs these.
         options.read.counts_contents = false;
         options.read.keeps_titles = false;
         Self { options, size }
     }
 
-    /// The prices with which files are looked at.
+    /// Prices of the requests.
     #[must_use]
     pub fn prices(&self) -> &PriceTable {
         &self.options.prices
     }
 
-    /// What is known of a file now, after what was known of it before.
+    /// Looks at a file, given the result of the look before.
     ///
     /// # Errors
-    /// The file cannot be read, or holds more tokens than any figure is made for.
+    /// The file cannot be read, or holds more tokens than any figure allows.
     pub fn look(&self, path: &Path, before: Option<Followed>) -> Result<Followed, FollowError> {
         if let Some(before) = before
             && let Some(followed) = self.go_on(path, before)?
@@ -88,12 +89,13 @@ impl Follower {
         self.afresh(path)
     }
 
-    /// What is known of a file now, by its end and what was known before. `None` where that does not do.
+    /// Continues from the look before and reads only the end of the file. `None` if that is not possible.
     ///
     /// # Errors
-    /// As of [`look`](Self::look).
+    /// As for [`look`](Self::look).
     pub fn go_on(&self, path: &Path, before: Followed) -> Result<Option<Followed>, FollowError> {
         let Opened { mut file, length, identity } = Opened::at(path)?;
+        // Neither size nor times changed: nothing is read.
         if before.identity == identity && identity.is_some() {
             return Ok(Some(Followed { read: 0, ..before }));
         }
@@ -105,13 +107,14 @@ impl Follower {
         Ok(followed.map(|followed| Followed { identity, ..followed }))
     }
 
-    /// What is known of a file now, by the whole of it.
+    /// Looks at the whole file.
     ///
     /// # Errors
-    /// As of [`look`](Self::look).
+    /// As for [`look`](Self::look).
     pub fn afresh(&self, path: &Path) -> Result<Followed, FollowError> {
         let Opened { mut file, identity, .. } = Opened::at(path)?;
         let discovered = discover(&[path.to_owned()]);
+        // A pipe or a compressed file cannot be read from an offset.
         let is_seekable = discovered.sources.iter().all(|source| source.seekable().is_some());
         let seen = self.study(discovered)?;
         let mut mark = None;
@@ -127,7 +130,7 @@ impl Follower {
         Ok(Followed { requests, breaks, next, bytes, read: bytes, about, identity, mark })
     }
 
-    /// Reads the end of a file. `None` where that does not do.
+    /// Reads the end of a file. `None` if the end alone is not enough.
     fn read_end(
         &self,
         file: &mut File,
@@ -154,6 +157,7 @@ impl Follower {
         requests.truncate(index(mark.settled));
         requests.extend(seen.requests[first_open..].iter().map(|one| one.billed));
         let from = From { place: 0, line: 1, settled_before: index(mark.settled) - first_open };
+        // A part that does not begin the file has not seen the earlier breaks.
         let breaks = if mark.from == 0 { seen.breaks.clone() } else { before.breaks };
         let mark = self.mark(path, &seen, &part, from)?;
         let (bytes, read) = (length, part.bytes.len() as u64);
@@ -162,7 +166,7 @@ impl Follower {
         Ok(Some(Followed { requests, breaks, next, bytes, read, about, identity: None, mark }))
     }
 
-    /// Where reading goes on after what was seen from a line on; `part` has at least the end of it.
+    /// Place at which the next look starts to read; `part` has at least the end of the lines from `from` on.
     fn mark(
         &self,
         path: &Path,
@@ -216,7 +220,7 @@ impl Follower {
     }
 }
 
-/// A file that is read.
+/// An open file with its length and identity.
 struct Opened {
     file: File,
     length: u64,
@@ -225,7 +229,7 @@ struct Opened {
 
 impl Opened {
     fn at(path: &Path) -> io::Result<Self> {
-        // Opening a pipe would wait for somebody who writes into it.
+        // Opening a pipe would wait for a writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is no file"));
         }
@@ -235,7 +239,7 @@ impl Opened {
     }
 }
 
-/// Where what was seen begins: its place in the part, its line there, and how many requests were settled before it.
+/// Start of the lines that were seen: place in the part, line number there, and number of requests settled before.
 #[derive(Clone, Copy, Debug)]
 struct From {
     place: usize,
@@ -243,7 +247,7 @@ struct From {
     settled_before: usize,
 }
 
-/// Whether what the end of a file shows is what the whole file says.
+/// Returns true if the part of a file agrees with all that was known of the whole.
 fn is_believed(seen: &Seen, mark: &Mark, before: &Followed) -> bool {
     let is_whole = mark.from == 0;
     let first_open = seen.first_from(mark.lines + 1);
@@ -253,6 +257,7 @@ fn is_believed(seen: &Seen, mark: &Mark, before: &Followed) -> bool {
     let same = settled[earlier..].iter().copied();
     let is_settled = context.iter().map(|one| one.billed).eq(same);
     let ids: FxHashSet<u64> = open.iter().map(|one| one.billed.id).collect();
+    // A second answer to a settled request would change figures that are settled.
     let is_once = settled.iter().all(|one| !ids.contains(&one.id));
     let is_mended_alike = is_whole || seen.repairs == mark.repairs;
     if !(seen.is_divisible && is_settled && is_once && is_mended_alike) {
@@ -261,9 +266,9 @@ fn is_believed(seen: &Seen, mark: &Mark, before: &Followed) -> bool {
     is_whole || open.iter().all(|one| is_known_alike(one, known, seen, before))
 }
 
-/// Whether of an open request nothing is shown that the whole file was not asked about.
+/// Returns true if an open request shows nothing that would need the whole file.
 fn is_known_alike(one: &SeenRequest, known: &[Billed], seen: &Seen, before: &Followed) -> bool {
-    // What was known of requests before is what the whole file says.
+    // Requests that were known before have the figures of the whole file.
     if one.is_alone {
         return known.contains(&one.billed);
     }
@@ -274,17 +279,17 @@ fn is_known_alike(one: &SeenRequest, known: &[Billed], seen: &Seen, before: &Fol
     excess(&seen.breaks) == excess(&before.breaks)
 }
 
-/// What is said of the next message, where something was said before.
+/// State for the next message, given the state before.
 fn newer(before: Option<Next>, now: Option<Next>) -> Option<Next> {
     match (before, now) {
         (before, None) => before,
-        // What a sub-agent did leaves the main conversation as it was.
+        // A sub-agent leaves the main conversation as it was.
         (Some(before), Some(now)) if before.is_main && !now.is_main => Some(before),
         (_, now) => now,
     }
 }
 
-/// Whether fewer lines, from that of a request on, say the same of what comes after it.
+/// Returns true if fewer lines, from the line of a request on, give the same figures for everything after that request.
 fn says_the_same(all: &Seen, fewer: &Seen, first: usize, line: u64) -> bool {
     let of = |seen: &[SeenRequest], moved: u64| -> Vec<(u64, Billed, bool)> {
         seen.iter().skip(1).map(|one| (one.line + moved, one.billed, one.is_alone)).collect()
@@ -302,7 +307,7 @@ fn index(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-/// Which file it is, and in which state, as far as the system tells: hashes.
+/// Hashes of the identity and of the state of a file. Systems other than Unix give no identity.
 fn identity(metadata: &Metadata) -> Option<(u64, u64)> {
     let since = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     #[cfg_attr(not(unix), allow(unused_mut))] // elsewhere nothing tells which file it is

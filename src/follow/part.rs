@@ -1,4 +1,4 @@
-//! The bytes of a part of a file, and where its lines begin.
+//! Bytes of a part of a file, with the starts of its lines.
 
 use std::fs::File;
 use std::hash::Hasher as _;
@@ -6,21 +6,20 @@ use std::io::{self, Read as _, Seek as _, SeekFrom};
 
 use rustc_hash::FxHasher;
 
-/// Bytes of a file from an offset to its end, as far as that was known.
+/// Bytes of a file from an offset to its known end.
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) bytes: Vec<u8>,
-    /// Where in the file they begin.
+    /// Offset of the bytes in the file.
     pub(super) from: u64,
-    /// The number of the line that begins there.
+    /// Number of the line that begins at this offset.
     first_line: u64,
-    /// Where lines begin, from the first whole one on.
+    /// Places of line starts in the bytes, from the first whole line on.
     starts: Vec<usize>,
 }
 
 impl Part {
-    /// Reads what stands between two offsets, the first of which is where a line begins. `None` where the file is
-    /// shorter by now.
+    /// Reads the bytes between two offsets; the first has to be a line start. `None` if the file is shorter by now.
     pub(super) fn read(
         file: &mut File,
         from: u64,
@@ -32,7 +31,7 @@ impl Part {
         Ok(Some(Self { bytes, from, first_line, starts }))
     }
 
-    /// Reads the end of a file of so many bytes and lines, from the first whole line among its last `most` bytes on.
+    /// Reads from the first whole line among the last `most` bytes on, of a file with `until` bytes and `lines` lines.
     pub(super) fn read_end(
         file: &mut File,
         until: u64,
@@ -45,19 +44,19 @@ impl Part {
         }
         let Some(bytes) = read_between(file, from, until)? else { return Ok(None) };
         let starts: Vec<usize> = after_line_feeds(&bytes).collect();
-        // A line that begins at the very end is none yet.
+        // A start at the very end is not a line yet.
         let whole = starts.iter().filter(|start| **start < bytes.len()).count() as u64;
         let first_line = (lines + 1).checked_sub(whole);
         Ok(first_line.map(|first_line| Self { bytes, from, first_line, starts }))
     }
 
-    /// Where a line begins among the bytes; `None` where that is before or after them.
+    /// Place of a line in the bytes. `None` if the line is before or after them.
     pub(super) fn start(&self, line: u64) -> Option<usize> {
         let place = usize::try_from(line.checked_sub(self.first_line)?).ok()?;
         self.starts.get(place).copied()
     }
 
-    /// Where that is in the file.
+    /// Offset in the file of a place in the bytes.
     pub(super) fn offset(&self, place: usize) -> u64 {
         self.from + place as u64
     }
@@ -75,7 +74,7 @@ fn after_line_feeds(bytes: &[u8]) -> impl Iterator<Item = usize> {
     memchr::memchr_iter(b'\n', bytes).map(|place| place + 1)
 }
 
-/// A hash of bytes by which a change is noticed. It protects from accidents, not from intent.
+/// Hash of bytes to notice a change. It protects from accidents, not from intent.
 pub(super) fn hash(bytes: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write(bytes);

@@ -1,4 +1,4 @@
-//! What a file, or a part of one, shows.
+//! Figures that a file, or a part of one, shows.
 
 use std::hash::{Hash as _, Hasher as _};
 
@@ -17,70 +17,70 @@ use crate::simulate::pricing::{Billing, PriceContext, PriceTable};
 use crate::simulate::strategy::Strategy;
 use crate::study::{Study, StudyError};
 
-/// What was billed for a request.
+/// Billing of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Billed {
-    /// A hash of what identifies it in every file that has it.
+    /// Hash of the identity of the request, the same in every file that has it.
     pub id: u64,
-    /// When it is reported to have happened.
+    /// Reported time of the request.
     pub at: Millis,
-    /// What it cost, or `None` where its model has no price.
+    /// Cost of the request, or `None` if its model has no price.
     pub cost: Option<Picodollars>,
-    /// The tokens of prompts that were read.
+    /// Tokens of the prompt that were read from cache.
     pub read: Tokens,
-    /// All tokens of prompts.
+    /// All tokens of the prompt.
     pub prompt: Tokens,
 }
 
-/// A request that read less than it could have.
+/// A break: a request that read less than it could have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundBreak {
-    /// The [`id`](Billed::id) of the request.
+    /// [`id`](Billed::id) of the request.
     pub request: u64,
-    /// When it was sent.
+    /// Start time of the request.
     pub sent: Millis,
-    /// Its cause.
+    /// Cause of the break.
     pub cause: Cause,
-    /// What it cost beyond reading, or `None` where its model has no price.
+    /// Cost beyond that of reading, or `None` if the model has no price.
     pub excess: Option<Picodollars>,
 }
 
-/// What the next message costs, with nothing new in it.
+/// Forecast for the next message, with nothing new in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Next {
-    /// Whether it is one of the main conversation, and not of a sub-agent in a file of its own.
+    /// True for the main conversation, false for a sub-agent in a file of its own.
     pub is_main: bool,
-    /// The model of the last request.
+    /// Model of the last request.
     pub model: String,
-    /// The lifetime of its messages.
+    /// Lifetime of the cached messages.
     pub ttl: Ttl,
-    /// Until when they can be read, as far as no other request reads them.
+    /// Time until which they can be read, if no other request reads them.
     pub warm_until: Millis,
-    /// The size of the prompt.
+    /// Size of the prompt.
     pub prompt: Tokens,
-    /// Its cost until then, or `None` where the model has no price.
+    /// Cost until that time, or `None` if the model has no price.
     pub warm: Option<Picodollars>,
-    /// Its cost after that, where nothing of it can be read.
+    /// Cost after that time, if nothing can be read.
     pub cold: Option<Picodollars>,
-    /// What a request for a summary costs until then and after that, with an answer of an assumed size.
+    /// Costs of a request for a summary until and after that time, with an answer of an assumed size.
     pub compaction: [Option<Picodollars>; 2],
-    /// The most tokens that the model takes, where that is known.
+    /// Context window of the model in tokens, if known.
     pub window: Option<Tokens>,
 }
 
-/// Whose requests a file has, by its last one.
+/// Session, project and sub-agent of a file, by its last request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    /// The id of the session.
+    /// Id of the session.
     pub session: String,
-    /// The folder of the project, where that is known: the whole path.
+    /// Folder of the project as a whole path, if known.
     pub project: Option<String>,
-    /// The id of the sub-agent, where all requests are a sub-agent's.
+    /// Id of the sub-agent, if all requests are a sub-agent's.
     pub agent: Option<String>,
 }
 
 impl Next {
-    /// What the message costs where it goes to another model, which has caches of its own. `None` where that has no price.
+    /// Cost of the message at another model, which has caches of its own. `None` if that model has no price.
     #[must_use]
     pub fn cold_at(&self, model: &str, at: Millis, prices: &PriceTable) -> Option<Picodollars> {
         let (prompt, tier) = (self.prompt, PriceTier::default());
@@ -94,10 +94,10 @@ impl Next {
     }
 }
 
-/// How many lines were mended whose meaning depends on other lines.
+/// Numbers of mended lines whose meaning depends on other lines, by kind.
 pub(super) type Repairs = [u64; REPAIRS.len()];
 
-/// The kinds of such lines.
+/// Kinds of repairs that depend on other lines.
 const REPAIRS: [Kind; 6] = [
     Kind::DuplicateLine,
     Kind::DanglingParent,
@@ -111,33 +111,33 @@ const REPAIRS: [Kind; 6] = [
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeenRequest {
     pub(super) billed: Billed,
-    /// The line where its answer begins, counted from 1.
+    /// First line of the answer, from 1 on.
     pub(super) line: u64,
-    /// Whether lines before the part could say more of it.
+    /// True if lines before the part could change the figures of the request.
     pub(super) is_alone: bool,
 }
 
-/// What a file or a part shows.
+/// Figures of a file or a part.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// By their lines.
+    /// Requests by line.
     pub(super) requests: Vec<SeenRequest>,
-    /// By time.
+    /// Breaks by time.
     pub(super) breaks: Vec<FoundBreak>,
     pub(super) next: Option<Next>,
     pub(super) about: Option<About>,
     pub(super) repairs: Repairs,
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    /// Whether it is a transcript and nothing else, of which a part can be read.
+    /// True for a transcript and nothing else: only a transcript can be read in parts.
     pub(super) is_divisible: bool,
 }
 
 impl Seen {
-    /// Of a study of one file.
+    /// Figures of a study of one file.
     ///
     /// # Errors
-    /// Nothing that finding breaks needs may have been left out of it.
+    /// The study was read without parts of the input that finding breaks needs.
     pub(super) fn of(study: &Study) -> Result<Self, StudyError> {
         let Study { history, selection, steps, .. } = study;
         let ledger = study.run(&[Strategy::billed(), Strategy::expected()])?;
@@ -159,6 +159,7 @@ impl Seen {
             cause: one.cause,
             excess: one.excess,
         };
+        // Files may hold sub-agents as well; the next message belongs to the main conversation.
         let main = indices().rev().find(|index| history.request(*index).agent.is_none());
         let last = main.or_else(|| indices().next_back());
         let conversation = last.map(|index| history.request(index).conversation());
@@ -175,7 +176,7 @@ impl Seen {
         })
     }
 
-    /// Of a file without a request.
+    /// Figures of a file without a request.
     pub(super) fn of_none(history: &History) -> Self {
         Self {
             repairs: repairs(&history.diagnostics),
@@ -185,7 +186,7 @@ impl Seen {
         }
     }
 
-    /// The place in the list of the first request from a line on.
+    /// Index of the first request from a line on.
     pub(super) fn first_from(&self, line: u64) -> usize {
         self.requests.partition_point(|one| one.line < line)
     }
@@ -207,7 +208,7 @@ fn billed(ledger: &Ledger<'_>, index: RequestIndex) -> Billed {
     }
 }
 
-/// The same in every file: by the ids of message and request, else by the session and the place.
+/// Identity of a request in all files: ids of message and request, else session and place.
 fn id(history: &History, request: &Request) -> u64 {
     let mut hasher = FxHasher::default();
     if let Some(message) = request.message {
@@ -220,8 +221,8 @@ fn id(history: &History, request: &Request) -> u64 {
     hasher.finish()
 }
 
-/// Whether it does not simply go on from a request before it. A sub-agent's first request may even show that those of
-/// earlier ones were breaks.
+/// Returns true if a request does not simply continue an earlier one. The first request of a sub-agent may even turn
+/// those of earlier sub-agents into breaks.
 fn is_alone(history: &History, request: &Request) -> bool {
     let previous = history.predecessor(request);
     request.between.has_hole || previous.is_none_or(|previous| request.model != previous.model)

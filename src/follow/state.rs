@@ -1,5 +1,5 @@
-//! What is kept of a followed file between two looks at it, and its bytes in the cache folder: a line of JSON,
-//! forty bytes a request, 32 bytes a break, and a hash of all.
+//! State of a followed file between two looks, and its encoding in the cache folder: a line of JSON, forty bytes a
+//! request, 32 bytes a break, and a hash of everything.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,49 +8,49 @@ use super::seen::{About, Billed, FoundBreak, Next, Repairs};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 
-/// What is known of a file.
+/// Known state of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Followed {
-    /// What was billed for its requests, in the order of their answers' first lines.
+    /// Billing of the requests, in the order of their answers' first lines.
     pub requests: Vec<Billed>,
-    /// The breaks in it, by time.
+    /// Breaks in the file, by time.
     pub breaks: Vec<FoundBreak>,
-    /// What the next message costs.
+    /// Forecast for the next message.
     pub next: Option<Next>,
-    /// How many bytes of it are known.
+    /// Known bytes of the file.
     pub bytes: u64,
-    /// How many were read by the last look at it, beside searching for where reading goes on. Not kept.
+    /// Bytes that the last look read, without the search for a new start. Not kept.
     pub read: u64,
-    /// Whose requests it has. Not kept.
+    /// Session, project and sub-agent of the file. Not kept.
     pub about: Option<About>,
-    /// Which file it was, and in which state, as hashes; `None` where the system does not say.
+    /// Hashes of the identity and the state of the file; `None` if the system does not give them.
     pub(super) identity: Option<(u64, u64)>,
     pub(super) mark: Option<Mark>,
 }
 
-/// Where reading goes on.
+/// Place at which the next look starts to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Mark {
-    /// The offset of the first line that is read again.
+    /// Offset of the first line that is read again.
     pub(super) from: u64,
-    /// The offset of the first line that is open: what is before it is settled.
+    /// Offset of the first open line: everything before it is settled.
     pub(super) open: u64,
-    /// How many lines are between the two.
+    /// Number of lines between the two offsets.
     pub(super) lines: u64,
-    /// How many requests are settled.
+    /// Number of settled requests.
     pub(super) settled: u64,
-    /// The hash of the bytes between the two.
+    /// Hash of the bytes between the two offsets.
     pub(super) hash: u64,
-    /// How many lines were mended from `from` on.
+    /// Repairs from `from` on.
     pub(super) repairs: Repairs,
 }
 
-/// Everything but the requests and the breaks.
+/// State without the requests and the breaks.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    /// The hash of all that the figures depend on beside the file.
+    /// Hash of everything besides the file that the figures depend on.
     of: u64,
-    /// How many there are.
+    /// Number of requests.
     requests: usize,
     breaks: usize,
     next: Option<Next>,
@@ -59,22 +59,22 @@ struct Header {
     mark: Option<Mark>,
 }
 
-/// The numbers of a request, and those of a break, of eight bytes each. They are read in a tenth of the time of JSON.
+/// Numbers of a request or a break, eight bytes each. Reading them takes a tenth of the time of JSON.
 type RequestRow = [u64; 5];
 type BreakRow = [u64; 4];
 
-/// No cost.
+/// Encoding of an unknown cost.
 const UNKNOWN: u64 = u64::MAX;
 
 impl Followed {
-    /// The newest break in it.
+    /// Newest break in the file.
     #[must_use]
     pub fn last_break(&self) -> Option<FoundBreak> {
         self.breaks.last().copied()
     }
 
-    /// The bytes that [`decode`](Self::decode) takes. `of` is the hash of all that the figures depend on beside the
-    /// file. `None` of what they have no room for: a request of more than eighteen million dollars.
+    /// Bytes for [`decode`](Self::decode). `of` is the hash of everything besides the file that the figures depend on.
+    /// `None` if a request costs more than eighteen million dollars, for which a row has no room.
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
         let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
@@ -102,7 +102,7 @@ impl Followed {
         Some(content)
     }
 
-    /// What was encoded with the same `of`. `None` of everything else: damage, another version's, other prices.
+    /// Decodes bytes that were encoded with the same `of`. `None` for damage, another version or other prices.
     #[must_use]
     pub fn decode(bytes: &[u8], of: u64) -> Option<Self> {
         let (content, sum) = bytes.split_last_chunk()?;
@@ -119,6 +119,7 @@ impl Followed {
         let requests = rows_in(requests).map(request).collect();
         let breaks = rows_in(breaks).map(found_break).collect::<Option<_>>()?;
         let Header { next, bytes, identity, mark, .. } = header;
+        // A right hash does not make the numbers sound: a faulty program may have written both.
         let is_sound = mark.is_none_or(|mark| {
             let is_known = mark.settled <= header.requests as u64;
             mark.from <= mark.open && mark.open <= bytes && is_known
@@ -128,13 +129,13 @@ impl Followed {
     }
 }
 
-/// How many bytes the rows of requests and breaks take. `None` of more than there can be.
+/// Bytes of the rows of requests and breaks. `None` if the number overflows.
 fn rows_of(requests: usize, breaks: usize) -> Option<usize> {
     let requests = requests.checked_mul(size_of::<RequestRow>())?;
     breaks.checked_mul(size_of::<BreakRow>())?.checked_add(requests)
 }
 
-/// The rows in bytes whose length is a multiple of theirs.
+/// Rows in bytes whose length is a multiple of the row's.
 fn rows_in<const NUMBERS: usize>(bytes: &[u8]) -> impl Iterator<Item = [u64; NUMBERS]> {
     let (numbers, _) = bytes.as_chunks();
     numbers.as_chunks().0.iter().map(|row| row.map(u64::from_le_bytes))
@@ -155,7 +156,7 @@ fn request([id, at, cost, read, prompt]: RequestRow) -> Billed {
     }
 }
 
-/// A cause is its place among all of them, as states are for one build of the program.
+/// Encodes a break; its cause is an index into `Cause::ALL`, as a state is for one build of the program.
 fn row_of_break(found: &FoundBreak) -> Option<BreakRow> {
     let FoundBreak { request, sent, cause, excess } = found;
     let cause = Cause::ALL.iter().position(|one| one == cause)?;
@@ -172,7 +173,7 @@ fn found_break([request, sent, cause, excess]: BreakRow) -> Option<FoundBreak> {
     })
 }
 
-/// `None` of a cost that has no room.
+/// Encodes a cost. `None` if it does not fit.
 fn number_of(cost: Option<Picodollars>) -> Option<u64> {
     cost.map_or(Some(UNKNOWN), |cost| u64::try_from(cost.0).ok().filter(|cost| *cost != UNKNOWN))
 }
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Bytes whose hash is right, as a program with a mistake would write them.
+    /// Bytes with a right hash, as a faulty program would write them.
     #[test]
     fn rows_that_do_not_fit_the_header_are_not_believed() {
         let bytes = followed().encode(1).expect("room");

@@ -1,4 +1,4 @@
-//! Files that are followed together, and what becomes of them from look to look.
+//! Files that are followed together, and the events from look to look.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,43 +13,43 @@ use super::state::Followed;
 use crate::base::order::Order as _;
 use crate::base::units::Millis;
 
-/// What a file shows that it did not show before.
+/// News from a file since the last look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// It is another file than before, or the same with less in it.
+    /// The file was replaced, shortened, rewritten or lost.
     Changed(FileChange),
-    /// A request read less than it could have. Each is told once, in whatever files it is.
+    /// A request read less than it could have. Each break is reported once, in whatever files it is.
     Broke(FoundBreak),
-    /// Its requests, or what they cost, are others than before.
+    /// The requests of the file, or their costs, differ from before.
     WentOn,
 }
 
-/// What became of a file, but that it has grown.
+/// Change of a file other than growth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileChange {
-    /// It is shorter than before.
+    /// Shorter than before.
     Shortened,
-    /// Another file has its name, with other requests.
+    /// Another file under the same name, with other requests.
     Replaced,
-    /// It is as long as before or longer, and its requests are not those that it had.
+    /// As long as before or longer, but with other requests at its beginning.
     Rewritten,
-    /// It is not there any more.
+    /// Removed.
     Gone,
-    /// It cannot be read, and why.
+    /// Unreadable, with the error.
     Unreadable(String),
 }
 
-/// A file that is to be looked at.
+/// A file to be looked at.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whether what it holds, where it was not looked at before, happened before anybody watched.
+    /// True if the content of a file that is new to the follower is older than the watch.
     pub is_old: bool,
 }
 
-/// Of a file that is looked at for the first time, breaks of so many milliseconds before its last request are told:
-/// what a session holds beyond that was copied or is old.
+/// Milliseconds before the last request within which a file's first look reports breaks: anything earlier in a session
+/// was copied or is old.
 const NEWS: i64 = 60 * 60 * 1_000;
 
 /// Files that are followed together.
@@ -57,18 +57,18 @@ const NEWS: i64 = 60 * 60 * 1_000;
 pub struct Watched {
     follower: Follower,
     files: BTreeMap<PathBuf, Followed>,
-    /// What was billed for every request that was seen, whatever became of its file.
+    /// Billing of every request that was seen, kept after its file is gone.
     billed: FxHashMap<u64, Billed>,
-    /// The requests whose breaks need not be told any more.
+    /// Requests whose breaks were reported or are too old to be.
     broke: FxHashSet<u64>,
-    /// Whose requests files had that are not followed any more.
+    /// Sessions of files that are no longer followed.
     past: BTreeMap<PathBuf, About>,
-    /// The files that could not be read, each with why.
+    /// Files that could not be read, each with the error.
     unreadable: BTreeMap<PathBuf, String>,
 }
 
 impl Watched {
-    /// No files yet.
+    /// A follower without files.
     #[must_use]
     pub fn new(follower: Follower) -> Self {
         Self {
@@ -81,46 +81,47 @@ impl Watched {
         }
     }
 
-    /// The files that are followed, by path.
+    /// Followed files, by path.
     pub fn files(&self) -> impl Iterator<Item = (&Path, &Followed)> {
         self.files.iter().map(|(path, followed)| (path.as_path(), followed))
     }
 
-    /// What is known of a file.
+    /// Known state of a file.
     #[must_use]
     pub fn file(&self, path: &Path) -> Option<&Followed> {
         self.files.get(path)
     }
 
-    /// Whose requests a file has, or had when it was looked at last.
+    /// Session, project and sub-agent of a file, as of the last look.
     #[must_use]
     pub fn about(&self, path: &Path) -> Option<&About> {
         let now = self.file(path).and_then(|file| file.about.as_ref());
         now.or_else(|| self.past.get(path))
     }
 
-    /// The files that could not be read when they were looked at last.
+    /// Files that could not be read by the last look.
     pub fn unreadable(&self) -> impl Iterator<Item = &Path> {
         self.unreadable.keys().map(PathBuf::as_path)
     }
 
-    /// What was billed for the requests that were seen, each once.
+    /// Billing of all requests that were seen, each once.
     pub fn billed(&self) -> impl Iterator<Item = &Billed> {
         self.billed.values()
     }
 
-    /// Looks at a file no more until it changes. What was billed stays.
+    /// Drops a file until it changes. Its billing stays.
     pub fn forget(&mut self, path: &Path) {
         let about = self.files.remove(path).and_then(|file| file.about);
         self.past.extend(about.map(|about| (path.to_owned(), about)));
     }
 
-    /// Looks at files. What happened is in the order of the files, but for the breaks of all of them, which are in the
-    /// order in which their requests were sent, and come before what went on.
+    /// Looks at files. Events are in the order of the files, except breaks, which are sorted over all files by the
+    /// start of their requests and come before the continued files.
     pub fn look(&mut self, looks: Vec<Look>) -> Vec<(PathBuf, Happening)> {
         let looked: Vec<_> = looks
             .into_par_iter()
             .map(|look| {
+                // A clone, as files are looked at in parallel while `self` is only borrowed.
                 let before = self.files.get(&look.path);
                 let now = self.follower.look(&look.path, before.cloned());
                 (look, now)
@@ -156,18 +157,19 @@ impl Watched {
         all
     }
 
-    /// The breaks that were not told, and are to be.
+    /// Breaks that are new and recent enough to be reported.
     fn news(&mut self, now: &Followed, is_first: bool, is_old: bool) -> Vec<FoundBreak> {
         let last = now.requests.iter().map(|one| one.at).max();
         let since = last.map(|last| Millis::new(last.get().saturating_sub(NEWS)));
         let is_told = |found: &FoundBreak| {
             !is_first || (!is_old && since.is_some_and(|since| found.sent >= since))
         };
+        // Breaks that are too old are noted as well, so that no later look reports them.
         let new = now.breaks.iter().filter(|found| self.broke.insert(found.request));
         new.copied().filter(is_told).collect()
     }
 
-    /// What it means that a file cannot be read; nothing where that is known, or where none was expected.
+    /// Event for a file that cannot be read; `None` if that is known, or if no session was expected there.
     fn lost(
         &mut self,
         path: &Path,
@@ -177,13 +179,15 @@ impl Watched {
         let is_gone =
             matches!(error, FollowError::Read(error) if error.kind() == io::ErrorKind::NotFound);
         if is_gone {
-            // What never had a request was no session.
+            // A file that never had a request was not a session.
             let was_session = before.as_ref().is_some_and(|before| !before.requests.is_empty());
+            // `|` rather than `||`: the entry has to be removed in both cases.
             let was_there = was_session | self.unreadable.remove(path).is_some();
             let about = before.and_then(|before| before.about);
             self.past.extend(about.map(|about| (path.to_owned(), about)));
             return was_there.then_some(Happening::Changed(FileChange::Gone));
         }
+        // The state is kept for the time when the file can be read again.
         if let Some(before) = before {
             self.files.insert(path.to_owned(), before);
         }
@@ -193,16 +197,16 @@ impl Watched {
     }
 }
 
-/// What became of a file, but that it has grown.
+/// Change of a file other than growth.
 fn change(before: &Followed, now: &Followed) -> Option<FileChange> {
     let file = |one: &Followed| one.identity.map(|(file, _)| file);
     let ids = |one: &Followed| one.requests.iter().map(|one| one.id).collect::<Vec<_>>();
-    // Where its end was read, what is before it was found to be the same.
+    // If only the end was read, everything before it was found unchanged.
     let was_read_whole = now.read > 0 && now.read == now.bytes;
     if !was_read_whole {
         return None;
     }
-    // Some programs write a session anew with each turn.
+    // Some programs write the whole session again with each turn.
     let goes_on = ids(now).starts_with(&ids(before));
     let is_same = file(before) == file(now);
     match (is_same, goes_on) {

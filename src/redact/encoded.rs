@@ -1,29 +1,30 @@
-//! Bodies in base64, as logs have them of what is no text, and of some text.
+//! Bodies in base64: logs encode whatever is not text, and some text.
 //!
-//! What was decoded keeps its length, and so does what is encoded of it again.
+//! An edit keeps the length of the decoded bytes, and with it the length of the encoded ones.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// What stands around the events of Bedrock's binary stream, each of which is encoded.
+/// Beginning of an encoded event in Bedrock's binary stream.
 const EVENT: &[u8] = br#""bytes":""#;
 
-/// Shorter text may be a word that looks like an encoded one.
+/// Least length of base64 in bytes. A shorter text may be a word that looks like base64.
 const SHORTEST: usize = 16;
 
-/// Stands for all of a binary stream that is no event.
+/// Byte that overwrites everything in a binary stream except its events.
 const FILLER: u8 = 0xff;
 
-/// Lets `edit` replace a text, or what is encoded in it, which it is told.
+/// Lets `edit` replace a text or the text encoded in it. The flag is true for encoded text.
 pub(super) fn edit_encoded(text: &mut [u8], mut edit: impl FnMut(&mut [u8], bool)) {
     let Some(mut decoded) = decoded(text) else { return edit(text, false) };
     if std::str::from_utf8(&decoded).is_ok() {
         edit(&mut decoded, true);
     } else if memchr::memmem::find(&decoded, EVENT).is_none() || !edit_stream(&mut decoded, edit) {
-        // Pictures, packed bodies: no reader looks at them.
+        // Pictures, compressed bodies: no reader looks at them.
         decoded.fill(FILLER);
     }
     let encoded = STANDARD.encode(&decoded);
+    // White space around the base64 stays.
     let start = text.len() - text.trim_ascii_start().len();
     text[start..start + encoded.len()].copy_from_slice(encoded.as_bytes());
 }
@@ -36,7 +37,7 @@ fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     STANDARD.decode(text).ok()
 }
 
-/// Replaces the events of a binary stream, and fills all around them. Says whether all could be decoded.
+/// Replaces the events of a binary stream, and fills the rest. Returns true if all could be decoded.
 fn edit_stream(stream: &mut [u8], mut edit: impl FnMut(&mut [u8], bool)) -> bool {
     let mut at = 0;
     while let Some(found) = memchr::memmem::find(&stream[at..], EVENT) {

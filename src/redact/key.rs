@@ -1,15 +1,15 @@
-//! The key of a run, and the pseudo-random choices made with it.
+//! Key of a run, and the pseudo-random choices that depend on it.
 //!
-//! The key is a `BLAKE2b` hash of all that the run reads: the same input gives the same output, and
-//! nobody who lacks the input has the key. A choice depends on the key and on every character
-//! before the one it is made for. It is a `SipHash`-2-4 over them, one word per character, whose
-//! state can be finished after each word.
+//! The key is a `BLAKE2b` hash of everything the run reads: the same input gives the same output, and
+//! nobody who lacks the input has the key. A choice depends on the key and on every character before
+//! its own. It is a `SipHash`-2-4 over them, one word per character; its state can be finished after
+//! each word.
 
 use blake2::Blake2b;
 use blake2::digest::Digest;
 use blake2::digest::consts::U32;
 
-/// How many permutations of letters and of digits a key has. A choice selects one.
+/// Number of permutations of letters, and of digits, in a key: one for each value of the byte that selects it.
 const PERMUTATIONS: usize = 256;
 
 /// Builds a [`Key`] from the bytes of a run's sources.
@@ -37,15 +37,15 @@ impl KeyMaker {
     }
 }
 
-/// The permutations that replace characters, none with a fixed point, and how one is chosen.
+/// Permutations that replace characters, none with a fixed point, and the state that chooses one.
 pub(super) struct Key {
     start: Prefix,
-    /// The image of each letter, as its position in the alphabet.
+    /// Image of each letter, as a position in the alphabet.
     letters: Vec<[u8; 26]>,
     digits: Vec<[u8; 10]>,
 }
 
-/// What a choice is for. Strings of different purposes are replaced independently.
+/// Purpose of a choice. Strings of different purposes are replaced independently.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Purpose {
     Text = 1,
@@ -64,18 +64,18 @@ impl Key {
         Self { start, letters, digits }
     }
 
-    /// The empty prefix of a string with this purpose.
+    /// Empty prefix of a string of this purpose.
     pub(super) fn prefix(&self, purpose: Purpose) -> Prefix {
         self.start.of(purpose)
     }
 
-    /// The permutation of the alphabet for a choice.
+    /// Permutation of the alphabet for a choice.
     #[inline]
     pub(super) fn letters(&self, choice: u64) -> &[u8; 26] {
         &self.letters[index(choice)]
     }
 
-    /// The permutation of the digits for a choice.
+    /// Permutation of the digits for a choice.
     #[inline]
     pub(super) fn digits(&self, choice: u64) -> &[u8; 10] {
         &self.digits[index(choice)]
@@ -93,12 +93,13 @@ fn index(choice: u64) -> usize {
     usize::from(choice.to_le_bytes()[0])
 }
 
-/// The characters before a position, as the state of a `SipHash` over them.
+/// Characters before a position, as the state of a `SipHash` over them.
 #[derive(Clone, Copy)]
 pub(super) struct Prefix([u64; 4]);
 
 impl Prefix {
     fn new(hash: [u8; 32]) -> Self {
+        // The hash is uniform already, so it is the state itself, without the constants of SipHash.
         let mut state = [0; 4];
         for (word, bytes) in state.iter_mut().zip(hash.chunks_exact(8)) {
             *word = bytes.iter().fold(0, |word, byte| word << 8 | u64::from(*byte));
@@ -120,9 +121,10 @@ impl Prefix {
         self.0[0] ^= character;
     }
 
-    /// The choice for the next character.
+    /// Choice for the next character.
     #[inline]
     pub(super) fn choice(&self) -> u64 {
+        // Rounds on a copy: the state has to accept the characters that follow.
         let mut end = *self;
         end.0[2] ^= 0xff;
         for _ in 0..4 {
@@ -148,7 +150,7 @@ impl Prefix {
     }
 }
 
-/// A stream of choices, from which permutations are drawn.
+/// Stream of choices that permutations are drawn from.
 struct RandomSource {
     prefix: Prefix,
     count: u64,
@@ -159,10 +161,11 @@ impl RandomSource {
         let mut at = self.prefix;
         at.add(self.count);
         self.count += 1;
+        // The bias of the modulus is below 26 in 2⁶⁴.
         usize::try_from(at.choice() % bound as u64).unwrap_or(0)
     }
 
-    /// Draws a permutation without a fixed point.
+    /// Draws a permutation without a fixed point: Fisher-Yates shuffles until one has none.
     fn derangement<const N: usize>(&mut self) -> [u8; N] {
         loop {
             let mut images: [u8; N] = std::array::from_fn(|place| u8::try_from(place).unwrap_or(0));
@@ -191,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Checks the test vector of the `SipHash` paper (appendix A): 15 bytes in two words, the
-    /// second of which ends with their number.
+    /// Test vector of the `SipHash` paper (appendix A): 15 bytes in two words; the second ends with
+    /// their number.
     #[test]
     fn the_rounds_are_those_of_siphash() {
         let (k0, k1) = (0x0706_0504_0302_0100_u64, 0x0f0e_0d0c_0b0a_0908_u64);

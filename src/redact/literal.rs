@@ -1,4 +1,4 @@
-//! The inside of a JSON string: decoded for a replacement, and written back with the same escapes.
+//! Inside of a JSON string: decoded for a replacement, and written back with the same escapes.
 
 use std::ops::Range;
 
@@ -53,6 +53,7 @@ fn encode(literal: &mut [u8], decoded: &[u8]) {
                 at += 1;
             }
             Piece::Unicode(unit) => {
+                // Half a pair is no character and has no replacement, so it stays.
                 if let Some(image) = character_at(decoded, at).filter(|_| !unit.is_half()) {
                     write_unicode(&mut literal[range], unit, image);
                 }
@@ -62,31 +63,31 @@ fn encode(literal: &mut [u8], decoded: &[u8]) {
     }
 }
 
-/// A piece of the inside of a string.
+/// Piece of the inside of a string.
 #[derive(Clone, Copy)]
 enum Piece {
-    /// Without escapes.
+    /// Text without escapes.
     Plain,
-    /// An escape of two bytes, and the byte it stands for.
+    /// Escape of two bytes, and its byte.
     Short(u8),
-    /// `\uXXXX`, or two of them that form a pair.
+    /// Escape `\uXXXX`, or two of them that form a pair.
     Unicode(Unit),
-    /// A backslash that begins no valid escape.
+    /// Backslash that begins no valid escape.
     Invalid,
 }
 
-/// What a Unicode escape stands for.
+/// Code point of a Unicode escape, or half of a surrogate pair.
 #[derive(Clone, Copy)]
 struct Unit(u32);
 
 impl Unit {
-    /// Whether it is half of a surrogate pair.
+    /// Returns true for half of a surrogate pair.
     fn is_half(self) -> bool {
         matches!(self.0, 0xd800..=0xdfff)
     }
 }
 
-/// The UTF-8 bytes of one unit.
+/// UTF-8 bytes of one unit.
 struct Utf8 {
     bytes: [u8; 4],
     length: usize,
@@ -102,7 +103,7 @@ fn utf8_of(unit: Unit) -> Utf8 {
     Utf8 { bytes: [0xed, 0xa0, 0x80, 0], length: 3 }
 }
 
-/// The piece that begins at a position, or `None` at the end.
+/// Piece that begins at a position, or `None` at the end.
 fn piece_at(literal: &[u8], at: usize) -> Option<(Piece, Range<usize>)> {
     if *literal.get(at)? == b'\\' {
         let (piece, length) = escape_at(literal, at);
@@ -112,7 +113,7 @@ fn piece_at(literal: &[u8], at: usize) -> Option<(Piece, Range<usize>)> {
     Some((Piece::Plain, at..end))
 }
 
-/// The escape that begins with the backslash at a position, and its length.
+/// Escape that begins with the backslash at a position, and its length.
 fn escape_at(literal: &[u8], at: usize) -> (Piece, usize) {
     let byte = match literal.get(at + 1) {
         Some(byte @ (b'"' | b'\\' | b'/')) => *byte,
@@ -123,6 +124,7 @@ fn escape_at(literal: &[u8], at: usize) -> (Piece, usize) {
         Some(b't') => b'\t',
         Some(b'u') => return unicode_at(literal, at),
         Some(other) if other.is_ascii() => return (Piece::Invalid, 2),
+        // Only the backslash: a character of several bytes is replaced as text.
         _ => return (Piece::Invalid, 1),
     };
     (Piece::Short(byte), 2)
@@ -130,6 +132,7 @@ fn escape_at(literal: &[u8], at: usize) -> (Piece, usize) {
 
 fn unicode_at(literal: &[u8], at: usize) -> (Piece, usize) {
     let Some(unit) = unit_at(literal, at) else {
+        // As many bytes as may be meant for the four digits.
         let behind = literal[at + 2..].iter().take(4);
         let length = behind.take_while(|byte| byte.is_ascii() && **byte != b'\\').count();
         return (Piece::Invalid, 2 + length);
@@ -151,7 +154,7 @@ fn unit_at(literal: &[u8], at: usize) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(&escape[2..]).ok()?, 16).ok()
 }
 
-/// Writes another character into an escape. One that does not change keeps its spelling.
+/// Writes another character into an escape. An unchanged one keeps its spelling.
 fn write_unicode(escape: &mut [u8], unit: Unit, image: char) {
     if u32::from(image) == unit.0 {
         return;
@@ -167,8 +170,8 @@ fn write_unicode(escape: &mut [u8], unit: Unit, image: char) {
     }
 }
 
-/// Blurs what may be meant as digits in an invalid escape: each byte becomes a fixed one of its
-/// kind.
+/// Replaces whatever may be meant as digits in an invalid escape: each byte becomes a fixed one of
+/// its kind.
 fn blur_digits(escape: &mut [u8]) {
     for byte in escape.iter_mut().skip(2) {
         *byte = match *byte {

@@ -1,12 +1,13 @@
 //! Replacements for strings, numbers and bare text.
 //!
 //! Each character is replaced by another one of its class, chosen by the key and by everything
+//! Each character is replaced by another one of its class, chosen by the key and by everything
 //! before it in its string. So equal strings get equal replacements, different strings get
 //! different ones with exactly as long a common prefix, and the same word in another place gets
 //! another replacement.
 //!
 //! All characters of a class have the same length in UTF-8 and are alike letters, digits,
-//! ideographs or none of these, so that nothing that measures or compares text sees a difference.
+//! ideographs or none of these, so that no measurement or comparison of text sees a difference.
 //! Within that, classes are as large as possible, so that not even the script shows. White space,
 //! punctuation, symbols and control characters stay.
 
@@ -16,26 +17,26 @@ use std::sync::OnceLock;
 use super::key::{Key, Prefix, Purpose};
 use super::words::{Word, Words};
 
-/// Longer numbers may exceed the largest float. Whether they can be read depends on their length
-/// and first digits, so these stay.
+/// Length limit of ordinary numbers, in bytes. A longer number may exceed the largest float; its length
+/// and first digits decide whether it can be read, so these stay.
 const LONG_NUMBER: usize = 300;
 
-/// How many digits of a long number stay.
+/// Leading bytes of a long number that stay.
 const KEPT_DIGITS: usize = 20;
 
-/// Replaces a byte that is not UTF-8, and is not UTF-8 either.
+/// Replacement of a byte that is not UTF-8; it is not UTF-8 either.
 const NO_TEXT: u8 = 0xff;
 
-/// The mapping from characters to their replacements.
+/// Mapping from characters to their replacements.
 pub(super) struct Mapping {
     pub(super) key: Key,
     pub(super) words: Words,
 }
 
-/// A position in a string, by what stands before it.
+/// Position in a string, by the text before it.
 struct Place {
     prefix: Prefix,
-    /// The word up to here, original and replaced.
+    /// Word up to here, original and replaced.
     word: Word,
     image: Word,
 }
@@ -96,8 +97,8 @@ impl Mapping {
         }
     }
 
-    /// The image of a letter, under the first permutation, from the chosen one on, that turns no
-    /// word that occurs here into a word of the input.
+    /// Image of a letter, under the first permutation, from the chosen one on, that turns no word that
+    /// occurs here into a word of the input.
     #[inline]
     fn letter(&self, place: &Place, letter: u8) -> u8 {
         let choice = place.prefix.choice();
@@ -133,6 +134,7 @@ impl Mapping {
         for (at, byte) in number[..end].iter_mut().enumerate() {
             let original = *byte;
             if at >= start && matches!(original, b'1'..=b'9') {
+                // A step of 1 to 8 among nine digits never gives the same digit.
                 let step = u8::try_from(prefix.choice() % 8).unwrap_or(0) + 1;
                 *byte = b'1' + (original - b'1' + step) % 9;
             }
@@ -189,7 +191,7 @@ fn is_letter(character: char) -> bool {
     character.is_ascii_alphabetic() || (!character.is_ascii() && Class::of(character).is_letter())
 }
 
-/// A letter in lower case.
+/// Letter in lower case.
 #[inline]
 fn small(letter: char) -> char {
     if letter.is_ascii() {
@@ -199,7 +201,7 @@ fn small(letter: char) -> char {
     }
 }
 
-/// The character that begins at a position. `None` where the bytes are not UTF-8.
+/// Character that begins at a position, or `None` if the bytes are not UTF-8.
 #[inline]
 pub(super) fn character_at(text: &[u8], at: usize) -> Option<char> {
     let first = *text.get(at)?;
@@ -210,24 +212,25 @@ pub(super) fn character_at(text: &[u8], at: usize) -> Option<char> {
         0xf0..0xf5 => 4,
         _ => return None,
     };
+    // Not the whole text at once: damaged strings are valid in parts.
     std::str::from_utf8(text.get(at..at + length)?).ok()?.chars().next()
 }
 
-/// How many classes there are beyond ASCII. Each has thousands of characters.
+/// Number of classes beyond ASCII: four kinds for each of four groups of lengths.
 const CLASSES: usize = 16;
 
-/// How a character is replaced.
+/// Class of a character, which decides its replacement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// It stays.
+    /// Any character that stays.
     Kept,
-    /// A lower-case Latin letter: its place in the alphabet.
+    /// Lower-case Latin letter, by its place in the alphabet.
     Lower(u8),
-    /// An upper-case Latin letter: its place in the alphabet.
+    /// Upper-case Latin letter, by its place in the alphabet.
     Upper(u8),
-    /// A digit.
+    /// ASCII digit.
     Digit(u8),
-    /// Beyond ASCII: the class, and the position in it.
+    /// Character beyond ASCII: its class, and the position in it.
     Other(u8, u32),
 }
 
@@ -242,7 +245,7 @@ impl Class {
         }
     }
 
-    /// Whether it belongs to a word.
+    /// Returns true if it belongs to a word.
     pub(super) fn is_letter(self) -> bool {
         match self {
             Self::Kept | Self::Digit(_) => false,
@@ -252,17 +255,17 @@ impl Class {
     }
 }
 
-/// The characters of a class, in order.
+/// Characters of a class, in order.
 pub(super) fn members(class: u8) -> &'static [char] {
     &tables()[usize::from(class) % CLASSES]
 }
 
-/// The kinds of letters beyond ASCII.
+/// Kinds of letters and digits beyond ASCII.
 #[derive(Clone, Copy)]
 enum Kind {
     Lower = 0,
     Upper = 1,
-    /// A letter of a script without capitals.
+    /// Letter of a script without capitals.
     Plain = 2,
     Numeric = 3,
 }
@@ -275,7 +278,7 @@ fn other(character: char) -> Class {
     }
 }
 
-/// The class of a character: four kinds for each length in UTF-8, and ideographs.
+/// Class of a character: four kinds for each length in UTF-8, and for ideographs.
 fn class_number(character: char) -> Option<u8> {
     if !character.is_alphanumeric() {
         return None;
@@ -298,7 +301,8 @@ fn class_number(character: char) -> Option<u8> {
     Some(group * 4 + kind as u8)
 }
 
-/// What sizes of texts are estimated by (`read/capture/size.rs`).
+/// Returns true for an ideograph, by the ranges that text sizes are estimated by
+/// (`read/capture/size.rs`).
 fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{2e80}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
@@ -324,7 +328,7 @@ mod tests {
     use super::super::key::KeyMaker;
     use super::*;
 
-    /// A mapping whose run read these texts.
+    /// Mapping of a run that read these texts.
     fn mapping(texts: &[&str]) -> Mapping {
         let (mut key, mut words) = (KeyMaker::default(), Words::default());
         for text in texts {
@@ -344,7 +348,7 @@ mod tests {
         one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
     }
 
-    /// What others may learn of a character.
+    /// Properties of a character that are visible to others.
     fn class(character: char) -> (usize, bool, bool, bool, bool) {
         (
             character.len_utf8(),

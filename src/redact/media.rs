@@ -4,13 +4,13 @@
 use super::mapping::Mapping;
 use crate::read::rendered::{page_count, pixels};
 
-/// The beginning of a PNG, up to its width.
+/// Beginning of a PNG, up to its width.
 const PNG: [u8; 16] = *b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
-/// The marker by which the pages of a document are counted.
+/// Marker that is counted as a page of a document.
 const PAGE: &[u8] = b"/Type/Page";
 
-/// How often a replacement that happens to look like an image is replaced again.
+/// Limit on replacing data again that looks like an image by chance.
 const MOST_ATTEMPTS: usize = 8;
 
 /// Replaces the base64 of an image or a document, or its text. An image becomes the header of
@@ -42,7 +42,7 @@ fn replace_text(mapping: &Mapping, data: &mut [u8]) {
     }
 }
 
-/// Base64 that has the measured size of an image or the pages of a document.
+/// Base64 with the measured size of an image or the pages of a document.
 fn header(size: Option<(u64, u64)>, pages: usize) -> Option<Vec<u8>> {
     use base64::Engine as _;
 
@@ -52,6 +52,7 @@ fn header(size: Option<(u64, u64)>, pages: usize) -> Option<Vec<u8>> {
             [PNG.as_slice(), &side(width)?, &side(height)?].concat()
         }
         None => PAGE.repeat(pages),
+        // Whole groups of three bytes need no padding, which would end the base64 in the middle of the data.
     };
     bytes.resize(bytes.len().next_multiple_of(3), b' ');
     let text = base64::engine::general_purpose::STANDARD.encode(bytes);

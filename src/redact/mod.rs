@@ -1,15 +1,15 @@
-//! Redaction: sessions and captures without their text, but with the same figures.
+//! Redacted copies of sessions and captures: without their text, with the same figures.
 //!
-//! Lines are walked through lexically (`walk.rs`), so they keep their length and structure, and
-//! damage stays the same damage. Letters and digits of strings are replaced (`mapping.rs`). What
-//! stays is a fixed list of field names (`fields/`), by the format of the file (`outline.rs`), and of words (`vocabulary.rs`). Phrases that
-//! other modules look for are taken from there.
+//! The walk through a line is lexical (`walk.rs`), so lines keep their length and structure, and
+//! damaged lines keep their damage. Letters and digits of strings are replaced (`mapping.rs`). Known
+//! field names (`fields/`), by the format of the file (`outline.rs`), and known words
+//! (`vocabulary.rs`) stay. Phrases that other modules look for come from these modules.
 //!
 //! Across all files of a run, equal strings stay equal, and different strings differ from the same
-//! character on. So prefixes are as long as before, and so is all that the rules make of them.
+//! character on. So cache prefixes keep their lengths, and the rules give the same results.
 //!
 //! A run reads its sources twice: first for the key and for the words that must not appear by
-//! chance, then to replace. One line is in memory at a time.
+//! chance, then to replace. Memory holds one line at a time.
 
 mod encoded;
 mod fields;
@@ -45,10 +45,10 @@ pub use vocabulary::allowed_words;
 
 use crate::read::input::Source;
 
-/// Fills a line that is too long to be read.
+/// Byte that overwrites a line too long for any reader.
 const FILLER: u8 = b'x';
 
-/// The first pass: what a run learns before it replaces anything.
+/// First pass of a run: collects the key and the words before anything is replaced.
 ///
 /// ```
 /// use cachesim::read::input::Source;
@@ -73,27 +73,27 @@ pub struct Survey {
     scratch: Scratch,
 }
 
-/// The second pass: replaces the text of the surveyed sources.
+/// Second pass of a run: replaces the text of the surveyed sources.
 pub struct Redaction {
     replacer: Replacer,
     names: Names,
 }
 
-/// How much of a source was read.
+/// Amounts that were read of a source.
 #[derive(Debug, Default)]
 pub struct Extent {
-    /// Lines.
+    /// Number of lines. A line too long for any reader counts once.
     pub lines: u64,
-    /// Bytes, after decompression.
+    /// Bytes after decompression.
     pub bytes: u64,
-    /// Strings and field names that were looked at, replaced or not.
+    /// Strings and unknown field names of the second pass, replaced or not; 0 in a survey.
     pub strings: u64,
-    /// Why reading ended early. What was read before counts.
+    /// Error that ended reading early. Everything read before counts.
     pub error: Option<io::Error>,
 }
 
 impl Survey {
-    /// Reads a source for the first time.
+    /// Reads a source in the first pass.
     ///
     /// # Errors
     /// The source cannot be opened.
@@ -101,7 +101,7 @@ impl Survey {
         self.read_as(source, Outline::of(source)?)
     }
 
-    /// Reads a source for the first time whose outline is known.
+    /// Reads a source of known outline in the first pass.
     ///
     /// # Errors
     /// The source cannot be opened.
@@ -115,6 +115,7 @@ impl Survey {
                     key.add(line);
                     outline.walk(line, &mut progress, &mut Scribe::Learning(words, scratch));
                 }
+                // Overwritten later and never mapped: only the key depends on such a line.
                 Piece::PartOfLongLine(part) => key.add(part),
             }
             Ok(())
@@ -123,7 +124,7 @@ impl Survey {
         Ok(Extent { lines: reading.lines, bytes: reading.bytes, strings: 0, error: reading.error })
     }
 
-    /// Makes the redaction of everything that was surveyed.
+    /// Builds the redaction of everything that was surveyed.
     #[must_use]
     pub fn finish(self, tool_names: ToolNames) -> Redaction {
         let key = self.key.finish();
@@ -139,7 +140,7 @@ impl Survey {
 }
 
 impl Redaction {
-    /// The label of a surveyed source without its words. Labels keep their order, their parts and
+    /// Label of a surveyed source with its words replaced. Labels keep their order, their parts and
     /// their endings.
     #[must_use]
     pub fn label(&self, label: &str) -> String {
@@ -154,7 +155,7 @@ impl Redaction {
         self.write_as(source, Outline::of(source)?, out)
     }
 
-    /// Writes a surveyed source without its text whose outline is known.
+    /// Writes a surveyed source of known outline without its text.
     ///
     /// # Errors
     /// The source cannot be opened, or `out` fails.
@@ -172,6 +173,7 @@ impl Redaction {
                 out.write_all(line)
             }
             Piece::PartOfLongLine(part) => {
+                // The line end stays, and with it the number of lines.
                 let length = part.strip_suffix(b"\n").unwrap_or(part).len();
                 part[..length].fill(FILLER);
                 out.write_all(part)
@@ -202,7 +204,7 @@ mod tests {
         out
     }
 
-    /// Where and why a line is not JSON.
+    /// Column and class of the error of a line that is not JSON.
     fn fault(line: &[u8]) -> Option<(usize, String)> {
         let error = serde_json::from_slice::<IgnoredAny>(line).err()?;
         Some((error.column(), format!("{:?}", error.classify())))
@@ -286,7 +288,7 @@ mod tests {
         assert!(!text.contains("private"), "{text}");
     }
 
-    /// Where a quote or a bracket is missing, other names and values would stand in a list of names.
+    /// With a missing quote or bracket, other names and values would appear in a list of names.
     #[test]
     fn no_word_of_a_damaged_line_is_taken_for_the_name_of_a_tool() {
         for line in [

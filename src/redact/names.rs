@@ -1,8 +1,8 @@
-//! File and folder names without their words, in the same order as before.
+//! File and folder names with their words replaced, in the same order as before.
 //!
 //! Files are read in the order of their names, and that order decides some ties between requests.
-//! So each character of a name is replaced by one that sorts between its neighbours' replacements,
-//! and names keep common prefixes of the same length.
+//! So the replacement of a character sorts between the replacements of its neighbours, and names
+//! keep common prefixes of the same length.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,31 +14,31 @@ use super::vocabulary::{id_kind, is_folder, is_part_of_told_apart, is_told_apart
 use super::words::{SHORTEST_WORD, Words};
 use crate::read::agent::SESSION_FOLDER;
 
-/// What the names of agent files, of sessions' folders and of threads begin with. Readers look at it.
+/// Beginnings of the names of agent files and session folders. Readers look at them.
 const BEGINNINGS: [&str; 2] = ["agent-", SESSION_FOLDER];
 
-/// The endings of files that are read.
+/// Endings of files that are read, and the empty one for every other name.
 const ENDINGS: [&str; 8] =
     [".jsonl", ".jsonl.gz", ".jsonl.zst", ".json", ".har", ".csv", ".tsv", ""];
 
-/// How often a name that happens to contain a word of the input is replaced anew.
+/// Limit on replacing all names again if one contains a word of the input by chance.
 const MOST_ATTEMPTS: u64 = 64;
 
-/// The parts of the labels of files, without their endings.
+/// Parts of the labels of files, without their endings.
 #[derive(Default)]
 pub(super) struct Names {
-    /// Each part with its replacement, once that is known.
+    /// Each part with its replacement, which is empty until chosen.
     images: BTreeMap<String, String>,
 }
 
-/// Splits the ending of a transcript off a name.
+/// Splits a name before the ending of a transcript.
 fn split_ending(part: &str) -> (&str, &str) {
     let stem = ENDINGS.iter().find_map(|ending| part.strip_suffix(ending)).unwrap_or(part);
     part.split_at(stem.len())
 }
 
 impl Names {
-    /// Adds the label of a file: names with `/` between them.
+    /// Adds the label of a file: names separated by `/`.
     pub(super) fn add(&mut self, label: &str, words: &mut Words) {
         for part in label.split('/') {
             let (stem, _) = split_ending(part);
@@ -60,6 +60,7 @@ impl Names {
             let is_clear = images.iter().zip(self.images.keys()).all(|(image, name)| {
                 self.stays(name) || !has_word(&image.iter().collect::<String>(), words)
             });
+            // Kept even if a word is left: the last attempt has to do.
             for (image, slot) in images.iter().zip(self.images.values_mut()) {
                 *slot = image.iter().collect();
             }
@@ -69,8 +70,8 @@ impl Names {
         }
     }
 
-    /// Whether a name stays: one that readers look at, or that of a known folder, if no other name shares
-    /// its prefix.
+    /// Returns true for a name that stays: one that readers look at, or a known folder's, if no other name
+    /// shares its prefix.
     fn stays(&self, name: &str) -> bool {
         if is_told_apart(name) {
             return true;
@@ -81,7 +82,7 @@ impl Names {
             && others.take_while(|(other, _)| other.starts_with(&beginning)).count() == 1
     }
 
-    /// The replacement of a label.
+    /// Replacement of a label.
     pub(super) fn label(&self, label: &str) -> String {
         let part = |part: &str| {
             let (stem, ending) = split_ending(part);
@@ -97,14 +98,14 @@ impl Names {
     }
 }
 
-/// A name to replace.
+/// Characters of a name to replace, and their treatment.
 struct Name {
     characters: Vec<char>,
-    /// Which characters stay.
+    /// True for characters that stay.
     fixed: Vec<bool>,
-    /// Which characters are digits of an escaped character, in whose place another digit stands.
+    /// True for hexadecimal digits of escapes that become other digits.
     escaping: Vec<bool>,
-    /// Whether it is the hexadecimal id of a session or an agent.
+    /// True for the hexadecimal id of a session or an agent.
     is_hexadecimal: bool,
 }
 
@@ -117,7 +118,7 @@ impl Name {
         let mut escaping = vec![false; characters.len()];
         for (place, (at, _)) in name.char_indices().enumerate() {
             let Some(byte) = escape_at(name.as_bytes(), at) else { continue };
-            // The first digit tells what kind of a byte it is: so text stays text.
+            // The first digit decides the kind of the byte. It stays, so that text stays text.
             fixed[place..place + 2].fill(true);
             let is_inside = (0x80..0xc0).contains(&byte);
             fixed[place + 2] |= !is_inside;
@@ -161,8 +162,7 @@ fn replace_behind(names: &[Name], images: &mut [Vec<char>], depth: usize, prefix
     }
 }
 
-/// A character of `class` that sorts between two others, and differs from the original where
-/// possible.
+/// Character of `class` that sorts between two others, and differs from the original if possible.
 fn image_between(
     original: char,
     class: &[char],
@@ -192,7 +192,7 @@ fn class_of(character: char, is_hexadecimal: bool) -> Vec<char> {
 
 fn has_word(name: &str, words: &Words) -> bool {
     let mut runs = behind_beginning(name).split(|one: char| !one.is_alphabetic());
-    // What other names have in common with one that stays has its words, too.
+    // A name that shares its beginning with one that stays keeps the words of that one, too.
     runs.any(|run| {
         run.chars().count() >= SHORTEST_WORD as usize
             && words.contains(run)
@@ -200,7 +200,7 @@ fn has_word(name: &str, words: &Words) -> bool {
     })
 }
 
-/// A name without the beginning that readers look at, as that of a message's or a thread's id.
+/// Name without the beginning that readers look at, such as that of a message's or a thread's id.
 fn behind_beginning(name: &str) -> &str {
     let known = BEGINNINGS.iter().find_map(|beginning| name.strip_prefix(beginning));
     known.unwrap_or(&name[id_kind(name)..])

@@ -1,4 +1,4 @@
-//! What a file is to redaction: whose fields it has, and whether it is one value.
+//! Outline of a file for redaction: its known fields, and its division into values.
 
 use std::io;
 
@@ -13,19 +13,19 @@ use crate::read::agent::database::exported;
 use crate::read::input::{OpenSource, Source};
 use crate::read::log::{LogLayout, spend_lines};
 
-/// What redaction makes of a file.
+/// Kind of a file to redaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recognised {
-    /// It is redacted, and its figures stay.
+    /// A file with known fields: it is redacted, and its figures stay.
     Known,
-    /// It is the session of an agent or a log whose fields are not known: what it is, for people.
+    /// The session of an agent or a log with unknown fields; the text names its kind for people.
     Unknown(&'static str),
-    /// It is a JSON document of a folder's, and no session.
+    /// A JSON document found in a folder, and no session.
     NoSession,
 }
 
 impl Recognised {
-    /// What a source is, by its first lines, and how it is walked through.
+    /// Kind of a source by its first lines, and the outline for a walk through it.
     ///
     /// # Errors
     /// The source cannot be opened.
@@ -37,6 +37,7 @@ impl Recognised {
 
     fn of_format(format: Format, may_be_other: bool) -> Self {
         match format {
+            // Refused and not skipped: whoever sends a session must not miss it in the copy.
             Format::Agent(format) if format.layout.is_none() => Self::Unknown(format.file),
             Format::Log(format) if format.layout().is_none() => Self::Unknown(format.file()),
             Format::Agent(_) | Format::Log(_) => Self::Known,
@@ -47,12 +48,13 @@ impl Recognised {
     }
 }
 
-/// What is written in place of a source that cannot be rewritten as it is: the rows of a database or of a
-/// Parquet file, as lines. `None` where a source can be, or is of no known format.
+/// Rows of a database or a Parquet file as lines, since neither can be rewritten in place. `None` for a
+/// source that can be rewritten, or is of no known format.
 ///
 /// # Errors
 /// The source cannot be read to its end.
 pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
+    // Text can be rewritten, so it need not be opened here.
     if source.begins_with_text() {
         return Ok(None);
     }
@@ -66,28 +68,28 @@ pub fn as_lines(source: &Source) -> io::Result<Option<Source>> {
     Ok(lines.map(|lines| Source::in_memory(&label, &lines)))
 }
 
-/// How a file is walked through.
+/// Outline for a walk through a file.
 #[derive(Clone, Copy)]
 pub struct Outline {
-    /// What its outermost values hold.
+    /// Kind of the outermost values.
     pub(super) top: Field,
     kind: Kind,
-    /// Whether it is a log, in which words of a gateway say that something was changed.
+    /// True for a log, where marks of a gateway say that something was changed.
     is_log: bool,
 }
 
-/// How the lines of a file belong together.
+/// Division of the lines of a file into values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Each is a value.
+    /// Each line is a value.
     Lines,
-    /// They are one value.
+    /// All lines are one value.
     Document,
-    /// They are rows below a header.
+    /// The lines are rows below a header.
     Table,
 }
 
-/// Where a walk through a file has come to.
+/// Position of a walk through a file.
 #[derive(Default)]
 pub(super) struct Progress {
     nesting: Nesting,
@@ -95,13 +97,13 @@ pub(super) struct Progress {
 }
 
 impl Outline {
-    /// The outline of a source.
+    /// Outline of a source.
     pub(super) fn of(source: &Source) -> io::Result<Self> {
         let (format, begins_document) = Format::of_source(source)?;
         Ok(Self::of_format(format, begins_document))
     }
 
-    /// The outline of a format. Of a session whose fields are not known nothing stays but its structure.
+    /// Outline of a format. A session with unknown fields keeps nothing but its structure.
     fn of_format(format: Format, begins_document: bool) -> Self {
         let kind = |is_document| if is_document { Kind::Document } else { Kind::Lines };
         match format {
@@ -126,6 +128,7 @@ impl Outline {
     /// Walks through the next line of the file.
     pub(super) fn walk(self, line: &mut [u8], progress: &mut Progress, scribe: &mut Scribe<'_>) {
         let marks = if self.is_log { marks(line) } else { Vec::new() };
+        // A damaged line must not shift the nesting of the next one.
         if self.kind == Kind::Lines {
             progress.nesting = Nesting::default();
         }
@@ -133,13 +136,14 @@ impl Outline {
             Kind::Table => progress.table.walk(line, self.top.shape(), scribe),
             Kind::Lines | Kind::Document => walk_on(line, self.top, &mut progress.nesting, scribe),
         }
+        // The walk replaces these marks like any text. Readers skip bodies with one, so they are put back.
         for (at, mark) in marks {
             line[at..at + mark.len()].copy_from_slice(mark.as_bytes());
         }
     }
 }
 
-/// Where a line has the words by which readers know that a body is not the one that was sent.
+/// Positions in a line of the marks that show readers that a body is not the one that was sent.
 fn marks(line: &[u8]) -> Vec<(usize, &'static str)> {
     let found = |mark: &'static str| {
         memchr::memmem::find_iter(line, mark).map(|at| (at, mark)).collect::<Vec<_>>()
@@ -264,7 +268,7 @@ mod tests {
         );
     }
 
-    /// A format of which redaction knows nothing.
+    /// A format unknown to redaction.
     static NEW: AgentFormat = AgentFormat {
         recognises: |_| true,
         file: "a new session",

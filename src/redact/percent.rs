@@ -1,6 +1,6 @@
-//! Percent escapes: characters of addresses, and of names of folders that are made of paths.
+//! Percent escapes, in addresses and in names of folders that are made of paths.
 
-/// The byte that the escape at a position stands for, if there is one.
+/// Byte of the escape at a position, if there is one.
 pub(super) fn escape_at(text: &[u8], at: usize) -> Option<u8> {
     let [b'%', digits @ ..] = text.get(at..at + 3)? else { return None };
     let digits = digits.iter().map(|digit| char::from(*digit).to_digit(16));
@@ -8,7 +8,7 @@ pub(super) fn escape_at(text: &[u8], at: usize) -> Option<u8> {
     u8::try_from(byte).ok()
 }
 
-/// Lets `edit` replace a text without its escapes, each character by one of the same length, and writes the
+/// Lets `edit` replace a text with decoded escapes, each character by one of the same length, and writes the
 /// result back with the same escapes.
 pub(super) fn edit_escaped(text: &mut [u8], edit: impl FnOnce(&mut [u8])) {
     if memchr::memchr(b'%', text).is_none() {

@@ -1,5 +1,4 @@
-//! What stays of texts: the phrases that readers look for in them. They are defined where they are looked
-//! for.
+//! Phrases that stay in texts because readers look for them. Each is defined in the module that looks for it.
 
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use crate::read::harness::{BOUNDARY, IDENTITIES};
 use crate::read::transcript::{BEGINNINGS, NAME_TAG, beginning_of, command_name, known_commands};
 use crate::requests::difference::CLEARED;
 
-/// All phrases, save for the names of models.
+/// All phrases, except the names of models.
 pub(super) fn known_phrases() -> impl Iterator<Item = &'static str> {
     let beginnings = BEGINNINGS.iter().map(|(beginning, _)| *beginning);
     let inside = [ATTRIBUTION, BOUNDARY, CLEARED, FORK_TAG, NAME_TAG];
@@ -24,7 +23,7 @@ pub(super) fn known_phrases() -> impl Iterator<Item = &'static str> {
         .chain(of_tasks)
 }
 
-/// The ranges of a client's text that tell of a shorter history.
+/// Ranges of a client's text that report a shortened history.
 pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> =
         COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
@@ -32,7 +31,7 @@ pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
     phrases
 }
 
-/// The ranges of a message text that show its kind.
+/// Ranges of a message text that show its kind.
 pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
     phrases.extend(command_name(text));
@@ -47,15 +46,16 @@ pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     phrases
 }
 
-/// The ranges of a system prompt text that show its kind.
+/// Ranges of a system prompt text that show its kind.
 pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
+    // The whole text is a constant of the client, so nothing of it is private.
     if text == BOUNDARY || IDENTITIES.contains(&text) {
         return std::iter::once(0..text.len()).collect();
     }
     occurrences(text, ATTRIBUTION).collect()
 }
 
-/// Where a phrase stands in a text.
+/// Ranges of a phrase in a text.
 pub(super) fn occurrences<'t>(
     text: &'t str,
     phrase: &'static str,

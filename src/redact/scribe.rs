@@ -1,4 +1,4 @@
-//! What happens to each piece of a line: its words are collected, or it is replaced.
+//! Scribe of a pass: collects the words of each piece of a line, or replaces the piece.
 
 use super::encoded::edit_encoded;
 use super::fields::{ANSWER, METADATA, RESPONSE};
@@ -17,44 +17,44 @@ use super::walk::walk;
 use super::words::{Named, Words, replace_identifier};
 use crate::read::agent::Vendor;
 
-/// How much of tool names stays.
+/// Treatment of tool names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolNames {
-    /// All of it. Tool names tell what a harness can do, and figures by tool are listed under them.
+    /// Tool names stay. They show what a harness can do, and figures by tool are listed under them.
     #[default]
     Keep,
-    /// Only which ones are equal, and whether an MCP server provides them.
+    /// Only equality stays, and the prefix of tools that an MCP server provides.
     Hash,
 }
 
-/// The prefix of the tools of MCP servers.
+/// Prefix of the tools of MCP servers.
 const MCP: &str = "mcp__";
 
 /// The letters of `true`, `false` and `null`, and the exponent sign.
 const LETTERS: &[u8] = b"truefalsnE";
 
-/// How logs write that there is no id.
+/// Id that logs write for a missing one.
 const NO_ID: &[u8] = b"00000000-0000-0000-0000-000000000000";
 
-/// How often a replacement that happens to be a known word is replaced again.
+/// Limit on replacing a text again if its replacement is a known word by chance.
 const MOST_STEPS: usize = 64;
 
-/// Replaces the pieces of lines.
+/// Mapping and settings that replace the pieces of lines.
 pub(super) struct Replacer {
     pub(super) mapping: Mapping,
     pub(super) named: Named,
     pub(super) tool_names: ToolNames,
 }
 
-/// Handles the pieces of lines.
+/// Handler of the pieces of lines, by pass.
 pub(super) enum Scribe<'s> {
-    /// Collects words.
+    /// The first pass collects words.
     Learning(&'s mut Words, &'s mut Scratch),
-    /// Replaces, and counts.
+    /// The second pass replaces, and counts strings.
     Replacing(&'s Replacer, &'s mut Scratch),
 }
 
-/// A buffer for decoded strings, and how many strings there were.
+/// Buffer for decoded strings, and the number of strings.
 #[derive(Default)]
 pub(super) struct Scratch {
     decoded: Vec<u8>,
@@ -62,12 +62,13 @@ pub(super) struct Scratch {
 }
 
 impl Scribe<'_> {
-    /// Handles a field name and returns what the field holds. Unknown names are replaced.
+    /// Handles a field name and returns the kind of its value. Unknown names are replaced.
     pub(super) fn name(&mut self, literal: &mut [u8], shape: &Shape) -> Field {
         let known = decoded_text(literal).and_then(|name| shape.field(&name));
         if let Some(field) = known {
             return field;
         }
+        // A replacement that is a known name by chance would change the meaning of the value.
         let is_known = |name: &str| shape.field(name).is_some();
         self.edit(literal, |replacer, name| match shape.names_are {
             Field::Free => replacer.text_beside(name, is_known),
@@ -87,7 +88,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Handles a part of a text that is no literal.
+    /// Handles a part of a text that is not a JSON literal.
     pub(super) fn plain(&mut self, text: &mut [u8], field: Field) {
         match field {
             Field::User => user(self, text),
@@ -95,7 +96,7 @@ impl Scribe<'_> {
         }
     }
 
-    /// Handles a number that does not stay.
+    /// Handles a number that is replaced.
     pub(super) fn number(&mut self, number: &mut [u8]) {
         if let Self::Replacing(replacer, _) = self {
             replacer.mapping.number(number);
@@ -135,6 +136,7 @@ impl Scribe<'_> {
 
     /// Handles a string whose text has a format of its own.
     fn inside(&mut self, literal: &mut [u8], each: impl FnOnce(&mut Scribe<'_>, &mut [u8])) {
+        // Not the scratch buffer: `each` needs that one for the strings inside.
         let mut decoded = Vec::new();
         edit_literal(literal, &mut decoded, |text| each(self, text));
     }
@@ -147,7 +149,7 @@ pub(super) fn decoded_text(literal: &[u8]) -> Option<String> {
     String::from_utf8(decoded).ok()
 }
 
-/// Handles the events of a streamed answer: lines, some of which hold JSON.
+/// Handles the events of a streamed answer: lines, some with JSON.
 fn events(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
     for line in text.split_mut(|byte| *byte == b'\n') {
         if line.starts_with(b"data:") {
@@ -165,7 +167,7 @@ fn events(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
     }
 }
 
-/// Handles a text that may be an object, or be one once it is decoded.
+/// Handles a text that may be a JSON object, also after decoding.
 fn json(scribe: &mut Scribe<'_>, text: &mut [u8], shape: &'static Shape) {
     if is_object(text) || is_list(text) {
         return walk(text, Field::Shaped(shape), scribe);
@@ -189,12 +191,13 @@ fn answer(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     });
 }
 
-/// Whether a text is a list of objects.
+/// Returns true for a list of objects.
 fn is_list(text: &[u8]) -> bool {
     text.trim_ascii_start().strip_prefix(b"[").is_some_and(is_object)
 }
 
 fn is_object(text: &[u8]) -> bool {
+    // Some bodies begin with a byte order mark.
     text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii_start().starts_with(b"{")
 }
 
@@ -203,6 +206,7 @@ fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     if text.trim_ascii_start().starts_with(b"{") {
         return walk(text, Field::Shaped(&METADATA), scribe);
     }
+    // Claude Code joins the user, the account and the session with underscores.
     for part in text.split_mut(|byte| *byte == b'_') {
         scribe.edit_plain(part, |replacer, part| {
             if !std::str::from_utf8(part).is_ok_and(is_user_part) {
@@ -220,7 +224,7 @@ impl Replacer {
         replace_identifier(&self.mapping, &self.named, id);
     }
 
-    /// Replaces a text by one that is not known in its place.
+    /// Replaces a text until the result is not a known one in its place.
     fn text_beside(&self, text: &mut [u8], is_known: impl Fn(&str) -> bool) {
         for _ in 0..MOST_STEPS {
             self.mapping.text(text);
@@ -230,7 +234,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces a text behind what is known at its beginning, by one of which no more is known.
+    /// Replaces a text after its known beginning until no more of it is known.
     fn text_behind(&self, text: &mut [u8], known: fn(&str) -> usize) {
         let length = |text: &[u8]| std::str::from_utf8(text).map_or(0, known);
         let kept = length(text);
@@ -242,7 +246,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces a decoded string value, save for what may stay of it.
+    /// Replaces a decoded string value, except for the parts that may stay.
     fn value(&self, bytes: &mut [u8], field: Field) {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.mapping.text(bytes) };
         match field {
@@ -292,7 +296,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces the name of a tool, and what stands in parentheses behind it where tools are allowed.
+    /// Replaces the name of a tool, and the rule in parentheses after it in lists of allowed tools.
     fn tool(&self, name: &mut [u8]) {
         let end = name.iter().position(|byte| *byte == b'(').unwrap_or(name.len());
         let (name, rule) = name.split_at_mut(end);
@@ -304,7 +308,7 @@ impl Replacer {
         }
     }
 
-    /// Replaces the front of a model's name, and its unknown words. Nobody's model becomes another vendor's.
+    /// Replaces the front and the unknown words of a model's name. The vendor of a name never changes.
     fn model(&self, name: &mut [u8]) {
         let text = std::str::from_utf8(name).unwrap_or_default();
         let start = model_start(text);
@@ -331,13 +335,14 @@ impl Replacer {
         for (place, part) in name.split_mut(|byte| *byte == b':').enumerate() {
             match std::str::from_utf8(part) {
                 Ok(text) if is_word(text) => {}
+                // The second part names a tool or a reason, as in `PreToolUse:Read`.
                 Ok(_) if place == 1 => self.tool(part),
                 _ => self.mapping.text(part),
             }
         }
     }
 
-    /// Replaces each part of a text by itself, save for those that stay.
+    /// Replaces each part of a text on its own, except for those that stay.
     fn parts(&self, text: &mut [u8], is_border: fn(u8) -> bool, stays: fn(&str) -> bool) {
         for part in text.split_mut(|byte| is_border(*byte)) {
             if !std::str::from_utf8(part).is_ok_and(stays) {

@@ -1,4 +1,4 @@
-//! The shapes of objects, and what their fields hold.
+//! Shapes of objects, and the kinds of values of their fields.
 //!
 //! A field name is known only where the formats have it, in an object under a known field
 //! ([`super::fields`]). Everything under an unknown field is free content, names included.
@@ -11,38 +11,38 @@ use super::fields::{
 };
 use super::scribe::ToolNames;
 
-/// What stays of the fields of one kind of objects.
+/// Kept parts of one kind of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptObject {
-    /// What such an object is.
+    /// Name of the kind.
     pub object: &'static str,
-    /// The shortest path to one from the beginning of a line or a document; lists have no sign of their
-    /// own. That of the outermost objects is empty.
+    /// Shortest path to such an object from the beginning of a line or a document, without a sign for
+    /// lists; empty for the outermost objects.
     pub path: String,
-    /// Its known fields. Their names stay; other names are replaced.
+    /// Known fields. Their names stay; other names are replaced.
     pub fields: Vec<KeptFields>,
-    /// What stays of names that are not known, where anything does.
+    /// Kept part of unknown names, if any.
     pub others_are: Option<&'static str>,
-    /// What the fields hold that are not known, if not free content, of which nothing stays.
+    /// Objects under unknown names; `None` for free content, which is all replaced.
     pub others_hold: Option<&'static str>,
 }
 
-/// Fields of which the same stays.
+/// Fields with the same kept part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFields {
-    /// Their names.
+    /// Names of the fields in the format.
     pub names: &'static [&'static str],
-    /// What stays of their values; `None` where nothing does.
+    /// Kept part of the values; `None` if nothing stays.
     pub stays: Option<&'static str>,
-    /// Why it stays.
+    /// Reason for keeping it.
     pub why: Option<&'static str>,
-    /// What the objects in them are, if anything of these stays.
+    /// Name of the objects in the fields, if anything of these stays.
     pub holds: Option<&'static str>,
-    /// Whether the name of a tool stays.
+    /// True if names of tools stay.
     pub keeps_tool_names: bool,
 }
 
-/// All that a redaction lets stay, by the very tables that it uses.
+/// Everything that a redaction keeps, from the very tables that it works by.
 #[must_use]
 pub fn kept(tool_names: ToolNames) -> Vec<KeptObject> {
     let object = |(shape, path): (&Shape, String)| KeptObject {
@@ -66,19 +66,20 @@ fn fields(field: Field, names: &'static [&'static str], tool_names: ToolNames) -
     KeptFields { names, stays, why, holds: opened(field), keeps_tool_names }
 }
 
-/// What the objects in a field are, if anything of these stays.
+/// Name of the objects in a field, if anything of these stays.
 fn opened(field: Field) -> Option<&'static str> {
     let shape = field.inner_shape();
     (*shape != FREE).then_some(shape.name)
 }
 
-/// Every shape with the shortest path to it, those that are nearer first.
+/// Every shape with the shortest path to it, nearest first, by breadth-first search.
 pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
     let mut found: Vec<_> =
         ROOTS.into_iter().chain(LOG_ROOTS).map(|root| (root, String::new())).collect();
     let mut next = 0;
     while let Some((shape, own)) = found.get(next).cloned() {
         next += 1;
+        // One name represents all fields with the same kind of value.
         let named = shape.fields.iter().map(|(field, names)| (*field, names[0]));
         for (field, name) in named.chain([(shape.others, "*")]) {
             let inner = field.inner_shape();
@@ -91,95 +92,96 @@ pub(super) fn reachable() -> Vec<(&'static Shape, String)> {
     found
 }
 
-/// What a field holds.
+/// Kind of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Field {
-    /// Anything. Strings, names and numbers are replaced.
+    /// Anything: strings, names and numbers are replaced.
     Free,
-    /// Objects with known names, alone or in lists. Strings are replaced.
+    /// Objects with known names, alone or in lists. Other strings are replaced.
     Shaped(&'static Shape),
-    /// The content of a message or a result: text or blocks.
+    /// Content of a message or a result: text or blocks.
     Content,
     /// Text of a user or of the client, whose beginning may show its kind.
     Spoken,
-    /// A system prompt: text or blocks.
+    /// System prompt: text or blocks.
     System,
     /// One of the words of [`super::vocabulary`].
     Word,
-    /// An identifier.
+    /// Identifier; equal ones stay equal.
     Identifier,
-    /// An identifier that begins with its time, by which it is sorted.
+    /// Identifier that begins with its time and is sorted by it.
     Timed,
-    /// The name of a tool.
+    /// Name of a tool.
     Tool,
-    /// The name of a model.
+    /// Name of a model.
     Model,
-    /// The version of a client or of an API.
+    /// Version of a client or of an API.
     Version,
-    /// A point in time, as text or number.
+    /// Point in time, as text or number.
     Moment,
-    /// A number that stays.
+    /// Number that stays.
     Number,
-    /// A path. Each part is replaced by itself.
+    /// Path. Each part is replaced on its own.
     Path,
-    /// The address of a request.
+    /// Address of a request.
     Url,
     /// `metadata.user_id`, which names the session.
     User,
     /// Names of beta features, in a list or joined by commas.
     Betas,
-    /// The name of a hook: an event, and the tool or reason that it ran for.
+    /// Name of a hook: an event, and the tool or reason that it ran for.
     Hook,
-    /// The part of the client that sends a request, or the beginning of such a name.
+    /// Part of the client that sends a request, or the beginning of such a name.
     QuerySource,
-    /// Through whom requests go, or which program wrote an entry.
+    /// Service that requests go through, or program that wrote an entry.
     Route,
-    /// Text of a client, in which it may tell that a history was shortened.
+    /// Text of a client that may report a shortened history.
     Notice,
     /// Text that may be an object.
     Json(&'static Shape),
-    /// The events of a streamed answer.
+    /// Events of a streamed answer.
     Events,
-    /// The answer of a service: an object, or the text of one, or of a stream; it may be encoded.
+    /// Answer of a service: an object, or the text of one, or of a stream; it may be encoded.
     Answer,
-    /// The bytes of an image or a document, or a document's text.
+    /// Bytes of an image or a document, or a document's text.
     Media,
-    /// A number, which may stand in a text, or one of the words of [`super::vocabulary`].
+    /// Number, possibly as text, or one of the words of [`super::vocabulary`].
     Figure,
-    /// The name of an event or of a span.
+    /// Name of an event or of a span.
     Event,
-    /// The name of a counter, of which parts tell what it counts.
+    /// Name of a counter; parts of it say what it counts.
     Counter,
     /// Attributes: an object, or a list of keys with values.
     Attributes,
-    /// The name of an attribute, which tells what stands beside it.
+    /// Name of an attribute, which decides the kind of the value next to it.
     Key(&'static Shape),
-    /// What the name of an attribute tells.
+    /// Value whose kind follows from the name of its attribute.
     Told,
 }
 
-/// Which field names an object has, and what stands under each. Shapes name each other, and each is one
-/// place in memory, by which it is known.
+/// Field names of an object, and the kind of value under each.
+///
+/// Shapes refer to each other, and each is known by its one place in memory.
 pub(super) struct Shape {
-    /// What such an object is called.
+    /// Name of the kind of objects.
     pub(super) name: &'static str,
-    /// Names with the same kind of value.
+    /// Names, by the kind of their value.
     pub(super) fields: &'static [(Field, &'static [&'static str])],
-    /// What other names hold, of which nothing stays unless it is said here.
+    /// Kind of the unknown names themselves; nothing of them stays unless it is given here.
     pub(super) names_are: Field,
-    /// What stands under any other name.
+    /// Kind of the value under any unknown name.
     pub(super) others: Field,
-    /// A shape whose names are known here, too.
+    /// Shape whose names are known here, too.
     pub(super) like: Option<&'static Shape>,
-    /// Whether names are the same in capitals.
+    /// True if names are the same in capitals.
     pub(super) ignores_case: bool,
 }
 
-/// An object without known names.
+/// Object without known names.
 pub(super) static FREE: Shape = Shape { name: "free content", ..Shape::PLAIN };
 
 impl Field {
-    /// The shape of the objects in a field.
+    /// Shape of the objects in a field.
     pub(super) fn shape(self) -> &'static Shape {
         match self {
             Self::Shaped(shape) | Self::Json(shape) => shape,
@@ -192,7 +194,7 @@ impl Field {
         }
     }
 
-    /// What of its value stays, and why; `None` where nothing does.
+    /// Kept part of the value, and the reason; `None` if nothing stays.
     pub(super) fn kept(self, tool_names: ToolNames) -> Option<(&'static str, &'static str)> {
         const KINDS: &str = "which lines count and what they are depends on it";
         const FIGURES: &str = "the figures depend on it";
@@ -237,7 +239,7 @@ impl Field {
         })
     }
 
-    /// The shape of the objects in a field, or in the text of one.
+    /// Shape of the objects in a field, or in its text.
     fn inner_shape(self) -> &'static Shape {
         match self {
             Self::Events => &RESPONSE,
@@ -249,14 +251,14 @@ impl Field {
         }
     }
 
-    /// Whether numbers in a field stay.
+    /// Returns true if numbers in a field stay.
     pub(super) fn keeps_numbers(self) -> bool {
         matches!(self, Self::Number | Self::Moment | Self::Version | Self::Figure)
     }
 }
 
 impl Shape {
-    /// What a shape has unless its table says more.
+    /// Defaults for everything that a table does not give.
     pub(super) const PLAIN: Self = Self {
         name: "",
         fields: &[],
@@ -266,12 +268,13 @@ impl Shape {
         ignores_case: false,
     };
 
-    /// What a field holds, or `None` where its name is unknown.
+    /// Kind of a field's value, or `None` for an unknown name.
     pub(super) fn field(&self, name: &str) -> Option<Field> {
         let is_named = |names: &[&str]| {
             let is_same = |known: &&str| self.ignores_case && known.eq_ignore_ascii_case(name);
             names.contains(&name) || names.iter().any(is_same)
         };
+        // Own fields come first: a name in both tables has the meaning that it has here.
         let others = self.like.map_or(&[][..], |like| like.fields);
         let mut all = self.fields.iter().chain(others);
         all.find(|(_, names)| is_named(names)).map(|(field, _)| *field)
@@ -280,6 +283,7 @@ impl Shape {
 
 impl PartialEq for Shape {
     fn eq(&self, other: &Self) -> bool {
+        // Shapes refer to each other in circles, so comparing their fields might not end.
         std::ptr::eq(self, other)
     }
 }

@@ -1,27 +1,27 @@
-//! Tables: rows of cells with a delimiter between them, some of them in quotes.
+//! Tables: rows of cells with a delimiter between them, some cells in quotes.
 //!
-//! A cell is walked through where it stands, by the field of its column. Quotes and delimiters stay.
+//! A cell is walked through in its place, by the field of its column. Quotes and delimiters stay.
 
 use super::scribe::Scribe;
 use super::shape::{Field, Shape};
 use super::walk::{Nesting, walk_on};
 use crate::read::log::{NOTHING, delimiter};
 
-/// Where a walk through a table has come to.
+/// Position of a walk through a table.
 #[derive(Default)]
 pub(super) struct Table {
     delimiter: Option<u8>,
-    /// What the cells of each column hold.
+    /// Kind of the cells of each column.
     columns: Vec<Field>,
     column: usize,
-    /// Whether a cell goes on behind the end of the line.
+    /// True if a cell in quotes continues on the next line.
     is_quoted: bool,
     has_header: bool,
     nesting: Nesting,
 }
 
 impl Table {
-    /// Walks through the next line. The first has the names of the columns.
+    /// Walks through the next line. The first one has the names of the columns.
     pub(super) fn walk(
         &mut self,
         line: &mut [u8],
@@ -45,6 +45,7 @@ impl Table {
                     return;
                 }
             }
+            // A cell without quotes, or text after the closing quote of one: both are replaced.
             let length = line[at..].iter().position(is_end).unwrap_or(line.len() - at);
             self.cell(&mut line[at..at + length], columns, scribe);
             at += length;
@@ -63,7 +64,7 @@ impl Table {
 
     fn cell(&mut self, text: &mut [u8], columns: &'static Shape, scribe: &mut Scribe<'_>) {
         if !self.has_header {
-            // A mark stands in front of some tables.
+            // A byte order mark precedes some tables.
             let trimmed = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text).trim_ascii();
             if trimmed.is_empty() {
                 return;
@@ -75,6 +76,7 @@ impl Table {
             return;
         }
         let field = self.columns.get(self.column).copied().unwrap_or(Field::Free);
+        // Readers take these words for a missing value.
         if std::str::from_utf8(text).is_ok_and(|text| NOTHING.contains(&text.trim())) {
             return;
         }
@@ -85,7 +87,7 @@ impl Table {
     }
 }
 
-/// The length of the inside of a cell in quotes, up to the quote that ends it.
+/// Length of the inside of a cell in quotes, up to its closing quote.
 fn quoted_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr(b'"', &rest[at..]) {
@@ -98,7 +100,7 @@ fn quoted_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The inside of a cell, of which each quote is written twice.
+/// Inside of a cell, where each quote is written twice.
 fn unquoted(cell: &[u8]) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(cell.len());
     let mut at = 0;
@@ -109,7 +111,7 @@ fn unquoted(cell: &[u8]) -> Vec<u8> {
     decoded
 }
 
-/// Writes back what quotes were taken out of. These stay.
+/// Writes the inside of a cell back. Doubled quotes stay.
 fn requote(cell: &mut [u8], decoded: &[u8]) {
     let mut at = 0;
     for byte in decoded {

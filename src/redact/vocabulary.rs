@@ -1,7 +1,7 @@
-//! What stays besides field names ([`super::shape`]): a fixed list of words, and forms that contain
-//! none.
+//! Vocabulary that stays besides field names ([`super::shape`]): a fixed list of words, and forms
+//! that contain none.
 //!
-//! A word stays only where a field of its kind has it. What stays of texts is in [`super::phrases`].
+//! A word stays only in a field of its kind. Phrases that stay in texts are in [`super::phrases`].
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -108,7 +108,7 @@ const WORDS: [&str; 434] = [
     "web_search_tool_result", "worktree-state", "world_state", "xhigh",
 ];
 
-/// Words in model names that the price tables lack: those of platforms, and general ones.
+/// Words in model names that the price tables lack: platforms' words, and general ones.
 #[rustfmt::skip] // one word a line would be pages
 const MODEL_WORDS: [&str; 64] = [
     "air", "anthropic", "apac", "au", "auto", "bedrock", "beta", "chat", "chatgpt", "coder",
@@ -120,7 +120,7 @@ const MODEL_WORDS: [&str; 64] = [
     "vision",
 ];
 
-/// Beginnings of the beta features that the service documents, save for those that readers
+/// Beginnings of the beta features that the service documents, except for those that readers
 /// distinguish.
 const BETAS: [&str; 24] = [
     "advanced-tool-use-",
@@ -149,7 +149,7 @@ const BETAS: [&str; 24] = [
     "web-fetch-",
 ];
 
-/// Names of services and programs, wherever in the name of a route they stand, besides those that readers
+/// Names of services and programs, anywhere in the name of a route, besides those that readers
 /// distinguish.
 const ROUTES: [&str; 22] = [
     "amazon-bedrock",
@@ -233,12 +233,12 @@ const ADDRESS_PARTS: [&str; 36] = [
     "us",
 ];
 
-/// The words in `metadata.user_id`.
+/// Words in `metadata.user_id`.
 const USER_PARTS: [&str; 3] = ["account", "session", "user"];
 
-/// All words of five letters or more, in lower case, that may occur in redacted text: those of the
+/// Words of five letters or more, in lower case, that may occur in redacted text: those of the
 /// fixed lists, and the beginnings of identifiers and pictures. Apart from the names of tools,
-/// where they are kept, no other word of the input stays.
+/// if they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
     let readers = told_apart().chain([SESSION_FOLDER]);
@@ -272,15 +272,15 @@ pub fn allowed_words() -> BTreeSet<String> {
         .collect()
 }
 
-/// Whether a value of an enumerated field stays.
+/// Returns true for a value of an enumerated field that stays.
 pub(super) fn is_word(text: &str) -> bool {
-    // Tools and features of the service end with a date.
+    // Types of the service's tools and features end with a date, such as `bash_20250124`.
     let undated = text.trim_end_matches(|character: char| character.is_ascii_digit());
     WORDS.binary_search(&text).is_ok()
         || (undated.ends_with('_') && WORDS.binary_search(&undated).is_ok())
 }
 
-/// Whether a model name stays: all its words are those of model names.
+/// Returns true for a model name that stays: all its words are known ones of model names.
 pub(super) fn is_model(text: &str) -> bool {
     text == SYNTHETIC_MODEL
         || text == "unknown"
@@ -289,14 +289,14 @@ pub(super) fn is_model(text: &str) -> bool {
             .all(|word| word.is_empty() || model_words().contains(&*word.to_lowercase()))
 }
 
-/// Where the part of a model name begins that may stay, after an address if there is one.
+/// Start of the part of a model name that may stay: after an address, if there is one.
 pub(super) fn model_start(text: &str) -> usize {
     text.rfind('/').map_or(0, |slash| slash + 1)
 }
 
-/// The ranges that stay of the name of a model that is not made of known words, by which vendors and
-/// families are told apart: from its first known word to its first unknown one all of it, then known words.
-/// Digits behind an unknown word may be an account's.
+/// Ranges that stay of a model name with unknown words, so that vendors and families remain distinct:
+/// everything from its first known word to its first unknown one, then known words.
+/// Digits after an unknown word may be an account's.
 pub(super) fn model_ranges(text: &str) -> Vec<Range<usize>> {
     let (mut at, mut has_known, mut has_unknown) = (0, false, false);
     let mut ranges = Vec::new();
@@ -329,10 +329,10 @@ fn model_words() -> &'static BTreeSet<String> {
     })
 }
 
-/// The words in versions.
+/// Words in versions.
 const VERSION_PARTS: [&str; 7] = ["alpha", "beta", "dev", "rc", "v", "bedrock", "vertex"];
 
-/// Whether a text is a version: numbers with dots, and at most one word.
+/// Returns true for a version: numbers and known words, separated by dots, hyphens or plus signs.
 pub(super) fn is_version(text: &str) -> bool {
     let is_part = |part: &str| {
         part.bytes().all(|byte| byte.is_ascii_digit()) || VERSION_PARTS.contains(&part)
@@ -340,7 +340,7 @@ pub(super) fn is_version(text: &str) -> bool {
     text.split(['.', '-', '+']).all(is_part)
 }
 
-/// Whether a text is a moment or a day.
+/// Returns true for a text that may be a moment or a day.
 pub(super) fn is_moment(text: &str) -> bool {
     text.bytes().all(|byte| {
         byte.is_ascii_digit()
@@ -348,7 +348,7 @@ pub(super) fn is_moment(text: &str) -> bool {
     })
 }
 
-/// Whether a beta feature stays.
+/// Returns true for a beta feature that stays.
 pub(super) fn is_beta(name: &str) -> bool {
     let families = BETA_FAMILIES.iter().map(|(family, _)| *family);
     let rest = families.chain(BETAS).find_map(|family| name.strip_prefix(family));
@@ -361,13 +361,13 @@ pub(super) fn is_beta(name: &str) -> bool {
     })
 }
 
-/// Whether a text can be the name of a tool.
+/// Returns true for a text that can be the name of a tool.
 pub(super) fn is_tool_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     text.len() <= 128 && text.bytes().all(is_allowed)
 }
 
-/// The length of the prefix of an identifier that shows its kind.
+/// Length of the prefix of an identifier that shows its kind, in bytes.
 pub(super) fn id_kind(text: &str) -> usize {
     ID_KINDS
         .iter()
@@ -376,8 +376,8 @@ pub(super) fn id_kind(text: &str) -> usize {
         .map_or(0, |kind| kind.len())
 }
 
-/// The length of the beginning of an identifier of opencode's up to the end of its time: twelve hexadecimal
-/// digits behind a kind that is known.
+/// Length of the beginning of an identifier of opencode's up to the end of its time: twelve hexadecimal
+/// digits after a known kind.
 pub(super) fn time_in_id(text: &str) -> usize {
     const DIGITS: usize = 12;
     let kind = id_kind(text);
@@ -385,7 +385,7 @@ pub(super) fn time_in_id(text: &str) -> usize {
     if kind > 0 && digits == DIGITS { kind + DIGITS } else { kind }
 }
 
-/// Whether a part of an address stays.
+/// Returns true for a part of an address that stays.
 pub(super) fn is_address_part(part: &str) -> bool {
     let is_version = part.strip_prefix('v').is_some_and(|rest| is_version(rest) && rest.len() < 3);
     let mut ends = MESSAGES_ENDPOINTS.iter().map(|end| end.trim_start_matches([':', '/']));
@@ -394,17 +394,17 @@ pub(super) fn is_address_part(part: &str) -> bool {
     is_version || ADDRESS_PARTS.contains(&part) || ends.any(|end| end == part) || is_named_model()
 }
 
-/// What gateways write into a body that they changed.
+/// Marks that gateways write into a body that they changed.
 pub(super) fn changes() -> impl Iterator<Item = &'static str> {
     MARKS_OF_CHANGE.into_iter().chain([TAKEN_OUT])
 }
 
-/// Whether a part of `metadata.user_id` stays.
+/// Returns true for a part of `metadata.user_id` that stays.
 pub(super) fn is_user_part(part: &str) -> bool {
     USER_PARTS.contains(&part)
 }
 
-/// Where the name of a route has the names of known services and programs.
+/// Ranges of known services and programs in the name of a route.
 pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
     let small = text.to_ascii_lowercase();
     let found = |name| occurrences(&small, name).collect::<Vec<_>>();
@@ -417,12 +417,12 @@ fn routes() -> impl Iterator<Item = &'static str> {
     ROUTES.into_iter().chain(TELLING_WRITES).chain([OPENCLAW])
 }
 
-/// Whether readers know by the name of a folder or a file, without its ending, what it is.
+/// Returns true if readers recognise a folder or a file by this name, without its ending.
 pub(super) fn is_told_apart(name: &str) -> bool {
     told_apart().any(|known| known == name)
 }
 
-/// Whether a word is one of such a name.
+/// Returns true for a word of such a name.
 pub(super) fn is_part_of_told_apart(word: &str) -> bool {
     let mut words = told_apart().flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
     words.any(|known| known == word)
@@ -433,12 +433,12 @@ fn told_apart() -> impl Iterator<Item = &'static str> {
     folders.chain([TASK_STEM])
 }
 
-/// Whether a folder name stays.
+/// Returns true for a folder name that stays.
 pub(super) fn is_folder(name: &str) -> bool {
     CLIENT_FOLDERS.contains(&name)
 }
 
-/// Parts of the names of counters by which they are told apart.
+/// Parts of the names of counters that distinguish them.
 const COUNTER_PARTS: [&str; 13] = [
     "cache",
     "ephemeral",
@@ -455,7 +455,7 @@ const COUNTER_PARTS: [&str; 13] = [
     "_tokens",
 ];
 
-/// The ranges of the name of a counter that tell what it counts, in whatever case.
+/// Ranges of the name of a counter that say what it counts, in whatever case.
 pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
     let small = text.to_ascii_lowercase();
     let found = |part: &&'static str| occurrences(&small, part).collect::<Vec<_>>();
@@ -464,7 +464,7 @@ pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
     parts
 }
 
-/// Whether a text is a number, or one of the words.
+/// Returns true for a number, or one of the words.
 pub(super) fn is_figure(text: &str) -> bool {
     let is_of_number =
         |byte: u8| matches!(byte, b'0'..=b'9' | b'.' | b'-' | b'+' | b'_' | b'e' | b'E' | b' ');
@@ -472,15 +472,16 @@ pub(super) fn is_figure(text: &str) -> bool {
         || (text.bytes().all(is_of_number) && text.bytes().any(|byte| byte.is_ascii_digit()))
 }
 
-/// The length of the beginning of an event's or a span's name that tells what it is.
+/// Length of the beginning of an event's or a span's name that says what it is.
 pub(super) fn known_event(text: &str) -> usize {
     let front = if text.starts_with(EVENT_PREFIX) { EVENT_PREFIX.len() } else { 0 };
     if EVENTS.contains(&&text[front..]) { text.len() } else { front }
 }
 
-/// The length of the prefix of a query source that a harness knows.
+/// Length of the prefix of a query source that a harness knows.
 pub(super) fn known_source(text: &str) -> usize {
     let common = |known: &str| {
+        // Entries of the allow list may end with a wildcard.
         let known = known.trim_end_matches('*').bytes();
         known.zip(text.bytes()).take_while(|(one, other)| one == other).count()
     };

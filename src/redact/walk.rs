@@ -1,5 +1,5 @@
-//! Reads the lines of a source with every byte, and walks through each piece by piece. Structure
-//! stays, and every string, number and bare word is handed on with what its field holds.
+//! Walk through the lines of a source, byte by byte. Structure stays, and every string, number and
+//! bare word goes to the scribe with the kind of its field.
 //!
 //! Nothing is parsed into a tree and nothing has to be valid. A line that ends in the middle, or is
 //! not JSON at all, is walked through like any other, and fails to parse in the same place
@@ -13,37 +13,37 @@ use super::scribe::{Scribe, decoded_text};
 use super::shape::{FREE, Field, Shape};
 use crate::read::input::{CHUNK, LONGEST_LINE, Source};
 
-/// Values below this depth are free content. No line that readers accept is nested so deeply.
+/// Depth of the deepest values with known fields. No line that readers accept is nested so deeply.
 const DEEPEST: usize = 256;
 
-/// The literals of JSON. Text that begins like one stays for as long as it matches.
+/// Literals of JSON. Text that begins like one stays for as long as it matches.
 const LITERALS: [&[u8]; 3] = [b"true", b"false", b"null"];
 
-/// An object or a list that is not closed yet.
+/// Object or list that is not closed yet.
 struct Open {
     is_object: bool,
     awaits_key: bool,
-    /// Whether a value may come next: after a name, and in a list after its beginning or a comma. What comes elsewhere is
-    /// not JSON, and no field's.
+    /// True if a value may come next: after a name, and in a list after its beginning or a comma. A value
+    /// elsewhere is not JSON and belongs to no field.
     awaits_value: bool,
-    /// The known names of the object.
+    /// Known names of the object.
     shape: &'static Shape,
-    /// What the next value holds: that of the field whose name was read, or of each element.
+    /// Kind of the next value: by the name that was read, or of each element.
     field: Field,
-    /// What the value of an attribute holds, as soon as that is known.
+    /// Kind of the value of an attribute, as soon as its key is known.
     told: Option<Field>,
 }
 
-/// The objects and lists that are open where a walk has come to.
+/// Objects and lists that are open at the position of a walk.
 #[derive(Default)]
 pub(super) struct Nesting {
     open: Vec<Open>,
-    /// How many values are open below the deepest level.
+    /// Number of open values below the deepest level.
     beyond: usize,
 }
 
 impl Open {
-    /// What the value that begins here holds.
+    /// Kind of the value that begins here.
     fn take_field(&mut self) -> Field {
         let field = if self.awaits_value { self.field } else { Field::Free };
         self.awaits_value = false;
@@ -52,7 +52,7 @@ impl Open {
 }
 
 impl Nesting {
-    /// What is open where the walk is, or `None` outside of every value and below the deepest level.
+    /// Innermost open value, or `None` outside of every value and below the deepest level.
     fn innermost(&mut self) -> Option<&mut Open> {
         if self.beyond > 0 { None } else { self.open.last_mut() }
     }
@@ -66,12 +66,12 @@ struct Walk<'w, 's> {
     scribe: &'w mut Scribe<'s>,
 }
 
-/// Walks through JSON values. The outermost hold what `top` says.
+/// Walks through JSON values. The outermost are of the kind `top`.
 pub(super) fn walk(bytes: &mut [u8], top: Field, scribe: &mut Scribe<'_>) {
     walk_on(bytes, top, &mut Nesting::default(), scribe);
 }
 
-/// Walks through the next line of a value. No string goes on after the end of a line.
+/// Walks through the next line of a value. No string continues after the end of a line.
 pub(super) fn walk_on(
     bytes: &mut [u8],
     top: Field,
@@ -89,19 +89,20 @@ impl Walk<'_, '_> {
                 b'}' | b']' => self.end(),
                 b',' => self.next_member(),
                 b'"' => self.string(),
+                // A colon changes no state: the name before it has set the field.
                 b' ' | b'\t' | b'\r' | b'\n' | b':' => self.at += 1,
                 _ => self.bare(),
             }
         }
     }
 
-    /// What the value that begins here holds.
+    /// Kind of the value that begins here.
     fn take_field(&mut self) -> Field {
         let outside = self.outside();
         self.nesting.innermost().map_or(outside, Open::take_field)
     }
 
-    /// What a value holds that is in none that is looked at.
+    /// Kind of a value without an innermost open one.
     fn outside(&self) -> Field {
         if self.nesting.beyond > 0 { Field::Free } else { self.top }
     }
@@ -173,7 +174,7 @@ impl Walk<'_, '_> {
             return;
         }
         if !open.is_object && rest.trim_ascii_start().starts_with(b":") {
-            // The end of the list is missing: its names would be taken for elements.
+            // The end of the list is missing: the names after it would be taken for elements.
             open.field = Field::Free;
         }
         match open.take_field() {
@@ -197,10 +198,12 @@ impl Walk<'_, '_> {
         self.at += length;
         let digits = number_length(word);
         let (number, text) = word.split_at_mut(digits);
+        // Digits with text after them are not a JSON number, so they do not stay.
         if !field.keeps_numbers() || !text.is_empty() {
             self.scribe.number(number);
         }
         let kept = LITERALS.iter().map(|literal| common_start(literal, text)).max().unwrap_or(0);
+        // No literal continues a number.
         let kept = if digits == 0 { kept } else { 0 };
         self.scribe.bare(&mut text[kept..]);
     }
@@ -210,7 +213,7 @@ fn common_start(one: &[u8], other: &[u8]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// The length of the number, or the beginning of one, that a word starts with.
+/// Length of the number, or of the beginning of one, that a word starts with.
 fn number_length(word: &[u8]) -> usize {
     let is_of_number = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
     if !matches!(word.first(), Some(b'0'..=b'9' | b'-')) {
@@ -219,7 +222,7 @@ fn number_length(word: &[u8]) -> usize {
     word.iter().take_while(|byte| is_of_number(byte)).count()
 }
 
-/// What the value of an attribute holds whose key comes after it. It is looked for as far as the line goes.
+/// Kind of the value of an attribute whose key comes after it, searched for to the end of the line.
 fn told_after(rest: &[u8], shape: &Shape) -> Field {
     let keys = shape.fields.iter().find_map(|(field, names)| match field {
         Field::Key(values) => Some((*values, names[0])),
@@ -251,7 +254,7 @@ fn told_after(rest: &[u8], shape: &Shape) -> Field {
     Field::Free
 }
 
-/// The length of the inside of a string that has begun.
+/// Length of the inside of a string that has begun.
 fn literal_length(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(found) = memchr::memchr2(b'"', b'\\', &rest[at..]) {
@@ -264,27 +267,27 @@ fn literal_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// No reader accepts a line this long, wherever its chunks begin.
+/// Length in bytes of a line that no reader accepts, wherever its chunks begin.
 const LIMIT: usize = LONGEST_LINE + 4 * CHUNK;
 
-/// A piece of a source.
+/// Piece of a source.
 pub(super) enum Piece<'p> {
-    /// A line, with its line end if it has one.
+    /// Line, with its line end if it has one.
     Line(&'p mut [u8]),
-    /// A part of a line that is too long for any reader.
+    /// Part of a line that is too long for any reader.
     PartOfLongLine(&'p mut [u8]),
 }
 
-/// How much of a source was read.
+/// Numbers of lines and bytes that were read of a source.
 #[derive(Default)]
 pub(super) struct Reading {
     pub(super) lines: u64,
     pub(super) bytes: u64,
-    /// What ended reading early. What was read before counts.
+    /// Error that ended reading early. Everything read before counts.
     pub(super) error: Option<io::Error>,
 }
 
-/// Hands on every piece of a source.
+/// Passes on every piece of a source.
 ///
 /// # Errors
 /// The source cannot be opened, or `each` fails.
@@ -299,6 +302,7 @@ pub(super) fn read_pieces(
     while reading.error.is_none() {
         line.clear();
         reading.error = (&mut reader).take(LIMIT as u64).read_until(b'\n', &mut line).err();
+        // Bytes that were read before an error are a piece, too.
         if line.is_empty() {
             break;
         }

@@ -1,9 +1,8 @@
-//! The words of the input, so that no replacement is one of them by chance, and the replacement of
-//! identifiers.
+//! Words of the input, which no replacement may be by chance, and the replacement of identifiers.
 //!
-//! There are so few five-letter words that some of millions of random ones would be words of the
+//! There are so few five-letter words that among millions of random ones some would be words of the
 //! input. So a letter that may end a word is chosen among those that complete no word of the input.
-//! That fails where the input continues a prefix with nearly every letter, as the random letters of
+//! This fails if the input continues a prefix with nearly every letter, as the random letters of
 //! signatures do. No prefix in text comes close.
 //!
 //! Equal identifiers stay equal, in all files and in file names, and keep their form.
@@ -14,21 +13,21 @@ use super::key::Purpose;
 use super::mapping::Mapping;
 use super::vocabulary::id_kind;
 
-/// Shorter words do not matter: there are too few of them to avoid.
+/// Least length of a word that matters, in letters: there are too few shorter ones to avoid them.
 pub(super) const SHORTEST_WORD: u32 = 5;
 
-/// How many prefixes of words are remembered, in about 70 MB. An input with more is not text any
-/// more, and the rest is left to chance.
+/// Limit on remembered prefixes of words, about 70 MB. An input with more is not text any more, and
+/// the rest is left to chance.
 const MOST_BEGINNINGS: usize = 2_000_000;
 
-/// The words of five letters or more, in any case: for each prefix, the letters that complete a
+/// Words of five letters or more, regardless of case: for each prefix, the letters that complete a
 /// word.
 #[derive(Default)]
 pub(super) struct Words {
     last_letters: FxHashMap<u64, u32>,
 }
 
-/// A run of letters.
+/// Hash and length of a run of letters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Word {
     hash: u64,
@@ -36,7 +35,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    /// Appends a letter, which is lower-case or has no case.
+    /// Appends a letter that is lower-case or has no case.
     #[inline]
     pub(super) fn add(&mut self, letter: char) {
         // An odd constant near 2⁶⁴ divided by the golden ratio spreads the bits.
@@ -45,7 +44,7 @@ impl Word {
         self.letters += 1;
     }
 
-    /// Whether one more letter may make it long enough to matter.
+    /// Returns true if one more letter may make a word long enough to matter.
     #[inline]
     pub(super) fn is_long(self) -> bool {
         self.letters + 1 >= SHORTEST_WORD
@@ -57,6 +56,7 @@ impl Words {
     /// of that letter in the alphabet.
     pub(super) fn complete(&mut self, word: Option<(Word, u8)>) {
         let Some((front, last)) = word else { return };
+        // Known prefixes still take letters, since only new ones cost memory.
         let is_full = self.last_letters.len() >= MOST_BEGINNINGS;
         match self.last_letters.get_mut(&front.hash) {
             Some(letters) => *letters |= 1 << last,
@@ -67,13 +67,13 @@ impl Words {
         }
     }
 
-    /// The letters that complete a word of the input after `front`, as bits.
+    /// Letters that complete a word of the input after `front`, as bits.
     #[inline]
     pub(super) fn last_letters(&self, front: Word) -> u32 {
         self.last_letters.get(&front.hash).copied().unwrap_or(0)
     }
 
-    /// Whether a run of letters is a word of the input.
+    /// Returns true if a run of letters is a word of the input.
     pub(super) fn contains(&self, run: &str) -> bool {
         let mut front = Word::default();
         let mut letters = run.chars().flat_map(char::to_lowercase).peekable();
@@ -87,7 +87,7 @@ impl Words {
     }
 }
 
-/// The length of a UUID with its hyphens.
+/// Length of a UUID with its hyphens, in bytes.
 const UUID: usize = 36;
 
 /// Identifiers that are also file names, with their replacements.
@@ -98,7 +98,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// Adds a name. Lines name agents without the prefix of their files.
+    /// Adds a name, and for an agent's file also the name without its prefix, as lines have it.
     pub(super) fn add(&mut self, original: &str, image: &str) {
         self.insert(original, image);
         if let (Some(original), Some(image)) =
@@ -120,8 +120,8 @@ pub(super) fn replace_identifier(mapping: &Mapping, named: &Named, id: &mut [u8]
         return id.copy_from_slice(image);
     }
     replace_by_form(mapping, id);
-    // An image that is itself a file name is taken already. Going on from the name it was made of
-    // keeps different identifiers different.
+    // An image that is itself a file name is taken already. Continuing with the original of that
+    // file name keeps different identifiers different.
     let mut steps = named.originals.len();
     while let Some(original) = named.originals.get(&*id).filter(|one| one.len() == id.len())
         && steps > 0
@@ -132,11 +132,11 @@ pub(super) fn replace_identifier(mapping: &Mapping, named: &Named, id: &mut [u8]
     }
 }
 
-/// How often an id that contains a run of letters long enough for a word is replaced again. Ids are
-/// so short that a few attempts do.
+/// Limit on replacing an id again that contains a run of letters long enough for a word. Ids are so
+/// short that a few attempts suffice.
 const MOST_STEPS: u32 = 1_000;
 
-/// The longest hexadecimal id: a digest of 256 bits.
+/// Length of the longest hexadecimal id: a digest of 256 bits.
 const MOST_DIGITS: usize = 64;
 
 fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
@@ -155,7 +155,7 @@ fn replace_by_form(mapping: &Mapping, id: &mut [u8]) {
     }
 }
 
-/// Whether an id is a UUID, or lower-case hexadecimal with both digits and letters.
+/// Returns true for a UUID, or lower-case hexadecimal with both digits and letters.
 fn is_hexadecimal(id: &[u8]) -> bool {
     let is_hyphen = |byte: u8| byte == b'-';
     if id.len() == UUID {
@@ -165,19 +165,20 @@ fn is_hexadecimal(id: &[u8]) -> bool {
         };
         return id.iter().enumerate().all(is_at_its_place);
     }
+    // Digits alone may be a number and letters alone a word: both are replaced as text.
     id.len() <= MOST_DIGITS
         && id.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f' | b'-'))
         && id.iter().any(u8::is_ascii_digit)
         && id.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Replaces hexadecimal digits. A UUID means the same in upper case, so its case is that of the
-/// whole.
+/// Replaces hexadecimal digits. A UUID means the same in upper case, so its digits share one case.
 fn replace_hexadecimal(mapping: &Mapping, id: &mut [u8]) {
     let is_capital = id.iter().any(u8::is_ascii_uppercase);
     let mut prefix = mapping.key.prefix(Purpose::Identifier);
     for byte in id {
         let Some(digit) = char::from(*byte).to_digit(16) else { continue };
+        // A step of 1 to 15 among 16 digits never gives the same digit.
         let step = prefix.choice() % 15 + 1;
         prefix.add(u64::from(digit));
         let image = (digit + u32::try_from(step).unwrap_or(1)) % 16;

@@ -1,4 +1,4 @@
-//! What was set in a file: the file before and afterwards, so that it can be taken back, and what it promised.
+//! Record of a change to a settings file: the text before and after, so that it can be undone, and the promised saving.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::text::{SettingsError, SettingsText};
 use super::{KeyChange, Setting};
 use crate::base::units::Picodollars;
 
-/// The format and its version.
+/// Format and version of the record.
 const SCHEMA: &str = "cachesim.applied/v1";
 
 /// A change of a settings file.
@@ -16,31 +16,31 @@ pub struct Applied {
     schema: String,
     /// The path of the file, with links resolved.
     pub file: String,
-    /// When it was set.
+    /// Time at which the keys were set.
     pub at: Timestamp,
     /// The change: the code of the advice, or the command that asked for it.
     pub change: String,
-    /// The keys that have other values since, and these.
+    /// Keys whose values differed before, with their new values.
     pub set: Vec<Setting>,
-    /// The file before. `None` where there was none.
+    /// The file before. `None` if there was no file.
     pub before: Option<String>,
     /// The file afterwards.
     pub after: String,
-    /// What it would have saved.
+    /// Saving that the advice promised.
     pub promise: Option<Promise>,
 }
 
-/// What a change would have saved in the sessions on which it was advised.
+/// Saving of a change in the sessions on which it was advised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Promise {
-    /// What it would have saved, alone.
+    /// Saving of this change alone.
     pub saving_usd: Picodollars,
-    /// Of what was spent.
+    /// Cost of these sessions.
     pub spent_usd: Picodollars,
 }
 
 impl Promise {
-    /// The share. `None` where nothing was spent, or not a part of it would have been saved.
+    /// Saving as a share of the cost. `None` if nothing was spent, or the share is not between 0 and 1.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         let (saving, spent) =
@@ -51,36 +51,36 @@ impl Promise {
     }
 }
 
-/// A file from which a change is taken back.
+/// Result of undoing a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Undone {
-    /// Its keys already are what they were.
+    /// Keys that already have their old values.
     Already,
-    /// It was not there before, and nothing was written to it since.
+    /// No file existed before, and nothing was written to it since.
     Removed,
-    /// What it is then.
+    /// Text of the file without the change.
     File(SettingsText),
 }
 
-/// Why a change is not taken back.
+/// Reason for which a change is not undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UndoError {
-    /// A key cannot be put back.
+    /// A key that cannot be put back.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// A key has a value that is neither that from before nor the one that it was given.
+    /// A key whose value is neither the old one nor the one that the change gave.
     #[error("`{0}` was changed since it was set")]
     Changed(String),
-    /// The file was removed.
+    /// A file that was removed.
     #[error("the file is not there any more")]
     Gone,
 }
 
 impl Applied {
-    /// Sets keys in a file, or in one that is not there.
+    /// Sets keys in a file, or in a new file if `before` is missing.
     ///
     /// # Errors
-    /// Something that is no object stands where a key belongs, or a key is there twice.
+    /// A key belongs into a value that is not an object, or a key is there twice.
     pub fn new(
         file: &str,
         (change, at): (&str, Timestamp),
@@ -91,11 +91,13 @@ impl Applied {
         let mut after = before.map_or_else(|| SettingsText::parse(b""), |text| Ok(text.clone()))?;
         let mut set = Vec::new();
         for setting in wanted {
+            // A key that already has its value is left out of the record: undoing must not touch it.
             if after.get(&setting.path())?.as_ref() != Some(&setting.value) {
                 match &setting.source {
                     Some(source) => after.put(&setting.path(), source)?,
                     None => after.set(&setting.path(), &setting.value)?,
                 }
+                // Source and value are given separately, so the source could mean another value.
                 if after.get(&setting.path())?.as_ref() != Some(&setting.value) {
                     return Err(SettingsError::not_alone(&setting.name()));
                 }
@@ -114,7 +116,7 @@ impl Applied {
         })
     }
 
-    /// Reads a record. `None` of what is none, and of one whose files cannot be read.
+    /// Reads a record. `None` if it is not one, or if one of its two texts cannot be read.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let applied: Self = serde_json::from_slice(bytes).ok()?;
@@ -123,7 +125,7 @@ impl Applied {
         (applied.schema == SCHEMA && is_readable).then_some(applied)
     }
 
-    /// The record as it is kept.
+    /// Serialises the record.
     ///
     /// # Errors
     /// None: it has text, numbers and keys that are text.
@@ -131,10 +133,10 @@ impl Applied {
         serde_json::to_vec_pretty(self)
     }
 
-    /// What happens to each key.
+    /// Old and new value of each key.
     ///
     /// # Errors
-    /// Something that is no object stands where a key belongs, or a key is there twice.
+    /// A key belongs into a value that is not an object, or a key is there twice.
     pub fn changes(&self) -> Result<Vec<KeyChange>, SettingsError> {
         let before = self.text_before()?;
         let change = |setting: &Setting| {
@@ -148,8 +150,8 @@ impl Applied {
         SettingsText::parse(self.before.as_deref().unwrap_or_default().as_bytes())
     }
 
-    /// The file without what was set. One that still is what was written becomes what it was, to the byte; in one that was
-    /// written since, the keys alone change, back to what was written for them before.
+    /// The file without the change. If nothing was written since, the old bytes come back; otherwise only the keys
+    /// change, each back to its old source text.
     ///
     /// # Errors
     /// A key was changed since, or the file is not there any more.
@@ -171,6 +173,7 @@ impl Applied {
             if value.as_ref() != Some(&setting.value) {
                 return Err(UndoError::Changed(setting.name()));
             }
+            // The source rather than the value: comments and spacing inside it come back as well.
             if let Some(source) = before.source(&key)? {
                 undone.put(&key, &source)?;
                 continue;

@@ -1,11 +1,11 @@
-//! An element at the end of a list of settings, of which every other byte stays.
+//! Appending to a list of the settings, with every other byte left as it is.
 
 use jsonc_parser::tokens::Token;
 use serde_json::Value;
 
 use super::text::{Part, SettingsError, parsed, shown};
 
-/// A list as it is written, with an element more. `None` where the text is no list.
+/// Source of a list with one more element. `None` if the text is not a list.
 pub(super) fn appended(source: &str, element: &Value) -> Result<Option<String>, SettingsError> {
     parsed(source, |value, parts| {
         let is_list = value.is_some_and(|value| value.as_array().is_some());
@@ -22,8 +22,9 @@ fn with_element(source: &str, parts: &[Part<'_>], element: &str) -> Option<Strin
     let first = inner.get(1).map_or(after.end, |(_, first)| first.start);
     let space = &source[inner[0].1.end..first];
     let space = match (last, sign) {
+        // A list over several lines gets one line more.
         _ if space.contains(['\n', '\r']) => space,
-        // A comment goes on to the end of its line.
+        // A comment continues to the end of its line.
         (Token::CommentLine(_), _) => "\n",
         (_, Token::OpenBracket) => "",
         _ => " ",

@@ -1,9 +1,9 @@
-//! Which of a client's settings files decides, and what would keep a key from acting.
+//! Precedence of a client's settings files, and conflicts that would keep a key from acting.
 //!
-//! Claude Code takes a key from the strongest file that has it: what administrators manage, then a file named on its
-//! command line, `settings.local.json` and `settings.json` of the project, and the user's. Some keys have variables that
-//! are stronger than any file, and such variables may stand in the `env` object of each file, too. (Settings that a server
-//! or a device's profile gives are not seen.)
+//! Claude Code takes a key from the strongest file that has it: the administrators' file, then a file named on its
+//! command line, `settings.local.json` and `settings.json` of the project, and the user's. For some keys there are
+//! variables that are stronger than any file. Such a variable may also be set in the `env` object of each file.
+//! (Settings from a server or a device's profile are not seen.)
 
 use std::path::PathBuf;
 
@@ -13,89 +13,89 @@ use super::Setting;
 use super::text::{SettingsError, SettingsText};
 use crate::base::order::Order as _;
 
-/// Whose a file is, the strongest first.
+/// Owner of a settings file, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Layer {
-    /// An administrator's, which no other file changes.
+    /// Administrator, whose settings no other file changes.
     Managed,
-    /// One that is named on the client's command line.
+    /// File named on the client's command line.
     Named,
-    /// The user's own of a project.
+    /// User, for one project.
     Local,
-    /// A project's.
+    /// Project.
     Project,
-    /// The user's.
+    /// User, for all projects.
     User,
 }
 
-/// A settings file that is there.
+/// An existing settings file.
 #[derive(Clone, Debug)]
 pub struct LayerFile {
-    /// Whose it is.
+    /// Owner of the file.
     pub layer: Layer,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// Content of the file.
     pub text: SettingsText,
 }
 
-/// What decides beside the file in which keys are to be set.
+/// Other sources of settings besides the file that is to be changed.
 #[derive(Clone, Debug)]
 pub struct Layers<E> {
-    /// The other files.
+    /// Other settings files.
     pub others: Vec<LayerFile>,
-    /// The value of a variable of the environment.
+    /// Function from the name of an environment variable to its value.
     pub environment: E,
 }
 
-/// Why a key would not act.
+/// Reason for which a key would not act.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// A stronger file has it.
+    /// A stronger file has the key.
     Stronger {
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// The file, and whose it is.
+        /// The stronger file and its owner.
         file: (Layer, PathBuf),
     },
     /// A variable decides.
     Variable {
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// The variable.
+        /// Name of the variable.
         variable: &'static str,
-        /// The file in whose `env` it stands. `None` of the environment itself.
+        /// File whose `env` sets the variable. `None` for the environment itself.
         file: Option<PathBuf>,
     },
-    /// Another key turns off what it sets.
+    /// Another key turns the key off.
     TurnedOff {
-        /// The key.
+        /// Name of the key.
         key: String,
-        /// The other key and the value that turns it off.
+        /// The other key, and the value with which it turns the key off.
         by: (&'static str, bool),
-        /// The file that has it.
+        /// File that has the other key.
         file: PathBuf,
     },
 }
 
-/// What is stronger than a key.
+/// Settings that are stronger than a key.
 struct Stronger {
     key: &'static str,
-    /// Variables that give its value.
+    /// Variables that give the key a value.
     variables: &'static [&'static str],
-    /// Variables that turn it off.
+    /// Variables that turn the key off.
     disabling: &'static [&'static str],
-    /// Keys with the value that turns it off.
+    /// Other keys, each with the value that turns the key off.
     switches: &'static [(&'static str, bool)],
 }
 
-/// The key whose lists of all files are put together.
+/// The one key whose lists the client joins over all files.
 const HOOKS: &str = "hooks";
 
-/// The variable that forces five minutes.
+/// Variable that forces a lifetime of five minutes.
 const FORCED: &str = "FORCE_PROMPT_CACHING_5M";
 
-/// The variables that take lifetimes away: all but five minutes, or the cache itself, of some models or all.
+/// Variables that disable lifetimes (all but five minutes) or the cache itself, for some models or all.
 const NOT_CACHED: &[&str] = &[
     FORCED,
     "DISABLE_PROMPT_CACHING",
@@ -105,7 +105,7 @@ const NOT_CACHED: &[&str] = &[
     "DISABLE_PROMPT_CACHING_FABLE",
 ];
 
-/// By the client's documentation (promptCacheTtl, subagentPromptCacheTtl, autoCompactWindow, statusLine).
+/// Precedence by the client's documentation (promptCacheTtl, subagentPromptCacheTtl, autoCompactWindow, statusLine).
 const STRONGER: [Stronger; 5] = [
     Stronger {
         key: "promptCacheTtl",
@@ -140,10 +140,10 @@ const STRONGER: [Stronger; 5] = [
 ];
 
 impl<E: Fn(&str) -> Option<String>> Layers<E> {
-    /// What keeps a setting from acting in a file, the strongest reason first.
+    /// First conflict that keeps a setting in a file from acting, the strongest reason first.
     ///
     /// # Errors
-    /// A file, whose path is given, has a key twice or something else in its place.
+    /// A file, whose path is given, has a key twice or a value of another kind in its place.
     pub fn conflict(
         &self,
         setting: &Setting,
@@ -151,6 +151,7 @@ impl<E: Fn(&str) -> Option<String>> Layers<E> {
     ) -> Result<Option<Conflict>, (PathBuf, SettingsError)> {
         let key = setting.name();
         let path = setting.path();
+        // The client joins the hooks of all files: a stronger file adds hooks and hides none.
         let is_merged = path.first() == Some(&HOOKS);
         for other in self.others.iter().filter(|other| other.layer < own.layer && !is_merged) {
             if value(other, &path)?.is_some_and(|value| value != setting.value) {
@@ -171,6 +172,7 @@ impl<E: Fn(&str) -> Option<String>> Layers<E> {
                 .map(|file| Ok(value(file, path)?.map(|value| (value, file.path.clone()))));
             values.find_map(Result::transpose).transpose()
         };
+        // Disabling variables come first: next to one, a variable with a value has no effect.
         for variable in stronger.disabling.iter().chain(stronger.variables) {
             let is_disabling = stronger.disabling.contains(variable);
             let decides = |text: &str| {
@@ -209,16 +211,17 @@ fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Whether a variable that turns a key off does so.
+/// Returns true if a variable that can turn a key off does so with this value.
 fn disables(variable: &str, text: &str, setting: &Setting) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let is_on = !matches!(text.as_str(), "" | "0" | "false" | "no" | "off");
-    // Five minutes may be forced where they are wanted.
+    // A forced lifetime of five minutes is no conflict with a setting of five minutes.
     is_on && !(variable == FORCED && setting.value == "5m")
 }
 
-/// Whether a variable leaves a key the value that it is to have.
+/// Returns true if a variable leaves the key its wanted value.
 fn agrees(text: &str, setting: &Setting) -> bool {
+    // An empty variable counts as unset.
     let text = text.trim();
     text.is_empty() || text == text_of(&setting.value)
 }

@@ -1,10 +1,11 @@
-//! The settings of a client: keys that a change sets, whether they would act, and the file with them, of which every
-//! other byte stays as it was.
+//! Settings of a client: keys that a change sets, conflicts that would keep them from acting, and edits of the file
+//! that leave every other byte as it was.
 //!
-//! Claude Code reads several files (`layers.rs`), of which the strongest that has a key decides, and variables of the
-//! environment that are stronger than any file for some keys. A key is set only where nothing else decides.
+//! Claude Code reads several files (`layers.rs`); the strongest file that has a key decides. For some keys environment
+//! variables are stronger than any file. A key is set only if nothing else decides.
 //!
-//! Who builds an agent sets keys in its requests: a template of these gets other markers (`template/`) in the same way.
+//! Authors of agents set keys in their requests instead: `template/` changes the markers of a request template
+//! likewise.
 
 mod applied;
 mod array;
@@ -26,11 +27,11 @@ use crate::explain::advice::{ClientSetting, SettingValue};
 /// A key of the settings and its value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Setting {
-    /// The names that lead to it, from the outermost on; two at most.
+    /// Names that lead to the key, outermost first; two at most.
     pub key: Vec<String>,
-    /// The value.
+    /// Value of the key.
     pub value: Value,
-    /// The value as it is to be written, where parts of it stay as they were.
+    /// Source text of the value, if parts of it stay as they were.
     #[serde(skip)]
     pub source: Option<String>,
 }
@@ -50,32 +51,32 @@ impl From<&ClientSetting> for Setting {
 }
 
 impl Setting {
-    /// A key at the top.
+    /// A setting at the top level.
     #[must_use]
     pub fn top(key: &str, value: Value) -> Self {
         Self { key: vec![key.to_owned()], value, source: None }
     }
 
-    /// The names that lead to it.
+    /// Names that lead to the key, outermost first.
     #[must_use]
     pub fn path(&self) -> Vec<&str> {
         self.key.iter().map(String::as_str).collect()
     }
 
-    /// The key as people write it.
+    /// Dotted name of the key.
     #[must_use]
     pub fn name(&self) -> String {
         self.key.join(".")
     }
 }
 
-/// What happens to a key.
+/// Old and new value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyChange {
-    /// The key as people write it.
+    /// Dotted name of the key.
     pub key: String,
-    /// Its value before, if it had one.
+    /// Value before, if the key had one.
     pub before: Option<Value>,
-    /// Its value afterwards, if it has one.
+    /// Value afterwards, if the key has one.
     pub after: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! The object of a settings file, and where a key goes in it.
+//! The object of a settings file, and the place of a key in it.
 
 use std::ops::Range;
 
@@ -9,23 +9,23 @@ use serde_json::{Map, Value};
 
 use super::text::{Edits, Part, SPACE, SettingsError, SettingsProblem, range};
 
-/// The indentation of a key where no other shows one.
+/// Indentation of a key if no other key shows one.
 const INDENT: &str = "  ";
 
-/// What ends a line.
+/// Characters that end a line.
 const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
-/// The object of a text.
+/// The object of a text, with its tokens.
 #[derive(Clone, Copy)]
 pub(super) struct Root<'a> {
     pub(super) text: &'a str,
-    /// `None` where there is nothing but space and comments.
+    /// `None` if the text has only space and comments.
     pub(super) object: Option<&'a Object<'a>>,
-    /// The parts of the whole text.
+    /// Tokens and comments of the whole text.
     pub(super) tokens: &'a [Part<'a>],
 }
 
-/// A key, and the object that it stands in.
+/// A key, and the object that contains it.
 type Found<'a> = (&'a Object<'a>, &'a ObjectProp<'a>);
 
 impl<'a> Root<'a> {
@@ -35,7 +35,7 @@ impl<'a> Root<'a> {
         object.map_or_else(|| Map::new().into(), Value::from)
     }
 
-    /// A part of the text as JSON without comments, commas at ends and space.
+    /// Part of the text as JSON without comments, trailing commas and space.
     pub(super) fn plain(&self, range: Range<usize>) -> String {
         let is_comment =
             |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
@@ -54,7 +54,7 @@ impl<'a> Root<'a> {
         plain
     }
 
-    /// A key, if it is there.
+    /// Finds a key.
     pub(super) fn find(&self, key: &[&str]) -> Result<Option<Found<'a>>, SettingsError> {
         let Some((last, path)) = key.split_last() else { return Ok(None) };
         let Some(mut object) = self.object else { return Ok(None) };
@@ -65,7 +65,7 @@ impl<'a> Root<'a> {
         Ok(self.property(object, last)?.map(|property| (object, property)))
     }
 
-    /// What puts a value in the place of a key's, or a new key after the last one.
+    /// Edits that replace the value of a key, or add the key after the last one.
     pub(super) fn putting(&self, key: &[&str], source: &str) -> Result<Edits, SettingsError> {
         let Some(mut object) = self.object else { return Ok(Vec::new()) };
         for (at, name) in key.iter().enumerate() {
@@ -81,8 +81,8 @@ impl<'a> Root<'a> {
         Ok(Vec::new())
     }
 
-    /// Ways of taking a key out, the best first: with the space in front of it, which gives back what was before it was
-    /// put in, and without, where that would join a comment with what follows.
+    /// Alternative edits that remove a key, the best first: with the space in front, which restores the text from
+    /// before the key was added, and without, for a comment that would otherwise swallow the text after the key.
     pub(super) fn removing(&self, key: &[&str]) -> Result<Vec<Edits>, SettingsError> {
         let Some((object, property)) = self.find(key)? else { return Ok(vec![Vec::new()]) };
         let start = property.start();
@@ -92,7 +92,7 @@ impl<'a> Root<'a> {
 
     fn removal(&self, object: &Object<'_>, property: &ObjectProp<'_>, start: usize) -> Edits {
         let comma = self.comma_after(property, object);
-        // A comma between the property before and this one is after all commas within that one.
+        // The last comma in front of this property is the one after the previous property.
         let before = || {
             self.commas()
                 .rfind(|comma| comma.end <= property.start() && comma.start > object.start())
@@ -128,7 +128,7 @@ impl<'a> Root<'a> {
         })
     }
 
-    /// A new key as the last one, spaced as the last one was.
+    /// Adds a key after the last one, with the same spacing.
     fn insertion(&self, object: &Object<'_>, name: &str, value: &str) -> Edits {
         let entry = format!("{}: {value}", Value::from(name));
         let close = object.end() - 1;
@@ -147,7 +147,7 @@ impl<'a> Root<'a> {
         let space = if own.contains(LINE_ENDS) {
             own.to_owned()
         } else if self.text[at..close].contains(LINE_ENDS) {
-            // What stands last may be a comment up to the end of its line.
+            // The last key may be followed by a comment up to the end of its line.
             self.line_below(object)
         } else if object.properties.len() > 1 {
             own.to_owned()
@@ -155,24 +155,25 @@ impl<'a> Root<'a> {
             " ".to_owned()
         };
         if self.comma_after(last, object).is_some() {
-            // A comma at the end stays at the end.
+            // A trailing comma stays trailing.
             return vec![(at..at, format!("{space}{entry},"))];
         }
         vec![(last.end()..last.end(), ",".to_owned()), (at..at, format!("{space}{entry}"))]
     }
 
-    /// Where what stands between two places ends, with the space after it where a line ends there.
+    /// End of the text between two places, including trailing space if a line ends there.
     fn end_of_line(&self, from: usize, to: usize) -> usize {
         let text = &self.text[from..to];
         let end = text.trim_end_matches(SPACE).len();
         from + text[end..].find(LINE_ENDS).map_or(end, |line| end + line)
     }
 
-    /// The beginning of a line for a key of an object.
+    /// Line end and indentation for a key of an object.
     fn line_below(&self, object: &Object<'_>) -> String {
         let line = self.text[..object.start()].rfind(LINE_ENDS).map_or(0, |end| end + 1);
         let rest = &self.text[line..object.start()];
         let indent = &rest[..rest.len() - rest.trim_start_matches(SPACE).len()];
+        // The file keeps its kind of line end.
         let end = if self.text.contains("\r\n") {
             "\r\n"
         } else if self.text.contains('\n') {
@@ -188,14 +189,14 @@ impl<'a> Root<'a> {
         commas.map(|(_, range)| range.clone())
     }
 
-    /// The comma between a property and the next one, or the end.
+    /// Comma between a property and the next one or the end of the object.
     fn comma_after(&self, property: &ObjectProp<'_>, object: &Object<'_>) -> Option<Range<usize>> {
         let mut commas = self.commas();
         let first = commas.find(|comma| comma.start >= property.end())?;
         (first.start < object.end()).then_some(first)
     }
 
-    /// The space in front of a place, from the end of a line on where it begins one. Empty lines are not in it.
+    /// Space in front of a place, from the line end on if the place begins a line. Empty lines are excluded.
     fn space_before(&self, at: usize) -> &'a str {
         let before = &self.text[..at];
         let space = &before[before.trim_end_matches(SPACE).len()..];
@@ -210,7 +211,7 @@ impl<'a> Root<'a> {
     }
 }
 
-/// A value within objects of one key each.
+/// A value nested in objects of one key each.
 fn nested(path: &[&str], source: &str) -> String {
     let around = |inner: String, name: &&str| format!("{{{}: {inner}}}", Value::from(*name));
     path.iter().rev().fold(source.to_owned(), around)

@@ -1,5 +1,6 @@
-//! The text of a settings file. Comments, unknown keys, indentation, commas at ends and line ends stay: a key is put in or
-//! taken out at its place, and nothing else is written anew. That all other keys kept their values is looked at each time.
+//! Text of a settings file. Comments, unknown keys, indentation, trailing commas and line ends stay: a key is added or
+//! removed at its place, and no other byte is written again. Each edit is checked: all other keys must keep their
+//! values.
 
 use std::ops::Range;
 
@@ -16,82 +17,82 @@ use super::root::Root;
 use super::{Setting, array};
 use crate::base::toml_text::line_and_column;
 
-/// What a file with one new key begins from.
+/// Text from which a file with one new key starts.
 const NEW: &str = "{\n}\n";
 
-/// Some editors put it in front of a text.
+/// Byte order mark, which some editors put in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// A line and a column, from 1 on.
+/// Line and column, from 1 on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The line.
+    /// Line, from 1 on.
     pub line: usize,
-    /// The character in it.
+    /// Character in the line, from 1 on.
     pub column: usize,
 }
 
-/// What is wrong with a settings file.
+/// Kind of error in a settings file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsProblem {
-    /// It is not text.
+    /// Bytes that are not UTF-8.
     #[error("it is no UTF-8")]
     NoText,
-    /// It is not JSON, even with comments and commas at ends.
+    /// Text that is not JSON, even with comments and trailing commas.
     #[error("it cannot be read as JSON: {0}")]
     NoJson(String),
-    /// It is another value.
+    /// JSON value that is not an object.
     #[error("it is no object")]
     NoObject,
-    /// A key leads into something that has no keys.
+    /// A key that leads into a value without keys.
     #[error("`{0}` is no object")]
     NoInnerObject(String),
-    /// A key has something else than a list.
+    /// A key whose value is not a list.
     #[error("`{0}` is no list")]
     NoList(String),
-    /// A key is there twice, and readers differ in which one they take.
+    /// A key that is there twice: readers differ in the one that they take.
     #[error("`{0}` is there twice")]
     Twice(String),
-    /// Another key would change, too.
+    /// A key that cannot be changed without another one.
     #[error("`{0}` cannot be changed alone")]
     NotAlone(String),
 }
 
-/// What is wrong, and where; said after the name of the file.
+/// An error and its place, shown after the name of the file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {problem}", place.map(|place| format!(":{}:{}", place.line, place.column)).unwrap_or_default())]
 pub struct SettingsError {
-    /// Where. `None` of what is about the whole file.
+    /// Place of the error. `None` if it concerns the whole file.
     pub place: Option<Place>,
-    /// What.
+    /// Kind of the error.
     pub problem: SettingsProblem,
 }
 
 impl SettingsError {
-    /// That a key cannot be changed without something else.
+    /// Error for a key that cannot be changed without another one.
     pub(super) fn not_alone(key: &str) -> Self {
         Self { place: None, problem: SettingsProblem::NotAlone(key.to_owned()) }
     }
 
-    /// A problem at a byte of a text.
+    /// Error at a byte offset of a text.
     pub(super) fn at(text: &str, offset: usize, problem: SettingsProblem) -> Self {
         let (line, column) = line_and_column(text, offset);
         Self { place: Some(Place { line, column }), problem }
     }
 }
 
-/// The text of a settings file.
+/// Text of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsText(String);
 
-/// What is put in place of parts of a text, in their order.
+/// Replacements for ranges of a text, in ascending order.
 pub(super) type Edits = Vec<(Range<usize>, String)>;
 
 impl SettingsText {
-    /// Reads a file. A file that is empty has no keys.
+    /// Reads a file. An empty file has no keys.
     ///
     /// # Errors
-    /// It is damaged: nothing in it may be changed, as it is not known what it says.
+    /// The text is damaged. Nothing in it may be changed, as its meaning is unknown.
     pub fn parse(bytes: &[u8]) -> Result<Self, SettingsError> {
         let text = std::str::from_utf8(bytes)
             .map_err(|_| SettingsError { place: None, problem: SettingsProblem::NoText })?;
@@ -100,23 +101,23 @@ impl SettingsText {
         Ok(settings)
     }
 
-    /// The bytes of the file.
+    /// Text of the file.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The value of a key, if it has one.
+    /// Value of a key.
     ///
     /// # Errors
-    /// The key is there twice, or leads into something that is no object.
+    /// The key is there twice, or leads into a value that is not an object.
     pub fn get(&self, key: &[&str]) -> Result<Option<Value>, SettingsError> {
         self.with_root(|root| {
             Ok(root.find(key)?.map(|(_, property)| property.value.clone().into()))
         })
     }
 
-    /// The value of a key as it is written.
+    /// Source text of a value.
     ///
     /// # Errors
     /// As for [`SettingsText::get`].
@@ -127,23 +128,24 @@ impl SettingsText {
         })
     }
 
-    /// Gives a key a value.
+    /// Sets the value of a key.
     ///
     /// # Errors
-    /// The key is there twice, or leads into something that is no object.
+    /// The key is there twice, or leads into a value that is not an object.
     pub fn set(&mut self, key: &[&str], value: &Value) -> Result<(), SettingsError> {
         self.put(key, &shown(value))
     }
 
-    /// Gives a key a value as it is written elsewhere.
+    /// Sets the value of a key from its source text.
     ///
     /// # Errors
-    /// As for [`SettingsText::set`], or it is no value.
+    /// As for [`SettingsText::set`], or the source is not a value.
     pub fn put(&mut self, key: &[&str], source: &str) -> Result<(), SettingsError> {
         let value =
             parsed(source, |value, _| Ok(value.map_or(Value::Null, |value| value.clone().into())))?;
         let has_root = self.with_root(|root| Ok(root.object.is_some()))?;
         let mut whole = self.clone();
+        // A file that is empty or has comments alone gets an object below them.
         if !has_root {
             let is_cut =
                 !whole.0.trim_start_matches(BYTE_ORDER_MARK).is_empty() && !whole.0.ends_with('\n');
@@ -153,15 +155,16 @@ impl SettingsText {
         let (edits, mut expected) =
             whole.with_root(|root| Ok((root.putting(key, source)?, root.value())))?;
         put_into(&mut expected, key, value);
+        // Parsed once more: the edit may change this key and no other.
         let changed = whole.edited(edits).filter(|changed| changed.is(&expected));
         *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
         Ok(())
     }
 
-    /// A key whose list has an element more, or a list of it alone. `None` where the list already has it.
+    /// Setting that appends an element to the list of a key, or makes a list of it. `None` if the list already has it.
     ///
     /// # Errors
-    /// The key is there twice, or has something else than a list.
+    /// The key is there twice, or its value is not a list.
     pub fn appended(
         &self,
         key: &[&str],
@@ -186,10 +189,10 @@ impl SettingsText {
         Ok(Some(with(list, Some(array::appended(&source, element)?.ok_or_else(no_list)?))))
     }
 
-    /// Takes a key out, with its comma and the space in front of it.
+    /// Removes a key, its comma and the space in front of it.
     ///
     /// # Errors
-    /// The key is there twice, or leads into something that is no object.
+    /// The key is there twice, or leads into a value that is not an object.
     pub fn remove(&mut self, key: &[&str]) -> Result<(), SettingsError> {
         let (ways, expected) = self.with_root(|root| {
             let mut expected = root.value();
@@ -197,27 +200,29 @@ impl SettingsText {
             Ok((root.removing(key)?, expected))
         })?;
         let mut changed = ways.into_iter().map(|edits| self.edited(edits));
+        // The first way that keeps all other values wins.
         let changed = changed.find_map(|one| one.filter(|changed| changed.is(&expected)));
         *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
         Ok(())
     }
 
-    /// Whether all its keys have these values.
+    /// Returns true if the text has exactly these keys and values.
     fn is(&self, expected: &Value) -> bool {
         self.with_root(|root| Ok(root.value())).is_ok_and(|value| value == *expected)
     }
 
-    /// The text with parts replaced. `None` where it is no settings file any more.
+    /// Applies edits. `None` if the result is no longer a settings file.
     pub(super) fn edited(&self, edits: Edits) -> Option<Self> {
         let mark = self.mark();
         let mut text = self.0.clone();
+        // From the end, so that the ranges in front stay valid.
         for (range, with) in edits.into_iter().rev() {
             text.replace_range(range.start + mark..range.end + mark, &with);
         }
         Self::parse(text.as_bytes()).ok()
     }
 
-    /// The length of the mark in front of the text.
+    /// Length of the byte order mark in front of the text, in bytes.
     fn mark(&self) -> usize {
         if self.0.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 }
     }
@@ -240,10 +245,10 @@ impl SettingsText {
     }
 }
 
-/// A part of a text: a word, a sign or a comment, and where it is.
+/// A token or comment of a text, and its range.
 pub(super) type Part<'a> = (Token<'a>, Range<usize>);
 
-/// Works with the value of a text, and with its parts.
+/// Runs a function on the value of a text and its tokens.
 pub(super) fn parsed<T>(
     text: &str,
     work: impl FnOnce(Option<&Node<'_>>, &[Part<'_>]) -> Result<T, SettingsError>,
@@ -265,8 +270,8 @@ pub(super) fn parsed<T>(
     work(value.as_ref(), &parts)
 }
 
-/// Refuses what the parser takes and JSON does not: other space between the parts, and texts that are not closed on
-/// their line.
+/// Refuses text that the parser takes and JSON does not: other space between the tokens, and strings that continue over
+/// a line end.
 fn refuse_loose(text: &str, parts: &[Part<'_>]) -> Result<(), SettingsError> {
     let problem =
         |at, what: &str| Err(SettingsError::at(text, at, SettingsProblem::NoJson(what.to_owned())));
@@ -287,10 +292,10 @@ fn refuse_loose(text: &str, parts: &[Part<'_>]) -> Result<(), SettingsError> {
     }
 }
 
-/// What JSON has for space.
+/// White space of JSON.
 pub(super) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// JSON with comments and commas at ends, and nothing else that is looser.
+/// Options of the parser: JSON with comments and trailing commas, and nothing looser.
 fn accepted() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -310,7 +315,7 @@ pub(super) fn range(ranged: &impl Ranged) -> Range<usize> {
     ranged.start()..ranged.end()
 }
 
-/// Gives a key of an object a value; what leads to it is there, or comes with it.
+/// Sets the value of a key of an object and creates the objects on the way.
 fn put_into(object: &mut Value, key: &[&str], value: Value) {
     let inner = |object: &mut Value, name: &&str| match object {
         Value::Object(object) => {
@@ -330,7 +335,7 @@ fn put_into(object: &mut Value, key: &[&str], value: Value) {
     }
 }
 
-/// Takes a key out of an object, if it is there.
+/// Removes a key from an object, if it is there.
 fn take_from(object: &mut Value, key: &[&str]) {
     let Some((last, path)) = key.split_last() else { return };
     let inner = path.iter().try_fold(object, |object, name| object.get_mut(*name));
@@ -339,7 +344,7 @@ fn take_from(object: &mut Value, key: &[&str]) {
     }
 }
 
-/// A value in one line, spaced as people do.
+/// A value on one line, spaced as people do.
 #[must_use]
 pub fn shown(value: &Value) -> String {
     match value {
@@ -364,7 +369,7 @@ mod tests {
         SettingsText::parse(text.as_bytes()).expect("settings")
     }
 
-    /// The text with a key set.
+    /// Text with a key set.
     fn set(text: &str, key: &[&str], value: &Value) -> String {
         let mut settings = parsed(text);
         settings.set(key, value).expect("set");
@@ -425,7 +430,7 @@ mod tests {
         assert_eq!(inner, before.replace("{\"c\": 2}", "{\"c\": 2, \"d\": \"x\"}"));
         let new = set(before, &["e", "f"], &true.into());
         assert_eq!(new, before.replace("2}\n", "2},\n  \"e\": {\"f\": true}\n"));
-        // An escape in a name makes no other key of it.
+        // An escape in a name does not make another key of it.
         assert_eq!(set("{\"\\u006b\": 1}", &["k"], &2.into()), "{\"\\u006b\": 2}");
         assert_eq!(parsed(before).get(&["b", "c"]), Ok(Some(2.into())));
         assert_eq!(parsed(before).get(&["x", "c"]), Ok(None));

@@ -1,8 +1,7 @@
-//! How many tokens a text has, counted in the vocabulary of a model.
+//! Token counts of texts, in the vocabulary of a model.
 //!
-//! A vocabulary is loaded once, when it is first needed. A text is looked at and not kept, save for short words that
-//! came up last. Without the features `tokens` and `tokens-openai` vocabularies are not there, and sizes are
-//! estimated.
+//! A vocabulary is loaded once, on first use. Texts are not kept, except for recent short words. Without the features
+//! `tokens` and `tokens-openai` there are no vocabularies, and sizes are estimated.
 
 #[cfg(feature = "tokens")]
 mod claude;
@@ -11,13 +10,13 @@ mod openai;
 
 use crate::base::vocabulary::Vocabulary;
 
-/// Something that counts tokens.
+/// A counter of tokens.
 pub trait Count: Sync {
-    /// The tokens of a text; of Claude's, as they are where it is a message of its own, without the message's frame.
+    /// Tokens of a text; for Claude, those of a message of its own, without the message's frame.
     fn tokens(&self, text: &str) -> u64;
 }
 
-/// What counts in a vocabulary; `None` where the program was built without it.
+/// Counter of a vocabulary; `None` if the program was built without it.
 #[must_use]
 pub fn counter(vocabulary: Vocabulary) -> Option<&'static dyn Count> {
     match vocabulary {

@@ -6,7 +6,7 @@ use tiktoken::CoreBpe;
 
 use super::Count;
 
-/// What counts for GPT-4o and all later models.
+/// Counter for GPT-4o and all later models.
 pub(super) struct O200k;
 
 static ENCODING: LazyLock<&'static CoreBpe> = LazyLock::new(|| {

@@ -1,9 +1,9 @@
-//! What of a run and its baseline can be compared: figures of one kind, of requests that both have.
+//! Comparable parts of a run and its baseline: figures of one kind, of requests that both have.
 //!
-//! Usage is recorded for certain bytes. Where the prompt, its markers, its settings or its model have changed and the
-//! usage has not, or the usage contradicts the bytes or the cache's rules, it says nothing of the
-//! run. Then the figures of the session come from the rules and the bytes on both sides (`Counted`),
-//! and so they do where only one side has recorded usage. Requests of the baseline that the run lacks are taken out of
+//! Usage is recorded for certain bytes. If the prompt, its markers, its settings or its model have changed and the
+//! usage has not, or if the usage contradicts the bytes or the cache's rules, it says nothing about the
+//! run. Then the figures of the session come from the rules and the bytes on both sides (`Counted`).
+//! The same applies if only one side has recorded usage. Requests of the baseline that the run lacks are taken out of
 //! the baseline, so that a session cut short is not cheaper for that.
 
 use std::borrow::Cow;
@@ -21,25 +21,25 @@ use crate::explain::snapshot::{
 };
 
 words! {
-    /// Why the recorded usage of a request does not count.
+    /// Reason why the recorded usage of a request does not count.
     pub enum UsageFault {
         /// The request has changed, and the usage has not.
         Stale = "stale";
-        /// By the rules it reads and writes otherwise, as after another pause, and the usage is the same.
+        /// Other reads and writes by the rules, as after another pause, and the same usage.
         RulesDiffer = "rules_differ";
-        /// The request is the same, by its id too, and the usage is not.
+        /// The same request, also by its id, and other usage.
         Edited = "edited";
-        /// The prompt has about as many tokens as before by its bytes, and not by its usage.
+        /// About as many tokens as before by the prompt's bytes, and not by its usage.
         Contradicted = "contradicted";
-        /// One side alone reads what none of its requests can have written.
+        /// Reads on one side alone that none of its requests can have written.
         Warm = "warm";
-        /// Only one side has usage.
+        /// Usage on one side only.
         OneSided = "one_sided";
     }
 }
 
 impl UsageFault {
-    /// Whether the output in such a usage is not believed, either.
+    /// Returns true if the output in such a usage is not believed, either.
     fn is_of_output(self) -> bool {
         matches!(self, Self::Edited | Self::Contradicted)
     }
@@ -48,27 +48,27 @@ impl UsageFault {
 /// A session whose figures come from the rules and the bytes on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CountedSession {
-    /// Its index in the run.
+    /// Index of the session in the run.
     pub session: usize,
-    /// The index of the first request whose usage does not count.
+    /// Index of the first request whose usage does not count.
     pub turn: usize,
-    /// Why not.
+    /// Reason why that usage does not count.
     pub fault: UsageFault,
-    /// Whether its figures include output, which both sides know.
+    /// True if its figures include output, which both sides know.
     pub has_output: bool,
 }
 
-/// Both sides in a form in which they can be compared.
+/// Both sides in a comparable form.
 pub(super) struct Comparable<'a> {
     pub(super) before: Cow<'a, Snapshot>,
     pub(super) now: Cow<'a, Snapshot>,
     /// The run with all outputs that it knows, for limits that refer to no baseline.
     pub(super) alone: Cow<'a, Snapshot>,
-    /// The sessions that are counted.
+    /// Sessions with counted figures.
     pub(super) counted: Vec<CountedSession>,
-    /// How many requests of the baseline were taken out, as the run lacks them.
+    /// Number of the baseline's requests that were taken out because the run lacks them.
     pub(super) gone: usize,
-    /// How many requests without a captured prompt have the baseline's id and another usage.
+    /// Number of requests without a captured prompt that have the baseline's id and another usage.
     pub(super) edited: usize,
     /// Settings that changed without new usage.
     pub(super) settings: SettingChanges,
@@ -91,7 +91,7 @@ impl<'a> Comparable<'a> {
             edited: 0,
             settings: SettingChanges::default(),
         };
-        // What is missing may have written what others read.
+        // A missing request or session may have written what others read.
         let is_whole = pairing.gone.is_empty()
             && pairing.new.is_empty()
             && pairing.pairs.iter().all(|pair| {
@@ -120,13 +120,16 @@ impl<'a> Comparable<'a> {
         };
         let sides: Vec<(usize, Side<'_>, Side<'_>)> = pairs.iter().map(sides).collect();
         let faulty =
+            // The first fault is named, and decides for all captured requests of the session.
             sides.iter().find_map(|(turn, old, new)| Some((*turn, fault(old, new, is_whole)?)));
         self.edited += sides.iter().filter(|(_, old, new)| has_edited_usage(old, new)).count();
+        // A new recording shows the cost of a changed setting, so only the other turns are named.
         let is_shown =
             |old: &Side<'_>, new: &Side<'_>| faulty.is_none() && is_new_recording(old, new);
         for (turn, old, new) in sides.iter().filter(|(_, old, new)| !is_shown(old, new)) {
             match (&old.turn.settings, &new.turn.settings) {
                 (Some(before), Some(now)) => self.settings.add(before, now, pair.now, *turn),
+                // A baseline of an older version has the prompt, and not its settings.
                 (None, Some(_)) if old.prompt.is_some() => self.settings.unknown += 1,
                 _ => {}
             }
@@ -135,7 +138,7 @@ impl<'a> Comparable<'a> {
         if gone > 0 {
             let session = &mut self.before.to_mut().sessions[pair.before];
             let turns = session.turns.iter_mut().flatten();
-            // Their places stay, since other parts refer to turns by their indexes.
+            // The indexes stay, since other parts refer to turns by them.
             for (_, turn) in turns.enumerate().filter(|(at, _)| !kept.contains(at)) {
                 turn.figures.fill(None);
                 turn.counted = None;
@@ -160,14 +163,14 @@ impl<'a> Comparable<'a> {
     }
 }
 
-/// A turn with what its usage was recorded for.
+/// Turn with the request that its usage was recorded for.
 struct Side<'a> {
     turn: &'a SnapshotTurn,
-    /// The prompt, by the digest of its blocks.
+    /// Prompt, by the digest of its blocks.
     prompt: Option<BlockPrefix>,
     markers: Vec<(usize, &'static str)>,
     recorded: Option<&'a Figures>,
-    /// What its replay makes of its bytes.
+    /// Figures of the replay, by the bytes.
     counted: Option<&'a Figures>,
 }
 
@@ -188,14 +191,14 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// What a number of tokens by the bytes is in tokens of the record. An estimate of a whole prompt
+    /// Number of tokens by the bytes, converted to tokens of the record. An estimate of a whole prompt
     /// may be off by a factor of its own.
     fn in_record(&self, tokens: i128) -> Option<i128> {
         let prompts = (self.recorded?.prompt().0, self.counted?.prompt().0.max(1));
         Some(tokens * i128::from(prompts.0) / i128::from(prompts.1))
     }
 
-    /// Whether all markers ask for one lifetime, and the usage has writes for the other alone.
+    /// Returns true if all markers ask for one lifetime, and the usage has writes for the other alone.
     fn has_other_lifetime(&self) -> bool {
         let Some(recorded) = self.recorded else { return false };
         let asks = |ttl: Ttl| {
@@ -209,7 +212,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Whether it reads more than the requests in front of it have written, by the rules.
+    /// Returns true if it reads more than the earlier requests have written, by the rules.
     fn is_warm(&self) -> Option<bool> {
         let by_rules = self.in_record(i128::from(self.counted?.read.0))?;
         let recorded = i128::from(self.recorded?.read.0);
@@ -217,8 +220,8 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Why the usage of a pair of captured requests does not count, if so. Where both sides have the same
-/// requests, they are alike by the rules, too.
+/// Fault of the usage of a pair of captured requests, if any. If both sides have the same requests,
+/// they are equal by the rules, too.
 fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     let is_same_prompt = old.prompt? == new.prompt?;
     let (before, now) = match (old.recorded, new.recorded) {
@@ -235,6 +238,7 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
     let is_same_usage = tokens(before) == tokens(now);
     let same_id = old.turn.request_id.is_some() && old.turn.request_id == new.turn.request_id;
     match (is_same_request, is_same_usage) {
+        // Equal usage is expected of an equal request, unless the rules see another history.
         (true, true) => (!is_same_by_rules).then_some(UsageFault::RulesDiffer),
         (true, false) if same_id && is_same_by_rules => Some(UsageFault::Edited),
         (false, true) => Some(UsageFault::Stale),
@@ -242,19 +246,20 @@ fn fault(old: &Side<'_>, new: &Side<'_>, is_whole: bool) -> Option<UsageFault> {
         _ if new.has_other_lifetime() && !old.has_other_lifetime() => {
             Some(UsageFault::Contradicted)
         }
+        // An answer has output: none on one side alone contradicts the other.
         _ if (before.output.0 == 0) != (now.output.0 == 0) => Some(UsageFault::Contradicted),
         _ if old.is_warm()? != new.is_warm()? => Some(UsageFault::Warm),
         _ => None,
     }
 }
 
-/// Whether usage was recorded for the request once more.
+/// Returns true if usage was recorded again for the request.
 fn is_new_recording(old: &Side<'_>, new: &Side<'_>) -> bool {
     old.recorded.zip(new.recorded).is_some_and(|(before, now)| tokens(before) != tokens(now))
 }
 
-/// Whether a request of a transcript has the same id as in the baseline and a prompt of other tokens. (Of an
-/// answer that was still being written, the output grows.)
+/// Returns true if a request of a transcript has the same id as in the baseline and a prompt of other tokens. (The
+/// output may grow, since an answer may still have been in writing.)
 fn has_edited_usage(old: &Side<'_>, new: &Side<'_>) -> bool {
     let is_same = old.turn.request_id.is_some()
         && old.turn.request_id == new.turn.request_id
@@ -272,11 +277,12 @@ fn tokens(figures: &Figures) -> [u64; 5] {
     [input.0, read.0, write_5m.0, write_1h.0, output.0]
 }
 
-/// Tokens by which two recordings of one prompt may differ.
+/// Tokens that two recordings of one prompt may differ by.
 const SLACK: i128 = 32;
 
-/// Whether a prompt has grown by its bytes and not by its usage, or the reverse. The tokens of what
-/// was added are known to half of their number. Settings may add what no byte shows, such as the tools of a server.
+/// Returns true if a prompt has grown by its bytes and not by its usage, or the reverse. The tokens of an
+/// addition are known to half of their number. Settings may add tokens that no byte shows, such as the tools of a
+/// server.
 fn contradicts(old: &Side<'_>, new: &Side<'_>) -> bool {
     let prompt = |figures: Option<&Figures>| figures.map(|figures| i128::from(figures.prompt().0));
     let growth = |old, new| Some(prompt(new)? - prompt(old)?);
@@ -295,15 +301,16 @@ impl SnapshotSession {
         self.totals = Figures::of_turns(turns, self.totals.len());
     }
 
-    /// Whether the output of every captured turn has a known cost.
+    /// Returns true if the output of every captured turn has a known cost.
     fn has_outputs(&self) -> bool {
         let mut counted = self.turns.iter().flatten().filter_map(|turn| turn.counted.as_ref());
         counted.all(|counted| counted.output.is_some())
     }
 
-    /// Puts counted figures in the place of the recorded ones. False where a captured turn has none.
+    /// Replaces the recorded figures by counted ones. Returns false if a captured turn has none.
     fn count(&mut self, has_output: bool) -> bool {
         for turn in self.turns.iter_mut().flatten() {
+            // Turns that were taken out, since the run lacks them, have no figures to replace.
             let is_left_out = turn.figures.iter().all(Option::is_none) && turn.counted.is_none();
             if turn.block.is_none() || is_left_out {
                 continue;
@@ -314,6 +321,7 @@ impl SnapshotSession {
                 .iter()
                 .map(|figures| {
                     let mut figures = (*figures)?;
+                    // Without a price for the prompt, the output alone would look like the whole cost.
                     if figures.unpriced == 0 {
                         figures.cost += output;
                     }

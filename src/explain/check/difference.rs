@@ -1,5 +1,5 @@
-//! A run compared with its baseline, whatever its budgets say: which sessions cost more or less, in
-//! which turns, and what changed in them.
+//! Differences of a run from its baseline, whatever its budgets say: the sessions that cost more or less, their
+//! turns, and the changes in these.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,78 +14,78 @@ use crate::base::units::Picodollars;
 use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
 
-/// A session on both sides.
+/// Session on both sides, with its figures and its turns that differ.
 #[derive(Clone, Debug)]
 pub struct SessionChange {
-    /// The session on either side.
+    /// Indexes of the session on either side.
     pub pair: SessionPair,
-    /// Its figures in the baseline, or `None` where it is not recorded under the strategy.
+    /// Figures of the session in the baseline, or `None` if it is not recorded under the strategy.
     pub before: Option<Figures>,
-    /// Its figures now.
+    /// Figures of the session in the run.
     pub now: Option<Figures>,
-    /// The turns that differ, largest change in cost first. Empty where the baseline has no turns.
+    /// Turns that differ, largest change in cost first. Empty if the baseline has no turns.
     pub turns: Vec<TurnChange>,
 }
 
 impl SessionChange {
-    /// Its cost in the baseline, or `None` without a price or a record.
+    /// Cost of the session in the baseline, or `None` without a price or a record.
     #[must_use]
     pub fn cost_before(&self) -> Option<Picodollars> {
         self.before?.known_cost()
     }
 
-    /// Its cost now.
+    /// Cost of the session in the run, or `None` without a price or a record.
     #[must_use]
     pub fn cost_now(&self) -> Option<Picodollars> {
         self.now?.known_cost()
     }
 
-    /// The change of its cost, or `None` where a cost is unknown.
+    /// Change of the session's cost, or `None` if a cost is unknown.
     #[must_use]
     pub fn difference(&self) -> Option<Picodollars> {
         Some(self.cost_now()?.minus(self.cost_before()?))
     }
 
-    /// Whether it is the same on both sides.
+    /// Returns true if the session is the same on both sides.
     #[must_use]
     pub fn is_same(&self) -> bool {
         self.before == self.now && self.turns.is_empty()
     }
 }
 
-/// A part of captured prompts that differs, and where.
+/// Difference in a part of captured prompts, with the requests that have it.
 #[derive(Clone, Debug)]
 pub struct PromptDifference {
-    /// What differs.
+    /// Part and kind of the difference.
     pub change: PromptChange,
-    /// The sessions of the run that have it, in order.
+    /// Sessions of the run that have it, in order.
     pub sessions: Vec<usize>,
-    /// How many requests have it.
+    /// Number of requests that have it.
     pub requests: u64,
-    /// The first of them: the indexes of its session, and of it in the session.
+    /// First of these requests: the index of its session, and its index in the session.
     pub first: (usize, usize),
-    /// How much more these sessions cost than in the baseline, for whatever reason, or `None` where
-    /// a cost is unknown.
+    /// Additional cost of these sessions compared with the baseline, for whatever reason, or `None` if a
+    /// cost is unknown.
     pub difference: Option<Picodollars>,
 }
 
-/// Everything that differs.
+/// All differences of a run from its baseline.
 #[derive(Clone, Debug)]
 pub struct RunDifference {
-    /// How sessions are paired.
+    /// Pairs of sessions.
     pub pairing: Pairing,
-    /// The strategy whose figures are compared.
+    /// Strategy whose figures are compared.
     pub strategy: String,
-    /// The sessions on both sides, largest change in cost first.
+    /// Sessions on both sides, largest change in cost first.
     pub sessions: Vec<SessionChange>,
-    /// The parts of captured prompts that differ, those in the most expensive sessions first.
+    /// Parts of captured prompts that differ; parts in the most expensive sessions come first.
     pub prompts: Vec<PromptDifference>,
-    /// Whether the baseline has turns.
+    /// True if the baseline has turns.
     pub has_turns: bool,
 }
 
 impl RunDifference {
-    /// Compares a run with its baseline. `None` where the baseline lacks the strategy. `tree` has
+    /// Compares a run with its baseline. `None` if the baseline or the run lacks the strategy. `tree` has
     /// the bytes of the run's prompts.
     #[must_use]
     pub fn new(
@@ -125,7 +125,7 @@ impl RunDifference {
         })
     }
 
-    /// The known cost of the sessions on both sides, in the baseline and now.
+    /// Known cost of the sessions on both sides, in the baseline and in the run.
     #[must_use]
     pub fn costs(&self) -> Option<(Picodollars, Picodollars)> {
         let sum = |side: fn(&SessionChange) -> Option<Figures>| {
@@ -135,13 +135,13 @@ impl RunDifference {
         Some((sum(|session| session.before)?, sum(|session| session.now)?))
     }
 
-    /// The sessions that differ.
+    /// Sessions that differ.
     pub fn changed(&self) -> impl Iterator<Item = &SessionChange> {
         self.sessions.iter().filter(|session| !session.is_same())
     }
 }
 
-/// A session, and the index of a request in it.
+/// Index of a session, and of a request in it.
 type TurnPlace = (usize, usize);
 
 struct Differences<'a> {
@@ -149,7 +149,7 @@ struct Differences<'a> {
     now: &'a Snapshot,
     columns: (usize, usize),
     prompts: PromptComparison<'a>,
-    /// Where each change occurs, in the order of the run.
+    /// Places of each change, in the order of the run.
     found: BTreeMap<PromptChange, Vec<TurnPlace>>,
 }
 
@@ -203,7 +203,7 @@ impl Differences<'_> {
     }
 }
 
-/// For each turn, the one before it in its chain.
+/// Previous turn of each turn in its chain.
 fn previous_turns(turns: &[SnapshotTurn]) -> Vec<Option<usize>> {
     let mut last: FxHashMap<Option<&str>, usize> = FxHashMap::default();
     let turns = turns.iter().enumerate();
@@ -227,6 +227,7 @@ fn prompt_difference(
     costs: &BTreeMap<usize, Option<Picodollars>>,
 ) -> PromptDifference {
     let mut sessions: Vec<usize> = places.iter().map(|(session, _)| *session).collect();
+    // Places are in the order of the run, so equal sessions are neighbours.
     sessions.dedup();
     let cost = |session: &usize| costs.get(session).copied().flatten();
     PromptDifference {

@@ -1,4 +1,4 @@
-//! The figure of a budget, on either side.
+//! Figure of a budget on either side.
 
 use rust_decimal::Decimal;
 use rustc_hash::FxHashSet;
@@ -10,7 +10,7 @@ use crate::explain::snapshot::{
     BlockId, Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak,
 };
 
-/// Why a figure is not known.
+/// Reason why a figure is not known.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// No request matches the budget.
@@ -22,9 +22,9 @@ pub enum Unknown {
     /// A strategy that cannot act on the requests of a side.
     #[error("the strategy `{strategy}` is not applicable: {reason}")]
     NotApplicable {
-        /// The strategy.
+        /// Name of the strategy.
         strategy: String,
-        /// Why it cannot.
+        /// Reason why the strategy cannot act on them.
         reason: String,
     },
     /// A saved report without requests.
@@ -44,7 +44,7 @@ pub enum Unknown {
     /// The baseline was saved without the findings of `lint`.
     #[error("the baseline has no findings of lint; save it again")]
     NoLint,
-    /// Captured requests of which none follows another.
+    /// Captured requests, none of them a successor of another.
     #[error(
         "no request follows another, so none could be compared with the one before it; capture two requests of a \
          conversation, or name `rules` that need one alone"
@@ -59,7 +59,7 @@ pub enum Unknown {
 }
 
 impl Unknown {
-    /// Whether the figure does not apply to the input, or to a report that has only sums. Otherwise
+    /// Returns true if the figure does not apply to the input, or to a report that has only sums. Otherwise
     /// something is missing.
     pub(super) fn is_inapplicable(&self) -> bool {
         matches!(
@@ -73,11 +73,11 @@ impl Unknown {
     }
 }
 
-/// What a budget selects of a session.
+/// Selection of a budget from one session.
 pub(super) struct Selected<'a> {
-    /// The index of the session.
+    /// Index of the session.
     pub(super) session: usize,
-    /// Its selected turns with their indexes, or `None` where the report has no turns.
+    /// Selected turns with their indexes, or `None` if the report has no turns.
     pub(super) turns: Option<Vec<(usize, &'a SnapshotTurn)>>,
     figures: Option<Figures>,
     /// Requests that are not recorded under the strategy.
@@ -91,7 +91,7 @@ impl Selected<'_> {
     }
 }
 
-/// A snapshot as seen by a budget.
+/// Snapshot as seen by a budget.
 pub(super) struct View<'a> {
     snapshot: &'a Snapshot,
     budget: &'a Budget,
@@ -99,7 +99,7 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The view under a strategy, or under the one that the budget names.
+    /// View under a strategy, or under the one that the budget names.
     pub(super) fn new(
         snapshot: &'a Snapshot,
         budget: &'a Budget,
@@ -117,7 +117,7 @@ impl<'a> View<'a> {
         Ok(Self { snapshot, budget, column })
     }
 
-    /// What is selected of some sessions. Sessions without selected requests are left out.
+    /// Selection from some sessions. Sessions without selected requests are left out.
     pub(super) fn selected(
         &self,
         sessions: impl IntoIterator<Item = usize>,
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         Ok(Some(Selected { session: at, turns: Some(turns), figures, unrecorded }))
     }
 
-    /// A session whose requests were not saved is selected as a whole or not at all.
+    /// Selection of a session whose requests were not saved: the whole session or nothing.
     fn of_whole_session(
         &self,
         at: usize,
@@ -169,13 +169,14 @@ impl<'a> View<'a> {
         Ok(Selected { session: at, turns: None, figures, unrecorded: 0 })
     }
 
-    /// The figure over some sessions together.
+    /// Figure over some sessions together.
     pub(super) fn total(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
         let figures = Figures::sum(selected.iter().filter_map(|one| one.figures.as_ref()));
         let cost = || known_cost(figures.as_ref());
         match self.budget.metric.quantity {
             Quantity::Cost => cost(),
             Quantity::MeanCostOfSessions => {
+                // Sessions without a price are in neither the sum nor the divisor.
                 let costs = selected.iter().filter_map(|one| one.figures?.known_cost());
                 divided(cost()?, costs.count() as u64)
             }
@@ -205,7 +206,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The figure of a request: its cost, or the size of its prompt.
+    /// Figure of a request: its cost, or the size of its prompt.
     pub(super) fn of_turn(&self, turn: &SnapshotTurn) -> Result<Decimal, Unknown> {
         if self.budget.metric.is_size() {
             return self.size(turn).ok_or(Unknown::NothingSelected);
@@ -213,7 +214,7 @@ impl<'a> View<'a> {
         known_cost(turn.figures[self.column].as_ref())
     }
 
-    /// The bytes of a captured prompt, or of its tools.
+    /// Bytes of a captured prompt, or of its tools.
     fn size(&self, turn: &SnapshotTurn) -> Option<Decimal> {
         let prefix = self.snapshot.blocks.prefix(turn.block?);
         let is_of_tools = self.budget.metric.quantity == Quantity::ToolBytes;
@@ -236,7 +237,7 @@ impl<'a> View<'a> {
         Ok(breaks)
     }
 
-    /// The cost of the breaks that have a price.
+    /// Cost of the breaks that have a price.
     fn breaks_cost(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
         let breaks = self.breaks(selected)?;
         if !breaks.is_empty() && breaks.iter().all(|broken| broken.excess.is_none()) {
@@ -255,6 +256,7 @@ impl<'a> View<'a> {
                 fronts.extend(turn.front);
             }
         }
+        // Without any captured prompt, no variants at all would look perfectly stable.
         if is_captured { Ok(Decimal::from(fronts.len())) } else { Err(Unknown::NoCaptures) }
     }
 
@@ -268,7 +270,7 @@ impl<'a> View<'a> {
         let findings: u64 = counted.map(|count| count.findings).sum();
         let is_of_comparing =
             |rule: &Rule| rule.compares() && self.budget.lint.has(*rule, rule.severity());
-        // What shows in a single request may still be found.
+        // Findings in a single request count even if no request could be compared.
         if findings == 0 && self.snapshot.is_uncompared && Rule::ALL.iter().any(is_of_comparing) {
             return Err(Unknown::NothingCompared);
         }
@@ -281,7 +283,7 @@ fn known_cost(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
     figures.known_cost().ok_or(Unknown::NoPrice)?.to_decimal().ok_or(Unknown::TooLarge)
 }
 
-/// The hit rate in per cent.
+/// Hit rate in per cent.
 fn hit_rate(figures: Option<&Figures>) -> Result<Decimal, Unknown> {
     let figures = figures.ok_or(Unknown::NothingSelected)?;
     let read = Decimal::from(figures.read.0) * Decimal::ONE_HUNDRED;

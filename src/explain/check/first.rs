@@ -1,4 +1,4 @@
-//! Budgets to begin with: today's figures of some sessions, with room for what varies.
+//! First budgets of a project: today's figures of some sessions, with room for variation.
 
 use std::fmt;
 
@@ -12,20 +12,22 @@ use crate::explain::lint::Severity;
 use crate::explain::snapshot::Snapshot;
 use crate::read::capture::WireTree;
 
-/// A budget to begin with. It is displayed as a `[[budget]]` of a configuration, with a comment.
+/// First budget of a project. It is displayed as a `[[budget]]` of a configuration, with a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstBudget {
-    /// What it limits.
+    /// Budget with its limit and message.
     pub budget: Budget,
-    /// Why it is what it is, in a sentence.
+    /// Reason for the limit, in a sentence.
     reason: String,
-    /// The keys that say which breaks or findings count.
+    /// Lines of keys that say which breaks or findings count.
     kinds: &'static str,
 }
 
-/// The budgets to begin with for a run: what its most expensive session costs and a quarter more, a change of five per
-/// cent against the baseline, its hit rate less two points, and no more unexpected breaks than it has. Of captured prompts
-/// also that the service takes them, and their size.
+/// First budgets for a run.
+///
+/// They are the cost of the most expensive session and a quarter more, a change of five per cent against the
+/// baseline, the hit rate less two points, and no more unexpected breaks than today. For captured prompts also
+/// that the service accepts them, and their size.
 ///
 /// # Errors
 /// Nothing has a price, or the run cannot be measured.
@@ -59,7 +61,7 @@ pub fn first_budgets(now: &Snapshot, tree: &WireTree) -> Result<Vec<FirstBudget>
     Ok(first)
 }
 
-/// Budgets by which the figures are measured: their limits are of no account. Each is left out where it does not apply.
+/// Budgets that measure the figures; their limits have no effect. Each is left out if it does not apply.
 fn measured() -> [Budget; 4] {
     [Metric::COST_PER_SESSION, Metric::HIT_RATE, Metric::BREAKS, Metric::LINT_FINDINGS].map(
         |metric| {
@@ -69,15 +71,16 @@ fn measured() -> [Budget; 4] {
     )
 }
 
-/// The same budget on the breaks that nobody expects, and on findings of requests that the service refuses.
+/// The same budget on unexpected breaks, and on findings of requests that the service refuses.
 fn kinds(budget: Budget) -> Budget {
     let lint = LintKinds { severity: Severity::Error, ..LintKinds::default() };
     Budget { breaks: BreakKinds::unexpected(), lint, ..budget }
 }
 
-/// `by` says that the figure is what the rules make of requests whose usage was not recorded.
+/// Limit on the cost of a session. `by` says that the figure follows from the rules, without recorded usage.
 fn a_quarter_more(today: Amount, by: &str) -> FirstBudget {
     let most = today.value * Decimal::new(125, 2);
+    // Two significant digits, away from zero: a readable limit that today's run keeps.
     let value =
         most.round_sf_with_strategy(2, RoundingStrategy::AwayFromZero).unwrap_or(most).normalize();
     let reason = format!(
@@ -87,7 +90,7 @@ fn a_quarter_more(today: Amount, by: &str) -> FirstBudget {
     first(Metric::COST_PER_SESSION, Limit::Max(Amount { value, ..today }), reason, message)
 }
 
-/// `None` where so little is read that nothing would be left to hold.
+/// Limit on the hit rate. `None` if so little is read that the limit would not be positive.
 fn two_points_less(today: Amount, by: &str) -> Option<FirstBudget> {
     let value = (today.value - Decimal::TWO).floor();
     if value <= Decimal::ZERO {
@@ -114,7 +117,7 @@ fn no_more_refused(today: Amount) -> FirstBudget {
     FirstBudget { kinds: "severity = \"error\"\n", ..budget }
 }
 
-/// Five per cent against the baseline.
+/// Limit of five per cent more than the baseline.
 fn change(metric: Metric, level: BudgetLevel, reason: &str, message: &str) -> FirstBudget {
     let limit = Limit::MaxIncrease(LimitChange::Relative(Decimal::from(5)));
     let change = first(metric, limit, reason.to_owned(), message);

@@ -1,14 +1,14 @@
-//! Compares a run with budgets and a baseline: which limits it keeps, and in which sessions and
-//! turns it differs from the baseline, and why.
+//! Check of a run against budgets and a baseline: the limits that it keeps, the sessions and turns that
+//! differ from the baseline, and the reasons.
 //!
 //! A run and its baseline have the same type, a `Snapshot`, made from the ledger or from a report
 //! saved from one. So one function computes a figure of either side (`figure.rs`), exactly, in
 //! decimals. Limits on changes apply to the sessions that both sides have, paired by id, else by
-//! file, else by order where as many are left (`pairing.rs`). A question without an answer is an
-//! error, never a pass: nothing selected, nothing priced, no baseline.
+//! file, else by order if both sides have the same number left (`pairing.rs`). A question without an
+//! answer is an error, never a pass: nothing selected, nothing priced, no baseline.
 //!
 //! The differences are computed whatever the budgets say (`difference.rs`). Turns are paired by
-//! request id, else in order. Of captured prompts a baseline has only fingerprints (length, digest,
+//! request id, else in order. A baseline has only fingerprints of captured prompts (length, digest,
 //! and digests of tool fields and of up to 64 pieces of each block). They identify the part, the
 //! field and the first bytes that differ, and contain no text.
 
@@ -41,7 +41,7 @@ use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::capture::WireTree;
 
 words! {
-    /// The result of a run.
+    /// Result of a run.
     pub enum Verdict {
         /// Every limit is kept.
         Pass = "pass";
@@ -52,59 +52,58 @@ words! {
     }
 }
 
-/// What is checked.
+/// Input of a check.
 #[derive(Clone, Copy, Debug)]
 pub struct Checked<'a> {
-    /// The run.
+    /// Snapshot of the run.
     pub now: &'a Snapshot,
-    /// The baseline.
+    /// Snapshot of the baseline, if there is one.
     pub before: Option<&'a Snapshot>,
-    /// Whether the run is saved as the baseline that is not there yet.
+    /// True if the run is saved as the baseline that does not exist yet.
     pub makes_baseline: bool,
-    /// The budgets, in the order of their file.
+    /// Budgets, in the order of their file.
     pub budgets: &'a [Budget],
-    /// The bytes of the run's prompts.
+    /// Bytes of the run's prompts.
     pub tree: &'a WireTree,
 }
 
-/// The result of comparing a run with budgets and a baseline.
+/// Result of comparing a run with budgets and a baseline.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The overall verdict.
+    /// Overall verdict.
     pub verdict: Verdict,
-    /// The outcome of each budget.
+    /// Outcome of each budget.
     pub outcomes: Vec<BudgetOutcome>,
-    /// The strategy of budgets that name none: the record, or its replay where some request is not
-    /// recorded.
+    /// Strategy of budgets that name none: the record, or its replay if some request is not recorded.
     pub strategy: &'static str,
-    /// The figures of the whole run under that strategy.
+    /// Figures of the whole run under that strategy.
     pub total: Figures,
-    /// What differs from the baseline.
+    /// Differences from the baseline; `None` without one.
     pub difference: Option<RunDifference>,
-    /// The sessions whose figures come from the rules and the bytes of their prompts on both sides,
-    /// as the recorded usage does not count.
+    /// Sessions whose figures come from the rules and the bytes of their prompts on both sides, since the
+    /// recorded usage does not count.
     pub counted: Vec<CountedSession>,
-    /// How many requests of the baseline the run lacks. They are in no figure of the baseline.
+    /// Number of the baseline's requests that the run lacks. They are in no figure of the baseline.
     pub gone: usize,
-    /// How many requests without a captured prompt have the id of one of the baseline's and another
+    /// Number of requests without a captured prompt that have the id of one of the baseline's and another
     /// usage, which a service never changes.
     pub edited: usize,
-    /// Settings that requests give otherwise than in the baseline, and nothing recorded shows what that costs.
+    /// Settings of requests that differ from the baseline, with nothing recorded that shows their cost.
     pub settings: Vec<SettingChange>,
-    /// How many captured requests have settings that the baseline does not know, as those of older versions.
+    /// Number of captured requests with settings that the baseline does not know, such as one of an older version.
     pub unknown_settings: usize,
-    /// In how many more places than in the baseline input was lost.
+    /// Number of places with lost input beyond the baseline's.
     pub damage: u64,
 }
 
 impl Check {
-    /// What follows a figure: nothing if it is recorded, and that it is by the rules otherwise.
+    /// Addition to a figure: nothing if it is recorded, else that it is by the rules.
     pub(crate) fn by(&self) -> &'static str {
         if self.strategy == "replay" { " by the rules" } else { "" }
     }
 }
 
-/// Why there is no verdict.
+/// Reason why there is no verdict.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
     /// No request has a price.
@@ -112,7 +111,7 @@ pub enum CheckError {
         "nothing was priced: no request is of a model with a price; give one with --prices FILE"
     )]
     NothingPriced,
-    /// No session of the run is one of the baseline.
+    /// No session of the run is in the baseline.
     #[error(
         "no session of the baseline is in the input, by id, by file or by order; save the baseline \
          again from the same sessions"
@@ -124,9 +123,9 @@ pub enum CheckError {
          measure both alike"
     )]
     OtherCounting {
-        /// How the baseline counts.
+        /// Counting of the baseline.
         before: String,
-        /// How the run counts.
+        /// Counting of the run.
         now: String,
     },
     /// The two sides are simulated with other options.
@@ -136,9 +135,9 @@ pub enum CheckError {
         options_words(now)
     )]
     OtherOptions {
-        /// Those of the baseline.
+        /// Options of the baseline.
         before: String,
-        /// Those of the run.
+        /// Options of the run.
         now: String,
     },
     /// Recorded usage does not count, and the baseline has no counts to compare with.
@@ -147,7 +146,7 @@ pub enum CheckError {
          prompts by their bytes; save it again, with this version and from the state before the change"
     )]
     NoCounts {
-        /// The session.
+        /// Id of the session.
         session: String,
     },
     /// No budget applies.
@@ -159,21 +158,21 @@ pub enum CheckError {
          `cachesim check PATH --baseline FILE --save-baseline FILE`"
     )]
     NoBaseline {
-        /// The budget.
+        /// Name of the budget.
         name: String,
     },
     /// An unknown figure.
     #[error("the budget `{name}`: {problem}")]
     Unknown {
-        /// The budget.
+        /// Name of the budget.
         name: String,
-        /// Why.
+        /// Reason why the figure is unknown.
         problem: Unknown,
     },
 }
 
 impl CheckError {
-    /// The budget that the error is about.
+    /// Name of the budget that the error is about.
     #[must_use]
     pub fn budget(&self) -> Option<&str> {
         match self {
@@ -187,7 +186,7 @@ impl CheckError {
         }
     }
 
-    /// Whether something is missing in the input, and not in the configuration or the baseline.
+    /// Returns true if something is missing in the input, and not in the configuration or the baseline.
     #[must_use]
     pub fn is_about_input(&self) -> bool {
         match self {
@@ -233,6 +232,7 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let sides = Sides { alone, compared, makes_baseline, strategy };
     let outcomes =
         budgets.iter().map(|budget| outcome(sides, budget)).collect::<Result<Vec<_>, _>>()?;
+    // With every budget left out, the run would pass without a check.
     if !makes_baseline && outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
         return Err(CheckError::NothingChecked);
     }
@@ -242,11 +242,14 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     });
     let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
     let edited = comparable.as_ref().map_or(0, |sides| sides.edited);
+    // Only damage beyond the baseline's may hide a difference.
     let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
     let (counted, settings) =
         comparable.map(|sides| (sides.counted, sides.settings)).unwrap_or_default();
+    // A cost may differ by its prices alone. Baselines of older versions do not name theirs.
     let has_other_prices =
         before.is_some_and(|before| before.prices.is_some() && before.prices != now.prices);
+    // None of these fails a run, but a check that did not see everything must not pass silently.
     let is_partial = makes_baseline
         || has_other_prices
         || gone > 0
@@ -289,7 +292,7 @@ fn check_counting(before: &Snapshot, now: &Snapshot) -> Result<(), CheckError> {
     }
 }
 
-/// The record if it covers every request, as it says most.
+/// The record if it covers every request, since it is the best evidence; else the replay.
 fn default_strategy(now: &Snapshot) -> &'static str {
     let billed = now.strategy("billed");
     let mut turns = now.sessions.iter().flat_map(|session| session.turns.iter().flatten());
@@ -320,8 +323,8 @@ fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckErro
     }
 }
 
-/// Whether a budget is left out that cannot be judged: a default one that does not apply, or one on captured prompts
-/// where there are rows alone.
+/// Returns true if an unanswered budget is left out: a default one that does not apply, or one on captured prompts
+/// if there are rows alone.
 fn may_be_left_out(sides: Sides<'_>, budget: &Budget, problem: &Unknown) -> bool {
     let needs_prompts = matches!(problem, Unknown::NoCaptures | Unknown::NoLint);
     budget.is_default && problem.is_inapplicable() || sides.alone.is_of_rows && needs_prompts

@@ -1,4 +1,4 @@
-//! Pairs the sessions of a run with those of the baseline, and their turns.
+//! Pairing of the sessions of a run with the baseline's, and of their turns.
 
 use std::collections::BTreeMap;
 
@@ -9,42 +9,42 @@ use crate::base::words::words;
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
 
 words! {
-    /// How a session was found in the baseline.
+    /// Feature that identified a session in the baseline.
     pub enum MatchedBy {
-        /// By its id.
+        /// Id of the session.
         Id = "id";
-        /// By its file.
+        /// File of the session.
         File = "file";
-        /// By its order among those that neither distinguishes.
+        /// Order among the sessions that neither distinguishes.
         Order = "order";
     }
 }
 
-/// A session on both sides, by its indexes.
+/// Session on both sides, by its indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionPair {
-    /// Its index in the baseline.
+    /// Index in the baseline.
     pub before: usize,
-    /// Its index in the run.
+    /// Index in the run.
     pub now: usize,
-    /// How it was found.
+    /// Feature that identified it.
     pub by: MatchedBy,
 }
 
-/// The sessions of both sides.
+/// Sessions of both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pairing {
-    /// The sessions on both sides, in the order of the run.
+    /// Sessions on both sides, in the order of the run.
     pub pairs: Vec<SessionPair>,
-    /// The sessions of the run only.
+    /// Sessions of the run only, by index.
     pub new: Vec<usize>,
-    /// The sessions of the baseline only.
+    /// Sessions of the baseline only, by index.
     pub gone: Vec<usize>,
 }
 
 impl Pairing {
     /// Finds each session of the run in the baseline: by its id, else by its file, else by its
-    /// order among those that are left, if both sides have as many left.
+    /// order among the remaining ones, if both sides have the same number left.
     #[must_use]
     pub fn new(before: &[SnapshotSession], now: &[SnapshotSession]) -> Self {
         let mut pairing = Self {
@@ -65,7 +65,7 @@ impl Pairing {
         pairing
     }
 
-    /// Pairs what is left of each key, in order, where both sides have as many left.
+    /// Pairs the remaining sessions of each key, in order, if both sides have the same number of them.
     fn match_groups<K: Ord + Missing>(
         &mut self,
         by: MatchedBy,
@@ -80,6 +80,7 @@ impl Pairing {
             groups.entry(now(*at)).or_default().1.push(*at);
         }
         for (key, (before, now)) in groups {
+            // A key that the sides have in different numbers identifies nothing.
             if !key.is_missing() && before.len() == now.len() {
                 let pair = |(before, now)| SessionPair { before, now, by };
                 self.pairs.extend(before.into_iter().zip(now).map(pair));
@@ -94,21 +95,21 @@ impl Pairing {
         self.new.retain(|at| !new.contains(at));
     }
 
-    /// The session of the baseline that is paired with one of the run.
+    /// Index of the session of the baseline that is paired with one of the run.
     #[must_use]
     pub fn before(&self, now: usize) -> Option<usize> {
         let found = self.pairs.binary_search_by_key(&now, |pair| pair.now).ok()?;
         Some(self.pairs[found].before)
     }
 
-    /// How many sessions were found in a way.
+    /// Number of sessions that were identified by a feature.
     #[must_use]
     pub fn count(&self, by: MatchedBy) -> usize {
         self.pairs.iter().filter(|pair| pair.by == by).count()
     }
 }
 
-/// A key that may be unknown.
+/// Key that may be unknown.
 trait Missing {
     fn is_missing(&self) -> bool {
         false
@@ -125,7 +126,7 @@ impl Missing for Option<String> {
 
 /// Pairs turns, by their indexes: by request ids that occur once on each side, the others in order
 /// within the main chain and within each sub-agent. Sub-agents are identified by their ids, and
-/// those with new ids by their order.
+/// sub-agents with new ids by their order.
 #[must_use]
 pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(usize, usize)> {
     let (old, new) = (by_request_id(before), by_request_id(now));
@@ -134,7 +135,7 @@ pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(
     let (paired_before, paired_now): (FxHashSet<usize>, FxHashSet<usize>) =
         pairs.iter().copied().unzip();
     let (mut old, mut new) = (chains(before, &paired_before), chains(now, &paired_now));
-    // Sub-agents with known ids are identified by them, the others by which of them spoke first.
+    // Sub-agents with known ids are identified by these, the others by the order of their first turns.
     let known: Vec<Option<&str>> =
         old.agents.iter().copied().filter(|agent| new.turns.contains_key(agent)).collect();
     for agent in known {
@@ -152,14 +153,14 @@ pub(super) fn pair_turns(before: &[SnapshotTurn], now: &[SnapshotTurn]) -> Vec<(
     pairs
 }
 
-/// The turns of the main chain and of each sub-agent.
+/// Turns of the main chain and of each sub-agent.
 struct UnpairedChains<'a> {
-    /// In the order of their first turns.
+    /// Agents in the order of their first turns; `None` is the main chain.
     agents: Vec<Option<&'a str>>,
     turns: FxHashMap<Option<&'a str>, Vec<usize>>,
 }
 
-/// The turns that are not paired yet, by chain.
+/// Turns that are not paired yet, by chain.
 fn chains<'a>(turns: &'a [SnapshotTurn], paired: &FxHashSet<usize>) -> UnpairedChains<'a> {
     let mut chains = UnpairedChains { agents: Vec::new(), turns: FxHashMap::default() };
     for (at, turn) in turns.iter().enumerate() {
@@ -175,7 +176,7 @@ fn chains<'a>(turns: &'a [SnapshotTurn], paired: &FxHashSet<usize>) -> UnpairedC
     chains
 }
 
-/// The turns whose request id is unique.
+/// Turns whose request id is unique.
 fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
     let mut places: FxHashMap<&str, Option<usize>> = FxHashMap::default();
     for (at, turn) in turns.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Where the prompt of a captured request differs from that of the baseline, of which only
-//! fingerprints are known.
+//! Differences between the prompt of a captured request and the baseline's, which is known only by
+//! fingerprints.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,7 +10,7 @@ use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
 use crate::read::capture::{Part, WireNodeId, WireTree};
 
 words! {
-    /// What happened to a part of a prompt.
+    /// Kind of a change of a part of a prompt.
     pub enum PromptChangeKind {
         /// The part is new.
         Added = "added";
@@ -23,30 +23,30 @@ words! {
     }
 }
 
-/// A part of a prompt that differs from the baseline's.
+/// Part of a prompt that differs from the baseline's.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PromptChange {
-    /// Its place, as `tools[1]`, `system[0]`, `messages[2].content[0]`. For what is gone, its
-    /// former place.
+    /// Place of the part, such as `tools[1]`, `system[0]`, `messages[2].content[0]`. A removed part has
+    /// its former place.
     pub place: String,
-    /// What happened to it.
+    /// Kind of the change.
     pub kind: PromptChangeKind,
-    /// The name, for a tool.
+    /// Name of the tool, if the part is one.
     pub tool: Option<String>,
-    /// The fields of a changed tool that differ.
+    /// Fields of a changed tool that differ.
     pub fields: Vec<String>,
-    /// The range of bytes with the first difference, in the canonical bytes of the block.
+    /// Range of bytes with the first difference, in the canonical bytes of the block.
     pub bytes: Option<(u64, u64)>,
-    /// How many bytes it had.
+    /// Bytes of the part in the baseline.
     pub bytes_before: Option<u64>,
-    /// How many bytes it has now.
+    /// Bytes of the part in the run.
     pub bytes_now: Option<u64>,
 }
 
-/// The blocks of a prompt, by part.
+/// Blocks of a prompt, by part.
 struct PromptParts<'a> {
     blocks: &'a Blocks,
-    /// The last block before the messages.
+    /// Last block before the messages.
     front: Option<BlockId>,
     settings: Vec<(&'static str, BlockId)>,
     tools: Vec<BlockId>,
@@ -97,12 +97,12 @@ impl<'a> PromptParts<'a> {
     }
 }
 
-/// Prompts of both sides, and what was compared already, as consecutive requests share nearly all
-/// of theirs.
+/// Comparison of both sides' prompts, memoised by their fronts, since consecutive requests share nearly
+/// everything.
 pub(super) struct PromptComparison<'a> {
     before: &'a Blocks,
     now: &'a Blocks,
-    /// The bytes of the run's blocks.
+    /// Bytes of the run's blocks.
     tree: &'a WireTree,
     fronts: BTreeMap<(Option<BlockId>, Option<BlockId>), Vec<PromptChange>>,
 }
@@ -112,7 +112,7 @@ impl<'a> PromptComparison<'a> {
         Self { before, now, tree, fronts: BTreeMap::new() }
     }
 
-    /// What differs between two prompts, in the order of the prefix.
+    /// Differences between two prompts, in the order of the prefix.
     pub(super) fn changes(&mut self, before: BlockId, now: BlockId) -> Vec<PromptChange> {
         if self.before.prefix(before) == self.now.prefix(now) {
             return Vec::new();
@@ -161,7 +161,7 @@ impl<'a> PromptComparison<'a> {
             }
         }
         changes.extend(moved(&before, &after, new));
-        // In the order of the prefix. What is gone has its former position.
+        // In the order of the prefix. A removed tool has its former position.
         let position = |change: &PromptChange| {
             let digits = change.place.trim_start_matches("tools[").trim_end_matches(']');
             digits.parse::<usize>().unwrap_or_default()
@@ -200,7 +200,7 @@ impl<'a> PromptComparison<'a> {
         changes
     }
 
-    /// The first block of the messages that differs. Later differences follow from it.
+    /// First block of the messages that differs. Later differences follow from it.
     fn messages(&self, old: &PromptParts<'_>, new: &PromptParts<'_>) -> Option<PromptChange> {
         let pairs = old.messages.iter().zip(&new.messages);
         let is_same = |(one, other): &(&BlockId, &BlockId)| {
@@ -223,7 +223,7 @@ impl<'a> PromptComparison<'a> {
         }
     }
 
-    /// The difference between two versions of a block, if any.
+    /// Difference between two versions of a block, if any.
     fn changed(&self, place: String, before: &SnapshotBlock, now: BlockId) -> Option<PromptChange> {
         let after = self.now.block(now);
         if before.fingerprint == after.fingerprint {
@@ -252,7 +252,7 @@ impl<'a> PromptComparison<'a> {
     }
 }
 
-/// A block that only one side has.
+/// Block that only one side has.
 fn one_sided(place: String, kind: PromptChangeKind, block: &SnapshotBlock) -> PromptChange {
     let bytes = Some(block.fingerprint.bytes);
     let is_new = kind == PromptChangeKind::Added;
@@ -267,7 +267,7 @@ fn one_sided(place: String, kind: PromptChangeKind, block: &SnapshotBlock) -> Pr
     }
 }
 
-/// The positions of tools by name, and for repeated names by how many come before.
+/// Positions of tools by name, and for repeated names by the number of earlier ones.
 fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
     let mut places = BTreeMap::new();
     let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
@@ -280,12 +280,13 @@ fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), u
     places
 }
 
-/// The first tool, among those on both sides, that stands where another one stood.
+/// First tool, among the tools on both sides, at the former position of another one.
 fn moved(
     before: &BTreeMap<(Option<&str>, usize), usize>,
     after: &BTreeMap<(Option<&str>, usize), usize>,
     new: &PromptParts<'_>,
 ) -> Option<PromptChange> {
+    // New and removed tools shift the positions of the others, so only the order of common ones counts.
     let mut kept: Vec<(usize, usize)> =
         before.iter().filter_map(|(key, old)| Some((*old, *after.get(key)?))).collect();
     kept.sort_unstable();

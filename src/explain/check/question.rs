@@ -1,4 +1,4 @@
-//! What a budget asks of both sides, the figures that answer it, and the outcome.
+//! Question of a budget to both sides, the figures that answer it, and the outcome.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,63 +16,63 @@ use crate::explain::budget::{
 use crate::explain::snapshot::{Snapshot, SnapshotTurn};
 
 words! {
-    /// Whether a limit is kept.
+    /// Result of a budget.
     pub enum Status {
-        /// It is kept.
+        /// Kept.
         Passed = "pass";
-        /// It does not apply. Only default budgets can be left out, those against a baseline that this run makes, and
-        /// those on captured prompts where rows are checked.
+        /// Not applicable. Only default budgets can be left out, budgets against a baseline that this run makes, and
+        /// budgets on captured prompts if rows are checked.
         LeftOut = "left_out";
-        /// It is exceeded and only warns, or it is kept as far as is known.
+        /// Exceeded by a budget that only warns, or kept by the known figures.
         Warned = "warn";
-        /// It is exceeded.
+        /// Exceeded.
         Failed = "fail";
     }
 }
 
-/// A session or a request that exceeds a limit.
+/// Session or request that exceeds a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exceeded {
-    /// The index of the session.
+    /// Index of the session.
     pub session: usize,
-    /// The index of the request in it.
+    /// Index of the request in the session.
     pub turn: Option<usize>,
-    /// Its figure.
+    /// Figure of the run.
     pub figure: Amount,
-    /// The baseline's.
+    /// Figure of the baseline, if the limit refers to it.
     pub baseline: Option<Amount>,
 }
 
-/// The outcome of a budget.
+/// Outcome of a budget.
 #[derive(Clone, Debug)]
 pub struct BudgetOutcome {
-    /// The budget.
+    /// Budget with its limit.
     pub budget: Budget,
-    /// Whether its limit is kept.
+    /// Result of the budget.
     pub status: Status,
-    /// Whether its limit is exceeded. One that warns may be kept, as far as is known.
+    /// True if the limit is exceeded. A budget that warns may be kept by the known figures.
     pub is_exceeded: bool,
-    /// The figure. For limits on each session or request, the one closest to the limit or farthest
+    /// Figure of the run. For limits on each session or request, the one closest to the limit or farthest
     /// beyond.
     pub figure: Option<Amount>,
-    /// That figure in the baseline, where the limit refers to it.
+    /// Figure of the baseline in the same place, if the limit refers to it.
     pub baseline: Option<Amount>,
-    /// The sessions or requests beyond the limit, farthest first.
+    /// Sessions or requests beyond the limit, farthest first.
     pub exceeded: Vec<Exceeded>,
-    /// How many figures were compared with the limit.
+    /// Number of figures that were compared with the limit.
     pub compared: usize,
     /// Requests (or breaks) of both sides without a price, which are missing in the figures.
     pub unpriced: u64,
     /// Requests of both sides that are not recorded, which are missing in the figures.
     pub unrecorded: u64,
-    /// Requests that the selection, or the input, has on one side alone: nothing is compared with them.
+    /// Requests that the selection, or the input, has on one side alone; nothing is compared with them.
     pub one_sided: u64,
-    /// Why it does not apply.
+    /// Reason why it does not apply.
     pub left_out: Option<Unknown>,
 }
 
 impl BudgetOutcome {
-    /// The outcome of a budget that does not apply.
+    /// Outcome of a budget that does not apply.
     pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
         Self {
             budget: budget.clone(),
@@ -95,11 +95,11 @@ impl BudgetOutcome {
 pub(super) struct Sides<'a> {
     /// The run, for limits that refer to no baseline.
     pub(super) alone: &'a Snapshot,
-    /// The run and its baseline, with a baseline.
+    /// The run and its baseline, if there is one.
     pub(super) compared: Option<ComparedSides<'a>>,
-    /// Whether the run is saved as the baseline that is not there yet.
+    /// True if the run is saved as the baseline that does not exist yet.
     pub(super) makes_baseline: bool,
-    /// The strategy of budgets that name none.
+    /// Strategy of budgets that name none.
     pub(super) strategy: &'a str,
 }
 
@@ -111,7 +111,7 @@ pub(super) struct ComparedSides<'a> {
     pub(super) pairing: &'a Pairing,
 }
 
-/// A figure, what it belongs to, and the baseline's figure.
+/// Figure with its session or request, and the baseline's figure.
 pub(super) struct FigurePair {
     pub(super) session: usize,
     pub(super) turn: Option<usize>,
@@ -120,7 +120,7 @@ pub(super) struct FigurePair {
 }
 
 impl FigurePair {
-    /// How close it comes to the limit, or how far beyond. The largest is the worst.
+    /// Distance beyond the limit, or closeness to it. The largest is the worst.
     pub(super) fn margin(&self, limit: Limit) -> Decimal {
         let before = self.before.unwrap_or_default();
         let growth = match limit {
@@ -130,6 +130,7 @@ impl FigurePair {
             Limit::MaxDecrease(_) => before.checked_sub(self.now),
         };
         let growth = growth.unwrap_or(Decimal::MAX);
+        // No growth is no per cent, also against a baseline of zero.
         match limit {
             Limit::MaxIncrease(LimitChange::Relative(_))
             | Limit::MaxDecrease(LimitChange::Relative(_))
@@ -146,8 +147,8 @@ impl FigurePair {
     }
 }
 
-/// A budget, and what it selects of the run. Where its limit refers to the baseline, only sessions
-/// that the baseline also has.
+/// Budget with its selection from the run: from the sessions that the baseline has, too, if its limit
+/// refers to that.
 pub(super) struct Question<'a> {
     run: &'a Snapshot,
     budget: &'a Budget,
@@ -156,12 +157,12 @@ pub(super) struct Question<'a> {
     earlier: Option<Earlier<'a>>,
 }
 
-/// The baseline as seen by the budget.
+/// Baseline as seen by the budget.
 struct Earlier<'a> {
     snapshot: &'a Snapshot,
     pairing: &'a Pairing,
     view: View<'a>,
-    /// What is selected of the sessions that the run also has.
+    /// Selection from the sessions that the run also has.
     selected: Vec<Selected<'a>>,
 }
 
@@ -183,7 +184,7 @@ impl<'a> Question<'a> {
         Ok(Self { run, budget, view, selected: selected?, earlier })
     }
 
-    /// Every figure that must keep the limit.
+    /// Figures that must keep the limit.
     pub(super) fn candidates(&self) -> Result<Vec<FigurePair>, Unknown> {
         match self.budget.metric.scope {
             Scope::Total => Ok(vec![self.total()?]),
@@ -192,8 +193,8 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// How many requests without a price, and how many without a record, the figures of both sides
-    /// cover. For the cost of breaks, how many breaks without a price.
+    /// Numbers of requests without a price and without a record in the figures of both sides. For the cost
+    /// of breaks, the number of breaks without a price.
     pub(super) fn lacking(&self) -> Result<(u64, u64), Unknown> {
         let mut lacking = lacking_of(self.budget, &self.view, &self.selected)?;
         if let Some(earlier) = &self.earlier {
@@ -203,8 +204,8 @@ impl<'a> Question<'a> {
         Ok(lacking)
     }
 
-    /// How many requests are selected on one side alone, of sessions that both have. Those that were added
-    /// count where requests are compared one by one; elsewhere they are in the figure.
+    /// Number of requests that are selected on one side alone, in sessions that both have. Added requests count
+    /// if requests are compared one by one; otherwise they are in the figure.
     fn one_sided(&self) -> u64 {
         let Some(earlier) = &self.earlier else { return 0 };
         let (was, is) = (places(&earlier.selected), places(&self.selected));
@@ -268,6 +269,7 @@ impl<'a> Question<'a> {
                 let before = match earlier.zip(earlier_turns.as_ref()) {
                     None => None,
                     Some((earlier, turns)) => {
+                        // Without a counterpart there is nothing to compare with; it counts as one-sided.
                         let Some(turn) = turns.get(at) else { continue };
                         let Some(before) = known(earlier.view.of_turn(turn))? else {
                             continue;
@@ -283,13 +285,13 @@ impl<'a> Question<'a> {
 }
 
 impl<'a> Earlier<'a> {
-    /// The figure of the session of the baseline that is paired with one of the run.
+    /// Figure of the baseline's session that is paired with one of the run.
     fn session(&self, now: usize) -> Result<Decimal, Unknown> {
         let before = self.pairing.before(now).ok_or(Unknown::NothingSelected)?;
         self.view.total(&self.view.selected([before])?)
     }
 
-    /// The turns of a session, by the indexes of their pairs in the run.
+    /// Turns of a session, by the indexes of their pairs in the run.
     fn turns(
         &self,
         run: &Snapshot,
@@ -313,6 +315,7 @@ fn lacking_of(
     if metric.is_of_breaks() && metric.quantity != Quantity::Breaks {
         return Ok((view.unpriced_breaks(selected)?, 0));
     }
+    // Sizes, prefixes and findings need neither prices nor records.
     if !metric.is_of_strategy() {
         return Ok((0, 0));
     }
@@ -320,13 +323,13 @@ fn lacking_of(
     Ok((unpriced, selected.iter().map(|one| one.unrecorded).sum()))
 }
 
-/// The selected turns of each session.
+/// Selected turns of each session.
 fn places(selected: &[Selected<'_>]) -> FxHashMap<usize, FxHashSet<usize>> {
     let turns = |one: &Selected<'_>| one.turns.iter().flatten().map(|(at, _)| *at).collect();
     selected.iter().map(|one| (one.session, turns(one))).collect()
 }
 
-/// `None` for a figure that is unknown for one session or request. A figure that the report as such
+/// Figure, or `None` if it is unknown for one session or request. A figure that the report as such
 /// lacks stays an error.
 fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
     match figure {
@@ -359,11 +362,13 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let one_sided = question.one_sided();
     let is_exceeded = !exceeded.is_empty();
     let status = match (is_exceeded, budget.level) {
+        // A limit that a part of the figures keeps is not known to be kept.
         (false, _) if is_lacking || one_sided > 0 => Status::Warned,
         (false, _) => Status::Passed,
         (true, BudgetLevel::Warn) => Status::Warned,
         (true, BudgetLevel::Fail) => Status::Failed,
     };
+    // A total is the figure itself, so nothing is listed as exceeding it.
     let exceeded = exceeded.into_iter().filter(|_| budget.metric.scope != Scope::Total);
     let exceeded = exceeded.map(|one| Exceeded {
         session: one.session,

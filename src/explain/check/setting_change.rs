@@ -1,33 +1,33 @@
-//! Settings that requests give otherwise than in the baseline, where nothing recorded shows what that costs.
+//! Settings of requests that differ from the baseline, with nothing recorded that shows their cost.
 
 use crate::explain::snapshot::{Settings, changed_settings};
 
-/// A setting that is another one than in the baseline.
+/// Setting that differs from the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
-    /// The field of the body, `betas`, or `other fields`.
+    /// Field of the body, `betas`, or `other fields`.
     pub name: String,
-    /// How many requests it is of.
+    /// Number of requests with the difference.
     pub requests: u64,
-    /// The session of the first of them, by its index in the run.
+    /// Session of the first of them, by its index in the run.
     pub session: usize,
-    /// Its index in the session.
+    /// Index of that request in the session.
     pub turn: usize,
 }
 
-/// What is priced as it is asked for.
+/// Settings that are priced as requested, so that their cost is known.
 const PRICED: [&str; 2] = ["inference_geo", "speed"];
 
-/// The changes, by name.
+/// Changes of settings, sorted by name for binary search.
 #[derive(Debug, Default)]
 pub(super) struct SettingChanges {
     pub(super) all: Vec<SettingChange>,
-    /// How many captured requests have settings that the baseline does not know.
+    /// Number of captured requests with settings that the baseline does not know.
     pub(super) unknown: usize,
 }
 
 impl SettingChanges {
-    /// Adds those of a request.
+    /// Adds the changes of a request.
     pub(super) fn add(&mut self, before: &Settings, now: &Settings, session: usize, turn: usize) {
         let names = changed_settings(before, now).into_iter();
         for name in names.filter(|name| !PRICED.contains(name)) {

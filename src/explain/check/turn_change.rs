@@ -1,43 +1,43 @@
-//! A turn that differs from the baseline's, and in what.
+//! Turn that differs from the baseline's, and the reasons.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker};
 
-/// A turn whose figures differ. One side is `None` where the other has more turns.
+/// Turn whose figures differ. One side is `None` if the other has more turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnChange {
-    /// Its index in the session of the baseline.
+    /// Index in the session of the baseline.
     pub before: Option<usize>,
-    /// Its index in the session of the run.
+    /// Index in the session of the run.
     pub now: Option<usize>,
-    /// Its cost in the baseline, or `None` without a price or a record.
+    /// Cost in the baseline, or `None` without a price or a record.
     pub cost_before: Option<Picodollars>,
-    /// Its cost now.
+    /// Cost in the run, or `None` without a price or a record.
     pub cost_now: Option<Picodollars>,
-    /// Its tokens in the baseline.
+    /// Tokens in the baseline.
     pub tokens_before: Option<TurnTokens>,
-    /// Its tokens now.
+    /// Tokens in the run.
     pub tokens_now: Option<TurnTokens>,
-    /// In what it differs.
+    /// Reasons for the difference.
     pub reasons: Vec<TurnReason>,
 }
 
-/// The tokens of a turn that show how it used the cache.
+/// Tokens of a turn that show its use of the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnTokens {
-    /// Read from cache.
+    /// Tokens that the request reads from cache.
     pub read: Tokens,
-    /// Written to it.
+    /// Tokens that the request writes to the cache.
     pub written: Tokens,
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     pub prompt: Tokens,
-    /// Output.
+    /// Tokens of the answer.
     pub output: Tokens,
 }
 
-/// A difference of a turn.
+/// Reason why a turn differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TurnReason {
     /// It is now a break with this cause and evidence.
@@ -50,13 +50,13 @@ pub enum TurnReason {
     Prompt,
     /// Its markers have other places or TTLs.
     Markers,
-    /// It asks for something else beside its prompt.
+    /// It has other settings besides its prompt.
     Settings,
     /// The pause before it differs, in milliseconds then and now.
     Pause(i64, i64),
-    /// The prompt has so many tokens more or fewer.
+    /// The prompt has this number of tokens more, or fewer if negative.
     PromptSize(i128),
-    /// The answer has so many tokens more or fewer.
+    /// The answer has this number of tokens more, or fewer if negative.
     OutputSize(i128),
     /// Only the baseline has it.
     Gone,
@@ -64,7 +64,7 @@ pub enum TurnReason {
     New,
 }
 
-/// Pauses that differ by at most this are the same.
+/// Largest difference between pauses that are the same, in milliseconds.
 const SAME_PAUSE: i64 = 1_000;
 
 impl From<&Figures> for TurnTokens {
@@ -79,14 +79,14 @@ impl From<&Figures> for TurnTokens {
 }
 
 impl TurnChange {
-    /// How much more the turn costs. An unknown cost counts as zero.
+    /// Additional cost of the turn. An unknown cost counts as zero.
     #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.cost_now.unwrap_or_default().minus(self.cost_before.unwrap_or_default())
     }
 }
 
-/// A turn with its index, the one before it in its session, its session's blocks, and the strategy
+/// Turn with its index, the one before it in its session, its session's blocks, and the strategy
 /// whose figures count.
 #[derive(Clone, Copy)]
 pub(super) struct PlacedTurn<'a> {
@@ -106,14 +106,14 @@ impl PlacedTurn<'_> {
         self.previous.map(|previous| self.turn.start.since(previous.start))
     }
 
-    /// The markers, by the number of blocks before each, with their TTLs.
+    /// Markers, by the number of blocks before each, with their TTLs.
     fn markers(&self) -> Vec<(usize, Ttl)> {
         let place = |marker: &TurnMarker| (self.blocks.prefix(marker.block).blocks, marker.ttl);
         self.turn.markers.iter().map(place).collect()
     }
 }
 
-/// The difference between a turn and that of the baseline, or `None` where they are equal.
+/// Difference between a turn and the baseline's, or `None` if they are equal.
 pub(super) fn turn_change(
     before: Option<PlacedTurn<'_>>,
     now: Option<PlacedTurn<'_>>,
@@ -164,6 +164,7 @@ fn reasons(
     if has_other_prompt {
         reasons.push(TurnReason::Prompt);
     }
+    // Without both prompts the markers are unknown, not absent.
     if before.turn.block.is_some() && now.turn.block.is_some() && before.markers() != now.markers()
     {
         reasons.push(TurnReason::Markers);

@@ -1,9 +1,9 @@
-//! How much a sum depends on the sessions at hand, by the percentile bootstrap (Efron 1979): as many sessions as there are
-//! get drawn with replacement, again and again, and the middle 95 % of their sums is the interval.
+//! Uncertainty of a sum over the sessions, by the percentile bootstrap (Efron 1979): the same number of sessions is
+//! drawn with replacement, again and again, and the middle 95 % of their sums is the interval.
 
 use crate::base::units::Picodollars;
 
-/// The number of draws. With others, an end of the interval would be elsewhere by about a fiftieth of its width.
+/// Number of draws. Other draws would move an end of the interval by about a fiftieth of its width.
 pub(super) const DRAWS: usize = 1_000;
 
 /// Steele and Vigna's `SplitMix64` (2014), which draws the same on every machine.
@@ -18,18 +18,20 @@ impl SplitMix {
         mixed ^ (mixed >> 31)
     }
 
-    /// A random index below `count`.
+    /// Random index below `count`.
     pub(super) fn place(&mut self, count: usize) -> usize {
+        // Lemire's multiplication instead of a modulus; its bias is negligible for numbers of sessions.
         let high = (u128::from(self.next()) * count as u128) >> 64;
         usize::try_from(high).unwrap_or(0)
     }
 }
 
-/// The 2.5th and the 97.5th percentile of the sum, or `None` for fewer than two amounts.
+/// 2.5th and 97.5th percentile of the sum, or `None` for fewer than two amounts.
 pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodollars)> {
     if amounts.len() < 2 {
         return None;
     }
+    // A fixed seed: the same sessions give the same interval in every run.
     let mut random = SplitMix(0);
     let mut sums: Vec<Picodollars> = (0..DRAWS)
         .map(|_| amounts.iter().map(|_| amounts[random.place(amounts.len())]).sum())
@@ -38,7 +40,7 @@ pub(super) fn interval(amounts: &[Picodollars]) -> Option<(Picodollars, Picodoll
     Some(middle(&sums))
 }
 
-/// The 2.5th and the 97.5th percentile of sorted draws.
+/// 2.5th and 97.5th percentile of sorted draws.
 pub(super) fn middle<T: Copy>(sorted: &[T]) -> (T, T) {
     (sorted[DRAWS * 25 / 1_000], sorted[DRAWS * 975 / 1_000 - 1])
 }
@@ -56,7 +58,7 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_coin_is_that_of_its_binomial() {
-        // 100 sessions, half of which differ by 1: the sum of a draw is binomial (100, ½), whose
+        // 100 sessions, half of them with a difference of 1: the sum of a draw is binomial (100, ½), whose
         // 2.5th and 97.5th percentiles are 40 and 60.
         let amounts: Vec<Picodollars> = (0..100).map(|number| Picodollars(number % 2)).collect();
         let (low, high) = interval(&amounts).expect("enough sessions");

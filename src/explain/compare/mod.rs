@@ -1,5 +1,5 @@
-//! Compares the strategies of a ledger: what each costs, how it differs from the first one session
-//! by session, and how far it is from the bound. Expressions take their figures from here.
+//! Comparison of a ledger's strategies: the cost of each, its difference from the first one session by
+//! session, and its distance from the bound. Expressions take their figures from here.
 
 mod draws;
 mod expression;
@@ -25,55 +25,55 @@ use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyCol
 use crate::simulate::provider::{expectation, has_untold_writes};
 use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy, StrategyKind};
 
-/// A strategy's figures, and how they compare.
+/// Figures of a strategy, with its comparison.
 #[derive(Debug)]
 pub struct Compared<'l> {
-    /// The strategy.
+    /// Strategy with its name and kind.
     pub strategy: &'l Strategy,
-    /// Whether it can act on the requests. Where it cannot, it has no figures.
+    /// Applicability to the requests. A strategy that cannot act on them has no figures.
     pub applicability: &'l Applicability,
-    /// The choice of a search.
+    /// Choice of a search; `None` for other strategies.
     pub chosen: Option<String>,
-    /// The totals of all requests.
+    /// Totals of all requests.
     pub totals: Totals,
-    /// The totals of main conversations.
+    /// Totals of main conversations.
     pub main: Totals,
-    /// The totals of sub-agents.
+    /// Totals of sub-agents.
     pub agents: Totals,
-    /// The totals by billed model.
+    /// Totals by billed model.
     pub by_model: BTreeMap<String, Totals>,
-    /// The comparison with the first strategy, session by session. `None` for the first one, and
-    /// where either is not applicable.
+    /// Comparison with the first strategy, session by session. `None` for the first one, and if either
+    /// is not applicable.
     pub paired: Option<Paired>,
-    /// What context management did, in a strategy that has it.
+    /// Work of context management, in a strategy that has it.
     pub managed: Option<ManagedColumn>,
-    /// What no simulation of it can know, and what is assumed instead.
+    /// Facts that no simulation of it can know, and the assumptions made instead.
     pub unknowns: Vec<Cow<'static, str>>,
 }
 
-/// The least that any markers, TTLs and pings could have cost for the same prompts.
+/// Least possible cost of the same prompts under any markers, TTLs and pings.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bound {
-    /// Under the reading that the strategies are simulated with.
+    /// Bound under the reading that the strategies are simulated with.
     pub own_reading: Option<Picodollars>,
-    /// Under the other reading.
+    /// Bound under the other reading.
     pub other_reading: Option<Picodollars>,
 }
 
 /// Strategies side by side. The others are compared with the first one.
 #[derive(Debug)]
 pub struct Comparison<'l> {
-    /// The assumptions of every simulation.
+    /// Assumptions of every simulation.
     pub assumptions: Assumptions,
-    /// The strategies, in the order in which they were requested.
+    /// Strategies, in the order of the request.
     pub strategies: Vec<Compared<'l>>,
-    /// The bound of all of them.
+    /// Bound of all strategies.
     pub bound: Bound,
-    /// The number of sessions that are compared.
+    /// Number of sessions that are compared.
     pub sessions: usize,
-    /// The number of sessions that are left out, because their cost under some strategy is unknown.
+    /// Number of sessions that are left out, because their cost under some strategy is unknown.
     pub incomparable: usize,
-    /// The place of the base among the strategies.
+    /// Position of the base among the strategies.
     base: usize,
 }
 
@@ -93,8 +93,8 @@ impl<'l> Comparison<'l> {
         }
     }
 
-    /// Compares sums that come from rows, made under these assumptions. Their bound is a strategy among them, or not
-    /// known.
+    /// Compares sums of rows that were made under these assumptions. Their bound is a strategy among them, or
+    /// unknown.
     #[must_use]
     pub(crate) fn of_sums(columns: Vec<ColumnSums<'l>>, assumptions: Assumptions) -> Self {
         let compared = |(strategy, applicability, sums, sessions): ColumnSums<'l>| {
@@ -119,6 +119,7 @@ impl<'l> Comparison<'l> {
         let is_known = |(strategy, costs): (&Compared<'_>, &Vec<SessionCost>), session: usize| {
             !has_cost(strategy) || costs[session].cost.is_some()
         };
+        // One set of sessions for all strategies, so that their differences can be compared.
         let is_complete =
             |session: usize| strategies.iter().zip(&costs).all(|one| is_known(one, session));
         let found = strategies.iter().position(has_cost);
@@ -139,13 +140,13 @@ impl<'l> Comparison<'l> {
         }
     }
 
-    /// The strategy with which the others are compared: the first whose cost is known.
+    /// Base of the comparison: the first strategy whose cost is known.
     #[must_use]
     pub fn base(&self) -> Option<&Compared<'l>> {
         self.strategies.get(self.base)
     }
 
-    /// The other strategies.
+    /// Strategies other than the base.
     pub fn others(&self) -> impl Iterator<Item = &Compared<'l>> {
         self.strategies
             .iter()
@@ -154,21 +155,21 @@ impl<'l> Comparison<'l> {
             .map(|(_, one)| one)
     }
 
-    /// A strategy by name.
+    /// Strategy of a name.
     #[must_use]
     pub fn strategy(&self, name: &str) -> Option<&Compared<'l>> {
         self.strategies.iter().find(|compared| compared.strategy.name == name)
     }
 
-    /// What a strategy costs beyond its bound. `None` where its prompts are not the recorded ones,
-    /// or a cost is unknown.
+    /// Cost of a strategy beyond its bound. `None` if its prompts are not the recorded ones, or a cost is
+    /// unknown.
     #[must_use]
     pub fn beyond_bound(&self, compared: &Compared<'_>) -> Option<Picodollars> {
         Some(compared.totals.cost()?.minus(self.bound_of(compared)?))
     }
 
-    /// The least that the prompts of a strategy can cost where it sends them. `None` where they are not the recorded
-    /// ones.
+    /// Least possible cost of a strategy's prompts at the service that it sends them to. `None` if they are not the
+    /// recorded ones.
     #[must_use]
     pub fn bound_of(&self, compared: &Compared<'_>) -> Option<Picodollars> {
         if compared.strategy.keeps_content() {
@@ -180,7 +181,7 @@ impl<'l> Comparison<'l> {
     }
 }
 
-/// What is among the requests of a selection.
+/// Kinds of requests in a selection.
 fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds {
     let history = ledger.history;
     let is_claude = |index| history.request(index).vendor == Vendor::Anthropic;
@@ -190,6 +191,7 @@ fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds
         has_untold_writes: selection.requests().any(|index| has_untold_writes(history, index)),
         ..RequestKinds::default()
     };
+    // Requests with markers follow the rules of Claude's cache, so their provider needs no simulation.
     for index in selection.requests().filter(|index| !history.is_marked(*index)) {
         match expectation(history, index) {
             Ok(service) if kinds.providers.contains(&service.provider) => {}
@@ -200,25 +202,25 @@ fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds
     kinds
 }
 
-/// The sums of a strategy's rows.
+/// Sums of a strategy's rows.
 #[derive(Clone, Debug, Default)]
 pub struct StrategySums {
-    /// Of all requests.
+    /// Totals of all requests.
     pub totals: Totals,
-    /// Of main conversations.
+    /// Totals of main conversations.
     pub main: Totals,
-    /// Of sub-agents.
+    /// Totals of sub-agents.
     pub agents: Totals,
-    /// By billed model.
+    /// Totals by billed model.
     pub by_model: BTreeMap<String, Totals>,
 }
 
-/// A strategy, whether it can act, its sums, and the totals of each session.
+/// Strategy with its applicability, its sums, and the totals of each session.
 pub(crate) type ColumnSums<'l> =
     (&'l Strategy, &'l Applicability, &'l StrategySums, Vec<(Symbol, &'l Totals)>);
 
 impl StrategySums {
-    /// Adds the rows of a request, which was sent to a model.
+    /// Adds the rows of a request that was sent to a model.
     pub fn add<'r, 'm: 'r>(
         &mut self,
         is_agent: bool,
@@ -232,6 +234,7 @@ impl StrategySums {
             self.of_model(row.model, |totals| totals.add(row));
             has_rows = true;
         }
+        // Without a row the model of the request is the only one known.
         if !has_rows {
             self.of_chain(is_agent).unrecorded += 1;
             self.totals.unrecorded += 1;
@@ -243,7 +246,7 @@ impl StrategySums {
         if is_agent { &mut self.agents } else { &mut self.main }
     }
 
-    /// Changes the totals of a model, whose name takes memory but once.
+    /// Changes the totals of a model. The name is copied only once.
     fn of_model(&mut self, model: &str, change: impl FnOnce(&mut Totals)) {
         match self.by_model.get_mut(model) {
             Some(totals) => change(totals),
@@ -253,7 +256,7 @@ impl StrategySums {
 }
 
 impl<'l> Compared<'l> {
-    /// A strategy by its sums, not compared yet.
+    /// Figures of a strategy by its sums, not compared yet.
     fn of(strategy: &'l Strategy, applicability: &'l Applicability, sums: StrategySums) -> Self {
         let StrategySums { totals, main, agents, by_model } = sums;
         Self {
@@ -271,7 +274,7 @@ impl<'l> Compared<'l> {
     }
 }
 
-/// A strategy's totals, not compared yet, and the cost of each session.
+/// Figures of a strategy, not compared yet, and the cost of each session.
 fn sums<'l>(
     ledger: &'l Ledger<'_>,
     column: &'l StrategyColumn,
@@ -308,8 +311,7 @@ fn sums<'l>(
 }
 
 impl Comparison<'_> {
-    /// A figure of a strategy. `None` where it is unknown, or the strategy is not compared or not
-    /// applicable.
+    /// Figure of a strategy. `None` if it is unknown, or if the strategy is not compared or not applicable.
     #[must_use]
     pub fn figure(&self, strategy: &str, metric: StrategyMetric) -> Option<Decimal> {
         let compared = self.strategy(strategy)?;

@@ -1,5 +1,4 @@
-//! Compares two strategies session by session, and finds the cheapest of several with how certain
-//! that is.
+//! Comparison of two strategies session by session, and the cheapest of several with its certainty.
 
 use std::cmp::Reverse;
 
@@ -11,13 +10,13 @@ use crate::base::units::Picodollars;
 use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::StrategyKind;
 
-/// Sessions are decisive that together make up this share of all differences …
+/// Per cent of all differences that decisive sessions make up together …
 const DECISIVE_PERCENT: i128 = 80;
 
-/// … largest first, but no more than this many.
+/// … largest first, but no more than this number.
 const MOST_DECISIVE: usize = 5;
 
-/// The cost of a session under a strategy.
+/// Cost of a session under a strategy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionCost {
     pub(super) id: Symbol,
@@ -25,40 +24,40 @@ pub(super) struct SessionCost {
 }
 
 impl SessionCost {
-    /// The cost of a session, if it is known of all its requests.
+    /// Cost of a session, if it is known for all its requests.
     pub(super) fn of(id: Symbol, totals: &Totals) -> Self {
         let is_known = totals.unpriced == 0 && totals.unrecorded == 0;
         Self { id, cost: totals.cost().filter(|_| is_known) }
     }
 }
 
-/// A session that decides how much two strategies differ.
+/// Session that decides the difference between two strategies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decisive {
-    /// `sessionId`.
+    /// Session, by its `sessionId`.
     pub session: Symbol,
-    /// How much more it costs.
+    /// Additional cost of the session; negative if it costs less.
     pub difference: Picodollars,
 }
 
-/// How a strategy's cost differs from the base's over the sessions. A positive difference means
+/// Difference of a strategy's cost from the base's over the sessions. A positive difference means
 /// that the strategy costs more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Paired {
-    /// Over all sessions together.
+    /// Difference over all sessions together.
     pub difference: Picodollars,
-    /// The 2.5th and 97.5th percentile of that sum if the sessions were drawn again. `None` with
-    /// fewer than two sessions.
+    /// 2.5th and 97.5th percentile of that sum if the sessions were drawn again. `None` for fewer than
+    /// two sessions.
     pub interval: Option<(Picodollars, Picodollars)>,
-    /// The first quartile, the median and the third quartile of a session's difference.
+    /// First quartile, median and third quartile of a session's difference.
     pub quartiles: Option<[Picodollars; 3]>,
-    /// Sessions that cost less.
+    /// Number of sessions that cost less.
     pub cheaper: usize,
-    /// Sessions that cost the same.
+    /// Number of sessions that cost the same.
     pub equal: usize,
-    /// Sessions that cost more.
+    /// Number of sessions that cost more.
     pub dearer: usize,
-    /// The sessions with the largest differences.
+    /// Sessions with the largest differences.
     pub decisive: Vec<Decisive>,
 }
 
@@ -88,13 +87,13 @@ pub(super) fn pair(base: &[SessionCost], other: &[SessionCost], places: &[usize]
     }
 }
 
-/// The values at a quarter, a half and three quarters of the ranks, rounded down.
+/// Values at a quarter, a half and three quarters of the ranks, rounded down.
 fn quartiles(sorted: &[Picodollars]) -> Option<[Picodollars; 3]> {
     let last = sorted.len().checked_sub(1)?;
     Some([1, 2, 3].map(|quarter| sorted[last * quarter / 4]))
 }
 
-/// The largest differences that make up most of their sum.
+/// Largest differences that make up most of their sum.
 fn decisive(mut differences: Vec<Decisive>) -> Vec<Decisive> {
     let all: i128 = differences.iter().map(|one| one.difference.0.abs()).sum();
     let mut reached = 0;
@@ -111,32 +110,32 @@ fn decisive(mut differences: Vec<Decisive>) -> Vec<Decisive> {
     differences
 }
 
-/// The cheapest strategy that somebody could follow, compared with the base. If the base itself is
-/// the cheapest, compared with the next one.
+/// Cheapest strategy that somebody could follow, compared with the base. If the base itself is
+/// the cheapest, it is compared with the next one.
 #[derive(Clone, Copy, Debug)]
 pub struct PairedVerdict<'c, 'l> {
-    /// The cheapest.
+    /// Cheapest strategy.
     pub cheapest: &'c Compared<'l>,
-    /// The strategy that it is compared with.
+    /// Strategy that it is compared with.
     pub other: &'c Compared<'l>,
-    /// The comparison with the base, session by session, of whichever is not the base.
+    /// Comparison with the base, session by session, of the one that is not the base.
     pub paired: &'c Paired,
-    /// How many sessions are cheaper under the cheapest.
+    /// Number of sessions that cost less under the cheapest.
     pub cheaper: usize,
 }
 
-/// By what factor something costs less: as measured, and the interval over drawn sessions.
+/// Factor that something costs less by: as measured, and the interval over drawn sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimesLess {
-    /// As measured.
+    /// Measured factor.
     pub times: f64,
-    /// The 2.5th and the 97.5th percentile.
+    /// 2.5th and 97.5th percentile of the factor.
     pub interval: Option<(f64, f64)>,
 }
 
 impl<'l> Comparison<'l> {
-    /// The strategy that costs least, or `None` where there are no two to choose from. The rules'
-    /// expectation and the bound do not count, as nobody can follow them.
+    /// Strategy that costs least, or `None` without two to choose from. The rules' expectation and the bound
+    /// do not count, since nobody can follow them.
     #[must_use]
     pub fn verdict(&self) -> Option<PairedVerdict<'_, 'l>> {
         let base = self.base().filter(|base| base.totals.cost().is_some())?;
@@ -155,14 +154,16 @@ impl<'l> Comparison<'l> {
 }
 
 impl PairedVerdict<'_, '_> {
-    /// By what factor the cheapest costs less, or `None` where it costs nothing.
+    /// Factor that the cheapest costs less by, or `None` if it costs nothing.
     #[must_use]
     pub fn times_less(&self) -> Option<TimesLess> {
         let (low, high) = (self.cheapest.totals.cost()?, self.other.totals.cost()?);
         let ratio = |high: Picodollars, low: Picodollars| {
             (low > Picodollars::ZERO).then(|| high.to_dollars_lossy() / low.to_dollars_lossy())
         };
+        // Only the base has no comparison with the base.
         let is_base_cheapest = self.cheapest.paired.is_none();
+        // The cost of the base stays fixed; only the difference varies with the sessions.
         let drawn = |difference: Picodollars| {
             if is_base_cheapest {
                 ratio(low + difference, low)

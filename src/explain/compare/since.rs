@@ -1,11 +1,11 @@
-//! Compares what requests cost before and after a change, among sessions of the same kind.
+//! Comparison of the cost of requests before and after a change, among sessions of the same kind.
 //!
-//! Sessions are of one kind whose main model is the same, and whose numbers of requests lie between the same powers of
-//! four: a request of a long session costs more. What was sent after the change would have cost, kind by kind, as much a
-//! request as before. How far that depends on the sessions at hand is found by drawing those of each kind and side
-//! again, one fewer than there are (Rao and Wu 1988), and the interval is wider by Student's factor for the side with
-//! fewer sessions: few look more alike than they are. Where nothing changed, 1 to 6 of 100 such intervals leave out zero
-//! (simulated, for 3 to 30 sessions whose costs are log-normal).
+//! Sessions are of one kind if their main model is the same, and their numbers of requests lie between the same powers
+//! of four: a request of a long session costs more. Without the change, a request after it is expected to cost as much
+//! as one before, kind by kind. The dependence on the sessions at hand is found by drawing the sessions of each kind
+//! and side again, one fewer than there are (Rao and Wu 1988), and the interval is wider by Student's factor for the
+//! side with fewer sessions: few sessions look more alike than they are. If nothing changed, 1 to 6 of 100 such
+//! intervals leave out zero (simulated, for 3 to 30 sessions with log-normal costs).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -23,58 +23,58 @@ use crate::base::units::{Millis, Picodollars};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
 
-/// Kinds with fewer sessions on a side are not compared.
+/// Least number of sessions on a side for a kind to be compared.
 pub const LEAST_SESSIONS: usize = 3;
 
-/// The step from one size of sessions to the next.
+/// Factor from one size of sessions to the next.
 const SIZE_STEP: u64 = 4;
 
 /// Sessions on one side of a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Side {
-    /// How many.
+    /// Number of sessions.
     pub sessions: u64,
-    /// Their requests.
+    /// Number of their requests.
     pub requests: u64,
-    /// What these were billed.
+    /// Billed cost of these requests.
     pub cost: Picodollars,
 }
 
 /// Sessions of one kind, on both sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindOfSession {
-    /// The model of most requests.
+    /// Model of most requests.
     pub model: String,
-    /// How many requests a session has.
+    /// Range of the number of requests of a session.
     pub size: Range<u64>,
-    /// Before the change.
+    /// Sessions before the change.
     pub before: Side,
-    /// After it.
+    /// Sessions after the change.
     pub after: Side,
 }
 
 /// Sessions before and after a change.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SinceChange {
-    /// The kinds that are compared, those with the highest cost after it first.
+    /// Kinds that are compared, highest cost after the change first.
     pub kinds: Vec<KindOfSession>,
     /// Sessions of kinds with too few on one side, before and after.
     pub left_out: (u64, u64),
     /// Sessions whose cost is not known.
     pub unknown: u64,
-    /// Sessions that began while it was made.
+    /// Sessions that began while the change was made.
     pub during: u64,
     /// Sessions of programs that the change is not about.
     pub others: u64,
-    /// What the requests after it would have cost at the price of those before.
+    /// Expected cost of the requests after the change, at the price of the requests before.
     pub expected: Picodollars,
-    /// The share of that which was saved; negative where more was spent. `None` where nothing is compared.
+    /// Share of the expected cost that was saved; negative if more was spent. `None` if nothing is compared.
     pub saved: Option<f64>,
-    /// Where that share is in 95 of 100 cases.
+    /// Interval of that share in 95 of 100 cases.
     pub interval: Option<(f64, f64)>,
 }
 
-/// What became of a change.
+/// Outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -93,15 +93,15 @@ pub enum SinceVerdict {
     CannotTell,
 }
 
-/// A session's cost and requests.
+/// Cost of a session, and its number of requests.
 type Cost = (Picodollars, u64);
 
-/// The sessions of a kind, before and after.
+/// Sessions of a kind, before and after.
 type Sides = [Vec<Cost>; 2];
 
 impl SinceChange {
-    /// Compares the sessions that began before a change with those that began after it: all of each that has a selected
-    /// request, of one program or of all. `None` where no usage was recorded.
+    /// Compares the sessions that began before a change with the sessions that began after it: the whole of each
+    /// with a selected request, of one program or of all. `None` if no usage was recorded.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
@@ -113,6 +113,7 @@ impl SinceChange {
         let mut found = Self::default();
         let mut kinds: BTreeMap<(String, u32), Sides> = BTreeMap::new();
         let selected: FxHashSet<_> = selection.sessions.iter().map(|session| session.id).collect();
+        // Whole sessions: a selection that cuts one off would change its size and its cost per request.
         let whole = Selection::new(ledger.history, None, None);
         for session in whole.sessions.iter().filter(|session| selected.contains(&session.id)) {
             let requests = || session.requests.iter().map(|index| ledger.history.request(*index));
@@ -158,7 +159,7 @@ impl SinceChange {
         Some(found)
     }
 
-    /// All sessions that are compared, before and after.
+    /// All compared sessions, before and after.
     #[must_use]
     pub fn sides(&self) -> (Side, Side) {
         let sum = |side: fn(&KindOfSession) -> Side| {
@@ -171,7 +172,7 @@ impl SinceChange {
         (sum(|kind| kind.before), sum(|kind| kind.after))
     }
 
-    /// Holds it against the share that was promised, if one was.
+    /// Verdict against the promised share, if one was promised.
     #[must_use]
     pub fn verdict(&self, promised: Option<f64>) -> SinceVerdict {
         match (self.interval, promised.map(rounded)) {
@@ -185,13 +186,13 @@ impl SinceChange {
     }
 }
 
-/// What was billed, if it is known of all requests.
+/// Billed cost, if it is known for all requests.
 fn known_cost(totals: &Totals) -> Option<Picodollars> {
     let is_known = totals.unpriced == 0 && totals.unrecorded == 0 && totals.requests > 0;
     totals.cost().filter(|_| is_known)
 }
 
-/// The model of most requests of the main conversation, the first by name of several.
+/// Model of most requests of the main conversation; among equals the first by name.
 fn model(ledger: &Ledger<'_>, session: &Session) -> String {
     let is_main = |index: &&RequestIndex| ledger.history.request(**index).agent.is_none();
     let has_main = session.requests.iter().any(|index| is_main(&index));
@@ -199,11 +200,12 @@ fn model(ledger: &Ledger<'_>, session: &Session) -> String {
     for index in session.requests.iter().filter(|index| !has_main || is_main(index)) {
         *counts.entry(ledger.history.model(*index)).or_default() += 1;
     }
+    // `max_by_key` returns the last of equals, so the reverse order gives the first by name.
     let most = counts.iter().rev().max_by_key(|(_, count)| **count);
     most.map_or_else(String::new, |(model, _)| (*model).to_owned())
 }
 
-/// The power of four that a number reaches.
+/// Exponent of the largest power of four that a number reaches.
 fn size(requests: u64) -> u32 {
     requests.checked_ilog(SIZE_STEP).unwrap_or(0)
 }
@@ -216,13 +218,13 @@ fn side(sessions: &[Cost]) -> Side {
     }
 }
 
-/// What the requests after a change would have cost at the price of those before, rounded down.
+/// Expected cost of the requests after a change at the price of the requests before, rounded down.
 fn expected(before: &[Cost], after: &[Cost]) -> Picodollars {
     let (before, after) = (side(before), side(after));
     Picodollars(before.cost.0 * i128::from(after.requests) / i128::from(before.requests).max(1))
 }
 
-/// The share that was saved of what was to be expected, among sessions that are picked from each side.
+/// Share of the expected cost that was saved, among sessions that are picked from each side.
 fn saved(kinds: &[&Sides], mut picked: impl FnMut(&Vec<Cost>) -> Vec<Cost>) -> Option<f64> {
     let (mut spent, mut all) = (Picodollars::ZERO, Picodollars::ZERO);
     for [before, after] in kinds {
@@ -234,14 +236,15 @@ fn saved(kinds: &[&Sides], mut picked: impl FnMut(&Vec<Cost>) -> Vec<Cost>) -> O
     (all > Picodollars::ZERO).then_some(rounded(share))
 }
 
-/// A share to six decimals, so that equal shares are equal however they were worked out.
+/// Share to six decimals, so that equal shares are equal however they were computed.
 fn rounded(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }
 
-/// Where the share is in 95 of 100 cases, by sessions that are drawn again. `None` where draws have nothing to compare.
+/// Interval of the share in 95 of 100 cases, by sessions that are drawn again. `None` if a draw has nothing to compare.
 fn interval(kinds: &[&Sides], saved_share: f64) -> Option<(f64, f64)> {
     let mut random = SplitMix(0);
+    // One session fewer than there are: drawing all of them would understate the spread.
     let mut draw = |side: &Vec<Cost>| {
         (1..side.len()).map(|_| side[random.place(side.len())]).collect::<Vec<Cost>>()
     };
@@ -250,18 +253,19 @@ fn interval(kinds: &[&Sides], saved_share: f64) -> Option<(f64, f64)> {
     shares.sort_unstable_by(f64::total_cmp);
     let (low, high) = middle(&shares);
     let sessions = |side: usize| kinds.iter().map(|sides| sides[side].len()).sum::<usize>();
+    // Each kind has a mean of its own, which takes one degree of freedom.
     let freedom = sessions(0).min(sessions(1)).saturating_sub(kinds.len());
     let factor = student(freedom) / NORMAL;
-    // As a factor of what was to be expected, an end is as far from the middle either way.
+    // As a factor of the expected cost, an end is as far from the middle either way.
     let cost = 1.0 - saved_share;
     let widened = |end: f64| rounded(1.0 - cost * ((1.0 - end) / cost).powf(factor));
     (cost > 0.0).then(|| (widened(low), widened(high)))
 }
 
-/// The 97.5th percentile of the normal distribution.
+/// 97.5th percentile of the normal distribution.
 const NORMAL: f64 = 1.96;
 
-/// The same of Student's distribution, for 1 degree of freedom and so on.
+/// 97.5th percentile of Student's distribution, from 1 degree of freedom on.
 const STUDENT: [f64; 30] = [
     12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
     2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056,

@@ -1,4 +1,4 @@
-//! Parses a configuration file, and says why one cannot be used.
+//! Parser of a configuration file, with the reasons why one cannot be used.
 
 use std::io;
 use std::path::Path;
@@ -17,40 +17,40 @@ use crate::base::toml_text::{
 use crate::explain::budget;
 use crate::explain::budget::Budget;
 
-/// The schema of a configuration file.
+/// Schema of a configuration file.
 pub const SCHEMA: &str = "cachesim.config/v1";
 
-/// The keys of a file.
+/// Keys of a file.
 const FILE_KEYS: [&str; 4] = ["schema", "defaults", "check", "budget"];
 
-/// Checks whether an option accepts a word, and says why not.
+/// Check of a word against an option, with the reason for a refusal.
 pub type Accepts<'a> = &'a dyn Fn(&ConfigOption, &str) -> Result<(), String>;
 
-/// The contents of a file.
+/// Contents of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Its name, as the user would type it.
+    /// Name of the file, as the user would type it.
     pub file: String,
-    /// `[defaults]`, in the order of the file.
+    /// Settings of `[defaults]`, in the order of the file.
     pub defaults: Vec<ConfigSetting>,
-    /// `[check]`, in the order of the file, or `None` without such a table.
+    /// Settings of `[check]`, in the order of the file, or `None` without such a table.
     pub check: Option<Vec<ConfigSetting>>,
-    /// Each `[[budget]]`.
+    /// Budgets, one for each `[[budget]]`.
     pub budgets: Vec<PlacedBudget>,
 }
 
-/// A budget, and where it is.
+/// Budget with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacedBudget {
-    /// The file, as the user would type it.
+    /// Name of the file, as the user would type it.
     pub file: String,
-    /// Counted from 1.
+    /// Line of the budget, counted from 1.
     pub line: usize,
-    /// What it limits.
+    /// Budget with its limit.
     pub budget: Budget,
 }
 
-/// Parses a file. `home` is what `~/` stands for in its paths.
+/// Parses a file. `~/` in its paths is the folder `home`.
 pub(super) fn read(
     text: &str,
     file: &ConfigFile,
@@ -62,7 +62,7 @@ pub(super) fn read(
     reader.config().map_err(|fault| fault.in_file(&file.name, text))
 }
 
-/// How many edits a misspelt option is away from its name.
+/// Largest edit distance of a misspelt option from its name.
 const MOST_EDITS: usize = 2;
 
 /// Refuses a key that is an option's, or almost, and belongs into a table.
@@ -102,6 +102,7 @@ impl ConfigReader<'_> {
         })?;
         let document = document.get_ref();
         check_schema(document)?;
+        // Before unknown keys: a misplaced option gets a message that names its table.
         refuse_options_outside(document)?;
         refuse_unknown_keys(document, &FILE_KEYS, "a configuration file")?;
         let budgets = document.get("budget").map_or(Ok(Vec::new()), budget::read)?;
@@ -116,7 +117,7 @@ impl ConfigReader<'_> {
         })
     }
 
-    /// The settings of `[defaults]` and of its table of assumptions.
+    /// Settings of `[defaults]` and of its table of assumptions.
     fn defaults(&self, value: &Spanned<DeValue<'_>>) -> Result<Vec<ConfigSetting>, Fault> {
         let mut settings = self.settings("defaults", value, &DEFAULTS)?;
         let Some(assumed) = value.get_ref().as_table().and_then(|table| table.get(ASSUME)) else {
@@ -134,7 +135,7 @@ impl ConfigReader<'_> {
         Ok(settings)
     }
 
-    /// The settings of a table.
+    /// Settings of a table.
     fn settings(
         &self,
         table: &str,
@@ -152,6 +153,7 @@ impl ConfigReader<'_> {
         let mut settings = Vec::with_capacity(content.len());
         for (key, value) in entries(content) {
             let known = options.iter().find(|option| option.key == key.get_ref());
+            // Unknown keys were refused above, so this is the table of assumptions.
             let Some(&option) = known else { continue };
             let values = from_file(option, content, value, self.places, self.accepts)?;
             let origin = self.origin(key.span().start);
@@ -165,7 +167,7 @@ impl ConfigReader<'_> {
         Origin::File { level: self.file.level, file: self.file.name.clone(), line }
     }
 
-    /// Adds the lines of budgets. There may be thousands, so the lines are counted once.
+    /// Adds the lines of budgets. There may be thousands, so line ends are searched for only once.
     fn placed(&self, budgets: Vec<Budget>) -> Vec<PlacedBudget> {
         let line_ends: Vec<usize> = memchr_iter(b'\n', self.text.as_bytes()).collect();
         let placed = budgets.into_iter().map(|budget| PlacedBudget {
@@ -179,6 +181,7 @@ impl ConfigReader<'_> {
 
 fn check_schema(document: &DeTable<'_>) -> Result<(), Fault> {
     match text(document, "schema")? {
+        // A file without a schema is read as one of this version.
         None | Some((SCHEMA, _)) => Ok(()),
         Some((other, offset)) => {
             let other = quoted(other);
@@ -188,26 +191,26 @@ fn check_schema(document: &DeTable<'_>) -> Result<(), Fault> {
     }
 }
 
-/// Why a configuration cannot be used.
+/// Reason why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A file cannot be read.
     #[error("cannot read the configuration file {file}: {source}")]
     Unreadable {
-        /// Its name, as the user would type it.
+        /// Name of the file, as the user would type it.
         file: String,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Something in a file cannot be used.
+    /// A part of a file cannot be used.
     #[error(transparent)]
     Content(#[from] TomlError),
     /// An environment variable has a value that the option does not accept.
     #[error("{variable}: {message}")]
     Environment {
-        /// The variable.
+        /// Name of the variable.
         variable: String,
-        /// What is wrong with it.
+        /// Reason why its value is refused.
         message: String,
     },
 }

@@ -1,5 +1,5 @@
-//! The layers of a configuration, each with where its values come from: the environment takes
-//! precedence over the project's file, and that over the user's.
+//! Layers of a configuration, each with the origin of its values: the environment takes precedence
+//! over the project's file, and the project's file over the user's.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,28 +10,28 @@ use super::{ConfigOption, ConfigSetting, PRICES};
 use crate::base::toml_text::{TomlError, line_and_column};
 use crate::read::input::{MOST_SETTINGS, read_whole};
 
-/// The command that has a table of its own.
+/// Command with a table of its own.
 const CHECK_COMMAND: &str = "check";
 
-/// Everything that is configured.
+/// Settings and budgets of all layers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Configuration {
-    /// The files it comes from.
+    /// Files that it comes from.
     pub files: ConfigFiles,
-    /// The budgets of `check`, all from one file.
+    /// Budgets of `check`, all from one file.
     pub budgets: Vec<PlacedBudget>,
-    /// The first one for an option takes precedence.
+    /// Settings; the first one for an option takes precedence.
     settings: Vec<ConfigSetting>,
 }
 
-/// The files of a configuration, as the user would type them.
+/// Files of a configuration, as the user would type them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConfigFiles {
-    /// The project's file.
+    /// File of the project.
     pub project: Option<String>,
-    /// The user's file.
+    /// File of the user.
     pub user: Option<String>,
-    /// The files that were looked for, if any.
+    /// Files that were looked for, if any.
     pub looked_for: Vec<String>,
 }
 
@@ -49,6 +49,7 @@ impl Configuration {
         let files = ConfigFiles { project: name(&project), user: name(&user), looked_for };
         let is_checked = |config: &Config| config.check.is_some() || !config.budgets.is_empty();
         let project_is_checked = project.as_ref().is_some_and(is_checked);
+        // A baseline or budgets of the user's are not meant for a project with its own.
         let user = match user {
             Some(user) if project_is_checked => {
                 Some(Config { check: None, budgets: Vec::new(), ..user })
@@ -57,6 +58,7 @@ impl Configuration {
         };
         let mut configuration = Self { files, settings: environment, ..Self::default() };
         for config in project.into_iter().chain(user) {
+            // The first setting holds, so a file's `[check]` comes before its `[defaults]`.
             configuration.settings.extend(config.check.into_iter().flatten());
             configuration.settings.extend(config.defaults);
             configuration.budgets.extend(config.budgets);
@@ -64,7 +66,7 @@ impl Configuration {
         configuration
     }
 
-    /// Adds a file of prices that holds where nothing else names some.
+    /// Adds a file of prices that applies if no layer names one.
     #[must_use]
     pub fn with_prices(mut self, file: Option<ConfigFile>) -> Self {
         self.settings.extend(file.map(|file| ConfigSetting {
@@ -76,13 +78,13 @@ impl Configuration {
         self
     }
 
-    /// Whether no option differs from its built-in default.
+    /// Returns true if no option differs from its built-in default.
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.settings.is_empty()
     }
 
-    /// The effective setting of an option for a command.
+    /// Effective setting of an option for a command.
     #[must_use]
     pub fn setting(&self, command: &str, key: &str) -> Option<&ConfigSetting> {
         let holds = |setting: &&ConfigSetting| {
@@ -91,50 +93,50 @@ impl Configuration {
         self.settings.iter().find(holds)
     }
 
-    /// The effective setting of an option of `check`.
+    /// Effective setting of an option of `check`.
     #[must_use]
     pub fn of_check(&self, option: &ConfigOption) -> Option<&ConfigSetting> {
         self.setting(CHECK_COMMAND, option.key)
     }
 }
 
-/// The effective value of an option, for the commands that share it.
+/// Effective value of an option, for the commands that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Effective {
-    /// The option.
+    /// Option of the value.
     pub option: &'static ConfigOption,
-    /// The commands, in the order of the help.
+    /// Commands, in the order of the help.
     pub commands: Vec<String>,
-    /// The values as they would be typed, if any.
+    /// Values as they would be typed, if any.
     pub values: Vec<OsString>,
-    /// Where they come from.
+    /// Origin of the values.
     pub origin: Origin,
 }
 
-/// Which of the two files it is.
+/// Owner of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigLevel {
-    /// The project's.
+    /// File of the project.
     Project,
-    /// The user's, which the project's overrides.
+    /// File of the user, which the project's overrides.
     User,
 }
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// An environment variable.
+    /// Environment variable, by name.
     Environment(String),
-    /// A configuration file.
+    /// Configuration file.
     File {
-        /// Which one.
+        /// Owner of the file.
         level: ConfigLevel,
-        /// Its name, as the user would type it.
+        /// Name of the file, as the user would type it.
         file: String,
-        /// Counted from 1.
+        /// Line of the setting, counted from 1.
         line: usize,
     },
-    /// The built-in default.
+    /// Built-in default.
     Default,
 }
 
@@ -151,21 +153,21 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A configuration file.
+/// Configuration file that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFile {
-    /// Whose it is.
+    /// Owner of the file.
     pub level: ConfigLevel,
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its name in messages, as the user would type it.
+    /// Name in messages, as the user would type it.
     pub name: String,
 }
 
-/// Reads a file. `home` is what `~/` stands for in its paths.
+/// Reads a file. `~/` in its paths is the folder `home`.
 ///
 /// # Errors
-/// The first thing in the file that cannot be used, or why it cannot be read.
+/// The first part of the file that cannot be used, or the reason why it cannot be read.
 pub fn load(
     file: &ConfigFile,
     home: Option<&Path>,
@@ -182,10 +184,11 @@ pub fn load(
     Ok(read(&text, file, home, accepts)?)
 }
 
-/// The text, or the line and column of the first byte that is not UTF-8.
+/// Text of a file, or the line and column of the first byte that is not UTF-8.
 fn text(bytes: Vec<u8>) -> Result<String, (usize, usize)> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
+        // Up to that byte the lossy text has the same lines and columns.
         let text = String::from_utf8_lossy(error.as_bytes());
         line_and_column(&text, valid)
     })

@@ -1,5 +1,5 @@
 //! Configuration: the values of options that are not typed, from files and the environment, and
-//! what `check` compares with.
+//! the budgets and the baseline of `check`.
 //!
 //! ```toml
 //! schema = "cachesim.config/v1"
@@ -12,12 +12,12 @@
 //! baseline = "baseline.json"
 //! ```
 //!
-//! The one table of options is here, for keys, variables and `config show`. What an option accepts, only
-//! the command line knows; it is asked through [`Accepts`], so that a value is refused where it stands.
+//! The one table of options is here, for keys, variables and `config show`. Only the command line knows
+//! the values that an option accepts; it is asked through [`Accepts`], so that a value is refused at its place.
 //!
-//! The command line is parsed once to know which files are wanted, and once more with what they
-//! say as clap's defaults; so whatever is typed holds over it, and commands do not know of it.
-//! Each value is checked by the parsers of all options of that name, where it stands.
+//! The command line is parsed once to find the files that it wants, and once more with their values as
+//! clap's defaults. So whatever is typed has precedence, and commands do not know of files.
+//! Each value is checked at its place by the parsers of all options of that name.
 
 mod file;
 mod layers;
@@ -33,25 +33,25 @@ use toml::de::{DeTable, DeValue};
 
 use crate::base::toml_text::{Fault, texts};
 
-/// A configured value of an option.
+/// Configured value of an option.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigSetting {
-    /// The option.
+    /// Option of the value.
     pub option: &'static ConfigOption,
-    /// Whether it applies to `check` only.
+    /// True if it applies to `check` only.
     pub is_for_check: bool,
-    /// The values as typed after the option. For a switch `true` or `false`.
+    /// Values as typed after the option. For a switch `true` or `false`.
     pub values: Vec<OsString>,
-    /// Where it comes from.
+    /// Origin of the value.
     pub origin: Origin,
 }
 
-/// What the paths of a file are relative to.
+/// Folders that the paths of a file are relative to.
 #[derive(Clone, Copy, Debug)]
 struct PathPlaces<'a> {
-    /// The folder of the file.
+    /// Folder of the file.
     folder: &'a Path,
-    /// What `~/` stands for.
+    /// Folder for `~/`.
     home: Option<&'a Path>,
 }
 
@@ -61,18 +61,19 @@ impl PathPlaces<'_> {
         let in_home = text.strip_prefix("~/").zip(self.home);
         match in_home {
             Some((rest, home)) => home.join(rest).into_os_string(),
+            // Standard input is no file of the folder.
             None if text == "-" => text.into(),
             None => self.folder.join(text).into_os_string(),
         }
     }
 }
 
-/// Whether a name is a file's.
+/// Returns true if a name is a file's, and not a strategy's.
 pub(crate) fn is_file(name: &OsStr) -> bool {
     Path::new(name).extension() == Some(OsStr::new("toml"))
 }
 
-/// The values of an option in a table of a file.
+/// Values of an option in a table of a file.
 fn from_file(
     option: &ConfigOption,
     table: &DeTable<'_>,
@@ -111,7 +112,7 @@ fn from_file(
     }
 }
 
-/// Names, some of which are paths of files.
+/// Names in a list; some may be paths of files.
 fn names_of(
     option: &ConfigOption,
     table: &DeTable<'_>,
@@ -137,7 +138,7 @@ fn names_of(
     Ok(values)
 }
 
-/// One path.
+/// Resolves one path, which must not be empty.
 fn one(
     option: &ConfigOption,
     path: &str,
@@ -150,7 +151,7 @@ fn one(
     Ok(places.resolve(path))
 }
 
-/// The names in a typed list.
+/// Names in a typed list.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim).filter(|name| !name.is_empty())
 }
@@ -194,16 +195,18 @@ pub fn from_environment(
         return Err(wrong("the list is empty".to_owned()));
     }
     for value in &values {
+        // The name of a file is no word that the option could refuse.
         if option.takes != Takes::Names || !is_file(value.as_ref()) {
             accepts(option, value).map_err(wrong)?;
         }
     }
     let values = values.into_iter().map(OsString::from).collect();
     let origin = Origin::Environment(option.variable());
+    // A variable applies to every command that has the option.
     Ok(ConfigSetting { option, is_for_check: false, values, origin })
 }
 
-/// Whether a word means yes or no, or `None` for neither.
+/// Meaning of a word for yes or no, or `None` for another word.
 #[must_use]
 pub fn switch(text: &str) -> Option<bool> {
     match text.trim().to_ascii_lowercase().as_str() {
@@ -213,38 +216,38 @@ pub fn switch(text: &str) -> Option<bool> {
     }
 }
 
-/// An option of the program.
+/// Option of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ConfigOption {
-    /// Its key in a file: the name of the option with `_` for `-`.
+    /// Key in a file: the name of the option with `_` for `-`.
     pub key: &'static str,
-    /// What it takes.
+    /// Kind of its value.
     pub takes: Takes,
-    /// What applies where it has no value.
+    /// Words for the behaviour without a value.
     pub unset: &'static str,
-    /// Whether it is an assumption of the model, which has a place in `[defaults.assume]`, too.
+    /// True for an assumption of the model, which has a place in `[defaults.assume]`, too.
     pub is_assumption: bool,
 }
 
-/// What an option takes.
+/// Kind of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// One of a few words.
     Word,
-    /// A whole number.
+    /// Whole number.
     Number,
     /// Yes or no.
     Switch,
     /// Names, including files that end in `.toml`.
     Names,
-    /// A file.
+    /// One file.
     Path,
     /// Files and folders.
     Paths,
 }
 
 impl ConfigOption {
-    /// The environment variable that sets it.
+    /// Environment variable that sets the option.
     #[must_use]
     pub fn variable(&self) -> String {
         format!("CACHESIM_{}", self.key.to_uppercase())
@@ -259,16 +262,16 @@ const fn assumption(key: &'static str, takes: Takes) -> ConfigOption {
     ConfigOption { is_assumption: true, ..option(key, takes, "") }
 }
 
-/// Where the requests come from.
+/// Sources of the requests.
 pub static PATHS: ConfigOption = option("paths", Takes::Paths, "the folders of all programs");
 
 /// Files that are laid over the built-in prices.
 pub static PRICES: ConfigOption = option("prices", Takes::Paths, "none");
 
-/// The saved figures with which `check` compares.
+/// Saved figures that `check` compares with.
 pub static BASELINE: ConfigOption = option("baseline", Takes::Path, "none");
 
-/// The keys of `[defaults]`.
+/// Keys of `[defaults]`.
 pub static DEFAULTS: [&ConfigOption; 19] = [
     &PATHS,
     &option("strategy", Takes::Names, ""),
@@ -291,15 +294,15 @@ pub static DEFAULTS: [&ConfigOption; 19] = [
     &option("color", Takes::Word, ""),
 ];
 
-/// The key of the table of assumptions in `[defaults]`.
+/// Key of the table of assumptions in `[defaults]`.
 pub const ASSUME: &str = "assume";
 
-/// The keys of `[defaults.assume]`.
+/// Keys of `[defaults.assume]`.
 pub fn assumptions() -> impl Iterator<Item = &'static ConfigOption> {
     DEFAULTS.into_iter().filter(|option| option.is_assumption)
 }
 
-/// The keys of `[check]`.
+/// Keys of `[check]`.
 pub static CHECK: [&ConfigOption; 2] = [&BASELINE, &PATHS];
 
 #[cfg(test)]

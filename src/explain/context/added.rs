@@ -1,4 +1,4 @@
-//! What becomes a segment of a prompt, and how several share a total.
+//! Future segments of a prompt, and the division of a total among several.
 
 use super::segment::ItemId;
 use crate::base::units::Basis;
@@ -10,12 +10,12 @@ pub(super) struct NewSegment {
     pub(super) item: ItemId,
     pub(super) tokens: u64,
     pub(super) basis: Basis,
-    /// Whether it was counted, and all of it stands in its line.
+    /// True if it was counted, and all of it is in its line.
     pub(super) is_counted: bool,
 }
 
 impl NewSegment {
-    /// One whose size is estimated.
+    /// Segment of an estimated size.
     pub(super) fn estimated(item: ItemId, tokens: u64) -> Self {
         Self { item, tokens, basis: Basis::Estimated, is_counted: false }
     }
@@ -36,12 +36,12 @@ pub(super) fn scaled(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     pieces.iter().zip(share(total, &weights)).map(with).collect()
 }
 
-/// Pieces of `total` tokens together: those that were counted keep their sizes, where that leaves something for the
-/// others.
+/// Pieces of `total` tokens together: counted ones keep their sizes, if that leaves tokens for the others.
 pub(super) fn shared(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     let (counted, others): (Vec<NewSegment>, Vec<NewSegment>) =
         pieces.iter().partition(|piece| piece.is_counted);
     let left = total.checked_sub(sum(&counted)).filter(|_| !others.is_empty());
+    // Counts that exceed the total, or leave a rest that nobody takes, are scaled like estimates.
     let Some(left) = left else { return scaled(pieces, total) };
     let mut others = scaled(&others, left).into_iter();
     let of = |piece: &NewSegment| {
@@ -50,7 +50,7 @@ pub(super) fn shared(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     pieces.iter().map(of).collect()
 }
 
-/// Pieces scaled only where they exceed `total` tokens together.
+/// Pieces scaled only if they exceed `total` tokens together.
 pub(super) fn fitted(pieces: &[NewSegment], total: u64) -> Vec<NewSegment> {
     if sum(pieces) <= total { pieces.to_vec() } else { scaled(pieces, total) }
 }

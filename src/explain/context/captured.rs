@@ -1,4 +1,4 @@
-//! The prompts of captured requests, whose blocks are known.
+//! Prompts of captured requests, whose blocks are known.
 
 use rustc_hash::FxHashMap;
 
@@ -8,13 +8,13 @@ use crate::read::capture::{BlockKind, Part, WireNode, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{NodeId, PromptTrace};
 
-/// Builds the prompts of a session's captured requests.
+/// Builder of the prompts of a session's captured requests.
 pub(super) struct CapturedPaths<'a> {
     history: &'a History,
     trace: &'a PromptTrace,
-    /// The first node of the trace that belongs to a capture.
+    /// First node of the trace that belongs to a capture.
     first_node: usize,
-    /// The last segment of each prefix.
+    /// Last segment of each prefix.
     last_of: FxHashMap<WireNodeId, Option<SegmentId>>,
 }
 
@@ -35,6 +35,7 @@ impl<'a> CapturedPaths<'a> {
         let captured = index.get() - self.history.of_transcripts().len();
         let leaf = self.history.captured.requests[captured].leaf;
         let last = self.prefix(tree, index, leaf);
+        // Sizes of blocks may be estimates that exceed the recorded total.
         let last = tree.cut(last, total.0);
         let rest = total.0 - tree.end(last);
         if rest == 0 {
@@ -46,7 +47,7 @@ impl<'a> CapturedPaths<'a> {
         tree.add(last, item, Tokens(rest), Basis::Estimated)
     }
 
-    /// The segments of a prefix. New ones came in with this request.
+    /// Last segment of a prefix. Its new segments came in with this request.
     fn prefix(
         &mut self,
         tree: &mut SegmentTree,

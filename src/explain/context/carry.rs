@@ -1,9 +1,9 @@
-//! What carrying each segment cost: the recorded split of every prompt, cut by position.
+//! Cost of carrying each segment: the recorded split of every prompt, cut by position.
 //!
-//! In a prompt the read tokens come first, then one-hour writes, then five-minute writes, then what
-//! was sent in full, as the rules demand. A request that reads a thousand segments only notes this
-//! at the last of them, and the notes are summed up once at the end. So a session takes time in its
-//! requests plus segments, not in their product.
+//! In a prompt the read tokens come first, then one-hour writes, then five-minute writes, then tokens
+//! sent in full, as the rules demand. A request that reads a thousand segments only notes this at the last
+//! of them, and the notes are summed once at the end. So a session takes time in its requests plus
+//! segments, not in their product.
 
 use derive_more::AddAssign;
 
@@ -12,29 +12,29 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::PromptSplit;
 use crate::simulate::pricing::Rates;
 
-/// Tokens of one class, and what they cost.
+/// Tokens of one class, and their cost.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// The tokens.
+    /// Number of tokens.
     pub tokens: Tokens,
-    /// Their cost. Requests without a price add nothing.
+    /// Cost of the tokens. Requests without a price add nothing.
     pub cost: Picodollars,
 }
 
-/// The effort of carrying something in prompts.
+/// Effort of carrying content in prompts.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carrying {
-    /// Requests that carried it.
+    /// Number of requests that carried it.
     pub requests: u64,
-    /// Those whose model has a price.
+    /// Number of these requests with a price for their model.
     pub priced: u64,
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Charge,
-    /// Written for an hour.
+    /// Tokens written for an hour.
     pub write_1h: Charge,
-    /// Written for five minutes.
+    /// Tokens written for five minutes.
     pub write_5m: Charge,
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Charge,
 }
 
@@ -45,30 +45,31 @@ impl Carrying {
         self.charges().map(|charge| charge.tokens).sum()
     }
 
-    /// The cost of writing it, and of sending it in full.
+    /// Cost of writing it, and of sending it in full.
     #[must_use]
     pub fn write_cost(&self) -> Option<Picodollars> {
         self.known(self.write_1h.cost + self.write_5m.cost + self.input.cost)
     }
 
-    /// The cost of reading it.
+    /// Cost of reading it.
     #[must_use]
     pub fn read_cost(&self) -> Option<Picodollars> {
         self.known(self.read.cost)
     }
 
-    /// The whole cost, or `None` where no model has a price.
+    /// Whole cost, or `None` if no model has a price.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         self.known(self.priced_cost())
     }
 
-    /// The known part of the cost.
+    /// Known part of the cost.
     pub(super) fn priced_cost(&self) -> Picodollars {
         self.charges().map(|charge| charge.cost).sum()
     }
 
     fn known(&self, cost: Picodollars) -> Option<Picodollars> {
+        // Nothing that was carried costs nothing, also without a price.
         (self.priced > 0 || self.requests == 0).then_some(cost)
     }
 
@@ -77,11 +78,11 @@ impl Carrying {
     }
 }
 
-/// The classes of tokens, in their order in a prompt.
+/// Number of classes of tokens, which are numbered by their order in a prompt.
 const CLASSES: usize = 4;
 
-/// How often whole segments were carried. It is added at the last segment of a run, and subtracted
-/// at the one before the run.
+/// Number of times that whole segments were carried, as a difference: added at the last segment of a
+/// run, and subtracted at the one before the run.
 #[derive(Clone, Copy, Debug, Default)]
 struct Note {
     requests: i64,
@@ -101,13 +102,13 @@ impl Note {
     }
 }
 
-/// Sums up what the prompts of a tree cost, those of one part of a session after those of another.
+/// Sums of the cost of a tree's prompts, for one part of a session after another.
 pub(super) struct Carrier<'a> {
     pub(super) tree: &'a SegmentTree,
     notes: Vec<Note>,
-    /// What was carried of segments inside of which a class ended.
+    /// Carried parts of segments with the end of a class inside.
     parts: Vec<[Charge; CLASSES]>,
-    /// The last segments of the prompts since the sums were taken.
+    /// Last segments of the prompts since the sums were taken.
     leaves: Vec<SegmentId>,
     is_carried: Vec<bool>,
 }
@@ -194,8 +195,8 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// The effort of carrying each segment since it was last asked, in the order of the tree. Those of none of the
-    /// prompts are not looked at: a session of many parts takes time in what the prompts of each hold.
+    /// Effort of carrying each segment since the last call, in the order of the tree. Segments of no prompt are not
+    /// visited: a session of many parts takes time in the contents of each part's prompts.
     pub(super) fn take(&mut self) -> Vec<(SegmentId, Carrying)> {
         let mut segments: Vec<SegmentId> = Vec::new();
         for leaf in std::mem::take(&mut self.leaves) {
@@ -224,7 +225,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// The effort of one segment: carried whole, as often as noted, and in parts.
+/// Effort of one segment: carried whole, as often as noted, and in parts.
 fn carrying(tokens: u64, note: &Note, parts: [Charge; CLASSES]) -> Carrying {
     let count = |times: i64| u64::try_from(times).unwrap_or(0);
     let mut charges = parts;
@@ -293,7 +294,7 @@ mod tests {
         assert_eq!(carried[3].cost(), None);
         let all: Picodollars = carried.iter().map(Carrying::priced_cost).sum();
         assert_eq!(all, Picodollars(120 + 40 * 20 + 5 * 12 + 5 * 10));
-        // What was taken is not there any more; the branch is in no prompt.
+        // Taken sums are gone; the branch is in no prompt.
         assert_eq!(carrier.take(), []);
         carrier.carry(third, &split(170, 0, 0, 0), Some(&RATES));
         let again = carrier.take();

@@ -1,24 +1,24 @@
-//! Which of the entries that were sent before a client has changed, by its lines.
+//! Entries of earlier prompts that a client has changed, by its lines.
 
 use super::segment::Item;
 use crate::base::order::Order as _;
 use crate::read::transcript::Sign;
 use crate::requests::conversation::{History, Lines, Request};
 
-/// What lines before a request say about earlier entries.
+/// Changes of earlier entries that the lines before a request report.
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     file: usize,
-    /// The entries whose content was cleared or replaced.
+    /// Entries whose content was cleared or replaced.
     cleared: Vec<Lines>,
-    /// The entries that were removed or archived.
+    /// Entries that were removed or archived.
     removed: Vec<Lines>,
-    /// The entries that the last compaction kept.
+    /// Entries that the last compaction kept.
     pub(super) kept: Option<Lines>,
 }
 
 impl Changes {
-    /// Collects what changed between a request and its predecessor.
+    /// Collects the changes between a request and its predecessor.
     pub(super) fn before(history: &History, request: &Request) -> Self {
         let mut changes = Self { file: request.file, ..Self::default() };
         if !request.between.rewrite.is_told() {
@@ -28,6 +28,7 @@ impl Changes {
         for entry in trail.back_from(request.between.trail) {
             let lines = trail.lines_named_by(entry);
             if entry.signs.contains(Sign::Compacted) {
+                // A compaction replaced everything before it, earlier changes included.
                 changes.kept = lines.first().copied();
                 break;
             } else if !entry.signs.is_disjoint(Sign::ResultsCleared | Sign::ResultsReplaced) {
@@ -41,28 +42,28 @@ impl Changes {
         changes
     }
 
-    /// Whether no change is known.
+    /// Returns true if no change is known.
     pub(super) fn is_empty(&self) -> bool {
         self.cleared.is_empty() && self.removed.is_empty()
     }
 
-    /// Whether an item's content was cleared or replaced.
+    /// Returns true if an item's content was cleared or replaced.
     pub(super) fn has_cleared(&self, item: &Item) -> bool {
         item.file == self.file && contain(&self.cleared, item.line)
     }
 
-    /// Whether an item was removed.
+    /// Returns true if an item was removed.
     pub(super) fn has_removed(&self, item: &Item) -> bool {
         item.file == self.file && contain(&self.removed, item.line)
     }
 
-    /// Whether the last compaction kept an item.
+    /// Returns true if the last compaction kept an item.
     pub(super) fn has_kept(&self, item: &Item) -> bool {
         item.file == self.file && self.kept.is_some_and(|kept| kept.contain(item.line))
     }
 }
 
-/// Sorts line ranges, and merges those that overlap.
+/// Sorts line ranges, and merges overlapping ones.
 fn in_order(mut lines: Vec<Lines>) -> Vec<Lines> {
     lines.order_by_key(|lines| lines.first);
     lines.dedup_by(|next, before| {

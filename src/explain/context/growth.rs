@@ -1,10 +1,9 @@
-//! How a transcript's prompt grows out of its predecessor's.
+//! Growth of a transcript's prompt out of its predecessor's.
 //!
-//! The answer has its recorded output, and the client added what the prompt grew by beyond that.
-//! Both are figures of the record. How several added pieces share their total is counted where the model's
-//! vocabulary is known (`requests/counted.rs`), and estimated by their bytes elsewhere. What a prompt that shrank
-//! has lost and what comes before the first message are estimated. In any case the segments of a prompt add up to
-//! its recorded total.
+//! The answer has its recorded output, and the client added the rest of the growth. Both are figures of the
+//! record. The shares of several added pieces in their total are counted if the model's vocabulary is known
+//! (`requests/counted.rs`), and estimated by their bytes otherwise. The losses of a prompt that shrank and the part
+//! before the first message are estimated. In any case the segments of a prompt add up to its recorded total.
 
 use rustc_hash::FxHashMap;
 
@@ -18,27 +17,27 @@ use crate::requests::conversation::{History, Request, RequestIndex, TrailContent
 use crate::requests::counted::{CLOSE_TOKENS, Counted, PieceSize, is_close};
 use crate::requests::prompt::{PromptTrace, Step};
 
-/// The most segments of rewritten prompts in a session. Beyond it only sums by kind are kept, so
+/// Limit on segments of rewritten prompts in a session. Beyond it only sums by kind are kept, so
 /// that memory never grows with the square of the input.
 const MOST_REWRITTEN: usize = 1 << 17;
 
-/// How many of the newest pieces that a client added are kept apart. Older ones of one kind are
-/// joined. Real steps add a few dozen at most.
+/// Number of the client's newest pieces that are kept apart. Older ones of one kind are joined. Real
+/// steps add a few dozen at most.
 const MOST_PIECES: usize = 32;
 
-/// What a rewrite took from the segments.
+/// Content that a rewrite took from the segments.
 enum Loss {
-    /// Named results were cleared or replaced.
+    /// Named results, which were cleared or replaced.
     Named(Changes),
-    /// Old results were cleared, or the service deleted them.
+    /// Old results, which were cleared, or deleted by the service.
     Results,
-    /// Earlier thinking was dropped.
+    /// Earlier thinking, which was dropped.
     Answers,
-    /// Unknown.
+    /// Unknown content.
     Anything,
 }
 
-/// Builds the prompts of a session's transcripts.
+/// Builder of the prompts of a session's transcripts.
 pub(super) struct Growth<'a> {
     history: &'a History,
     steps: &'a [Step],
@@ -46,7 +45,7 @@ pub(super) struct Growth<'a> {
     ratios: &'a Ratios,
     tree: &'a mut SegmentTree,
     rewritten: usize,
-    /// The ends of cached prefixes → the prompts that had them cached.
+    /// Ends of cached prefixes → the prompts that had them cached.
     cached: FxHashMap<u64, Option<SegmentId>>,
 }
 
@@ -62,7 +61,7 @@ impl<'a> Growth<'a> {
         Self { history, steps, trace, ratios, tree, rewritten: 0, cached }
     }
 
-    /// Adds the prompt of a request, whose predecessor's ends with `before`.
+    /// Adds the prompt of a request. The predecessor's prompt ends with `before`.
     pub(super) fn add(
         &mut self,
         index: RequestIndex,
@@ -78,7 +77,7 @@ impl<'a> Growth<'a> {
         let history = self.history;
         let request = history.request(index);
         if request.sum_of > 1 {
-            // What several prompts together were made of is not known.
+            // The contents of several prompts together are not known.
             let total = request.prompt_total().0;
             return self.push_new(None, request, ContextKind::Unattributed, total);
         }
@@ -115,13 +114,13 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// What the client added before a request, in the order of the file, with estimated sizes.
+    /// Pieces that the client added before a request, in the order of the file, with estimated sizes.
     fn added(&mut self, request: &Request) -> Vec<NewSegment> {
         let history = self.history;
         self.pieces_of(request, history.contents_before(request))
     }
 
-    /// The pieces of contents, which come newest first.
+    /// Pieces of contents that come newest first.
     fn pieces_of<'c>(
         &mut self,
         request: &Request,
@@ -148,7 +147,7 @@ impl<'a> Growth<'a> {
         pieces
     }
 
-    /// The sizes of pieces: counted, or by their bytes.
+    /// Sizes of pieces: counted, or by their bytes.
     fn sizes(&self, request: &Request, contents: &[(u64, &TrailContent)]) -> Vec<PieceSize> {
         if let Some(counted) = Counted::of(self.history, request) {
             let contents: Vec<&TrailContent> =
@@ -161,7 +160,7 @@ impl<'a> Growth<'a> {
         contents.iter().map(|(_, content)| estimate(content)).collect()
     }
 
-    /// The first prompt of a chain. What no line shows comes before the messages.
+    /// First prompt of a chain. Tokens that no line shows come before the messages.
     fn open(
         &mut self,
         index: RequestIndex,
@@ -169,10 +168,10 @@ impl<'a> Growth<'a> {
         added: &[NewSegment],
     ) -> Option<SegmentId> {
         let total = request.prompt_total().0;
-        // What was warm when the chain began does not belong to it.
+        // Tokens that were cached when the chain began are not its own.
         let warm = request.recorded().prompt.read.0;
         let front = total.saturating_sub(sum(added)).max(warm).min(total);
-        // Where the beginning of a conversation is missing, or nothing of it is told, this is not a hidden
+        // If the beginning of a conversation is missing, or no line reports any content, this is not a hidden
         // prefix.
         let tells_content = matches!(request.client, Client::ClaudeCode | Client::Capture);
         let hidden = if request.between.has_hole {
@@ -187,15 +186,15 @@ impl<'a> Growth<'a> {
         self.push(last, &fitted(added, total - front))
     }
 
-    /// The prompt of the session that a sub-agent continues: the sub-agent's first prompt read
-    /// exactly what that one had cached.
+    /// Prompt of the session that a sub-agent continues: the sub-agent's first prompt read exactly the
+    /// tokens that this one had cached.
     fn forked_from(&self, request: &Request) -> Option<SegmentId> {
         let read = request.recorded().prompt.read.0;
         request.agent.filter(|_| read > 0)?;
         self.cached.get(&read).copied().flatten()
     }
 
-    /// The first prompt of a fork: what it read of its parent's prompt, and what was added.
+    /// First prompt of a fork: the part that it read of its parent's prompt, and the additions.
     fn fork(
         &mut self,
         request: &Request,
@@ -210,7 +209,7 @@ impl<'a> Growth<'a> {
         self.push(last, &fitted(added, new))
     }
 
-    /// A prompt that grew by the answer and by what the client added.
+    /// Prompt that grew by the answer and by the client's additions.
     fn grow(
         &mut self,
         request: &Request,
@@ -236,7 +235,7 @@ impl<'a> Growth<'a> {
         self.push_added(last, request, added, (growth - answer.tokens, answer.basis))
     }
 
-    /// The previous answer as part of this request's prompt.
+    /// Previous answer as part of this request's prompt.
     fn answer(&mut self, request: &Request, previous: &Request) -> NewSegment {
         let item = Item { kind: ContextKind::Answers, file: previous.file, line: previous.line };
         let item = self.tree.add_item(item);
@@ -248,7 +247,7 @@ impl<'a> Growth<'a> {
         NewSegment { item, tokens: tokens.0, basis, is_counted: carried.is_some() }
     }
 
-    /// Adds what the client added, with a known total, known on the given basis.
+    /// Adds the client's additions, with a total that is known on the given basis.
     fn push_added(
         &mut self,
         before: Option<SegmentId>,
@@ -257,7 +256,7 @@ impl<'a> Growth<'a> {
         (tokens, basis): (u64, Basis),
     ) -> Option<SegmentId> {
         let estimate = sum(added);
-        // What stands in no line is not put down to what does.
+        // Tokens of no line are not attributed to the lines that there are.
         let has_hidden = || added.iter().all(|piece| piece.is_counted) && estimate < tokens;
         let is_known = !is_close(estimate, tokens) && has_hidden();
         if added.is_empty() || is_known || !is_explained(tokens, estimate) {
@@ -277,8 +276,8 @@ impl<'a> Growth<'a> {
         self.push(before, &pieces)
     }
 
-    /// A prompt after a compaction: what comes before the messages, the summary and what came with
-    /// it, and what lines say was kept. The rest was attached again.
+    /// Prompt after a compaction: the part before the messages, the summary with everything that came with
+    /// it, and the entries that lines say were kept. The rest was attached again.
     fn compact(
         &mut self,
         request: &Request,
@@ -310,8 +309,7 @@ impl<'a> Growth<'a> {
         self.push(None, &scaled(&pieces, total))
     }
 
-    /// Where the unchanged prompt before the summary ends, and what else was kept of the
-    /// conversation.
+    /// End of the unchanged prompt before the summary, and the other kept pieces of the conversation.
     fn kept_by_compaction(
         &mut self,
         request: &Request,
@@ -339,7 +337,7 @@ impl<'a> Growth<'a> {
         (last, pieces)
     }
 
-    /// The last segment before the first changed one.
+    /// Last segment before the first changed one.
     fn in_front_of(&self, before: Option<SegmentId>, changes: &Changes) -> Option<SegmentId> {
         let has_changed = |id: &SegmentId| {
             let item = self.tree.item(*id);
@@ -349,13 +347,13 @@ impl<'a> Growth<'a> {
         first.map_or(before, |first| self.tree.segment(first).parent)
     }
 
-    /// The last segment before a prompt's messages.
+    /// Last segment before a prompt's messages.
     fn front(&self, last: Option<SegmentId>) -> Option<SegmentId> {
         let root = self.tree.beginning_before(last, 1)?;
         (self.tree.item(root).kind == ContextKind::HiddenPrefix).then_some(root)
     }
 
-    /// What a prompt that shrank shares with its predecessor: what it read, and what comes before
+    /// Common part of a prompt that shrank and its predecessor: the tokens that it read, and the part before
     /// the messages.
     fn kept(&self, request: &Request, before: Option<SegmentId>) -> Option<SegmentId> {
         let read = self.tree.ending_by(before, request.recorded().prompt.read.0);
@@ -364,8 +362,8 @@ impl<'a> Growth<'a> {
         kept.filter(|kept| self.tree.segment(*kept).end <= request.prompt_total().0)
     }
 
-    /// A prompt of which only what ends with `kept` is unchanged. The rest has shrunk, or another
-    /// model counts it differently.
+    /// Prompt that is unchanged only up to the end of `kept`. The rest has shrunk, or another model counts
+    /// it differently.
     fn rewrite(
         &mut self,
         index: RequestIndex,
@@ -413,7 +411,7 @@ impl<'a> Growth<'a> {
         }
     }
 
-    /// Pieces reduced to `left` tokens together, beginning with those that the loss affects.
+    /// Pieces reduced to `left` tokens together, beginning with the pieces that the loss affects.
     fn reduced(&self, pieces: &[NewSegment], left: u64, loss: &Loss) -> Vec<NewSegment> {
         let is_lost = |piece: &NewSegment| {
             let item = &self.tree.items[piece.item.0];
@@ -435,7 +433,7 @@ impl<'a> Growth<'a> {
         pieces.iter().filter_map(next).collect()
     }
 
-    /// The segments after `kept` up to `last` as pieces, in order.
+    /// Segments after `kept` up to `last` as pieces, in order.
     fn pieces_between(&self, last: Option<SegmentId>, kept: Option<SegmentId>) -> Vec<NewSegment> {
         let behind = self.tree.path(last).take_while(|id| Some(*id) != kept);
         let piece = |id: SegmentId| {
@@ -470,7 +468,7 @@ impl<'a> Growth<'a> {
         })
     }
 
-    /// Adds a segment for what no line shows.
+    /// Adds a segment for tokens that no line shows.
     fn push_new(
         &mut self,
         before: Option<SegmentId>,

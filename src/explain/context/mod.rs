@@ -1,18 +1,17 @@
-//! Where the context comes from: what each kind of content took of the prompts, and what carrying
-//! it cost.
+//! Context of sessions: the share of each kind of content in the prompts, and the cost of carrying it.
 //!
 //! A prompt is a path through a session's tree of segments (`segment.rs`), which add up to its
-//! recorded total. Each segment is what one item (a result, a text, an answer) takes of the prompt,
-//! and requests of a conversation and its branches share what they have in common. A prompt grows
-//! out of its predecessor's (`growth.rs`) by the answer's recorded output and by what the client
-//! added. Pieces share the latter by their counted sizes, or by their bytes; what exceeds a count of all, or twice an
-//! estimate, is unattributed.
+//! recorded total. Each segment is the part of one item (a result, a text, an answer) in the prompt,
+//! and requests of a conversation and its branches share their common segments. A prompt grows
+//! out of its predecessor's (`growth.rs`) by the answer's recorded output and by the client's
+//! additions. Pieces share the latter by their counted sizes, or by their bytes. Tokens beyond a count of all, or
+//! beyond twice an estimate, are unattributed.
 //!
-//! A prompt that shrank keeps what it read. Its other segments lose tokens (cleared results first
-//! where results were cleared, answers where thinking was dropped), as new segments of the same
-//! items. A compaction keeps the hidden prefix and what its lines say. Where lines name what
-//! changed (`changes.rs`), only that changes. Another tokenizer scales everything. A sub-agent
-//! whose first request read exactly what a request of its session had cached continues that one.
+//! A prompt that shrank keeps the tokens that it read. Its other segments lose tokens (cleared results first
+//! if results were cleared, answers if thinking was dropped), as new segments of the same
+//! items. A compaction keeps the hidden prefix and the entries that its lines name. If lines name the
+//! changes (`changes.rs`), only the named entries change. Another tokenizer scales everything. A sub-agent
+//! whose first request read exactly the tokens that a request of its session had cached continues that one.
 //!
 //! The recorded split into read, written and input cuts the path by position (`carry.rs`), in O(log
 //! n) by jump pointers. So the figures of the kinds add up to the usage and its cost exactly, and
@@ -47,51 +46,51 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// What a session's requests carried.
+/// Contents that a session's requests carried.
 #[derive(Clone, Debug)]
 pub struct SessionContext {
-    /// `sessionId`.
+    /// Session, by its `sessionId`.
     pub id: Symbol,
-    /// What was billed.
+    /// Bill of the session.
     pub bill: Bill,
-    /// The kinds of content, most expensive first.
+    /// Kinds of content, most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The most expensive items, most expensive first.
+    /// Most expensive items, most expensive first.
     pub items: Vec<CarriedItem>,
 }
 
-/// What some requests carried in all.
+/// Contents that some requests carried in all.
 #[derive(Clone, Debug, Default)]
 pub struct Contents {
-    /// What was billed for them.
+    /// Bill of these requests.
     pub bill: Bill,
-    /// The kinds of content, most expensive first.
+    /// Kinds of content, most expensive first.
     pub kinds: Vec<KindTotals>,
 }
 
 impl Contents {
-    /// Adds what other requests carried.
+    /// Adds the contents of other requests.
     pub fn absorb(&mut self, other: &Self) {
         self.bill.absorb(&other.bill);
         self.kinds = sum_of_kinds(self.kinds.iter().chain(&other.kinds).copied());
     }
 }
 
-/// The part of a division that each request of a history is in, in their order; `None` of one in no part.
+/// Part of a division for each request of a history, in their order; `None` for a request in no part.
 pub type Division = Vec<Option<usize>>;
 
-/// What was billed, in lines that add up to its cost.
+/// Bill, in lines that add up to its cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
-    /// The totals as in the ledger.
+    /// Totals as in the ledger.
     pub totals: Totals,
-    /// What all kinds in the prompts together carried.
+    /// Effort of all kinds in the prompts together.
     pub prompts: Carrying,
-    /// The tokens of the answers.
+    /// Tokens of the answers.
     pub output: Tokens,
-    /// Their cost, as far as known.
+    /// Known cost of the answers.
     pub output_cost: Picodollars,
-    /// The cost of web searches. Separate samplings are in [`Totals::apart`].
+    /// Cost of web searches. Separate samplings are in [`Totals::apart`].
     pub searches_cost: Picodollars,
 }
 
@@ -110,7 +109,7 @@ impl Bill {
         self.searches_cost += other.searches_cost;
     }
 
-    /// What a session was billed besides the prompts.
+    /// Bill of a session's requests without the tokens of their prompts.
     fn beside_prompts(
         ledger: &Ledger<'_>,
         column: &StrategyColumn,
@@ -132,18 +131,18 @@ impl Bill {
     }
 }
 
-/// What one kind of content took.
+/// Totals of one kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindTotals {
-    /// The kind.
+    /// Kind of content.
     pub kind: ContextKind,
-    /// How many items of it were carried.
+    /// Number of items that were carried.
     pub items: u64,
-    /// Their tokens, each item counted once.
+    /// Tokens of the items, each item counted once.
     pub tokens: Tokens,
-    /// The effort of carrying them.
+    /// Effort of carrying them.
     pub carried: Carrying,
-    /// What the sizes are based on.
+    /// Basis of the sizes.
     pub basis: Basis,
 }
 
@@ -162,32 +161,32 @@ impl KindTotals {
     }
 }
 
-/// A piece of content, and what it took over its lifetime.
+/// Piece of content, with its effort over its lifetime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CarriedItem {
-    /// The session that carried it.
+    /// Session that carried it.
     pub session: Symbol,
-    /// Its kind.
+    /// Kind of content.
     pub kind: ContextKind,
-    /// The file where it came in, as an index into the history's files.
+    /// File that it came in with, as an index into the history's files.
     pub file: usize,
-    /// The line of that file.
+    /// Line in that file.
     pub line: u64,
-    /// Its size. Where prompts were rewritten, its largest.
+    /// Size in tokens; the largest one if prompts were rewritten.
     pub tokens: Tokens,
-    /// The effort of carrying it.
+    /// Effort of carrying it.
     pub carried: Carrying,
-    /// What its size is based on.
+    /// Basis of the size.
     pub basis: Basis,
 }
 
-/// The last segment of each prompt.
+/// Last segment of each prompt.
 type LastSegments = FxHashMap<RequestIndex, Option<SegmentId>>;
 
-/// What is needed to look at a session.
+/// Inputs for the analysis of a session.
 struct Sources<'a> {
     ledger: &'a Ledger<'a>,
-    /// The record.
+    /// Column of the record.
     column: &'a StrategyColumn,
     steps: &'a [Step],
     trace: &'a PromptTrace,
@@ -201,19 +200,20 @@ impl<'a> Sources<'a> {
         Some(Self { ledger, column, steps, trace, ratios: ledger.ratios() })
     }
 
-    /// What a session's requests carried, with its `top` most expensive items.
+    /// Contents of a session's requests, with the `top` most expensive items.
     fn session(&self, session: &Session, top: usize) -> SessionContext {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
         let mut carrier = Carrier::new(&tree);
         let mut items = self.carried(session.id, &mut carrier, &last_of, &session.requests);
         let Contents { bill, kinds } = self.contents(&items, &session.requests);
+        // The other kinds came in on no line that an item could be named by.
         items.retain(|item| item.kind.has_places());
         dearest(&mut items, top);
         SessionContext { id: session.id, bill, kinds, items }
     }
 
-    /// What a session's requests carried, part by part of each division.
+    /// Contents of a session's requests, by the parts of each division.
     fn parts_of(
         &self,
         session: &Session,
@@ -238,7 +238,7 @@ impl<'a> Sources<'a> {
         divisions.iter().map(parts).collect()
     }
 
-    /// What each item took of some of a session's requests.
+    /// Effort of each item over some of a session's requests.
     fn carried(
         &self,
         session: Symbol,
@@ -255,7 +255,7 @@ impl<'a> Sources<'a> {
         items(session, carrier.tree, &carrier.take())
     }
 
-    /// What these requests carried in all.
+    /// Contents of these requests in all.
     fn contents(&self, items: &[CarriedItem], requests: &[RequestIndex]) -> Contents {
         let kinds = by_kind(items);
         let mut bill = Bill::beside_prompts(self.ledger, self.column, requests);
@@ -266,8 +266,8 @@ impl<'a> Sources<'a> {
         Contents { bill, kinds }
     }
 
-    /// The last segment of each of the session's prompts. Their predecessors are built, too,
-    /// whatever their session.
+    /// Last segment of each of the session's prompts. Their predecessors are built, too, whatever their
+    /// session.
     fn prompts(&self, tree: &mut SegmentTree, session: &Session) -> LastSegments {
         let history = self.ledger.history;
         let (of_transcripts, captured): (Vec<_>, Vec<_>) = self
@@ -290,7 +290,7 @@ impl<'a> Sources<'a> {
         last_of
     }
 
-    /// The requests of a session and all their predecessors, in the order of sending.
+    /// Requests of a session and all their predecessors, in the order of sending.
     fn with_predecessors(&self, session: &Session) -> Vec<RequestIndex> {
         let mut known: FxHashSet<RequestIndex> = FxHashSet::default();
         for index in &session.requests {
@@ -305,7 +305,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// What each item took, over all its segments that were carried, in the order of the tree.
+/// Effort of each item, over all its carried segments, in the order of the tree.
 fn items(
     session: Symbol,
     tree: &SegmentTree,
@@ -324,6 +324,7 @@ fn items(
         item.carried += *carried;
         item.basis = item.basis.max(segment.basis);
     }
+    // The map has no order; ids are in the order of the tree.
     let mut items: Vec<(ItemId, CarriedItem)> = items.into_iter().collect();
     items.sort_unstable_by_key(|(id, _)| *id);
     items.into_iter().map(|(_, item)| item).collect()
@@ -337,7 +338,7 @@ fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
     sum_of_kinds(items.iter().map(of_one))
 }
 
-/// Most expensive first, and without prices those that were sent most.
+/// Sorts kinds by cost, highest first, and without prices by tokens sent.
 fn sort_kinds(kinds: &mut [KindTotals]) {
     kinds
         .order_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
@@ -352,16 +353,16 @@ fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
     items.truncate(top);
 }
 
-/// Where the context of some sessions comes from.
+/// Context of some sessions.
 #[derive(Clone, Debug)]
 pub struct Context {
-    /// What was billed for all of them.
+    /// Bill of all sessions together.
     pub bill: Bill,
-    /// The kinds of content, most expensive first.
+    /// Kinds of content, most expensive first.
     pub kinds: Vec<KindTotals>,
-    /// The most expensive items of all of them, most expensive first.
+    /// Most expensive items of all sessions, most expensive first.
     pub items: Vec<CarriedItem>,
-    /// The sessions, in the order of the selection.
+    /// Sessions, in the order of the selection.
     pub sessions: Vec<SessionContext>,
 }
 
@@ -388,7 +389,7 @@ pub fn context(
     Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
 }
 
-/// What the selected requests carried, by the parts of each division. `None` if the ledger lacks the record.
+/// Contents of the selected requests, by the parts of each division. `None` if the ledger lacks the record.
 #[must_use]
 pub fn contents_of_parts(
     ledger: &Ledger<'_>,

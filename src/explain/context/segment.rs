@@ -1,43 +1,43 @@
-//! Prompts as paths through a tree of segments, and the kinds of content that they are made of.
+//! Prompts as paths through a tree of segments, and the kinds of their content.
 //!
-//! A segment is what an item takes of a prompt. A prompt's segments are those on the path from the
-//! root to its last one, so prompts of one conversation and its branches share what they have in
-//! common. Jump pointers find a position in O(log n) steps.
+//! A segment is the part of an item in a prompt. A prompt's segments are on the path from the root to
+//! its last one, so prompts of one conversation and its branches share their common segments. Jump
+//! pointers find a position in O(log n) steps.
 
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Tokens};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// A segment of a [`SegmentTree`].
+/// Index of a segment in a [`SegmentTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct SegmentId(pub(super) usize);
 
-/// An item of a [`SegmentTree`].
+/// Index of an item in a [`SegmentTree`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ItemId(pub(super) usize);
 
-/// A piece of content that came in once.
+/// Piece of content that came in once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Item {
     pub(super) kind: ContextKind,
-    /// The file where it came in, as an index into the history's files.
+    /// File that it came in with, as an index into the history's files.
     pub(super) file: usize,
-    /// The line of that file.
+    /// Line in that file.
     pub(super) line: u64,
 }
 
-/// What an item takes of the prompts below it.
+/// Part of an item in the prompts below it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     pub(super) parent: Option<SegmentId>,
     pub(super) item: ItemId,
-    /// Its first and last position in the prompt, in tokens. It is never empty.
+    /// Range of positions in the prompt, in tokens, which is never empty.
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) basis: Basis,
-    /// The number of segments before it.
+    /// Number of segments before it.
     depth: usize,
-    /// A segment further up. For the root, itself.
+    /// Segment further up; for the root, itself.
     jump: SegmentId,
 }
 
@@ -47,10 +47,10 @@ impl Segment {
     }
 }
 
-/// The prompts of one session.
+/// Prompts of one session.
 #[derive(Debug, Default)]
 pub(super) struct SegmentTree {
-    /// Parents before their children.
+    /// Segments, parents before their children.
     pub(super) segments: Vec<Segment>,
     pub(super) items: Vec<Item>,
 }
@@ -69,12 +69,12 @@ impl SegmentTree {
         ItemId(self.items.len() - 1)
     }
 
-    /// The end of a prompt.
+    /// End of a prompt, in tokens.
     pub(super) fn end(&self, last: Option<SegmentId>) -> u64 {
         last.map_or(0, |last| self.segment(last).end)
     }
 
-    /// Adds a segment after `before` and returns the prompt's last one. An empty prompt has none.
+    /// Adds a segment after `before` and returns the prompt's last one, which an empty prompt lacks.
     pub(super) fn add(
         &mut self,
         before: Option<SegmentId>,
@@ -100,8 +100,8 @@ impl SegmentTree {
         Some(own)
     }
 
-    /// The depth and the jump pointer of a segment after `before`. Where the last two jumps have
-    /// equal lengths, one jump replaces both, like a carry in a skew-binary number.
+    /// Depth and jump pointer of a segment after `before`. If the last two jumps have equal lengths, one
+    /// jump replaces both, like a carry in a skew-binary number.
     fn behind(&self, before: SegmentId) -> (usize, SegmentId) {
         let depth = |id: SegmentId| self.segment(id).depth;
         let first = self.segment(before).jump;
@@ -110,12 +110,12 @@ impl SegmentTree {
         (depth(before) + 1, if is_equal { second } else { before })
     }
 
-    /// The segments of a prompt, last one first.
+    /// Segments of a prompt, last one first.
     pub(super) fn path(&self, last: Option<SegmentId>) -> impl Iterator<Item = SegmentId> + '_ {
         std::iter::successors(last, |id| self.segment(*id).parent)
     }
 
-    /// The last segment of a prompt that begins before a position.
+    /// Last segment of a prompt that begins before a position.
     pub(super) fn beginning_before(
         &self,
         last: Option<SegmentId>,
@@ -125,19 +125,20 @@ impl SegmentTree {
         let mut here = last.filter(|_| position > 0)?;
         while !begins_before(here) {
             let jump = self.segment(here).jump;
+            // A jump to before the position may skip the segment, so it is one step instead.
             here = if begins_before(jump) { self.segment(here).parent? } else { jump };
         }
         Some(here)
     }
 
-    /// The last segment of a prompt that ends at or before a position.
+    /// Last segment of a prompt that ends at or before a position.
     pub(super) fn ending_by(&self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
         let begun = self.beginning_before(last, position)?;
         let segment = self.segment(begun);
         if segment.end <= position { Some(begun) } else { segment.parent }
     }
 
-    /// A prompt up to a position. A segment around it is cut.
+    /// Prompt up to a position. A segment around the position is cut.
     pub(super) fn cut(&mut self, last: Option<SegmentId>, position: u64) -> Option<SegmentId> {
         let begun = self.beginning_before(last, position)?;
         let segment = *self.segment(begun);
@@ -148,45 +149,45 @@ impl SegmentTree {
         self.add(segment.parent, segment.item, tokens, Basis::Estimated)
     }
 
-    /// Whether `one` stands later in a prompt than `other`.
+    /// Returns true if `one` is later in a prompt than `other`.
     pub(super) fn is_behind(&self, one: Option<SegmentId>, other: Option<SegmentId>) -> bool {
         let depth = |id: SegmentId| self.segment(id).depth;
         one.map(depth) > other.map(depth)
     }
 }
 
-/// A kind of content.
+/// Kind of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContextKind {
     /// Tools, system prompt and project context, which a transcript does not contain.
     HiddenPrefix,
-    /// The definitions of tools, in a captured prompt.
+    /// Definitions of tools, in a captured prompt.
     Tools,
-    /// The system prompt, in a captured prompt.
+    /// System prompt, in a captured prompt.
     SystemPrompt,
-    /// What a user wrote; in a sub-agent, its task.
+    /// Text of a user; in a sub-agent, its task.
     UserText,
     /// Images and documents.
     Media,
     /// Files that a tool read or the client attached.
     Files,
-    /// What sub-agents and background tasks reported.
+    /// Reports of sub-agents and background tasks.
     AgentReports,
-    /// The results of other tools, by the tool's name if known.
+    /// Results of other tools, by the tool's name if known.
     ToolResults(Option<Symbol>),
-    /// What the client added only for the model.
+    /// Additions of the client for the model alone.
     Reminders,
     /// Commands given to the client, and their output.
     Commands,
     /// Summaries of compacted conversations.
     Summaries,
-    /// What the model answered: text, thinking and calls.
+    /// Answers of the model: text, thinking and calls.
     Answers,
-    /// What no line of the input accounts for.
+    /// Tokens that no line of the input accounts for.
     Unattributed,
 }
 
-/// Tools whose results are files. Those of others may be files, too, but do not say so.
+/// Tools whose results are files. Results of others may be files, too, but do not say so.
 const READING_TOOLS: [&str; 5] = ["Read", "NotebookRead", "read_file", "ReadFile", "read"];
 
 /// Tools whose results are the reports of sub-agents.
@@ -194,7 +195,7 @@ const AGENT_TOOLS: [&str; 6] =
     ["Task", "Agent", "TaskOutput", "AgentOutputTool", "task", "wait_agent"];
 
 impl ContextKind {
-    /// The kind of something that a client added to a conversation.
+    /// Kind of a content that a client added to a conversation.
     pub(crate) fn of(source: ContentSource, symbols: &Symbols) -> Self {
         match source {
             ContentSource::Media => Self::Media,
@@ -219,7 +220,7 @@ impl ContextKind {
         }
     }
 
-    /// The name in machine formats. For results, without the tool's name.
+    /// Name in machine formats; for results, without the tool's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -239,7 +240,7 @@ impl ContextKind {
         }
     }
 
-    /// The tool, for a kind that is its results.
+    /// Tool of a kind that is its results.
     #[must_use]
     pub fn tool(self) -> Option<Symbol> {
         match self {
@@ -248,7 +249,7 @@ impl ContextKind {
         }
     }
 
-    /// Whether its pieces came in on lines of their own and can be named one by one.
+    /// Returns true if its pieces came in on lines of their own and can be named one by one.
     pub(super) fn has_places(self) -> bool {
         !matches!(self, Self::HiddenPrefix | Self::Tools | Self::SystemPrompt | Self::Unattributed)
     }

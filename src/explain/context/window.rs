@@ -1,4 +1,4 @@
-//! What filled the context window of a conversation, request by request.
+//! Contents of the context window of a conversation, request by request.
 
 use rustc_hash::FxHashMap;
 
@@ -10,30 +10,30 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Session};
 
-/// What the prompts of a session's main conversation contained.
+/// Contents of the prompts of a session's main conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Windows {
-    /// The kinds of content that were sent most, largest first.
+    /// Kinds of content with most sent tokens, largest first.
     pub kinds: Vec<ContextKind>,
-    /// Whether these are sub-agents' prompts, because there are no others.
+    /// True if these are sub-agents' prompts, because there are no others.
     pub is_of_agents: bool,
-    /// The prompts, in the order of their answers.
+    /// Prompts, in the order of their answers.
     pub requests: Vec<Window>,
 }
 
-/// What one prompt contained.
+/// Contents of one prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The request.
+    /// Request of the prompt.
     pub request: RequestIndex,
-    /// The tokens of each of the kinds.
+    /// Tokens of each of the kinds.
     pub tokens: Vec<Tokens>,
-    /// The tokens of all other kinds.
+    /// Tokens of all other kinds.
     pub others: Tokens,
 }
 
-/// The windows of a session, by the `most` largest kinds of content. Those of sub-agents are left
-/// out unless there are no others. `None` if the ledger lacks the record.
+/// Windows of a session, by the `most` largest kinds of content. Sub-agents are left out unless there
+/// are no others. `None` if the ledger lacks the record.
 #[must_use]
 pub fn windows(
     ledger: &Ledger<'_>,
@@ -63,7 +63,7 @@ pub fn windows(
     Some(Windows { kinds, is_of_agents, requests })
 }
 
-/// The kinds of which most tokens were sent, over all requests.
+/// Kinds with most sent tokens, over all requests.
 fn largest_kinds(
     tree: &SegmentTree,
     requests: &[RequestIndex],
@@ -91,7 +91,7 @@ fn largest_kinds(
     kinds.into_iter().map(|(kind, _)| kind).collect()
 }
 
-/// The tokens of each kind from the beginning of a prompt to the end of a segment.
+/// Prefix sums: tokens of each kind from the beginning of a prompt to the end of a segment.
 struct KindSums {
     width: usize,
     sums: Vec<Tokens>,
@@ -100,6 +100,7 @@ struct KindSums {
 impl KindSums {
     fn new(tree: &SegmentTree, kinds: &[ContextKind]) -> Self {
         let mut all = Self { width: kinds.len(), sums: Vec::new() };
+        // Parents come before their children, so their sums are complete.
         for segment in &tree.segments {
             let begin = all.sums.len();
             match segment.parent {

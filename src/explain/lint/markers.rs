@@ -13,13 +13,14 @@ use crate::requests::difference::PromptView;
 use crate::requests::prompt::{Marker, NodeId};
 use crate::simulate::cache::{LOOKBACK, Refusal};
 
-/// With fewer marked requests there is no habit to report.
+/// Least number of marked requests for a habit that can be reported.
 const FEWEST_REQUESTS: u64 = 3;
 
-/// The findings within one request.
+/// Findings within one request.
 pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let outcome = trace.outcome(index);
     let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
+    // A refused request reads and writes nothing, so there is nothing else to find in it.
     if let Some(refusal) = outcome.refusal {
         let rule = match refusal {
             Refusal::TtlConflict => Rule::TtlConflict,
@@ -36,7 +37,7 @@ pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Fin
     beyond_lookback(trace, index, &view).into_iter().collect()
 }
 
-/// What a marker with unlimited lookback would have read.
+/// Finding of an entry that only a marker with unlimited lookback would have read.
 fn beyond_lookback(
     trace: &Trace<'_>,
     index: RequestIndex,
@@ -64,8 +65,8 @@ fn beyond_lookback(
     Some(finding)
 }
 
-/// Whether the previous request's entry is within reach. Then it has expired, and the limit did not
-/// lose it.
+/// Returns true if the previous request's entry is within reach. Then it has expired, and the limit did
+/// not lose it.
 fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId) -> bool {
     let predecessor = trace.history.request(index).predecessor;
     let Some(last) = predecessor.and_then(|before| trace.last_marker(before)) else { return false };
@@ -74,29 +75,29 @@ fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId
         && trace.positions_between(entry, marker) < LOOKBACK
 }
 
-/// What the markers in one place did over the trace.
+/// Effect of the markers in one place over the trace.
 struct MarkerSlot {
     first: Option<RequestIndex>,
     requests: u64,
     below_minimum: u64,
     largest: Tokens,
-    /// The marked prefixes of all requests.
+    /// Marked prefixes of all requests.
     prefixes: FxHashSet<NodeId>,
-    /// The prefix marked last.
+    /// Prefix that was marked last.
     latest: Option<WireNodeId>,
-    /// Whether a request continued what the previous one had marked here.
+    /// True if a request continued a prefix that the previous one had marked here.
     is_extended: bool,
     tokens: Tokens,
     cost: Option<Picodollars>,
 }
 
-/// The findings that need the whole trace.
+/// Findings that need the whole trace.
 pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Finding> {
     let found: FxHashSet<NodeId> =
         trace.indices().filter_map(|index| trace.outcome(index).found).collect();
     let is_priced = |change: &&Finding| change.tokens > Tokens::ZERO;
     let first_change = changes.iter().filter(is_priced).map(|change| rank(&change.place)).min();
-    // Something at or before the place changed, and has its price already.
+    // A change at or before the place has its price already.
     let is_explained = |place: &str| first_change.is_some_and(|first| first <= rank(place));
     let mut findings = Vec::new();
     for (place, slot) in slots(trace) {
@@ -122,7 +123,7 @@ pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Findi
     findings
 }
 
-/// The position of a place in the prefix.
+/// Position of a place in the prefix.
 fn rank(place: &str) -> (u8, usize) {
     let part = match place.split('[').next() {
         Some("tools") => 0,
@@ -175,7 +176,7 @@ impl MarkerSlot {
     }
 }
 
-/// Groups markers by the place that a person would name: a tool, a block of the system prompt, the
+/// Groups markers by the place that a person would name: a tool, a block of the system prompt, or the
 /// messages.
 fn slots(trace: &Trace<'_>) -> BTreeMap<String, MarkerSlot> {
     let mut slots: BTreeMap<String, MarkerSlot> = BTreeMap::new();

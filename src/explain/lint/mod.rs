@@ -1,12 +1,12 @@
-//! What makes the prefixes of captured prompts unstable, where to the byte, and what it costs: the
-//! rules of `lint`, and their findings.
+//! Causes of unstable prefixes in captured prompts, with their place to the byte and their cost: the rules of
+//! `lint`, and their findings.
 //!
 //! Lint reads captures with their bytes kept (each block once). It compares each request part by
-//! part with the one that it continues, as far as that one was cached, and simulates the trace as
-//! it is and with an unlimited lookback. It prices what came back, was still cached and was not
-//! read (`recurring.rs`), at the TTL with which it was written again. No token has two prices. Of
-//! several differences the first one in the prefix has the price, what only the lookback limit lost
-//! is priced separately, and variants of a prefix are priced where a conversation begins.
+//! part with the one that it continues, up to the end of that one's cached part, and simulates the trace as
+//! it is and with an unlimited lookback. It prices the blocks that came back, were still cached and were not
+//! read (`recurring.rs`), at the TTL that they were written again with. No token has two prices. Of
+//! several differences the first one in the prefix has the price, tokens that only the lookback limit lost
+//! are priced separately, and variants of a prefix are priced at the beginning of a conversation.
 
 mod markers;
 mod recurring;
@@ -30,45 +30,45 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::ByteDifference;
 
-/// What lint found.
+/// Result of lint.
 #[derive(Clone, Debug, Default)]
 pub struct Linted {
-    /// The findings, most expensive of each severity first.
+    /// Findings, most expensive of each severity first.
     pub findings: Vec<Finding>,
-    /// How many requests follow another, with which they were compared.
+    /// Number of requests that follow another and were compared with it.
     pub compared: u64,
-    /// How many findings are left out, as they were accepted before.
+    /// Number of findings that are left out, since they were accepted before.
     pub accepted: u64,
-    /// How many accepted findings occur no more.
+    /// Number of accepted findings that occur no more.
     pub gone: u64,
-    /// How many more tokens the accepted findings lose than when they were accepted. One that loses less
-    /// takes nothing off.
+    /// Additional tokens that the accepted findings lose now, compared with their acceptance. A finding that
+    /// loses fewer takes nothing off.
     pub more: Tokens,
 }
 
-/// A finding that was accepted before: its rule, its place, and its words.
+/// Finding that was accepted before: its rule, its place, and its words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AcceptedFinding {
-    /// The rule.
+    /// Rule of the finding.
     pub rule: Rule,
-    /// The part of the prompt.
+    /// Part of the prompt.
     pub place: String,
-    /// What was found there, with or without words of the prompt.
+    /// Words of the finding, with or without words of the prompt.
     pub detail: String,
-    /// Whether it is a difference between a fork and its parent.
+    /// True for a difference between a fork and its parent.
     pub is_fork: bool,
-    /// What it lost, as [`Finding::tokens`], where that was saved.
+    /// Lost tokens, as [`Finding::tokens`], if they were saved.
     pub tokens: Option<Tokens>,
 }
 
 impl Linted {
-    /// Takes out what was accepted before. The same rule at the same place with other words is new.
+    /// Takes out accepted findings. The same rule at the same place with other words is new.
     pub fn accept(&mut self, accepted: &[AcceptedFinding]) {
         let mut places: FxHashMap<(Rule, &str, bool), Vec<usize>> = FxHashMap::default();
         for (at, one) in accepted.iter().enumerate() {
             places.entry((one.rule, &one.place, one.is_fork)).or_default().push(at);
         }
-        // What each of them loses now, where it occurs.
+        // Tokens that each accepted finding loses now, if it occurs.
         let mut lost: Vec<Option<Tokens>> = vec![None; accepted.len()];
         let all = self.findings.len();
         self.findings.retain(|finding| {
@@ -91,42 +91,42 @@ impl Linted {
 }
 
 impl AcceptedFinding {
-    /// Whether it has the words of a finding of the same rule and place.
+    /// Returns true if it has the words of a finding of the same rule and place.
     fn says(&self, finding: &Finding) -> bool {
         [true, false].iter().any(|shown| finding.shown_detail(*shown) == self.detail)
     }
 }
 
-/// A finding: one rule at one place of the prompt, over all requests where it applies.
+/// Finding: one rule at one place of the prompt, over all requests that break it.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// The rule.
+    /// Rule of the finding.
     pub rule: Rule,
-    /// The part of the prompt, such as `tools[3]` or `system[1]`.
+    /// Part of the prompt, such as `tools[3]` or `system[1]`.
     pub place: String,
-    /// What was found there, in a few words. May name tools and fields.
+    /// Description in a few words. It may name tools and fields.
     pub detail: String,
-    /// The same without any word of the prompt, where that differs.
+    /// Description without any word of the prompt, if that differs.
     pub plain_detail: Option<String>,
-    /// Whether it is a difference between a fork and its parent.
+    /// True for a difference between a fork and its parent.
     pub is_fork: bool,
-    /// The first request that shows it.
+    /// First request that shows it.
     pub request: RequestIndex,
-    /// The first bytes that differ, at that request.
+    /// First bytes that differ, at that request.
     pub difference: Option<ByteDifference>,
-    /// How many requests show it.
+    /// Number of requests that show it.
     pub requests: u64,
     /// Tokens that could have been read, but were written or sent in full.
     pub tokens: Tokens,
-    /// Its cost beyond reading them, or `None` where a model has no price.
+    /// Cost beyond reading these tokens, or `None` if a model has no price.
     pub cost: Option<Picodollars>,
-    /// How much less all requests would have cost had this never changed ([`Rule::latched_by`]),
-    /// negative where more. `None` where unknown.
+    /// Cost that all requests would have saved had this never changed ([`Rule::latched_by`]), negative if
+    /// they had cost more. `None` if unknown.
     pub latch_saves: Option<Picodollars>,
 }
 
 impl Finding {
-    /// A finding at one request, without a price yet.
+    /// Finding at one request, without a price yet.
     fn new(rule: Rule, place: String, detail: String, request: RequestIndex) -> Self {
         Self {
             rule,
@@ -143,7 +143,7 @@ impl Finding {
         }
     }
 
-    /// The same as a difference between a fork and its parent.
+    /// The same finding as a difference between a fork and its parent.
     fn of_fork(mut self) -> Self {
         let of_fork = |detail: &String| format!("a fork differs from its parent: {detail}");
         self.plain_detail = self.plain_detail.as_ref().map(of_fork);
@@ -152,15 +152,15 @@ impl Finding {
         self
     }
 
-    /// What was found, with or without words of the prompt.
+    /// Description, with or without words of the prompt.
     #[must_use]
     pub fn shown_detail(&self, shows_text: bool) -> &str {
         let plain = self.plain_detail.as_deref().filter(|_| !shows_text);
         plain.unwrap_or(&self.detail)
     }
 
-    /// How much it matters here: as its rule says, save that a changed TTL with which nothing was
-    /// lost and nothing cost more is a note.
+    /// Severity of the finding here: that of its rule, but a changed TTL that lost nothing and made nothing
+    /// more expensive is a note.
     #[must_use]
     pub fn severity(&self) -> Severity {
         let saves = self.latch_saves.is_some_and(|saved| saved > Picodollars::ZERO);
@@ -171,7 +171,7 @@ impl Finding {
         }
     }
 
-    /// What the tokens of a finding of the rule are.
+    /// Words for the fate of the finding's tokens.
     #[must_use]
     pub fn lost_as(&self) -> &'static str {
         match self.rule {
@@ -204,7 +204,7 @@ fn join(findings: Vec<Finding>) -> Vec<Finding> {
     joined
 }
 
-/// Puts the most expensive findings of each severity first.
+/// Sorts the most expensive findings of each severity first.
 fn sort(findings: &mut [Finding]) {
     findings.order_by_key(|finding| {
         let cost = finding.cost.unwrap_or_default();

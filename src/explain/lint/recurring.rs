@@ -1,13 +1,13 @@
-//! What of an earlier prompt comes back in a later one although something before it changed. Only
-//! that could have been read.
+//! Parts of an earlier prompt that come back in a later one although something before them changed. Only
+//! these could have been read.
 
 use rustc_hash::FxHashMap;
 
 use crate::read::capture::WireNodeId;
 use crate::requests::difference::{PromptView, same_ends, tool_name};
 
-/// A block of the later prompt, and how many of its bytes the earlier one had in the corresponding
-/// place.
+/// Block of the later prompt, with the number of its bytes that the earlier one had in the
+/// corresponding place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recurrence {
     pub(super) block: WireNodeId,
@@ -23,13 +23,13 @@ impl Recurrence {
     }
 }
 
-/// The blocks of the later prompt that the earlier one also had, after the first difference.
+/// Blocks of the later prompt that the earlier one also had, after the first difference.
 /// `until` is the end of the earlier one's cached part.
 ///
 /// A tool corresponds to the one with its name, a block of the system prompt to the one at the same
 /// distance from the beginning or the end, and a block of a message to the one in the same place.
-/// From where messages no longer match, they are another conversation. Only where nothing before
-/// them changed, the one block that changed is skipped.
+/// From the first message without a match on, they are another conversation. Only if nothing before
+/// the messages changed, the one block that changed is skipped.
 pub(super) fn recurrences(
     before: &PromptView<'_>,
     after: &PromptView<'_>,

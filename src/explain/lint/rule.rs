@@ -1,8 +1,8 @@
-//! The rules of `lint`: their names, how much each matters, why, and what to do.
+//! Rules of `lint`: their names, their severity, and their explanations.
 
 use crate::base::words::words;
 
-// What rules about the cache key say.
+// Explanations of the rules about the cache key.
 const SETTING_CHANGED: &str = "A setting that is part of the cache key changed, which loses the system prompt \
     (speed, citations) or the messages (thinking, tool choice, effort, format, the \
     first image). Keep it for the session.";
@@ -28,7 +28,7 @@ const IDLE_EDIT: &str =
     "A deletion (cache_edits) refers to no result in front of it, and deletes nothing.";
 
 words! {
-    /// How much a finding matters.
+    /// Importance of a finding.
     pub enum Severity {
         /// The service refuses the request.
         Error = "error";
@@ -40,7 +40,7 @@ words! {
 }
 
 words! {
-    /// A rule.
+    /// Rule of `lint`.
     pub enum Rule {
         /// More than four markers.
         TooManyMarkers = "too-many-markers";
@@ -78,7 +78,7 @@ words! {
         SystemChanged = "system-changed";
         /// A message that was sent before is sent differently.
         HistoryRewritten = "history-rewritten";
-        /// A setting before what is cached changes.
+        /// A setting before cached blocks changes.
         SettingChanged = "setting-changed";
         /// Beta features that are part of the cache key come or go.
         BetasChanged = "betas-changed";
@@ -96,7 +96,7 @@ words! {
         BelowMinimum = "below-minimum";
         /// An entry is too far before the marker to be found.
         BeyondLookback = "beyond-lookback";
-        /// What a marker writes changes every time and is never read.
+        /// A marker's prefix changes every time and is never read.
         NeverRead = "never-read";
         /// A request without a marker, although there was something to read.
         MarkerMissing = "marker-missing";
@@ -108,7 +108,7 @@ words! {
 }
 
 impl Rule {
-    /// How much a finding of the rule matters.
+    /// Severity of a finding of the rule.
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
@@ -122,8 +122,8 @@ impl Rule {
         }
     }
 
-    /// Whether it compares requests, so that it says nothing where none follows another. The other rules look at
-    /// each request by itself, or at thinking, which few models check.
+    /// Returns true if the rule compares requests, so that it says nothing if none follows another. The other rules
+    /// look at each request on its own, or at thinking, which few models check.
     #[must_use]
     pub fn compares(self) -> bool {
         !matches!(
@@ -141,7 +141,7 @@ impl Rule {
         )
     }
 
-    /// The strategy under which the cause of a rule stays constant, if there is one.
+    /// Strategy that keeps the cause of a rule constant, if there is one.
     #[must_use]
     pub fn latched_by(self) -> Option<&'static str> {
         match self {
@@ -151,7 +151,7 @@ impl Rule {
         }
     }
 
-    /// Why it matters, and what to do.
+    /// Explanation of the rule, and advice.
     #[must_use]
     pub fn explanation(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Runs all rules over all captured requests, on a simulated trace.
+//! Run of all rules over all captured requests, on a simulated trace.
 
 use rustc_hash::FxHashSet;
 
@@ -20,7 +20,7 @@ use crate::requests::prompt::{Marker, NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{BetaKey, Lookback, Outcome, Policy, effective, simulate};
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// Finds what makes the prefixes of captured requests unstable, most expensive first. Only requests
+/// Finds the causes of unstable prefixes in captured requests, most expensive first. Only requests
 /// of the selection are reported. The cache is simulated over all requests.
 ///
 /// The captures must be read with their bytes kept, and the ledger needs the column `replay`,
@@ -58,13 +58,13 @@ pub fn lint(
     Linted { findings, compared, ..Linted::default() }
 }
 
-/// How much less a strategy costs than the replay. `None` unless the ledger has it.
+/// Saving of a strategy against the replay. `None` unless the ledger has it.
 fn saving(ledger: &Ledger<'_>, strategy: &str, selection: &Selection) -> Option<Picodollars> {
     let cost = |name| ledger.totals(ledger.column(name)?, selection.requests()).cost();
     Some(cost("replay")?.minus(cost(strategy)?))
 }
 
-/// What differs from the previous request of the chain.
+/// Differences from the previous request of the chain.
 fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let Some(predecessor) = trace.compared_with(index) else { return Vec::new() };
     let (before, after) = (trace.wire(predecessor), trace.wire(index));
@@ -83,14 +83,16 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings.extend(dropped_edit(trace, predecessor, index));
     let lost = lost(trace, predecessor, index, &views);
     let read = trace.outcome(index).read;
+    // Tokens that were lost without any difference were lost for lack of a marker.
     if findings.is_empty() && lost > Tokens::ZERO {
         findings.extend(marker_missing(trace, index, last));
     }
-    // Only the first difference has a price, as everything after it was lost through it.
+    // Only the first difference has a price, since everything after it was lost through it.
     if let Some(first) = findings.first_mut() {
         first.tokens = lost;
         first.cost = trace.rewrite_cost(index, read, read + lost);
     }
+    // Added after the pricing, so that it never takes the price of a difference.
     findings.extend(invalidated_thinking(trace.history, index, &views));
     let request = trace.history.request(index);
     if request.is_fork_of(trace.history.request(predecessor)) {
@@ -99,7 +101,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings
 }
 
-/// A request with no marker that takes effect at the end of what was cached, or after it.
+/// Finding of a request with no effective marker at the end of the cached part, or after it.
 fn marker_missing(
     trace: &Trace<'_>,
     index: RequestIndex,
@@ -115,7 +117,7 @@ fn marker_missing(
     Some(Finding::new(Rule::MarkerMissing, "markers".to_owned(), detail.to_owned(), index))
 }
 
-/// A change of beta features, where they are part of the cache key.
+/// Change of beta features, if they are part of the cache key.
 fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<Finding> {
     if !trace.keys_betas {
         return None;
@@ -128,7 +130,7 @@ fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<
         .then(|| Finding::new(Rule::BetasChanged, BETA_HEADER.to_owned(), detail, after))
 }
 
-/// A change of a marker's TTL.
+/// Change of a marker's TTL.
 fn ttl_change(
     trace: &Trace<'_>,
     [before, after]: [RequestIndex; 2],
@@ -165,8 +167,8 @@ fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     is_nested.then(|| Finding::new(Rule::NestedFork, "messages".to_owned(), detail, index))
 }
 
-/// The tokens that the predecessor had cached, that were still alive, that came back and were not
-/// read, although a marker's lookback reached them.
+/// Tokens that the predecessor had cached, that were still alive, that came back and were not read,
+/// although a marker's lookback reached them.
 fn lost(
     trace: &Trace<'_>,
     predecessor: RequestIndex,
@@ -180,7 +182,7 @@ fn lost(
     let until = trace.wire_node(marker.node);
     // A request cannot read what its own edits delete.
     let deleted = trace.prompt(index).deleted.saturating_sub(trace.prompt(predecessor).deleted);
-    // What only the lookback limit lost has a finding of its own.
+    // Tokens that only the lookback limit lost have a finding of their own.
     let read = trace.outcome(index).read.max(trace.unlimited(index).read);
     let prompt = trace.prompt(index);
     if trace.tree().path(trace.wire(index).leaf).any(|id| id == until) {
@@ -196,7 +198,7 @@ fn lost(
     (shared + tokens).min(prompt.total.saturating_sub(read))
 }
 
-/// Words of the system prompts that look as if they changed, where no change was seen.
+/// Words of the system prompts that look as if they changed, without a change that was seen.
 fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     let places: FxHashSet<&str> = known.iter().map(|finding| finding.place.as_str()).collect();
     let mut findings: Vec<Finding> = Vec::new();
@@ -204,7 +206,7 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     for index in trace.indices() {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
         let until = trace.last_marker(index).map(|marker| trace.wire_node(marker.node));
-        // What comes after the last marker may change.
+        // Text after the last marker may change.
         for id in view.system.iter().filter(|id| until.is_none_or(|until| **id <= until)) {
             let text = view.text(*id);
             let place = view.place(*id);
@@ -222,22 +224,21 @@ fn volatile_texts(trace: &Trace<'_>, known: &[Finding]) -> Vec<Finding> {
     findings
 }
 
-/// The captured requests, with what the rules make of them.
+/// Captured requests with their simulated outcomes.
 pub(super) struct Trace<'a> {
     pub(super) history: &'a History,
     prompts: &'a PromptTrace,
     ledger: &'a Ledger<'a>,
     outcomes: &'a [Outcome],
     unlimited: Vec<Outcome>,
-    /// Whether beta features are part of the key.
+    /// True if beta features are part of the key.
     pub(super) keys_betas: bool,
     first: usize,
     first_node: usize,
 }
 
 impl<'a> Trace<'a> {
-    /// The requests as a column of the ledger simulates them under `policy`, and with an unlimited
-    /// lookback.
+    /// Requests as a column of the ledger simulates them under `policy`, and with an unlimited lookback.
     pub(super) fn new(
         ledger: &'a Ledger<'a>,
         outcomes: &'a [Outcome],
@@ -257,7 +258,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// The captured requests, in the order of sending.
+    /// Captured requests, in the order of sending.
     pub(super) fn indices(&self) -> impl Iterator<Item = RequestIndex> + use<> {
         (self.first..self.first + self.history.captured.requests.len()).map(RequestIndex::new)
     }
@@ -278,12 +279,12 @@ impl<'a> Trace<'a> {
         &self.outcomes[index.get()]
     }
 
-    /// The outcome with an unlimited lookback.
+    /// Outcome with an unlimited lookback.
     pub(super) fn unlimited(&self, index: RequestIndex) -> &Outcome {
         &self.unlimited[index.get()]
     }
 
-    /// The request that one is compared with. A refused request neither stores nor reads anything.
+    /// Request that one is compared with. A refused request neither stores nor reads anything.
     fn compared_with(&self, index: RequestIndex) -> Option<RequestIndex> {
         let predecessor = self.history.request(index).predecessor?;
         let is_captured = predecessor.get() >= self.first;
@@ -295,20 +296,19 @@ impl<'a> Trace<'a> {
         self.outcome(index).refusal.is_some()
     }
 
-    /// The markers of a request, one for each block, over prefixes of at least `minimum`.
+    /// Markers of a request, one for each block, over prefixes of at least `minimum`.
     fn markers_from(&self, index: RequestIndex, minimum: Tokens) -> Vec<&'a Marker> {
         let markers = self.prompts.markers_of(self.prompt(index)).iter();
         let sent = markers.filter_map(|marker| Some((marker, marker.ttl?))).collect();
         effective(sent, minimum).into_iter().map(|(marker, _)| marker).collect()
     }
 
-    /// The markers of a request, one for each block.
+    /// Markers of a request, one for each block.
     pub(super) fn markers(&self, index: RequestIndex) -> Vec<&'a Marker> {
         self.markers_from(index, Tokens::ZERO)
     }
 
-    /// The markers that take effect: those of a request that is not refused, over a long enough
-    /// prefix.
+    /// Markers that take effect: markers over a long enough prefix, of a request that is not refused.
     pub(super) fn effective(&self, index: RequestIndex) -> Vec<&'a Marker> {
         if self.is_refused(index) {
             return Vec::new();
@@ -316,28 +316,28 @@ impl<'a> Trace<'a> {
         self.markers_from(index, self.prompt(index).minimum)
     }
 
-    /// The last marker that takes effect.
+    /// Last marker that takes effect.
     pub(super) fn last_marker(&self, index: RequestIndex) -> Option<&'a Marker> {
         self.effective(index).last().copied()
     }
 
-    /// The captured node of a node of the trace.
+    /// Captured node of a node of the trace.
     pub(super) fn wire_node(&self, node: NodeId) -> WireNodeId {
         WireNodeId(u32::try_from(node.index() - self.first_node).expect("a captured node"))
     }
 
-    /// The size of the prefix that ends at a captured node.
+    /// Size of the prefix that ends at a captured node.
     pub(super) fn end(&self, id: WireNodeId) -> Tokens {
         self.prompts.nodes[self.first_node + id.0 as usize].end
     }
 
-    /// The size of a captured node's own block.
+    /// Size of a captured node's own block.
     pub(super) fn size(&self, id: WireNodeId) -> Tokens {
         let parent = self.tree().node(id).parent;
         self.end(id).saturating_sub(parent.map_or(Tokens::ZERO, |parent| self.end(parent)))
     }
 
-    /// The end, in a request, of the prefix that it shares with another path.
+    /// End, in a request, of the prefix that it shares with another path.
     pub(super) fn shared_end(&self, path: WireNodeId, index: RequestIndex) -> Tokens {
         let shared = self.tree().shared(path, self.wire(index).leaf);
         shared.map_or(Tokens::ZERO, |shared| {
@@ -352,7 +352,7 @@ impl<'a> Trace<'a> {
         positions(marker).saturating_sub(positions(entry))
     }
 
-    /// How many blocks of the system prompt come up to its last marker there, including that block.
+    /// Number of blocks of the system prompt up to its last marker there, including that block.
     pub(super) fn marked_system_blocks(&self, index: RequestIndex) -> usize {
         let is_system = |id: &WireNodeId| self.tree().node(*id).part == Part::System;
         let markers = &self.wire(index).markers;
@@ -364,8 +364,8 @@ impl<'a> Trace<'a> {
             .map_or(0, |last| self.tree().path(last).filter(|id| is_system(id)).count())
     }
 
-    /// The cost of a stretch of a prompt beyond reading it: written under the request's markers,
-    /// and sent in full after the last of them. `None` where the model has no price.
+    /// Cost of a stretch of a prompt beyond reading it: written under the request's markers,
+    /// and sent in full after the last of them. `None` if the model has no price.
     pub(super) fn rewrite_cost(
         &self,
         index: RequestIndex,
@@ -374,6 +374,7 @@ impl<'a> Trace<'a> {
     ) -> Option<Picodollars> {
         let rates = self.ledger.rates_of(index)?;
         let effective = self.effective(index);
+        // One-hour markers come before five-minute ones: the service refuses any other order.
         let end_of = |ttl| effective.iter().rfind(|marker| marker.ttl == Some(ttl));
         let hour = end_of(Ttl::OneHour).map_or(Tokens::ZERO, |marker| marker.end);
         let written = effective.last().map_or(Tokens::ZERO, |marker| marker.end).max(hour);
@@ -384,7 +385,7 @@ impl<'a> Trace<'a> {
         Some(cost.minus(rates.cache_read.times(to.saturating_sub(from))))
     }
 
-    /// The cost of writing tokens under a marker beyond sending them in full.
+    /// Cost of writing tokens under a marker beyond sending them in full.
     pub(super) fn premium_cost(
         &self,
         index: RequestIndex,
@@ -399,7 +400,7 @@ impl<'a> Trace<'a> {
         Some(written.minus(rates.input).times(tokens))
     }
 
-    /// Whether a later request of the same scope and model can read what a request cached.
+    /// Returns true if a later request of the same scope and model can read the prefix that a request cached.
     pub(super) fn is_readable_from(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
         let (before, after) = (self.prompt(writer), self.prompt(reader));
         let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);

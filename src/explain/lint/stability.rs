@@ -1,5 +1,5 @@
-//! What differs between two consecutive requests of a chain before the end of what was cached, and
-//! which rules changed tools break: their order, their definitions, the set.
+//! Differences between two consecutive requests of a chain before the end of the cached part, and the
+//! rules that changed tools break: their order, their definitions, the set.
 
 use super::volatile_text::changing_word;
 use super::{Finding, Rule};
@@ -12,24 +12,25 @@ use crate::requests::difference::{
     tool_name,
 };
 
-/// Texts that differ in more bytes differ in more than one word.
+/// Largest difference of one word, in bytes.
 const LONGEST_WORD: usize = 64;
 
-/// Two requests, the earlier of which left something in the cache.
+/// Two requests; the earlier one left a part of its prompt in the cache.
 pub(super) struct PromptPair<'a> {
     pub(super) before: &'a PromptView<'a>,
     pub(super) after: &'a PromptView<'a>,
-    /// The end of the earlier one's cached part, if any of it was cached.
+    /// End of the earlier one's cached part, if any of it was cached.
     pub(super) cached_until: Option<WireNodeId>,
-    /// How many blocks of the later one's system prompt come up to its last marker there.
+    /// Number of blocks of the later one's system prompt up to its last marker there.
     pub(super) marked_system: usize,
-    /// The later request.
+    /// Later request.
     pub(super) request: RequestIndex,
 }
 
 impl PromptPair<'_> {
     /// All differences, in the order of the prefix. Only the first one can have cost anything.
     pub(super) fn differences(&self) -> Vec<Finding> {
+        // Every model has caches of its own, so no other difference matters.
         if self.before.model != self.after.model {
             let detail = "another model answered this request".to_owned();
             return vec![self.finding(Rule::ModelChanged, "model".to_owned(), detail)];
@@ -42,8 +43,8 @@ impl PromptPair<'_> {
         findings
     }
 
-    /// Whether a part of the earlier prompt was cached. Where nothing was, everything is examined,
-    /// as it would matter once something is.
+    /// Returns true if a part of the earlier prompt was cached. If nothing was, everything is examined, since
+    /// it would matter with a cache.
     fn was_cached(&self, id: Option<WireNodeId>) -> bool {
         // Ids rise along a path.
         match (self.cached_until, id) {
@@ -80,7 +81,7 @@ impl PromptPair<'_> {
         tool_findings(&before, &after).into_iter().filter(is_felt).map(finding).collect()
     }
 
-    /// The settings that differ.
+    /// Difference in settings, if any.
     fn settings(&self, before: Option<WireNodeId>, after: Option<WireNodeId>) -> Option<Finding> {
         let id = before?;
         let (before, after) = (self.before.text(id), self.after.text(after?));
@@ -104,6 +105,7 @@ impl PromptPair<'_> {
         if !self.was_cached(first) {
             return Vec::new();
         }
+        // Equal numbers of blocks are compared place by place. Other numbers leave no certain counterparts.
         if old.len() == new.len() {
             let changed = new.filter(|place| before[*place] != after[*place]);
             return changed
@@ -135,8 +137,8 @@ impl PromptPair<'_> {
         finding
     }
 
-    /// The rule for a changed block. One before the last marker of the system prompt takes stable
-    /// text with it.
+    /// Rule for a changed block. A block before the last marker of the system prompt takes stable text
+    /// with it.
     fn system_rule(&self, position: usize) -> Rule {
         if position < self.marked_system {
             Rule::DynamicBeforeBoundary
@@ -145,7 +147,7 @@ impl PromptPair<'_> {
         }
     }
 
-    /// The first cached block that came back with other bytes.
+    /// Difference of the first cached block that came back with other bytes.
     fn messages(&self) -> Option<Finding> {
         let blocks = &self.before.blocks;
         let cached = blocks.iter().take_while(|id| self.was_cached(Some(**id))).count();
@@ -172,7 +174,7 @@ impl PromptPair<'_> {
         Some(finding)
     }
 
-    /// The same bytes in messages with other roles or boundaries.
+    /// Finding of the same bytes in messages with other roles or boundaries.
     fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
         // After a difference before the messages all nodes differ anyway.
         if self.before.message_settings != self.after.message_settings {
@@ -186,32 +188,32 @@ impl PromptPair<'_> {
     }
 }
 
-/// Whether a request asks something else instead of continuing: nothing of the earlier one comes
-/// back from the first difference on.
+/// Returns true if a request asks another question instead of continuing: nothing of the earlier one
+/// comes back from the first difference on.
 fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool {
     let rest = before[position..].iter().zip(&after[position..]);
     let comes_back = rest.clone().any(|(one, other)| one == other);
     !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
 }
 
-/// Whether two texts agree again soon after their first difference.
+/// Returns true if two texts agree again soon after their first difference.
 fn is_one_word_apart(before: &str, after: &str, at: usize) -> bool {
     let (old, new) = (&before.as_bytes()[at..], &after.as_bytes()[at..]);
     old.len().max(new.len()) - common_end(old, new) <= LONGEST_WORD
 }
 
-/// What a rule says about two tool lists.
+/// Finding of a rule about two tool lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ToolFinding {
     pub(super) rule: Rule,
-    /// The position in the later list.
+    /// Position in the later list.
     pub(super) position: usize,
     pub(super) detail: String,
-    /// The same without names.
+    /// Description without names.
     pub(super) plain_detail: &'static str,
 }
 
-/// The findings about the tools of two requests, given by their canonical bytes.
+/// Findings about the tools of two requests, given by their canonical bytes.
 pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding> {
     let changes = tool_changes(before, after);
     let mut findings: Vec<ToolFinding> = set_finding(&changes, before, after).into_iter().collect();
@@ -220,7 +222,7 @@ pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding>
     findings
 }
 
-/// One finding for all tools that came or went, at the first name that differs.
+/// Finding for all tools that came or went, at the first name that differs.
 fn set_finding(changes: &[ToolChange], before: &[&str], after: &[&str]) -> Option<ToolFinding> {
     let named = |kind: ToolChangeKind, words: &'static str| {
         let such = changes.iter().filter(move |change| change.kind == kind);

@@ -1,9 +1,9 @@
-//! Thinking that comes back although what stood in front of it does not.
+//! Thinking that comes back although the prefix before it does not.
 //!
 //! Some models check that a block of thinking follows the prefix that it was made after: tools, system prompt
-//! and messages, other thinking apart. Where it does not, they refuse the request or leave the block out, as
-//! `thinking.block_binding.prefix_mismatch_behavior` says, and else as is usual for the model
-//! ([`PrefixCheck`]). What a service has answered it did not refuse.
+//! and messages, other thinking apart. If it does not, they refuse the request or leave the block out, as
+//! `thinking.block_binding.prefix_mismatch_behavior` says, and otherwise as usual for the model
+//! ([`PrefixCheck`]). A request that a service has answered was not refused.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::read::capture::{BlockKind, WireNodeId};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::difference::{PromptView, is_attribution};
 
-/// The first block of thinking that a request sends after a prefix which is not that of the request before it.
+/// Finding of the first block of thinking that a request sends after another prefix than the request before it.
 pub(super) fn invalidated_thinking(
     history: &History,
     index: RequestIndex,
@@ -32,8 +32,8 @@ pub(super) fn invalidated_thinking(
     Some(Finding::new(rule, after.place(*kept), detail, index))
 }
 
-/// What becomes of the request. `None` where the service has answered what it would have refused: then what is
-/// checked is the same, whatever differs here.
+/// Rule and effect for the request. `None` if the service has answered a request that it would have refused: then
+/// the prefix that it checks is the same, whatever differs here.
 fn verdict(
     check: PrefixCheck,
     told: Option<&str>,
@@ -52,22 +52,22 @@ fn verdict(
     }
 }
 
-/// What the request says should be done.
+/// Behavior that the request asks for.
 fn told_behavior(view: &PromptView<'_>) -> Option<String> {
     let settings: Value = serde_json::from_str(view.text(view.message_settings?)).ok()?;
     let told = &settings["thinking"]["block_binding"]["prefix_mismatch_behavior"];
     told.as_str().map(str::to_owned)
 }
 
-/// Where a prompt first differs from the one before it.
+/// First difference of a prompt from the one before it.
 struct Change {
     place: String,
     what: &'static str,
-    /// The first block of messages after it.
+    /// First block of messages after the difference.
     from: usize,
 }
 
-/// The first part of the earlier prompt, its thinking apart, that does not come back.
+/// First part of the earlier prompt, its thinking apart, that does not come back.
 fn first_change(before: &PromptView<'_>, after: &PromptView<'_>) -> Option<Change> {
     let system = |view: &PromptView<'_>| -> Vec<WireNodeId> {
         let is_kept = |id: &WireNodeId| !is_attribution(view.text(*id));
@@ -78,7 +78,7 @@ fn first_change(before: &PromptView<'_>, after: &PromptView<'_>) -> Option<Chang
         .or_else(|| in_messages(before, after))
 }
 
-/// The first tool, or block of the system prompt, that is another one, is gone or is new.
+/// First tool, or block of the system prompt, that differs, is gone or is new.
 fn in_front(
     (before, old): (&PromptView<'_>, &[WireNodeId]),
     (after, new): (&PromptView<'_>, &[WireNodeId]),
@@ -97,7 +97,7 @@ fn in_front(
     Some(Change { place, what, from: 0 })
 }
 
-/// The first block of the messages that is another one or is gone. What is added after them is no change.
+/// First block of the messages that differs or is gone. Blocks added after them are no change.
 fn in_messages(before: &PromptView<'_>, after: &PromptView<'_>) -> Option<Change> {
     let spoken = |view: &PromptView<'_>| -> Vec<usize> {
         let is_spoken = |place: &usize| view.kind(view.blocks[*place]) != BlockKind::Thinking;
@@ -108,7 +108,7 @@ fn in_messages(before: &PromptView<'_>, after: &PromptView<'_>) -> Option<Change
         before.text(before.blocks[**one]) == after.text(after.blocks[**other])
     };
     let same = old.iter().zip(&new).take_while(is_same).count();
-    // Where all of the later request comes back, nothing stands after the change.
+    // If all of the later request comes back, nothing is left after the change.
     let from = *new.get(same).filter(|_| same < old.len())?;
     Some(Change { place: after.place(after.blocks[from]), what: "differs", from })
 }

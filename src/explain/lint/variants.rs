@@ -1,6 +1,6 @@
-//! How many prefixes conversations begin with, and which conditions multiply them: parts that some
-//! variants lack, and places that have one of a few texts. All that is known is which variants have
-//! which parts.
+//! Variants of the prefixes that conversations begin with, and the conditions that multiply them: parts that
+//! some variants lack, and places with one of a few texts. Only the parts of each variant are known, not the
+//! conditions.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,27 +17,27 @@ use crate::read::harness::IDENTITIES;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::{PromptView, tool_name};
 
-/// Separates paragraphs in canonical bytes.
+/// Separator of paragraphs in canonical bytes.
 const BLANK_LINE: &str = r"\n\n";
 
-/// The beginning and end of a text block's canonical bytes, with its keys in either order.
+/// Beginning and end of a text block's canonical bytes, with its keys in either order.
 const TEXT_BLOCKS: [(&str, &str); 2] =
     [(r#"{"type":"text","text":""#, r#""}"#), (r#"{"text":""#, r#"","type":"text"}"#)];
 
-/// More variants are not conditional but change every time.
+/// Limit on variants: more are not conditional but change every time. [`Having`] has a bit for each.
 const MOST_VARIANTS: usize = 64;
 
-/// Among more parts of one interval no alternatives are looked for, save for pairs.
+/// Limit on the parts of one interval for a search for alternatives. Among more, only pairs are found.
 const MOST_ALTERNATIVES: usize = 256;
 
-/// A prefix of conversations.
+/// Prefix of conversations.
 #[derive(Debug)]
 struct PrefixVariant<'a> {
     first: RequestIndex,
-    /// Whether a request had it again without continuing one that had it.
+    /// True if a request had it again without continuing one that had it.
     has_returned: bool,
     tools: Vec<&'a str>,
-    /// The paragraphs before the boundary, with the places where they begin.
+    /// Paragraphs before the boundary, with the places of their beginnings.
     paragraphs: Vec<(&'a str, String)>,
     end: Tokens,
 }
@@ -45,7 +45,7 @@ struct PrefixVariant<'a> {
 /// Prompts that may be variants of each other: of one model and agent.
 type Family = (Symbol, Option<Symbol>);
 
-/// The prefix variants of each model and agent.
+/// Findings about the prefix variants of each model and agent.
 pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
     let mut fronts: FxHashMap<RequestIndex, WireNodeId> = FxHashMap::default();
     let mut known: FxHashMap<(Family, WireNodeId), usize> = FxHashMap::default();
@@ -74,8 +74,8 @@ pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
         .collect()
 }
 
-/// The blocks of the system prompt before the boundary, and the end of that whole part. The
-/// boundary is the last marker of the system prompt, or its end where it has none.
+/// Number of the system prompt's blocks before the boundary, and the end of that whole part. The
+/// boundary is the last marker of the system prompt, or its end without a marker.
 fn front(trace: &Trace<'_>, view: &PromptView<'_>, index: RequestIndex) -> (usize, WireNodeId) {
     let marked = trace.marked_system_blocks(index);
     let blocks = if marked > 0 { marked } else { view.system.len() };
@@ -113,8 +113,8 @@ fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)>
 }
 
 impl PrefixVariant<'_> {
-    /// What it may share with others: names of tools, and paragraphs other than those that only say
-    /// what the client is.
+    /// Parts that it may share with others: names of tools, and paragraphs, except for paragraphs that only
+    /// identify the client.
     fn parts(&self) -> FxHashSet<String> {
         let tools = self.tools.iter().map(|tool| format!("tool {}", tool_name(tool)));
         let says_something = |text: &&str| !is_identity(text);
@@ -123,14 +123,14 @@ impl PrefixVariant<'_> {
     }
 }
 
-/// Whether a paragraph is in every prompt of the client, whatever its purpose.
+/// Returns true for a paragraph of every prompt of the client, whatever its purpose.
 fn is_identity(paragraph: &str) -> bool {
     paragraph.starts_with(ATTRIBUTION) || IDENTITIES.contains(&paragraph)
 }
 
-/// The largest variant, and those that share most of the smaller one's parts with it or with
-/// another of these. A variant without any of the conditional parts belongs to them. Another prompt
-/// of the same model, such as a side question's, does not.
+/// The largest variant, and variants that share most of the smaller one's parts with it or with
+/// another of these, by depth-first search. A variant without any of the conditional parts belongs to them.
+/// Another prompt of the same model, such as a side question's, does not.
 fn related(variants: Vec<PrefixVariant<'_>>) -> Vec<PrefixVariant<'_>> {
     let parts: Vec<FxHashSet<String>> = variants.iter().map(PrefixVariant::parts).collect();
     let Some(largest) = (0..parts.len()).rev().max_by_key(|number| parts[*number].len()) else {
@@ -190,8 +190,8 @@ fn finding(trace: &Trace<'_>, model: &str, variants: &[PrefixVariant<'_>]) -> Op
     Some(finding)
 }
 
-/// What a conversation's first request had to write for its own variant, although another variant
-/// could have been read. Changes within a conversation are priced separately.
+/// Range of tokens that a conversation's first request had to write for its own variant, although another
+/// variant could have been read. Changes within a conversation are priced separately.
 fn lost(
     trace: &Trace<'_>,
     earlier: &[PrefixVariant<'_>],
@@ -205,7 +205,7 @@ fn lost(
     if is_opening && is_marked && is_warm { (read, variant.end) } else { (read, read) }
 }
 
-/// The tools that some variants have and others lack.
+/// Tools that some variants have and others lack.
 fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
     let names =
         |variant: &PrefixVariant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
@@ -214,7 +214,7 @@ fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()
 }
 
-/// The conditions that paragraphs depend on.
+/// Conditions that paragraphs depend on.
 fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     let mut having: FxHashMap<&str, Having> = FxHashMap::default();
     for (number, variant) in variants.iter().enumerate() {
@@ -246,8 +246,8 @@ fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     conditionals(variants.len(), returned, &parts)
 }
 
-/// The place of each paragraph, in the variant with most paragraphs that has it, so that its
-/// neighbours are told apart.
+/// Place of each paragraph, in the variant with most paragraphs that has it, so that its
+/// neighbours have places of their own.
 fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &'v str> {
     let mut fullest: Vec<&PrefixVariant<'_>> = variants.iter().collect();
     fullest.order_by_key(|variant| Reverse(variant.paragraphs.len()));
@@ -258,7 +258,7 @@ fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &
     places
 }
 
-/// The place of a conditional part, and the number of texts to choose from.
+/// Place of a conditional part, and the number of its alternative texts.
 fn named(conditional: &Conditional) -> String {
     let place = conditional.places.first().cloned().unwrap_or_default();
     match conditional.places.len() {
@@ -267,7 +267,7 @@ fn named(conditional: &Conditional) -> String {
     }
 }
 
-/// How many prefixes are possible, as powers, and as a product where that is not too large.
+/// Number of possible prefixes, as powers, and as a product unless that is too large.
 fn possible(ways: impl Iterator<Item = u64>) -> String {
     let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
     for ways in ways {
@@ -282,31 +282,31 @@ fn possible(ways: impl Iterator<Item = u64>) -> String {
     format!("{}{product}", factors.join(" x "))
 }
 
-/// The variants that have a part, as bits.
+/// Variants that have a part, as bits.
 pub(super) type Having = u64;
 
-/// A part of a prefix, such as a paragraph.
+/// Part of a prefix, such as a paragraph.
 #[derive(Clone, Debug)]
 pub(super) struct PrefixPart {
-    /// The variants that have it.
+    /// Variants that have it.
     pub(super) having: Having,
-    /// The interval between parts that all variants have.
+    /// Interval between parts that all variants have.
     pub(super) interval: usize,
-    /// Its place, in words.
+    /// Place, in words.
     pub(super) place: String,
 }
 
 /// Parts that depend on one condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Conditional {
-    /// The places of these parts, one for each possible text.
+    /// Places of these parts, one for each possible text.
     pub(super) places: Vec<String>,
-    /// The number of possible choices.
+    /// Number of possible choices.
     pub(super) ways: u64,
 }
 
-/// The conditional parts of some variants, in the order of their places. `returned` are the
-/// variants that came back, which text that differs each time never does.
+/// Conditional parts of some variants, in the order of their places. `returned` are the variants that
+/// came back, which text that differs each time never does.
 pub(super) fn conditionals(
     variants: usize,
     returned: Having,
@@ -348,7 +348,7 @@ fn of_interval(all: Having, returned: Having, mut parts: Vec<PrefixPart>) -> Vec
     conditionals
 }
 
-/// Takes out the pairs of which each variant has exactly one part.
+/// Takes out the pairs with exactly one part in each variant.
 fn take_pairs(all: Having, parts: &mut Vec<PrefixPart>) -> Vec<Vec<PrefixPart>> {
     let places: FxHashMap<Having, usize> =
         parts.iter().enumerate().map(|(at, part)| (part.having, at)).collect();
@@ -363,7 +363,7 @@ fn take_pairs(all: Having, parts: &mut Vec<PrefixPart>) -> Vec<Vec<PrefixPart>> 
     pairs
 }
 
-/// Parts of which each variant has exactly one, where no pair is left.
+/// Parts with exactly one in each variant, if no pair is left.
 fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
     if parts.len() > MOST_ALTERNATIVES {
         return None;
@@ -385,7 +385,7 @@ fn alternatives(all: Having, parts: &[PrefixPart]) -> Option<Vec<Having>> {
     })
 }
 
-/// Whether no text occurs twice, so that it differs each time.
+/// Returns true if no text occurs twice, so that it differs each time.
 fn differs_each_time(all: Having, returned: Having, alternatives: &[PrefixPart]) -> bool {
     alternatives.len() == all.count_ones() as usize && returned == 0
 }
@@ -398,7 +398,7 @@ fn split(parts: Vec<PrefixPart>, chosen: &[Having]) -> (Vec<PrefixPart>, Vec<Pre
 mod tests {
     use super::*;
 
-    /// The conditional parts of variants, which are given as their parts. Parts that all have
+    /// Conditional parts of variants, which are given as their parts. Parts that all have
     /// separate the intervals.
     fn found(returned: Having, variants: &[&[&str]]) -> Vec<(String, u64)> {
         let mut parts: Vec<PrefixPart> = Vec::new();

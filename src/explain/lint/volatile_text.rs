@@ -2,13 +2,13 @@
 
 use super::Rule;
 
-/// Shorter mixtures of letters and digits are names, such as `v2` or `utf8`.
+/// Least length of a random mixture of letters and digits. Shorter ones are names, such as `v2` or `utf8`.
 const SHORTEST_RANDOM: usize = 6;
 
-/// The lengths of common hashes in hexadecimal: MD5, SHA-1, SHA-256.
+/// Lengths of common hashes in hexadecimal: MD5, SHA-1, SHA-256.
 const HASH_LENGTHS: [usize; 3] = [32, 40, 64];
 
-/// The text with escaped white space replaced by spaces, at the same positions.
+/// Text with escaped white space replaced by spaces, at the same positions.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -26,7 +26,7 @@ fn plain(text: &str) -> String {
     plain
 }
 
-/// The word around a position: letters, digits, and what joins them in timestamps and ids.
+/// Word around a position: letters, digits, and the signs that join them in timestamps and ids.
 fn word(text: &str, at: usize) -> &str {
     let is_part =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':' | b'.' | b'_' | b'+');
@@ -39,7 +39,7 @@ fn word(text: &str, at: usize) -> &str {
     text.get(from..to).unwrap_or_default().trim_matches(['.', ':', '-'])
 }
 
-/// The kind of the word that changes at a position.
+/// Kind of the word that changes at a position.
 pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule> {
     let (before, after) = (plain(before), plain(after));
     let (before, after) = (word(&before, at), word(&after, at));
@@ -57,7 +57,7 @@ pub(super) fn changing_word(before: &str, after: &str, at: usize) -> Option<Rule
     }
 }
 
-/// The first word of a text that looks as if it changes, with its kind.
+/// First word of a text that looks as if it changes, with its kind.
 pub(super) fn volatile_word(text: &str) -> Option<(usize, Rule)> {
     let is_border =
         |character: char| !(character.is_ascii_alphanumeric() || "-:.+_".contains(character));
@@ -84,6 +84,7 @@ fn is_digits(text: &str) -> bool {
 
 /// A date, a time of day, both, or seconds or milliseconds since 1970.
 fn is_moment(word: &str) -> bool {
+    // Seconds that begin with 1 are from 2001 to 2033, and so are their milliseconds.
     has_date(word)
         || has_time_of_day(word)
         || (is_digits(word)
@@ -91,7 +92,7 @@ fn is_moment(word: &str) -> bool {
                 || (word.len() == 13 && word.starts_with('1'))))
 }
 
-/// Whether it begins like `2026-08-03`.
+/// Returns true if it begins like `2026-08-03`.
 fn has_date(word: &str) -> bool {
     let Some(date) = word.get(..10) else { return false };
     let parts: Vec<&str> = date.split('-').collect();
@@ -99,7 +100,7 @@ fn has_date(word: &str) -> bool {
         if year.len() == 4 && month.len() == 2 && [year, month, day].iter().all(|part| is_digits(part)))
 }
 
-/// Whether it is `10:00` or `10:00:00`, alone or after a date and a `T`.
+/// Returns true for `10:00` or `10:00:00`, alone or after a date and a `T`.
 fn has_time_of_day(word: &str) -> bool {
     let time = if has_date(word) { word.get(11..).unwrap_or_default() } else { word };
     let mut parts = time.split(':');

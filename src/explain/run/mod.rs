@@ -1,5 +1,5 @@
-//! A run of several histories, from its rows: sums by strategy, session, cause and day, and a snapshot. Rows hold
-//! neither prompts nor what lies between requests, so that what needs these is not told of a run.
+//! Run of several histories, from its rows: sums by strategy, session, cause and day, and a snapshot. Rows hold
+//! neither prompts nor the events between requests, so a run has no figures that need these.
 
 mod snapshot;
 mod sums;
@@ -13,102 +13,103 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::simulate::ledger::Row;
 
-/// A request with all its rows.
+/// Request with all its rows.
 #[derive(Clone, Copy, Debug)]
 pub struct RunRequest<'a> {
-    /// The domain that it is in.
+    /// Domain of the request.
     pub domain: &'a str,
-    /// Its session.
+    /// Session of the request.
     pub session: &'a str,
-    /// The sub-agent; `None` on the main chain.
+    /// Sub-agent; `None` on the main chain.
     pub agent: Option<&'a str>,
-    /// The service's id, if it is known.
+    /// Id that the service gave it, if it is known.
     pub request: Option<&'a str>,
-    /// The model that it was sent to.
+    /// Model that it was sent to.
     pub model: &'a str,
-    /// The name of its project, if it is recorded.
+    /// Name of its project, if it is recorded.
     pub project: Option<&'a str>,
-    /// Its file, relative to the folder of all domains.
+    /// File of the request, relative to the folder of all domains.
     pub file: &'a str,
-    /// The line of the file.
+    /// Line of the file.
     pub line: u64,
-    /// When it was sent, as far as can be told.
+    /// Start time of the request, if known, else the best estimate.
     pub start: Millis,
-    /// When its answer began, else when it was sent.
+    /// Start time of the answer, or else of the request.
     pub time: Millis,
-    /// Whether the recorded output may be less than the real one.
+    /// True if the recorded output may be less than the real one.
     pub output_is_lower_bound: bool,
-    /// Its rows, each with the place of its strategy among those of the run, in their order. What each class of
-    /// tokens costs is not known of them.
+    /// Rows, each with the position of its strategy among the run's, in their order. The cost of each class of
+    /// tokens is not known for them.
     pub rows: &'a [(usize, Row<'a>)],
 }
 
 impl<'a> RunRequest<'a> {
-    /// The rows under a strategy.
+    /// Rows under a strategy.
     pub fn under(&self, strategy: usize) -> impl Iterator<Item = &'a Row<'a>> + use<'a> {
         self.rows.iter().filter(move |(place, _)| *place == strategy).map(|(_, row)| row)
     }
 }
 
-/// A break, as its row tells it.
+/// Break, as its row reports it.
 #[derive(Clone, Debug)]
 pub struct RunBreak {
-    /// The session.
+    /// Session of the request.
     pub session: String,
-    /// The service's id of the request, if it is known.
+    /// Id that the service gave the request, if it is known.
     pub request: Option<String>,
-    /// The file of the request.
+    /// File of the request.
     pub file: String,
-    /// The line of the file.
+    /// Line of the file.
     pub line: u64,
-    /// When the request was sent.
+    /// Start time of the request.
     pub start: Millis,
-    /// What happened to the cache.
+    /// Effect on the cache.
     pub class: Class,
-    /// The cause.
+    /// Cause of the break.
     pub cause: Cause,
-    /// What speaks for it, most certain first: of the cause itself if that was inferred.
+    /// Evidence, most certain first: of the cause itself if that was inferred.
     pub evidence: Vec<RunEvidence>,
-    /// What could have been read.
+    /// Tokens that could have been read.
     pub expected: Tokens,
-    /// What was read.
+    /// Tokens that were read.
     pub read: Tokens,
-    /// What had to be sent again.
+    /// Tokens that had to be sent again.
     pub rewritten: Tokens,
-    /// What these tokens are based on.
+    /// Basis of these tokens.
     pub basis: Basis,
-    /// Its cost beyond reading it, or `None` where the model has no price.
+    /// Cost beyond reading the tokens, or `None` if the model has no price.
     pub excess: Option<Picodollars>,
 }
 
-/// What speaks for a cause.
+/// Evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEvidence {
-    /// The cause.
+    /// Cause that it speaks for.
     pub cause: Cause,
-    /// How sure it is.
+    /// Certainty of the evidence.
     pub confidence: Confidence,
-    /// What was seen, without words of the prompt.
+    /// Observation, without words of the prompt.
     pub meaning: String,
-    /// The file that shows it.
+    /// File that shows it.
     pub file: String,
-    /// The line of that file.
+    /// Line of that file.
     pub line: u64,
 }
 
-/// The breaks of a domain, until their requests take them.
+/// Breaks of a domain, until their requests take them.
 #[derive(Debug, Default)]
 pub struct RunBreaks(FxHashMap<(u64, Millis), Vec<RunBreak>>);
 
 impl RunBreaks {
-    /// Adds one.
+    /// Adds a break.
     pub fn add(&mut self, found: RunBreak) {
         self.0.entry((found.line, found.start)).or_default().push(found);
     }
 
-    /// Takes that of a request, if it is one.
+    /// Takes the break of a request, if it is one.
     pub fn take(&mut self, request: &RunRequest<'_>) -> Option<RunBreak> {
         let here = self.0.get_mut(&(request.line, request.start))?;
+        // Requests of several files may share a line number and a start time.
         let is_own = |found: &RunBreak| {
             found.session == request.session
                 && found.file == request.file
@@ -118,7 +119,7 @@ impl RunBreaks {
         Some(here.remove(at))
     }
 
-    /// How many no request has taken.
+    /// Number of breaks that no request has taken.
     #[must_use]
     pub fn left(&self) -> u64 {
         self.0.values().map(|here| here.len() as u64).sum()

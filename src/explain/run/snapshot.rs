@@ -1,5 +1,5 @@
-//! A snapshot of a run. It has what a snapshot of the same sessions has, but for what is known of captured prompts:
-//! their blocks, their figures by their bytes, and the findings of `lint`.
+//! Snapshot of a run. It has everything that a snapshot of the same sessions has, except for the parts about captured
+//! prompts: their blocks, their figures by their bytes, and the findings of `lint`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,25 +10,26 @@ use super::{RunBreak, RunBreaks, RunRequest};
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak};
 use crate::simulate::strategy::Applicability;
 
-/// A snapshot that is being made of rows, which come session by session.
+/// Snapshot in the making from rows, which come session by session.
 #[derive(Debug, Default)]
 pub struct SnapshotOfRows {
     strategies: usize,
     sessions: Vec<SnapshotSession>,
-    /// The domain and the files of the last session.
+    /// Domain and files of the last session.
     domain: String,
     files: FxHashSet<Arc<str>>,
 }
 
 impl SnapshotOfRows {
-    /// One for so many strategies.
+    /// Empty snapshot for this number of strategies.
     #[must_use]
     pub fn new(strategies: usize) -> Self {
         Self { strategies, ..Self::default() }
     }
 
-    /// Adds a request, with its break taken out of those of its domain.
+    /// Adds a request, with its break taken out of its domain's breaks.
     pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
+        // Two domains may have a session of the same id.
         let is_of_last = self.domain == request.domain
             && self.sessions.last().is_some_and(|last| last.id == request.session);
         if !is_of_last {
@@ -69,7 +70,7 @@ impl SnapshotOfRows {
         session.turns.get_or_insert_default().push(turn);
     }
 
-    /// The snapshot, of strategies of which it is known whether they can do anything in any domain.
+    /// Snapshot of all requests. The applicability of each strategy is known over all domains.
     #[must_use]
     pub fn finish(mut self, strategies: &[(String, Applicability)]) -> Snapshot {
         for session in &mut self.sessions {

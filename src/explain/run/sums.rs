@@ -1,4 +1,4 @@
-//! The sums of a run: by strategy, session, model, cause and day.
+//! Sums of a run: by strategy, session, model, cause and day.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,68 +16,68 @@ use crate::explain::compare::{Comparison, StrategySums};
 use crate::simulate::ledger::Totals;
 use crate::simulate::strategy::{Applicability, Assumptions, Strategy};
 
-/// A session of a run.
+/// Session of a run.
 #[derive(Clone, Debug)]
 pub struct RunSession {
-    /// The place of its domain among those that were added.
+    /// Position of its domain among the added ones.
     pub domain: usize,
-    /// Its place among the sessions of its domain.
+    /// Position among the sessions of its domain.
     pub place: usize,
-    /// Its id, among [`RunSums::symbols`].
+    /// Id of the session, among [`RunSums::symbols`].
     pub id: Symbol,
-    /// Its first file, relative to the folder of all domains.
+    /// First file, relative to the folder of all domains.
     pub file: Arc<str>,
-    /// In how many files it is.
+    /// Number of files with its requests.
     pub files: usize,
-    /// When its first request was sent.
+    /// Start time of its first request.
     pub began: Millis,
-    /// How many requests it has.
+    /// Number of its requests.
     pub requests: usize,
-    /// Its sums under each strategy.
+    /// Sums under each strategy.
     pub totals: Vec<Totals>,
-    /// Its breaks.
+    /// Sums of its breaks.
     pub breaks: Sum,
 }
 
-/// The sums of a run, to which its requests are added session by session.
+/// Sums of a run. Requests are added session by session.
 #[derive(Debug)]
 pub struct RunSums {
-    /// The strategies, and whether they can do anything in any domain. Those that are compared come first; the record
-    /// and its replay are among the others where they are not compared.
+    /// Strategies, with their applicability over all domains. Compared ones come first; the record and its replay are
+    /// among the others if they are not compared.
     pub strategies: Vec<(Strategy, Applicability)>,
-    /// How many are compared.
+    /// Number of compared strategies.
     pub compared: usize,
-    /// The sessions, domain by domain.
+    /// Sessions, domain by domain.
     pub sessions: Vec<RunSession>,
-    /// The ids of sessions.
+    /// Ids of sessions.
     pub symbols: Symbols,
-    /// The sums of each strategy.
+    /// Sums of each strategy.
     sums: Vec<StrategySums>,
-    /// What was billed at each time of day, by quarters of hours since the Unix epoch: no time zone changes within one.
+    /// Billed cost at each time of day, by quarters of hours since the Unix epoch: no time zone changes within one.
     pub billed: BTreeMap<i64, Picodollars>,
-    /// When the first and the last request were sent.
+    /// Start times of the first and the last request.
     span: Option<(Millis, Millis)>,
-    /// The most expensive breaks, and their domains.
+    /// Most expensive breaks, with the index of their session.
     pub dearest: Vec<(usize, RunBreak)>,
     breaks: Sum,
     expected_breaks: Sum,
     by_cause: BTreeMap<Cause, Sum>,
     breaks_basis: Option<Basis>,
-    /// How many requests were compared with the ones before them.
+    /// Number of requests that were compared with the ones before them.
     looked_at: u64,
     domains: usize,
-    /// The files of the last session.
+    /// Files of the last session.
     files: FxHashSet<Arc<str>>,
 }
 
 /// Milliseconds in a quarter of an hour.
 pub const QUARTER: i64 = 900_000;
 
-/// How many breaks are kept one by one.
+/// Number of breaks that are kept one by one.
 const MOST_BREAKS: usize = 100;
 
 impl RunSums {
-    /// Those of no request yet, under strategies of which the first ones are compared.
+    /// Empty sums under some strategies; the first `compared` are compared.
     #[must_use]
     pub fn new(strategies: Vec<(Strategy, Applicability)>, compared: usize) -> Self {
         Self {
@@ -99,13 +99,13 @@ impl RunSums {
         }
     }
 
-    /// Begins a domain in which so many requests were compared with the ones before them.
+    /// Begins a domain with this number of requests that were compared with the ones before them.
     pub fn begin_domain(&mut self, compared: u64) {
         self.domains += 1;
         self.looked_at += compared;
     }
 
-    /// Adds a request of the domain that began last, with its break taken out of those of its domain.
+    /// Adds a request of the domain that began last, with its break taken out of the domain's breaks.
     pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
         let session = self.session(request);
         self.add_rows(session, request);
@@ -116,7 +116,7 @@ impl RunSums {
         }
     }
 
-    /// The session of a request.
+    /// Index of a request's session.
     fn session(&mut self, request: &RunRequest<'_>) -> usize {
         let id = self.symbols.intern(request.session);
         let domain = self.domains.saturating_sub(1);
@@ -174,37 +174,38 @@ impl RunSums {
         self.breaks_basis = self.breaks_basis.max(Some(found.basis));
         self.sessions[session].breaks.add_figures(rewritten, excess);
         self.dearest.push((session, found));
+        // Sorted only when there are twice as many, so that each break costs little.
         if self.dearest.len() > 2 * MOST_BREAKS {
             self.keep_dearest();
         }
     }
 
     fn keep_dearest(&mut self) {
-        // Of equals the first ones stay, as the sort is stable.
+        // Among equals the first ones stay, since the sort is stable.
         self.dearest.order_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
         self.dearest.truncate(MOST_BREAKS);
     }
 
-    /// Puts the most expensive breaks in their order, once all requests were added.
+    /// Sorts the most expensive breaks, once all requests were added.
     #[must_use]
     pub fn finished(mut self) -> Self {
         self.keep_dearest();
         self
     }
 
-    /// The sums of breaks.
+    /// Sums of breaks.
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary::of_causes(self.breaks, self.expected_breaks, self.by_cause.clone())
     }
 
-    /// How many requests were compared with the ones before them.
+    /// Number of requests that were compared with the ones before them.
     #[must_use]
     pub fn looked_at(&self) -> u64 {
         self.looked_at
     }
 
-    /// The places of the record and of its replay among the strategies.
+    /// Positions of the record and of its replay among the strategies.
     #[must_use]
     pub fn own(&self) -> [Option<usize>; 2] {
         let place = |is: fn(&Strategy) -> bool| {
@@ -213,7 +214,7 @@ impl RunSums {
         [place(Strategy::is_record), place(Strategy::is_replay)]
     }
 
-    /// The strategies side by side.
+    /// Comparison of the strategies side by side.
     #[must_use]
     pub fn comparison(&self, assumptions: Assumptions) -> Comparison<'_> {
         let columns = self.strategies.iter().zip(&self.sums).take(self.compared).enumerate();
@@ -224,10 +225,11 @@ impl RunSums {
         Comparison::of_sums(columns.collect(), assumptions)
     }
 
-    /// The figures that come first.
+    /// First figures of a report.
     #[must_use]
     pub fn answer(&self) -> Answer {
         let [record, replay] = self.own().map(|place| place.map(|place| &self.sums[place]));
+        // A replay that lacks requests would look cheaper than the bill.
         let simulated = replay.map(|sums| sums.totals).filter(|totals| totals.unrecorded == 0);
         Answer {
             sessions: self.sessions.len(),

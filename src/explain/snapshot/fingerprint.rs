@@ -1,5 +1,5 @@
 //! Fingerprints of blocks of captured prompts, which identify bytes that are gone: length and
-//! digest, and digests of pieces, which tell where another version first differs.
+//! digest, and digests of pieces, which show the first difference of another version.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,11 +13,11 @@ use rustc_hash::FxBuildHasher;
 
 use crate::read::capture::{Part, WireNode};
 
-/// A digest of bytes: the first 64 bits of their BLAKE2b.
+/// Digest of bytes: BLAKE2b with an output of 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub u64);
 
-/// The digest of bytes.
+/// Digest of bytes.
 pub(super) fn digest(bytes: &[u8]) -> Digest {
     Digest(u64::from_be_bytes(Blake2b::<U8>::digest(bytes).into()))
 }
@@ -30,18 +30,18 @@ impl fmt::Display for Digest {
 }
 
 impl Digest {
-    /// Parses what [`fmt::Display`] writes.
+    /// Parses the output of [`fmt::Display`].
     pub(crate) fn parse(text: &str) -> Option<Self> {
         is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
     }
 }
 
-/// The fingerprint of a block.
+/// Fingerprint of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint {
-    /// The length of its canonical bytes.
+    /// Length of its canonical bytes.
     pub bytes: u64,
-    /// Of its bytes, and of the role of the message that begins with it.
+    /// Digest of these bytes, and of the role of the message that begins with it.
     pub digest: Digest,
 }
 
@@ -56,14 +56,14 @@ impl Fingerprint {
     }
 }
 
-/// The most pieces of a block …
+/// Largest number of pieces of a block …
 const MOST_PIECES: usize = 64;
 
-/// … each of at least so many bytes.
+/// … each of at least this number of bytes.
 const LEAST_PIECE: usize = 16;
 
 /// Digests of the pieces of a block, which have equal lengths except for the last one. Empty for
-/// blocks whose pieces must stay unknown, as a short piece could be found by guessing.
+/// blocks whose pieces must stay unknown, since a short piece could be found by guessing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pieces(pub(super) Vec<u32>);
 
@@ -72,9 +72,9 @@ impl Pieces {
         Self(bytes.chunks(piece_length(bytes.len())).map(piece_digest).collect())
     }
 
-    /// Where another version of a block first differs from one of `length` bytes with these pieces:
-    /// the range of the first different piece. `None` where every piece is the same and the other
-    /// version is no longer, or where no pieces are known.
+    /// First difference of another version of a block from one of `length` bytes with these pieces: the
+    /// range of the first different piece. `None` if every piece is the same and the other
+    /// version is no longer, or if no pieces are known.
     #[must_use]
     pub fn first_difference(&self, length: u64, other: &[u8]) -> Option<Range<u64>> {
         let length = usize::try_from(length).ok()?;
@@ -104,7 +104,7 @@ fn piece_length(length: usize) -> usize {
     length.div_ceil(MOST_PIECES).max(LEAST_PIECE)
 }
 
-/// A short digest is enough, as it only distinguishes two versions of one piece.
+/// Digest of a piece. A short one suffices, since it only distinguishes two versions of one piece.
 fn piece_digest(bytes: &[u8]) -> u32 {
     (digest(bytes).0 >> 32) as u32
 }
@@ -117,7 +117,7 @@ impl fmt::Display for Pieces {
 }
 
 impl Pieces {
-    /// Parses what [`fmt::Display`] writes, for a block of `length` bytes. There may be no pieces.
+    /// Parses the output of [`fmt::Display`] for a block of `length` bytes. There may be no pieces.
     pub(crate) fn parse(text: &str, length: u64) -> Option<Self> {
         if text.is_empty() {
             return Some(Self::default());
@@ -136,57 +136,57 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
     text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// A block, as an index into [`Blocks::list`].
+/// Index of a block in [`Blocks::list`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockId(pub usize);
 
-/// A block, or a setting before some blocks.
+/// Block, or setting before some blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotBlock {
-    /// The one before it, always an earlier one.
+    /// Block before it, always an earlier one.
     pub parent: Option<BlockId>,
-    /// The part of the prompt.
+    /// Part of the prompt.
     pub part: Part,
-    /// The name, for a tool.
+    /// Name of the tool, if it is one.
     pub name: Option<String>,
-    /// The digests of a tool's fields, by their paths.
+    /// Digests of a tool's fields, by their paths.
     pub fields: BTreeMap<String, Digest>,
-    /// The fingerprint of its canonical bytes.
+    /// Fingerprint of its canonical bytes.
     pub fingerprint: Fingerprint,
-    /// The digests of its pieces, for tools and the system prompt.
+    /// Digests of its pieces, for tools and the system prompt.
     pub pieces: Pieces,
 }
 
 /// All blocks, as a tree that has each prefix once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blocks {
-    /// The blocks, parents before their children.
+    /// Blocks, parents before their children.
     pub list: Vec<SnapshotBlock>,
     prefixes: Vec<BlockPrefix>,
 }
 
-/// The prefix up to a block.
+/// Prefix up to a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockPrefix {
-    /// The number of blocks, including its own.
+    /// Number of blocks, including its own.
     pub blocks: usize,
-    /// The digest of all their fingerprints. Equal on both sides exactly where all of these are,
-    /// but for collisions.
+    /// Digest of all their fingerprints. Equal on both sides exactly if all of these are, but for
+    /// collisions.
     pub digest: u64,
-    /// The bytes of its tools, system prompt and messages.
+    /// Bytes of its tools, system prompt and messages.
     pub bytes: u64,
-    /// The bytes of its tools.
+    /// Bytes of its tools.
     pub tool_bytes: u64,
 }
 
-/// Fields of a tool are distinguished down to this depth.
+/// Depth of the fields of a tool that are distinguished.
 const FIELD_DEPTH: usize = 2;
 
 impl SnapshotBlock {
-    /// The block of a node whose bytes are kept.
+    /// Block of a node whose bytes are kept.
     pub(super) fn of_node(node: &WireNode) -> Self {
         let bytes = node.bytes.as_deref().unwrap_or_default();
-        // Messages contain what a person wrote, so their pieces stay unknown.
+        // Messages contain private text, so their pieces stay unknown.
         let is_written_for_many = matches!(node.part, Part::Tool | Part::System);
         let value = (node.part == Part::Tool).then(|| serde_json::from_slice(bytes).ok()).flatten();
         let value: serde_json::Value = value.unwrap_or_default();
@@ -216,6 +216,7 @@ fn add_fields(
                 add_fields(value, &place, depth - 1, fields);
             }
         }
+        // A tool that is not an object has no fields.
         None if place.is_empty() => {}
         None => {
             fields.insert(place.to_owned(), digest(value.to_string().as_bytes()));
@@ -232,6 +233,7 @@ impl Blocks {
             let parent =
                 block.parent.map_or_else(BlockPrefix::default, |parent| prefixes[parent.0]);
             let own = (parent.digest, block.part, block.fingerprint);
+            // Never saved, so a fast hash suffices that may change between versions.
             let digest = FxBuildHasher.hash_one(own);
             let bytes = block.fingerprint.bytes;
             let own = |counts: bool| if counts { bytes } else { 0 };
@@ -245,19 +247,19 @@ impl Blocks {
         Self { list, prefixes }
     }
 
-    /// The prefix up to a block.
+    /// Prefix up to a block.
     #[must_use]
     pub fn prefix(&self, id: BlockId) -> BlockPrefix {
         self.prefixes[id.0]
     }
 
-    /// The block with an id.
+    /// Block of an id.
     #[must_use]
     pub fn block(&self, id: BlockId) -> &SnapshotBlock {
         &self.list[id.0]
     }
 
-    /// A block and all before it, from the root down.
+    /// Path to a block, from the root down, including the block.
     #[must_use]
     pub fn path(&self, id: BlockId) -> Vec<BlockId> {
         let mut path: Vec<BlockId> =

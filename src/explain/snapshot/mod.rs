@@ -1,4 +1,4 @@
-//! A run in a form that can be saved and compared with a later one: each session's turns with their
+//! Snapshot of a run, which can be saved and compared with a later one: each session's turns with their
 //! figures, and fingerprints of all blocks of captured prompts, without text. It is made from a
 //! ledger or a saved report, so that the figures of both sides are computed in one way.
 
@@ -24,147 +24,147 @@ use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
 
-/// A run.
+/// Snapshot of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// The strategies that every [`SnapshotTurn::figures`] has, in this order.
+    /// Strategies of every [`SnapshotTurn::figures`], in this order.
     pub strategies: Vec<String>,
-    /// Why some strategies are not applicable, in words.
+    /// Reasons why some strategies are not applicable, in words.
     pub inapplicable: BTreeMap<String, String>,
-    /// The sessions, in the order of their starts.
+    /// Sessions, in the order of their starts.
     pub sessions: Vec<SnapshotSession>,
-    /// The blocks of captured prompts, each prefix once.
+    /// Blocks of captured prompts, each prefix once.
     pub blocks: Blocks,
-    /// The id of the prices, or `None` where a report does not have it.
+    /// Id of the prices, or `None` if a report does not have it.
     pub prices: Option<String>,
-    /// How captured prompts were measured, in the form of `--tokens`. `None` where none was
-    /// captured, or a report does not have it.
+    /// Measure of captured prompts, in the form of `--tokens`. `None` if none was captured, or a report
+    /// does not have it.
     pub counting: Option<String>,
-    /// The options of the simulation that are not the default, as on the command line.
+    /// Options of the simulation that are not the default, as on the command line.
     pub options: String,
-    /// In how many places input was lost.
+    /// Number of places with lost input.
     pub damage: u64,
-    /// Whether it was made of rows, which hold no captured prompts.
+    /// True if it was made of rows, which hold no captured prompts.
     pub is_of_rows: bool,
-    /// What `lint` found, or `None` where no prompt was captured or lint did not run.
+    /// Findings of `lint`, or `None` if no prompt was captured or lint did not run.
     pub lint: Option<Vec<LintCount>>,
-    /// Whether no captured request follows another, so that `lint` had nothing to compare.
+    /// True if no captured request follows another, so that `lint` had nothing to compare.
     pub is_uncompared: bool,
 }
 
-/// How often a rule of `lint` is broken.
+/// Number of violations of a rule of `lint`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LintCount {
-    /// The rule.
+    /// Rule of the findings.
     pub rule: Rule,
-    /// How much these findings of it matter.
+    /// Severity of these findings.
     pub severity: Severity,
-    /// In how many places of the prompts.
+    /// Number of places in the prompts.
     pub findings: u64,
 }
 
-/// A session.
+/// Session of a run.
 #[derive(Clone, Debug, Default)]
 pub struct SnapshotSession {
-    /// `sessionId`.
+    /// Session id, from `sessionId`.
     pub id: String,
-    /// Its files, relative to the given paths, first one first.
+    /// Files, relative to the given paths, first one first.
     pub files: Vec<Arc<str>>,
-    /// The name of its project, if recorded.
+    /// Name of its project, if recorded.
     pub project: Option<String>,
-    /// The totals under each strategy, or `None` where nothing is recorded.
+    /// Totals under each strategy, or `None` if nothing is recorded.
     pub totals: Vec<Option<Figures>>,
-    /// Its requests, or `None` in a report that was saved without them.
+    /// Requests, or `None` in a report that was saved without them.
     pub turns: Option<Vec<SnapshotTurn>>,
 }
 
-/// A request.
+/// Request of a session.
 #[derive(Clone, Debug)]
 pub struct SnapshotTurn {
-    /// `request_id`.
+    /// Request id, from `request_id`.
     pub request_id: Option<String>,
-    /// The sub-agent, or `None` on the main chain.
+    /// Sub-agent, or `None` on the main chain.
     pub agent_id: Option<String>,
-    /// The model it was sent to.
+    /// Model that it was sent to.
     pub model: String,
-    /// The file, relative to the given paths.
+    /// File, relative to the given paths.
     pub file: Arc<str>,
-    /// The line of the file.
+    /// Line of the file.
     pub line: u64,
-    /// When it was sent, as far as known.
+    /// Start time of the request, if known, else the best estimate.
     pub start: Millis,
-    /// The sum of its rows under each strategy, or `None` where it is not recorded.
+    /// Sum of its rows under each strategy, or `None` if it is not recorded.
     pub figures: Vec<Option<Figures>>,
-    /// The same by the rules and the bytes of its prompt, if captured.
+    /// Figures by the rules and the bytes of its prompt, if captured.
     pub counted: Option<Counted>,
-    /// The break, if it is one.
+    /// Break, if it is one.
     pub broken: Option<TurnBreak>,
-    /// The last block of its prompt, if captured.
+    /// Last block of its prompt, if captured.
     pub block: Option<BlockId>,
-    /// The last block of what should be the same in every conversation: the last marked block of
+    /// Last block of the part that should be the same in every conversation: the last marked block of
     /// the system prompt, or the last block of system prompt and tools.
     pub front: Option<BlockId>,
-    /// Its markers, if the prompt was captured.
+    /// Markers, if the prompt was captured.
     pub markers: Vec<TurnMarker>,
-    /// What it asks for beside its prompt. `None` where it was not captured, or a report does not have it.
+    /// Settings besides its prompt. `None` if it was not captured, or a report does not have them.
     pub settings: Option<Settings>,
 }
 
-/// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
+/// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is
 /// recorded for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// Its prompt under each strategy, the record's place taken by its replay; without output.
+    /// Prompt under each strategy, the record's place taken by its replay; without output.
     pub prompts: Vec<Option<Figures>>,
-    /// What its recorded output cost, or `None` where the output or its price is unknown.
+    /// Cost of its recorded output, or `None` if the output or its price is unknown.
     pub output: Option<Picodollars>,
 }
 
-/// A marker of a captured prompt.
+/// Marker of a captured prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TurnMarker {
-    /// The block with the marker.
+    /// Block with the marker.
     pub block: BlockId,
-    /// Its TTL.
+    /// Lifetime that it asks for.
     pub ttl: Ttl,
 }
 
-/// A break.
+/// Break of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TurnBreak {
-    /// The cause.
+    /// Cause of the break.
     pub cause: Cause,
-    /// What was sent again.
+    /// Tokens that were sent again.
     pub rewritten: Tokens,
-    /// Its cost beyond reading it, or `None` where the model has no price.
+    /// Cost beyond reading these tokens, or `None` if the model has no price.
     pub excess: Option<Picodollars>,
-    /// The evidence for the cause, without words of the prompt. Not saved.
+    /// Evidence for the cause, without words of the prompt. Not saved.
     pub evidence: Option<String>,
 }
 
-/// The tokens and the cost of some rows of one strategy.
+/// Tokens and cost of some rows of one strategy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// Requests.
+    /// Number of requests.
     pub requests: u64,
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Tokens,
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Tokens,
-    /// Written for five minutes.
+    /// Tokens written for five minutes.
     pub write_5m: Tokens,
-    /// Written for an hour.
+    /// Tokens written for an hour.
     pub write_1h: Tokens,
-    /// Output.
+    /// Tokens of the answers.
     pub output: Tokens,
-    /// The cost of the rows that have one.
+    /// Cost of the rows that have one.
     pub cost: Picodollars,
-    /// Requests with a row that has no price.
+    /// Number of requests with a row that has no price.
     pub unpriced: u64,
 }
 
 impl Figures {
-    /// The sum of the rows of one request without output, or `None` without rows.
+    /// Sum of the rows of one request without output, or `None` without rows.
     fn of_prompts<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
         Self::of_rows(rows.map(|mut row| {
             row.billing.output = Tokens::ZERO;
@@ -173,7 +173,7 @@ impl Figures {
         }))
     }
 
-    /// The sum of the rows of one request, or `None` without rows.
+    /// Sum of the rows of one request, or `None` without rows.
     pub(crate) fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
         let mut rows = rows.peekable();
         rows.peek()?;
@@ -197,7 +197,7 @@ impl Figures {
         Some(sum)
     }
 
-    /// The sums of some turns, under each strategy.
+    /// Sums of some turns, under each strategy.
     pub(crate) fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
         let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
         (0..strategies).map(sum).collect()
@@ -215,7 +215,7 @@ impl Figures {
         self.unpriced += other.unpriced;
     }
 
-    /// The sum of several, or `None` of none.
+    /// Sum of several figures, or `None` without any.
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         all.into_iter().fold(None, |sum: Option<Self>, one| {
             let mut sum = sum.unwrap_or_default();
@@ -224,19 +224,19 @@ impl Figures {
         })
     }
 
-    /// Written to cache, at either TTL.
+    /// Tokens written to cache, at either TTL.
     #[must_use]
     pub fn written(&self) -> Tokens {
         self.write_5m + self.write_1h
     }
 
-    /// The tokens of the whole prompts.
+    /// Tokens of the whole prompts.
     #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.written()
     }
 
-    /// The cost, or `None` where no request has a price.
+    /// Cost, or `None` if no request has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         (self.unpriced < self.requests).then_some(self.cost)
@@ -244,14 +244,14 @@ impl Figures {
 }
 
 impl Snapshot {
-    /// The index of a strategy in [`Self::strategies`].
+    /// Index of a strategy in [`Self::strategies`].
     #[must_use]
     pub fn strategy(&self, name: &str) -> Option<usize> {
         self.strategies.iter().position(|strategy| strategy == name)
     }
 }
 
-/// The snapshot of the selected requests. The captures must be read with their bytes kept.
+/// Snapshot of the selected requests. The captures must be read with their bytes kept.
 /// `counted` simulates the same strategies over prompts sized by their bytes alone.
 #[must_use]
 pub fn snapshot(
@@ -274,6 +274,7 @@ pub fn snapshot(
         strategies: ledger.columns.iter().map(|column| column.strategy.name.to_string()).collect(),
         inapplicable: inapplicable(ledger),
         sessions: selection.sessions.iter().map(|session| recorder.session(session)).collect(),
+        // All nodes in their order, since a block has the index of its node.
         blocks: Blocks::new(tree.nodes.iter().map(SnapshotBlock::of_node).collect()),
         prices: Some(ledger.prices.id.clone()),
         counting: (!tree.nodes.is_empty()).then(|| history.captured.counting.to_string()),
@@ -355,7 +356,9 @@ impl Recorder<'_> {
         let ledger = self.counted?;
         let expected = ledger.expected()?;
         let prompts = ledger.columns.iter().map(|column| {
+            // The record has no outcomes by the rules, so the replay takes its place.
             let column = if column.outcomes().is_none() { expected } else { column };
+            // Samplings that were billed separately are not of this prompt.
             Figures::of_prompts(ledger.rows(column, index).filter(|row| row.iteration.is_none()))
         });
         let mut rows = ledger.rows(expected, index).filter(|row| row.is_output_known);
@@ -387,7 +390,7 @@ fn markers(wire: &WireRequest) -> Vec<TurnMarker> {
     wire.markers.iter().map(marker).collect()
 }
 
-/// The last block that conversations are supposed to share.
+/// Last block that conversations are supposed to share.
 fn front(tree: &WireTree, wire: &WireRequest) -> Option<WireNodeId> {
     let is_system = |id: &WireNodeId| tree.node(*id).part == Part::System;
     let marked = wire.markers.iter().rev().map(|marker| marker.node).find(is_system);

@@ -1,5 +1,5 @@
-//! What captured requests ask for beside their prompts, by digests: fields that may change the price, the answer or what
-//! is cached without a byte of the prompt.
+//! Settings of captured requests besides their prompts, by digests: fields that may change the price, the answer or the
+//! cached part without a byte of the prompt.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use crate::read::input::only_value;
 use crate::requests::conversation::History;
 use crate::requests::difference::PromptView;
 
-/// The digest of the value of each setting that a request gives.
+/// Digests of the values of a request's settings, by name.
 pub type Settings = BTreeMap<String, Digest>;
 
-/// The name of the beta features. A capture without headers and one without features are alike.
+/// Name of the beta features. A capture without headers and one without features are equal.
 const BETAS: &str = "betas";
 
-/// What follows from the messages, and is no setting.
+/// Settings that follow from the messages, and so are no settings of their own.
 const OF_MESSAGES: [&str; 2] = ["citations", "images"];
 
-/// The fields of the service's interface that go by their names.
+/// Fields of the service's interface that are reported by their names.
 const NAMED: [&str; 6] = [
     "container",
     "context_management",
@@ -32,13 +32,13 @@ const NAMED: [&str; 6] = [
     "service_tier",
 ];
 
-/// All other fields together: whoever made them up named them.
+/// Name of all other fields together, since their names may be anybody's words.
 const OTHER: &str = "other fields";
 
-/// Values that say the same as none.
+/// Values that mean the same as a missing field.
 const DEFAULTS: [(&str, &str); 2] = [("mcp_servers", "[]"), ("service_tier", "\"auto\"")];
 
-/// The settings of a request. `None` where its bytes are not kept.
+/// Settings of a request. `None` if its bytes are not kept.
 pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings> {
     let others = history.text(wire.other_fields)?;
     let view = PromptView::new(&history.captured.tree, wire.leaf);
@@ -51,6 +51,7 @@ pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings
     let mut settings: Settings =
         all.map(|(name, value)| (name, digest(value.get().as_bytes()))).collect();
     if !unnamed.is_empty() {
+        // By name, so that the order of the fields makes no difference.
         let unnamed: BTreeMap<String, &RawValue> = unnamed.into_iter().ordered_map();
         settings.insert(OTHER.to_owned(), digest(&serde_json::to_vec(&unnamed).ok()?));
     }
@@ -60,7 +61,7 @@ pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings
     Some(settings)
 }
 
-/// The fields of an object that say something.
+/// Fields of an object that differ from their defaults.
 fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
     let fields: BTreeMap<String, &RawValue> = only_value(object).unwrap_or_default();
     fields.into_iter().filter(|(name, value)| {
@@ -68,7 +69,7 @@ fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
     })
 }
 
-/// The names of the settings that differ.
+/// Names of the settings that differ.
 #[must_use]
 pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet<&'a str> {
     let names = before.keys().chain(now.keys()).map(String::as_str);
@@ -76,7 +77,7 @@ pub fn changed_settings<'a>(before: &'a Settings, now: &'a Settings) -> BTreeSet
 }
 
 impl SnapshotTurn {
-    /// Whether this turn and an earlier one both have settings, and these differ.
+    /// Returns true if this turn and an earlier one both have settings, and these differ.
     pub(in crate::explain) fn has_other_settings(&self, before: &Self) -> bool {
         let settings = before.settings.as_ref().zip(self.settings.as_ref());
         settings.is_some_and(|(before, now)| !changed_settings(before, now).is_empty())

@@ -1,8 +1,8 @@
-//! Answers of services as logs hold them: a JSON body, an event stream, or Bedrock's binary one.
+//! Answers in logs: a JSON body, an event stream, or Bedrock's binary event stream.
 //!
-//! `OpenAI` streams tell the usage once, near their end: chat completions in the last chunk, where the client
+//! `OpenAI` streams report usage once, near their end: chat completions in the last chunk, if the client
 //! asked for it (`stream_options.include_usage`), the Responses API in the event that closes the response.
-//! Anthropic's tell the prompt's at the beginning and the output's at the end.
+//! Anthropic's streams report the prompt's usage at the beginning and the output's at the end.
 
 use std::borrow::Cow;
 
@@ -13,19 +13,19 @@ use serde_json::value::RawValue;
 
 use crate::read::input::{Shape, Text, only_value};
 
-/// What an answer says of itself.
+/// Id, model and usage that an answer reports.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
-    /// The message's or the response's id.
+    /// Id of the message or of the response.
     pub(super) id: Option<String>,
-    /// The model that answered.
+    /// Model that answered.
     pub(super) model: Option<String>,
-    /// The usage object, as it is written.
+    /// Usage object as written.
     pub(super) usage: Option<String>,
 }
 
 impl Answer {
-    /// That of a body or a stream. Of a stream of Anthropic's the usage is that of its beginning.
+    /// Answer in a body or a stream. In a stream the first id counts, and the last model and usage.
     pub(super) fn of(text: &str) -> Self {
         if is_object(text) {
             return Self::of_body(text).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Answer {
     }
 }
 
-/// A body, an event, or what is in an event.
+/// A body, an event, or the response inside an event.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Body<'a> {
@@ -64,31 +64,31 @@ struct Body<'a> {
     model: Text<'a>,
     #[serde(borrow)]
     usage: Option<&'a RawValue>,
-    /// In an event of the Responses API.
+    /// Member of events of the Responses API.
     #[serde(borrow)]
     response: Shape<Box<Body<'a>>>,
-    /// In the first event of the Messages API.
+    /// Member of the first event of the Messages API.
     #[serde(borrow)]
     message: Shape<Box<Body<'a>>>,
 }
 
-/// Whether a text is a JSON object, and no stream.
+/// Returns true if a text is a JSON object and not a stream.
 pub(super) fn is_object(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
-/// The events of a stream that speak of usage, or of a response that began. The others are text.
+/// Events of a stream that mention usage, the first of a response among them. The others hold text.
 fn events(stream: &str) -> impl Iterator<Item = &str> {
     let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
     data.map(str::trim).filter(|event| event.contains("\"usage\""))
 }
 
-/// A stream without the events that do not speak of usage.
+/// A stream reduced to the events that mention usage.
 pub(super) fn usage_events(stream: &str) -> String {
     events(stream).flat_map(|event| ["data: ", event, "\n\n"]).collect()
 }
 
-/// The text of a logged body: as it stands, or encoded.
+/// Text of a logged body, decoded if it is in base64.
 pub(super) fn decoded<'a>(text: &'a str, encoding: &Text<'_>) -> Option<Cow<'a, str>> {
     if !encoding.is("base64") {
         return Some(Cow::Borrowed(text));
@@ -96,16 +96,18 @@ pub(super) fn decoded<'a>(text: &'a str, encoding: &Text<'_>) -> Option<Cow<'a, 
     let bytes = STANDARD.decode(text.trim()).ok()?;
     match String::from_utf8(bytes) {
         Ok(text) => Some(Cow::Owned(text)),
+        // Bytes that are not UTF-8 can only be Bedrock's binary stream.
         Err(error) => of_binary_stream(error.as_bytes()).map(Cow::Owned),
     }
 }
 
-/// What is around the events of Bedrock's stream, each of which is encoded.
+/// Start of the base64 payload in an event of Bedrock's stream.
 const EVENT: &[u8] = br#""bytes":""#;
 
-/// The events of Bedrock's binary stream, written as an event stream.
+/// Events of Bedrock's binary stream, rewritten as an event stream.
 fn of_binary_stream(bytes: &[u8]) -> Option<String> {
     let mut stream = String::new();
+    // Frames are not parsed: the payload is JSON, and a search for its member finds every event.
     for start in memchr::memmem::find_iter(bytes, EVENT) {
         let encoded = bytes.get(start + EVENT.len()..)?;
         let end = memchr::memchr(b'"', encoded)?;

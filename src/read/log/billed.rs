@@ -1,15 +1,15 @@
-//! What an answer was billed, by whichever API its usage object was written.
+//! Billed tokens of an answer, read from the usage object of any API.
 //!
-//! - `OpenAI`'s chat completions: `prompt_tokens` is the whole prompt; what was read of it stands in
-//!   `prompt_tokens_details.cached_tokens`, what was written in `cache_write_tokens` beside it.
+//! - `OpenAI`'s chat completions: `prompt_tokens` is the whole prompt; the part read from cache is in
+//!   `prompt_tokens_details.cached_tokens`, the part written in its `cache_write_tokens`.
 //! - `OpenAI`'s Responses API: the same with `input_tokens` and `input_tokens_details`.
-//! - Anthropic's Messages API: `input_tokens` leaves out what was read and written.
-//! - `LiteLLM` writes all of them as chat completions. It adds what Anthropic's API read and wrote to
-//!   `prompt_tokens`, keeps its names for both beside it, and its lifetimes in
+//! - Anthropic's Messages API: `input_tokens` excludes tokens read and written.
+//! - `LiteLLM` writes all of them as chat completions. It adds the tokens that Anthropic's API read and wrote to
+//!   `prompt_tokens`, keeps Anthropic's names for both next to it, and the lifetimes in
 //!   `prompt_tokens_details.cache_creation_token_details`.
-//! - `DeepSeek` and Moonshot have their own names for what was read.
+//! - `DeepSeek` and Moonshot have names of their own for tokens read.
 //!
-//! The output holds the reasoning everywhere.
+//! The output includes reasoning everywhere.
 
 use serde::Deserialize;
 
@@ -20,15 +20,15 @@ use crate::read::input::{
     UsageProblem, only_value, read_usage,
 };
 
-/// What was billed.
+/// Billed usage, and the parts of it that are known.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Billed {
     pub(super) usage: Usage,
-    /// The reasoning in the output, at most all of it.
+    /// Reasoning tokens in the output, at most all of it.
     pub(super) reasoning: Tokens,
-    /// Whether what was written is told. Where it is not, it is in the input.
+    /// True if written tokens are reported. If not, they are counted in the input.
     pub(super) knows_writes: bool,
-    /// Whether it is told for how long all of it was written.
+    /// True if the lifetime of all written tokens is reported.
     pub(super) knows_lifetime: bool,
 }
 
@@ -37,10 +37,10 @@ const SILENT: Rejected = (Kind::UsageWithoutCacheCounters, "the request is left 
 const IMPOSSIBLE: Rejected = (Kind::InvalidUsage, "the request is left out");
 
 impl Billed {
-    /// What a usage object says.
+    /// Billed tokens of a usage object.
     ///
     /// # Errors
-    /// Where it says nothing of the prompt or of what was read, or numbers that cannot be.
+    /// The object lacks the prompt or the tokens read, or has impossible numbers.
     pub(super) fn of(json: &str) -> Result<Self, Rejected> {
         let told = only_value::<Shape<AnyUsage<'_>>>(json).map_err(|_| IMPOSSIBLE)?;
         let told = told.0.ok_or(IMPOSSIBLE)?;
@@ -67,10 +67,10 @@ impl Billed {
             .map(|billed| billed.with_tier(told.tier()))
     }
 
-    /// A request whose input is told with what was read and written.
+    /// Request whose reported input includes tokens read and written.
     ///
     /// # Errors
-    /// As [`of`](Self::of), and where more was cached than was sent.
+    /// As [`of`](Self::of), and if more was cached than was sent.
     fn of_whole_prompt(prompt: Prompt, output: Count, reasoning: Count) -> Result<Self, Rejected> {
         let billed = Self::of_parts(prompt, output, reasoning)?;
         let split = billed.usage.prompt;
@@ -83,7 +83,7 @@ impl Billed {
         Ok(Self { usage, ..billed })
     }
 
-    /// A request whose input is told without what was read and written.
+    /// Request whose reported input excludes tokens read and written.
     ///
     /// # Errors
     /// As [`of`](Self::of).
@@ -101,6 +101,7 @@ impl Billed {
         let [write_5m, write_1h] = lifetimes.map(tokens);
         let (write_5m, write_1h) = (write_5m?.unwrap_or_default(), write_1h?.unwrap_or_default());
         let all = tokens(written)?;
+        // Writes of unknown lifetime count as five minutes, the default; `knows_lifetime` records the gap.
         let rest = all.unwrap_or_default().saturating_sub(write_5m + write_1h);
         let output = tokens(output)?.unwrap_or_default();
         let prompt = PromptSplit { input, read, write_5m: write_5m + rest, write_1h };
@@ -116,7 +117,7 @@ impl Billed {
         Self { usage: Usage { tier, ..self.usage }, ..self }
     }
 
-    /// The usage as Anthropic's API writes it.
+    /// Usage in the form of Anthropic's API.
     pub(super) fn as_of_messages(&self) -> String {
         let Usage { prompt, output, tier, .. } = &self.usage;
         let written = prompt.written();
@@ -141,17 +142,17 @@ impl Billed {
     }
 }
 
-/// The counts of a prompt.
+/// Token counts of a prompt.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prompt {
     pub(super) input: Count,
     pub(super) read: Count,
     pub(super) written: Count,
-    /// What of it was written for five minutes and for an hour.
+    /// Tokens written for five minutes and for an hour.
     pub(super) lifetimes: [Count; 2],
 }
 
-/// A usage object of the Messages API, which the reader of transcripts knows best.
+/// Billed tokens of a usage object of the Messages API, by the rules for transcripts.
 fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
     let object: UsageObject<'_> = only_value(json).map_err(|_| IMPOSSIBLE)?;
     let usage = read_usage(Some(&object)).map_err(|problem| match problem {
@@ -164,7 +165,7 @@ fn of_messages(json: &str, told: &AnyUsage<'_>) -> Result<Billed, Rejected> {
     Ok(Billed { usage, reasoning, knows_writes: true, knows_lifetime })
 }
 
-/// The largest count that is told: gateways leave some of the names at zero.
+/// Largest reported count: gateways leave some of the names at zero.
 fn told_most(counts: &[Count]) -> Count {
     let values = counts.iter().filter_map(|count| match count {
         Count::Value(value) => Some(*value),
@@ -175,13 +176,13 @@ fn told_most(counts: &[Count]) -> Count {
     if is_impossible { Count::Invalid } else { most }
 }
 
-/// The first count that is told.
+/// First reported count.
 fn told_first<const N: usize>(counts: [Count; N]) -> Count {
     let is_told = |count: &Count| !matches!(count, Count::Missing | Count::Null);
     counts.into_iter().find(is_told).unwrap_or_default()
 }
 
-/// The names of all APIs.
+/// Usage fields of all APIs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct AnyUsage<'a> {
@@ -230,7 +231,7 @@ struct OutputDetails {
 }
 
 impl AnyUsage<'_> {
-    /// Whether the Messages API wrote it: no other one has these names without a `prompt_tokens`.
+    /// Returns true if the Messages API wrote it: only there these names come without a `prompt_tokens`.
     fn is_of_messages(&self) -> bool {
         let is_named = |count: Count| count != Count::Missing;
         self.prompt_tokens == Count::Missing
@@ -270,7 +271,7 @@ impl AnyUsage<'_> {
 mod tests {
     use super::*;
 
-    /// Input, read, written for five minutes and for an hour, output, reasoning; and whether writes are told.
+    /// Input, read, written for five minutes and for an hour, output, reasoning; and true if writes are reported.
     fn figures(json: &str) -> Result<([u64; 6], bool), Kind> {
         let Billed { usage, reasoning, knows_writes, .. } =
             Billed::of(json).map_err(|(kind, _)| kind)?;

@@ -1,18 +1,19 @@
-//! A log that is one JSON document, read into one buffer.
+//! Log that is one JSON document, read into one buffer.
 
 use std::io::Read;
 
 use crate::read::input::{Diagnostics, Exceeded, Extent, Kind, OpenSource};
 
-/// The bytes of a document, and how much was read.
+/// Bytes of a document, and the extent that was read.
 pub(super) struct Document {
     bytes: Vec<u8>,
     pub(super) extent: Extent,
 }
 
 impl Document {
-    /// Reads a source to its end. Its lines may be of any length where it can be opened once more.
+    /// Reads a source to its end. Lines may have any length if the source can be opened again.
     pub(super) fn read(open: &mut OpenSource, diagnostics: &mut Diagnostics) -> Self {
+        // A pipe cannot be opened again, and its first lines are already in a buffer.
         if open.source().is_read_once() {
             return Self::of_lines(open, diagnostics);
         }
@@ -39,7 +40,7 @@ impl Document {
         Self { bytes, extent }
     }
 
-    /// Its text as far as it is text.
+    /// Text of the document, up to the first bytes that are not UTF-8.
     pub(super) fn text(&self, open: &OpenSource, diagnostics: &mut Diagnostics) -> &str {
         let text = match simdutf8::compat::from_utf8(&self.bytes) {
             Ok(text) => text,

@@ -1,5 +1,4 @@
-//! The elements of a list that stands somewhere in a document, one after another, as they are written:
-//! none is held longer than it is looked at.
+//! Streaming access to the elements of a list in a JSON document: each is borrowed as written, and none is kept.
 
 use std::fmt;
 
@@ -8,11 +7,12 @@ use serde::de::{
 };
 use serde_json::value::RawValue;
 
-/// Hands on the elements of the list that stands at `path` of a document; the document is that list where
-/// the path has no names. Says whether there is one.
+/// Passes on each element of the list at `path`; with an empty path the document is the list.
+///
+/// Returns true if there is such a list.
 ///
 /// # Errors
-/// Where the document is no JSON. What stands before that place was handed on.
+/// The document is not JSON. Elements before the damage were passed on.
 pub(super) fn each_element<'a>(
     document: &'a str,
     path: &[&str],
@@ -26,7 +26,7 @@ pub(super) fn each_element<'a>(
     Ok(is_found)
 }
 
-/// What is left of the way to the list.
+/// Rest of the path to the list.
 struct Way<'w, 'a> {
     path: &'w [&'w str],
     each: &'w mut dyn FnMut(&'a str),

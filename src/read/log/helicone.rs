@@ -1,13 +1,11 @@
-//! Helicone: requests as its export tool writes them (a list, or one a line), or as its API answers.
+//! Helicone: requests as its export tool writes them (a list, or one per line), or as its API returns them.
 //!
-//! - `request_body` and `response_body` are there where they were asked for. Images are taken out of them,
-//!   and a stream is put together into the body that would have been sent without it.
-//! - Bodies are those of the provider. `prompt_tokens` and the others beside them are Helicone's, which
-//!   leaves what was read and written out of the prompt, and the reasoning out of the output; they count
-//!   where there is no body.
-//! - `cache_reference_id` names the request from whose stored answer this one was answered; all zeros are
-//!   none.
-//! - `response_status` below zero is of a request that was not answered.
+//! - `request_body` and `response_body` are present if they were asked for. Images are taken out, and a stream
+//!   is merged into the body that would have been sent without streaming.
+//! - Bodies are the provider's. `prompt_tokens` and its siblings are Helicone's own counts, which exclude
+//!   tokens read and written from the prompt, and reasoning from the output; they count if there is no body.
+//! - `cache_reference_id` names the request whose stored answer was returned instead; all zeros mean none.
+//! - A negative `response_status` marks a request that was not answered.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -30,13 +28,13 @@ use crate::read::input::{
     Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
 };
 
-/// The status codes of an answer that was given.
+/// Status codes of a successful answer.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
-/// What stands in a body where an image was.
+/// Placeholder of an image in a body.
 pub(crate) const TAKEN_OUT: &str = "<helicone-asset-id";
 
-/// How addresses end to which no prompt for a chat model is sent.
+/// Endings of addresses that take no prompt for a chat model.
 const OTHER_ENDPOINTS: [&str; 7] = [
     "/embeddings",
     "/moderations",
@@ -47,7 +45,7 @@ const OTHER_ENDPOINTS: [&str; 7] = [
     "/count_tokens",
 ];
 
-/// The format of an export.
+/// Format of Helicone's exports.
 pub(super) struct Helicone;
 
 impl LogFormat for Helicone {
@@ -104,6 +102,7 @@ impl HeliconeReader<'_> {
         let times = (start, row.response_created_at.0.unwrap_or(start));
         let usage = billed.usage.clone();
         let request = AgentRequest {
+            // Helicone's id makes a copy of the export count once.
             identity: id.map(|id| EntryId::of(&format!("helicone:{id}"))),
             session,
             message,
@@ -114,7 +113,7 @@ impl HeliconeReader<'_> {
         Ok(())
     }
 
-    /// Takes in a request of the Messages API whose bodies are whole.
+    /// Adds a request of the Messages API as a capture, if its bodies are whole. Returns true if it did.
     fn capture(
         &mut self,
         row: &Row<'_>,
@@ -124,6 +123,7 @@ impl HeliconeReader<'_> {
     ) -> bool {
         let url = row.url();
         let Some(((request, answer), url)) = request.zip(answer).zip(url) else { return false };
+        // Without its images a body is not the prompt that was sent.
         if !is_messages_endpoint(url) || request.contains(TAKEN_OUT) {
             return false;
         }
@@ -157,15 +157,15 @@ impl ObjectReader for HeliconeReader<'_> {
     }
 }
 
-/// A moment so many milliseconds later.
+/// Time `millis` milliseconds after `start`.
 pub(super) fn later(start: Millis, millis: f64) -> Millis {
-    // No request takes longer than a day.
+    // A longer duration is damage: no request takes longer than a day.
     let millis = millis.clamp(0.0, 86_400_000.0).round();
     #[allow(clippy::cast_possible_truncation)] // at most a day
     Millis::new(start.get().saturating_add(millis as i64))
 }
 
-/// The text of a body: of an object the JSON, of a text what it says.
+/// Text of a body: the JSON of an object, or the content of a string.
 fn text_of(body: Option<&RawValue>) -> Option<Cow<'_, str>> {
     let json = body?.get();
     if json.starts_with('"') {
@@ -212,7 +212,7 @@ struct Row<'a> {
     prompt_cache_write_tokens: Count,
 }
 
-/// What the client said in headers `Helicone-Property-…` and in Helicone's own.
+/// Values of the client's `Helicone-Property-…` headers and of Helicone's own.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Properties<'a> {
@@ -221,7 +221,7 @@ struct Properties<'a> {
 }
 
 impl Row<'_> {
-    /// Refuses rows of what no model was asked.
+    /// Refuses rows for which no chat model was asked.
     fn was_sent(&self) -> Result<(), Rejected> {
         if self.response_status.0.is_some_and(|status| !ANSWERED.contains(&status)) {
             return Err((Kind::FailedRequest, "it was not answered, or with an error"));
@@ -238,7 +238,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Where the request was sent.
+    /// Address that the request was sent to.
     fn url(&self) -> Option<&str> {
         let filled = |text: &'_ Text<'_>| text.as_str().is_some_and(|text| !text.is_empty());
         let named = [&self.target_url, &self.request_path].into_iter().find(|text| filled(text));
@@ -256,7 +256,7 @@ impl Row<'_> {
         told.find(|session| !session.is_empty())
     }
 
-    /// When it was sent. Where only the answer's moment is told, it was sent so long before.
+    /// Time of the request. If only the answer's time is known, the delay is subtracted from it.
     fn start(&self) -> Option<Millis> {
         self.request_created_at.0.or_else(|| {
             let end = self.response_created_at.0?.get();
@@ -265,7 +265,7 @@ impl Row<'_> {
         })
     }
 
-    /// What Helicone counted.
+    /// Tokens as Helicone counted them.
     fn billed(&self) -> Result<Billed, Rejected> {
         let prompt = Prompt {
             input: self.prompt_tokens,

@@ -1,8 +1,7 @@
-//! Logs of gateways and proxies. They may hold two things at once: what requests were billed, and whole
-//! requests to the Messages API, whose prompts are then known byte by byte.
+//! Logs of gateways and proxies: the billed usage of requests, and whole requests to the Messages API.
 //!
-//! A request stands in one of the two: one whose body is all there is a capture with its usage, another one
-//! has only its usage. To add a format: a file with a `LogFormat`, and a line in `LOGS`.
+//! A log may hold both, but each request is in one form: with a whole body it is a capture with usage, without
+//! one only its usage is known. To add a format: a file with a `LogFormat`, and a line in `LOGS`.
 
 mod answer;
 mod billed;
@@ -38,7 +37,7 @@ pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;
 pub(crate) use spend_table::{NOTHING, delimiter, other_table};
 
-/// Every format, in the order in which they are tried.
+/// All formats, in the order in which they are tried.
 static LOGS: [&dyn LogFormat; 5] = [
     &spend::SpendLog,
     &spend_table::SpendTable,
@@ -47,12 +46,12 @@ static LOGS: [&dyn LogFormat; 5] = [
     &har::Har,
 ];
 
-/// What a log is made of, by the fields that readers look at (`redact/fields/logs.rs`).
+/// Field layout of a log, by which redaction finds what readers use (`redact/fields/logs.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogLayout {
     /// Rows or payloads of `LiteLLM` as JSON.
     Spend,
-    /// The same as a table.
+    /// Rows of `LiteLLM` as a table.
     Table,
     /// Rows of Helicone.
     Helicone,
@@ -60,46 +59,47 @@ pub(crate) enum LogLayout {
     Har,
 }
 
-/// A format of logs.
+/// Format of logs.
 pub(crate) trait LogFormat: Sync {
-    /// Whether a file that begins with this object, or with a list of such, is one of its.
+    /// Returns true if a file that begins with this object, or with a list of such objects, has this format.
     fn recognises(&self, _: &FirstObject<'_>) -> bool {
         false
     }
 
-    /// Whether a file that begins with these bytes is one of its, where its first object does not tell.
+    /// Returns true if a file that begins with these bytes has this format, for files without a typical first object.
     fn begins(&self, _: &[u8]) -> bool {
         false
     }
 
-    /// What the file is, for people: "a spend log".
+    /// Description of the file for people: "a spend log".
     fn file(&self) -> &'static str;
 
-    /// The program under which its requests are told.
+    /// Program that the requests are listed under.
     fn client(&self) -> Client;
 
-    /// By what redaction finds the fields that stay; `None` where it cannot rewrite the file.
+    /// Field layout for redaction; `None` if redaction cannot rewrite the file.
     fn layout(&self) -> Option<LogLayout>;
 
-    /// Reads a file to its end. No text of it is kept but what captures keep.
+    /// Reads a file to its end. Only captures keep text.
     fn read(&self, open: &mut OpenSource, options: &CaptureOptions) -> Log;
 }
 
-/// What a log holds.
+/// Contents of a log.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// The requests of which the usage is known.
+    /// Requests with known usage.
     pub(crate) requests: AgentFile,
-    /// The requests of which every byte is known. How much was read is said with the others.
+    /// Requests with known bytes. The extent of the file is in `requests`.
     pub(crate) captures: Captures,
 }
 
-/// The format of a log that begins so, whatever its first line is.
+/// Format of a log that begins with this chunk, whatever its first line is.
 pub(super) fn log_that_begins(chunk: &Chunk) -> Option<&'static dyn LogFormat> {
     let bytes = chunk.bytes();
     if let Some(format) = LOGS.into_iter().find(|format| format.begins(bytes)) {
         return Some(format);
     }
+    // An answer of an API wraps its rows in `data`: its first row shows the format.
     if !begins_with_member(bytes, "data") {
         return None;
     }
@@ -107,7 +107,7 @@ pub(super) fn log_that_begins(chunk: &Chunk) -> Option<&'static dyn LogFormat> {
     log_of(&FirstObject::of_document(rows::rows_of_answer(text)?.as_bytes())?)
 }
 
-/// Whether bytes begin with an object whose first member has a name.
+/// Returns true if bytes begin with an object whose first member is called `name`.
 fn begins_with_member(bytes: &[u8], name: &str) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let first = bytes.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
@@ -117,12 +117,12 @@ fn begins_with_member(bytes: &[u8], name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(b"\""))
 }
 
-/// The format of a log whose first object that is.
+/// Format of a log that begins with this object.
 pub(super) fn log_of(first: &FirstObject<'_>) -> Option<&'static dyn LogFormat> {
     LOGS.into_iter().find(|format| format.recognises(first))
 }
 
-/// Takes in the requests of a log.
+/// Collector of a log's requests.
 struct LogReader<'a> {
     file: AgentFile,
     captures: RecordReader<'a>,
@@ -137,12 +137,12 @@ impl<'a> LogReader<'a> {
         self.file.reject(kind, line, detail);
     }
 
-    /// Whether anything was taken in.
+    /// Returns true if any request was added.
     fn has_requests(&self) -> bool {
         !self.file.requests.is_empty() || self.captures.has_requests()
     }
 
-    /// Adds a request whose body is known, and says whether it is one that can be used.
+    /// Adds a request with a known body. Returns true if it can be used.
     fn capture(
         &mut self,
         (line, url): (u64, Option<&str>),
@@ -153,7 +153,7 @@ impl<'a> LogReader<'a> {
         self.captures.record(&record(body, envelope, answer), line, url)
     }
 
-    /// Adds a request whose usage is known. Without a session nobody can say what it goes on from.
+    /// Adds a request with known usage. Without a session its predecessor is unknown.
     fn add(&mut self, billed: &Billed, request: AgentRequest) {
         let follows = if request.session.is_some() { Follows::Previous } else { Follows::Nothing };
         self.file.requests.push(AgentRequest {
@@ -165,9 +165,9 @@ impl<'a> LogReader<'a> {
         });
     }
 
-    /// All of it, in the order in which the requests were sent: logs are written in that of their ends,
-    /// and often turned around.
+    /// Finished log, with requests in the order in which they were sent.
     fn finish(mut self, open: &OpenSource, extent: Extent) -> Log {
+        // Logs are written in the order in which requests end, and often reversed.
         self.file.requests.order_by_key(|request| request.start);
         self.file.extent = extent;
         Log { requests: self.file, captures: self.captures.finish(open, Extent::default()) }

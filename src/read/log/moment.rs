@@ -1,4 +1,4 @@
-//! Moments as logs write them: RFC 3339, without a zone, or numbers.
+//! Times in logs: RFC 3339, dates without a zone, or numbers.
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use crate::base::units::Millis;
 use crate::read::agent::Time;
 use crate::read::input::{Text, moment_in_utc, only_value};
 
-/// Smaller numbers are milliseconds: as microseconds they would lie before 1974.
+/// Least number of microseconds. Smaller ones are milliseconds: as microseconds they would be before 1974.
 const FIRST_MICROS: i64 = 100_000_000_000_000;
 
-/// Smaller numbers are microseconds: as nanoseconds they would lie before 1974.
+/// Least number of nanoseconds. Smaller ones are microseconds: as nanoseconds they would be before 1974.
 const FIRST_NANOS: i64 = 100_000_000_000_000_000;
 
-/// A moment, or nothing where another value stands.
+/// A time, or nothing for any other value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moment(pub(super) Option<Millis>);
 
 impl Moment {
-    /// That of a text: a date, or a number in digits, as redaction knows moments.
+    /// Time in a text: a date, or a number in digits, as redaction recognises times.
     pub(super) fn of(text: &str) -> Self {
         let text = text.trim();
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -39,7 +39,7 @@ impl<'de> Deserialize<'de> for Moment {
     }
 }
 
-/// A number of seconds or of smaller units, as its size shows.
+/// Time from a number of seconds or of smaller units, as its size shows.
 fn of_json(json: &str) -> Option<Millis> {
     match json.parse::<i64>() {
         Ok(micros @ FIRST_MICROS..FIRST_NANOS) => Some(Millis::new(micros / 1_000)),

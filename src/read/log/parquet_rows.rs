@@ -1,7 +1,6 @@
-//! The rows of a Parquet file that is a spend log. Only the columns that are looked at are read, one group of rows after
-//! another.
+//! Rows of a Parquet file that is a spend log. Only the needed columns are read, one row group after another.
 //!
-//! The crate that reads Parquet checks most of what it reads, and panics at some of what is left, as at types
+//! The crate that reads Parquet checks most of its input, and panics at some of the rest, such as types
 //! that it has no conversion for. A panic ends the file as an error does.
 
 use std::borrow::Cow;
@@ -23,24 +22,24 @@ use super::spend_row::{COLUMNS, lacking_columns};
 use super::spend_table::is_named;
 use crate::read::input::{Kind, MemoryBound, OpenSource};
 
-/// So many rows are taken from one look at the memory to the next.
+/// Number of rows between two checks of the memory.
 const BETWEEN_LOOKS: u64 = 1_024;
 
-/// The cells of a row, by their columns.
+/// Cells of a row, with the names of their columns.
 pub(super) struct Cells(Vec<(String, Field)>);
 
 impl Cells {
-    /// The text in the cell of a column.
+    /// Text in the cell of a column.
     pub(super) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
         let (_, field) = self.0.iter().find(|(column, _)| is_named(column, name))?;
         text_of(field)
     }
 }
 
-/// Calls `each` with the cells of each row and its number, and counts the rows.
+/// Calls `each` with the cells and the number of each row, and counts the rows.
 ///
 /// # Errors
-/// What is wrong with the file.
+/// Kind and description of the first damage, or the reason why the file is not read.
 pub(super) fn each_row(
     open: &OpenSource,
     rows: &mut u64,
@@ -53,7 +52,7 @@ pub(super) fn each_row(
     let file = File::open(path).and_then(BoundedFile::new);
     let file = file.map_err(|error| (Kind::UnreadableFile, error.to_string()))?;
     let read = AssertUnwindSafe(|| read_groups(file, rows, each));
-    // What was taken in before a panic is whole: a row is taken in when all of it was read.
+    // Rows before a panic are whole: a row is passed on after all of it was read.
     catch_unwind(read)
         .unwrap_or_else(|_| Err((Kind::UnreadableFile, "a part of the file is damaged".to_owned())))
 }
@@ -64,6 +63,7 @@ fn read_groups(
     mut each: impl FnMut(&Cells, u64),
 ) -> Result<(), (Kind, String)> {
     let damage = |error: ParquetError| (Kind::UnreadableFile, error.to_string());
+    // A damaged header may claim any number of rows: this bounds the loop below.
     let most_rows = file.len();
     let file = SerializedFileReader::new(file).map_err(damage)?;
     let schema = file.metadata().file_metadata().schema();
@@ -96,7 +96,7 @@ fn read_groups(
     Ok(())
 }
 
-/// A file at whose end reading fails. The crate goes on over lists that a damaged header claims, as long as
+/// File whose end is a read error. The crate continues over lists that a damaged header claims, as long as
 /// nothing fails.
 struct BoundedFile {
     file: File,
@@ -126,7 +126,7 @@ impl ChunkReader for BoundedFile {
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
-        // Nothing is set aside for more than there is.
+        // No allocation beyond the size of the file.
         if start.saturating_add(length as u64) > self.length {
             return Err(ParquetError::EOF("a page beyond the end of the file".to_owned()));
         }
@@ -134,7 +134,7 @@ impl ChunkReader for BoundedFile {
     }
 }
 
-/// Reads a file; its end is an error.
+/// Reader that reports the end of the file as an error.
 struct UpToItsEnd(File);
 
 impl Read for UpToItsEnd {
@@ -146,10 +146,10 @@ impl Read for UpToItsEnd {
     }
 }
 
-/// The columns that are looked at, as far as a file has them.
+/// Schema of the needed columns that a file has.
 ///
 /// # Errors
-/// What the crate says of the schema.
+/// The crate refuses the schema.
 fn columns_of(schema: &Type) -> Result<Type, ParquetError> {
     let wanted = schema.get_fields().iter().filter(|field| is_wanted(field.name())).cloned();
     Type::group_type_builder(schema.name()).with_fields(wanted.collect()).build()
@@ -159,7 +159,7 @@ fn is_wanted(column: &str) -> bool {
     COLUMNS.iter().any(|name| is_named(column, name))
 }
 
-/// By what a column that is looked at is packed, where the crate is built without it.
+/// Compression of a needed column that this build cannot unpack.
 fn unread_packing(group: &RowGroupMetaData) -> Option<&'static str> {
     let is_read = |column: &&ColumnChunkMetaData| {
         column.column_path().parts().first().is_some_and(|name| is_wanted(name))
@@ -172,12 +172,13 @@ fn unread_packing(group: &RowGroupMetaData) -> Option<&'static str> {
     })
 }
 
-/// A value as the text that another table would have in its cell.
+/// Text of a value, as another table would have it in its cell.
 fn text_of(field: &Field) -> Option<Cow<'_, str>> {
     Some(match field {
         Field::Null => return None,
         Field::Str(text) => Cow::Borrowed(text),
         Field::Bytes(bytes) => Cow::Borrowed(str::from_utf8(bytes.data()).ok()?),
+        // Both units become milliseconds, which `Moment` recognises by their size.
         Field::TimestampMillis(millis) => Cow::Owned(millis.to_string()),
         Field::TimestampMicros(micros) => Cow::Owned(micros.div_euclid(1_000).to_string()),
         Field::Group(_) | Field::ListInternal(_) | Field::MapInternal(_) => {
@@ -187,7 +188,7 @@ fn text_of(field: &Field) -> Option<Cow<'_, str>> {
     })
 }
 
-/// A value with parts as JSON: some exports make columns of JSON into such.
+/// JSON of a nested value: some exports turn columns of JSON into nested ones.
 fn value_of(field: &Field) -> Value {
     match field {
         Field::Null => Value::Null,
@@ -210,7 +211,7 @@ fn value_of(field: &Field) -> Value {
     }
 }
 
-/// Whole numbers stay so: counts that may be missing are often kept as fractions.
+/// Number of a double. Whole numbers become integers: counts with gaps are often exported as doubles.
 fn of_double(value: f64) -> Value {
     let text = value.to_string();
     text.parse::<u64>().map_or_else(|_| value.into(), Value::from)

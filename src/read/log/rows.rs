@@ -1,15 +1,15 @@
-//! The rows of a log that is JSON: one row a line, a list of rows, or an answer of an API, which has them
-//! in its member `data`. Answers may stand on lines, too: one for each page that was asked for.
+//! Rows of a JSON log: one per line, a list of rows, or an answer of an API, with the rows in its member `data`.
+//! Answers may also be lines: one for each page that was asked for.
 
 use super::document::Document;
 use super::elements::each_element;
 use crate::read::begins_document;
 use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource};
 
-/// Where an API's answer has its rows.
+/// Path to the rows in an API's answer.
 const IN_ANSWER: [&str; 1] = ["data"];
 
-/// Hands the rows of a source to a reader, with the numbers of their lines, or their numbers in a document.
+/// Passes the rows of a source to a reader, each with the number of its line, or its number in a document.
 pub(super) fn read_rows(
     open: &mut OpenSource,
     diagnostics: &mut Diagnostics,
@@ -29,7 +29,7 @@ pub(super) fn read_rows(
     })
 }
 
-/// Takes in a document: a list, an answer, or a row that spans lines.
+/// Reads a document: a list, an answer, or a row that spans lines.
 fn document_rows(text: &str, reader: &mut impl ObjectReader) {
     if text.starts_with('[') {
         rows_at(text, &[], reader, |number| number);
@@ -58,7 +58,7 @@ fn rows_at(
     }
 }
 
-/// What comes after the name of the first member of an API's answer; `None` where it is none.
+/// Text of an API's answer from its list of rows on; `None` for any other text.
 pub(super) fn rows_of_answer(text: &str) -> Option<&str> {
     let members = text.trim_start_matches('\u{feff}').trim_start().strip_prefix('{')?;
     let behind_name = members.trim_start().strip_prefix("\"data\"")?;

@@ -1,5 +1,5 @@
-//! A spend log of `LiteLLM` as JSON: rows of its table, pages of `/spend/logs`, or the payloads of its other
-//! loggers, one a file or one a line.
+//! `LiteLLM` spend logs as JSON: rows of its table, pages of `/spend/logs`, or payloads of its other loggers,
+//! one per file or one per line.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::read::agent::{AgentRequest, FirstObject, Rejected, Vendor};
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Diagnostics, Kind, ObjectReader, OpenSource, Text};
 
-/// The format of a spend log that is JSON.
+/// Format of a spend log in JSON.
 pub(super) struct SpendLog;
 
 impl LogFormat for SpendLog {
@@ -46,7 +46,7 @@ impl LogFormat for SpendLog {
     }
 }
 
-/// Takes in rows, wherever they stand.
+/// Reader of spend rows, whatever file they are in.
 pub(super) struct SpendReader<'a> {
     pub(super) log: LogReader<'a>,
 }
@@ -56,7 +56,7 @@ impl<'a> SpendReader<'a> {
         Self { log }
     }
 
-    /// Takes in a row.
+    /// Adds a row, or reports why it is left out.
     pub(super) fn row(&mut self, row: &SpendRow<'_>, line: u64) {
         if let Err((kind, detail)) = self.request(row, line) {
             self.log.reject(kind, line, detail);
@@ -69,6 +69,7 @@ impl<'a> SpendReader<'a> {
         if let Some(body) = row.body().and_then(MessagesBody::of)
             && Vendor::of(name) == Vendor::Anthropic
         {
+            // LiteLLM may route such a body to another vendor, whose cache has other rules.
             let envelope = Envelope {
                 sent: row.start.0.or(row.end.0),
                 answered: row.answered.0,
@@ -82,6 +83,7 @@ impl<'a> SpendReader<'a> {
                 return Ok(());
             }
         }
+        // A body that cannot be used still leaves its usage.
         let no_time = (Kind::MissingTimestamp, "the request is left out");
         let start = row.start.0.or(row.end.0).ok_or(no_time)?;
         let file = &mut self.log.file;
@@ -92,6 +94,7 @@ impl<'a> SpendReader<'a> {
         let times = (start, row.end.0.unwrap_or(start));
         let usage = billed.usage.clone();
         let request = AgentRequest {
+            // LiteLLM's id makes a copy of the log count once.
             identity: row.id().map(|id| EntryId::of(&format!("litellm:{id}"))),
             session,
             message,

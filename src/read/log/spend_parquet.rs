@@ -1,4 +1,4 @@
-//! A spend log of `LiteLLM` as a Parquet file, as warehouses export it.
+//! `LiteLLM` spend log as a Parquet file, as warehouses export it.
 
 #[cfg(feature = "redact")]
 use std::io;
@@ -14,10 +14,10 @@ use crate::base::client::Client;
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Extent, OpenSource, what_became};
 
-/// How every Parquet file begins.
+/// First bytes of every Parquet file.
 const MAGIC: &[u8] = b"PAR1";
 
-/// The format of a spend log that is a Parquet file.
+/// Format of a spend log in Parquet.
 pub(super) struct SpendParquet;
 
 impl LogFormat for SpendParquet {
@@ -34,6 +34,7 @@ impl LogFormat for SpendParquet {
     }
 
     fn layout(&self) -> Option<LogLayout> {
+        // Redaction writes such a file as JSON lines instead (`spend_lines`).
         None
     }
 
@@ -55,10 +56,10 @@ impl LogFormat for SpendParquet {
     }
 }
 
-/// The rows as JSON lines, as `LiteLLM` would write them.
+/// Rows as JSON lines, in the form of `LiteLLM`.
 ///
 /// # Errors
-/// Where the file cannot be read to its end, or is no spend log.
+/// The file cannot be read to its end, or is not a spend log.
 #[cfg(feature = "redact")]
 pub(crate) fn spend_lines(open: &OpenSource) -> io::Result<Vec<u8>> {
     let mut lines = Vec::new();
@@ -180,8 +181,8 @@ mod tests {
         assert!(detail.ends_with("; the file is left out"), "{detail}");
     }
 
-    /// The metadata names the packing of each column behind the column's name: as a number, of which twice is
-    /// written. 5 is LZ4, 4 Brotli, 7 LZ4 without a frame.
+    /// The metadata has the compression of each column behind the column's name, as a number that is written
+    /// doubled. 5 is LZ4, 4 Brotli, 7 LZ4 without a frame.
     #[test]
     fn a_packing_that_is_not_read_is_named_with_what_to_do() {
         let folder = tempfile::tempdir().expect("a folder");

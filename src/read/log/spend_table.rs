@@ -1,5 +1,5 @@
-//! A spend log of `LiteLLM` as a table: CSV with a header, as databases and spreadsheets export it. Commas,
-//! semicolons or tabs stand between the cells, and JSON is a text in quotes.
+//! `LiteLLM` spend log as a table: CSV with a header, as databases and spreadsheets export it. Cells are separated
+//! by commas, semicolons or tabs, and JSON is a quoted text.
 
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -14,13 +14,13 @@ use crate::base::client::Client;
 use crate::read::capture::CaptureOptions;
 use crate::read::input::{Exceeded, Extent, Kind, OpenSource};
 
-/// What stands between cells, the usual first.
+/// Separators of cells, the most common first.
 const DELIMITERS: [u8; 3] = *b",;\t";
 
-/// How a cell says that it has no value.
+/// Spellings of a missing value.
 pub(crate) const NOTHING: [&str; 6] = ["", "NULL", "null", "None", "\\N", "nan"];
 
-/// The format of a spend log that is a table.
+/// Format of a spend log in CSV.
 pub(super) struct SpendTable;
 
 impl LogFormat for SpendTable {
@@ -59,7 +59,7 @@ fn read_table(open: &mut OpenSource, reader: &mut SpendReader<'_>) -> Extent {
             bytes.push(b'\n');
         });
         reader.log.file.diagnostics = diagnostics;
-        // Where the last line has no end, none is added: by that a row is known that was cut off.
+        // A last line without an end gets none: this is how a row that was cut off is recognised.
         if extent.bytes < bytes.len() as u64 {
             bytes.pop();
         }
@@ -75,11 +75,11 @@ fn read_table(open: &mut OpenSource, reader: &mut SpendReader<'_>) -> Extent {
     }
 }
 
-/// What is read behind the end of a table. A cell in quotes that is still open takes it in; else it is a row of
-/// its own, and ends a last line that has no end.
+/// Sentinel behind the end of a table. An open quoted cell takes it in; otherwise it is a row of its own, and
+/// ends a last line that has no end.
 const BEHIND: &str = "\n\0";
 
-/// Counts what was read of a source.
+/// Byte counter around a source.
 struct Counted<R> {
     source: R,
     bytes: u64,
@@ -93,7 +93,7 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
-/// Takes in the rows below the header, one after another.
+/// Adds the rows below the header one by one.
 fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) -> Extent {
     let source = Counted { source, bytes: 0 }.chain(BEHIND.as_bytes());
     let mut table = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(source);
@@ -103,7 +103,7 @@ fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) ->
     let mut lines = table.position().record();
     loop {
         let row = table.read_record(&mut cells);
-        // Beyond that the row was ended by what stands behind the table.
+        // Past the end of the source: the row was ended by the sentinel.
         let is_unended = table.position().byte() > table.get_ref().get_ref().0.bytes;
         match row {
             Ok(true) if is_unended && cells.iter().eq([BEHIND.trim_start()]) => break,
@@ -114,6 +114,7 @@ fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) ->
                     let detail = "the table ends inside of the row, which is left out";
                     reader.log.reject(Kind::TornLine, line, detail);
                 } else {
+                    // A short row with an end is whole: some exports leave out empty cells.
                     reader.row(&SpendRow::of_cells(|name| cell(&header, &cells, name)), line);
                 }
             }
@@ -132,12 +133,12 @@ fn read_cells(source: impl Read, delimiter: u8, reader: &mut SpendReader<'_>) ->
     Extent { bytes, lines, is_cut }
 }
 
-/// The number of a row as spreadsheets show it: the header is the first.
+/// Number of a row as spreadsheets show it: the header is the first.
 fn row_number(position: &csv::Position) -> u64 {
     position.record() + 1
 }
 
-/// Names what is wrong with a row, and says whether the next one can be read.
+/// Reports a damaged row. Returns true if the next row can be read.
 fn is_readable_beyond(error: &csv::Error, line: u64, reader: &mut SpendReader<'_>) -> bool {
     match error.kind() {
         csv::ErrorKind::Utf8 { .. } => {
@@ -156,26 +157,27 @@ fn is_readable_beyond(error: &csv::Error, line: u64, reader: &mut SpendReader<'_
     }
 }
 
-/// The text of a cell, where it has one.
+/// Text of a cell, if it has a value.
 fn cell<'a>(header: &StringRecord, cells: &'a StringRecord, name: &str) -> Option<Cow<'a, str>> {
     let place = header.iter().position(|column| is_named(column, name))?;
     let text = cells.get(place)?.trim();
     (!NOTHING.contains(&text)).then_some(Cow::Borrowed(text))
 }
 
-/// Whether a column has that name. Databases that fold names leave small letters.
+/// Returns true if a column has that name. Databases that fold names leave lower case.
 pub(super) fn is_named(column: &str, name: &str) -> bool {
     column.trim_start_matches('\u{feff}').trim().eq_ignore_ascii_case(name)
 }
 
-/// What stands between the cells of a table that begins so, where it is a spend log.
+/// Separator of a table that begins with these bytes, if it is a spend log.
 pub(crate) fn delimiter(bytes: &[u8]) -> Option<u8> {
     let line = header_line(bytes)?;
+    // The cheap test first: every file that is read comes by here.
     memchr::memmem::find(line, b"request_id")?;
     DELIMITERS.into_iter().find(|delimiter| lacking(line, *delimiter).is_none())
 }
 
-/// What a table that begins so is, where it is no spend log; `None` where it is JSON.
+/// Description of a table that is not a spend log; `None` for JSON.
 pub(crate) fn other_table(bytes: &[u8]) -> Option<String> {
     let line = header_line(bytes)?;
     let lacking = DELIMITERS.into_iter().filter_map(|delimiter| lacking(line, delimiter));
@@ -183,7 +185,7 @@ pub(crate) fn other_table(bytes: &[u8]) -> Option<String> {
     Some(format!("a table {fewest}"))
 }
 
-/// The first line, where it is no JSON.
+/// First line, unless it is JSON.
 fn header_line(bytes: &[u8]) -> Option<&[u8]> {
     let end = memchr::memchr(b'\n', bytes).unwrap_or(bytes.len());
     let line = bytes.get(..end.min(LONGEST_HEADER))?;
@@ -191,14 +193,14 @@ fn header_line(bytes: &[u8]) -> Option<&[u8]> {
     (!starts_json).then_some(line)
 }
 
-/// The columns that a header with such a delimiter lacks, if any.
+/// Columns that a header with this separator lacks, if any.
 fn lacking(line: &[u8], delimiter: u8) -> Option<String> {
     let mut table = ReaderBuilder::new().delimiter(delimiter).from_reader(line);
     let header = table.headers().cloned().unwrap_or_default();
     lacking_columns(|name| header.iter().any(|column| is_named(column, name)))
 }
 
-/// No header is longer.
+/// Longest header that is read, in bytes.
 const LONGEST_HEADER: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Parquet files in a build without the feature `fleet`: they are refused in these words.
+//! Refusal of Parquet files in a build without the feature `fleet`.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
 
 use crate::read::input::{Kind, OpenSource};
 
-/// The cells of a row, of which there is none.
+/// Cells of a row, which cannot exist in this build.
 pub(super) struct Cells(Infallible);
 
 impl Cells {
@@ -14,7 +14,7 @@ impl Cells {
     }
 }
 
-/// Fails.
+/// Refuses every file.
 ///
 /// # Errors
 /// Always.

@@ -1,7 +1,7 @@
-//! The fields of other agents' sessions: those that their readers look at, and where tools are named.
+//! Fields of other agents' sessions: those that their readers look at, and those that name tools.
 //!
-//! A reader's fields stand here in one place: a shape for the outermost object of its format, which `root`
-//! finds, and one for each kind of objects below it of which anything stays.
+//! The fields of a format are in one place: a shape for its outermost object, which `root` finds, and one
+//! for each kind of objects below it that keeps anything.
 
 use super::rows::ROWS;
 use super::telemetry::{OBSERVATION, SPAN, TELEMETRY};
@@ -9,7 +9,7 @@ use super::transcript::{LIMITS, LINE};
 use crate::read::agent::Layout;
 use crate::redact::shape::{Field, Shape};
 
-/// The outermost objects of a format.
+/// Outermost objects of a format.
 pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
     match layout {
         Layout::Rollout => &LINE,
@@ -32,7 +32,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
     }
 }
 
-/// The outermost objects of all formats that have some of their own.
+/// Outermost objects of all formats that have some of their own.
 pub(in crate::redact) static ROOTS: [&Shape; 17] = [
     &LINE,
     &PI,
@@ -147,6 +147,7 @@ shapes! {
         Shaped(SUMS_BY_MODEL): "modelMetrics";
     }
 
+    // The names of the fields are those of models.
     static SUMS_BY_MODEL = "sums by model"
         (others: Field::Shaped(&SUMS), names_are: Field::Model) {}
 
@@ -253,6 +254,7 @@ shapes! {
 
     static GROK = "update of a session of Grok" {
         Moment: "timestamp agentTimestampMs";
+        // A method such as `session/update` has the form of an address.
         Url: "method";
         Identifier: "sessionId prompt_id";
         Word: "sessionUpdate";
@@ -264,7 +266,7 @@ shapes! {
     static USAGE_BY_MODEL = "usage by model"
         (others: Field::Shaped(&USAGE), names_are: Field::Model) {}
 
-    /// What calls a tool or answers it, wherever a format names one.
+    /// Call of a tool, or its result, wherever a format names one.
     static CALL = "call of a tool" {
         Word: "type";
         Identifier: "toolCallId";
@@ -274,7 +276,7 @@ shapes! {
         Free: "response";
     }
 
-    /// What was said, or a tool's result, wherever a format has blocks.
+    /// Text of a message, or a tool's result, wherever a format has blocks.
     pub(in crate::redact) static CONTENT = "content of another agent's message" {
         Word: "type";
         Tool: "name";
@@ -283,7 +285,7 @@ shapes! {
         Free: "text inlineData";
     }
 
-    /// The counts of every format, under whichever names.
+    /// Counts of every format, under any of their names.
     pub(super) static USAGE = "usage of another agent" {
         Number:
             "input output cacheRead cacheWrite cacheWrite1h reasoning totalTokens promptTokenCount

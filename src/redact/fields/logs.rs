@@ -1,11 +1,11 @@
-//! The fields of logs of gateways and proxies, and of the answers in them.
+//! Fields of logs of gateways and proxies, and of the answers in them.
 
 use super::request::{HEADERS, REQUEST};
 use super::transcript::{BLOCK, MESSAGE, USAGE};
 use crate::read::log::LogLayout;
 use crate::redact::shape::{Field, Shape};
 
-/// The outermost objects of a log. Those of a table are its rows.
+/// Outermost objects of a log. Those of a table are its rows.
 pub(in crate::redact) fn log_root(layout: LogLayout) -> &'static Shape {
     match layout {
         LogLayout::Spend | LogLayout::Table => &SPEND,
@@ -14,7 +14,7 @@ pub(in crate::redact) fn log_root(layout: LogLayout) -> &'static Shape {
     }
 }
 
-/// The outermost objects of all logs.
+/// Outermost objects of all logs.
 pub(in crate::redact) static LOG_ROOTS: [&Shape; 3] = [&SPEND, &HELICONE, &HAR];
 
 shapes! {
@@ -25,6 +25,7 @@ shapes! {
         Model: "model";
         Route: "custom_llm_provider";
         Figure: "prompt_tokens completion_tokens";
+        // The gateway's copy of `metadata.user_id`, with the session in it.
         User: "end_user";
         Url: "api_base";
         Json(SPEND_METADATA): "metadata";
@@ -67,7 +68,7 @@ shapes! {
         Identifier: "Helicone-Session-Id";
     }
 
-    /// An answer of any service, or an event of one.
+    /// Answer of any service, or an event of one.
     pub(in crate::redact) static ANSWER = "answer of any service" (like: Some(&MESSAGE)) {
         Shaped(ANSWER): "response message delta";
         Shaped(BILLED): "usage";

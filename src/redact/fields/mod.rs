@@ -1,7 +1,7 @@
-//! The known field names, by the shape of the object that has them, and what stands under each.
+//! Known field names, by the shape of the object that has them, and the kind of value under each.
 //! They are the fields that the readers look at, and the rest of the envelopes of transcripts and requests.
 
-/// Names that spaces or ends of lines stand between.
+/// Names separated by spaces or line ends.
 macro_rules! names {
     ($names:literal) => {{
         const NAMES: [&str; $crate::redact::fields::count($names)] =
@@ -10,7 +10,7 @@ macro_rules! names {
     }};
 }
 
-/// Shapes: the name of each, what it has besides its fields, and for each kind of fields their names.
+/// Shapes: the name of each, its settings, and its field names by the kind of their value.
 macro_rules! shapes {
     ($($(#[$doc:meta])* $vis:vis static $shape:ident = $name:literal $(($($key:ident: $value:expr),+))? {
         $($field:ident $(($inner:ident))?: $names:literal;)*
@@ -38,7 +38,8 @@ pub(super) use request::{METADATA, RESPONSE};
 pub(super) use telemetry::{ATTRIBUTE, ATTRIBUTES, VALUE};
 pub(super) use transcript::{BLOCK, LINE, SYSTEM_PART};
 
-/// How many names stand in a list.
+// Loops and no iterators: lists are split at compile time.
+/// Number of names in a list.
 const fn count(mut names: &str) -> usize {
     let mut count = 0;
     while !names.is_empty() {
@@ -48,7 +49,7 @@ const fn count(mut names: &str) -> usize {
     count
 }
 
-/// The names of a list.
+/// Names of a list.
 const fn split<const N: usize>(names: &str) -> [&str; N] {
     let mut split = [""; N];
     let mut rest = names;
@@ -60,7 +61,7 @@ const fn split<const N: usize>(names: &str) -> [&str; N] {
     split
 }
 
-/// The first name of a list, and the list of the others.
+/// First name of a list, and the list of the others.
 const fn first(names: &str) -> (&str, &str) {
     let mut end = 0;
     while end < names.len() && !names.as_bytes()[end].is_ascii_whitespace() {

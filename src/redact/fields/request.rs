@@ -1,10 +1,10 @@
-//! The fields of captured requests, bundles and logs.
+//! Fields of captured requests, bundles and logs.
 
 use super::transcript::{BLOCK, DIAGNOSTICS, MESSAGE, USAGE};
 use crate::redact::shape::{Field, Shape};
 
 shapes! {
-    /// A request: its body, or the log entry around it.
+    /// Request: its body, or the log entry around it.
     pub(super) static REQUEST = "request" {
         Model: "model";
         Shaped(TOOL): "tools";
@@ -28,7 +28,7 @@ shapes! {
         Free: "stop_sequences container mcp_servers";
     }
 
-    /// A tool's definition.
+    /// Definition of a tool.
     pub(super) static TOOL = "tool" {
         Tool: "name";
         Word: "type defer_loading strict eager_input_streaming allowed_callers";
@@ -40,7 +40,6 @@ shapes! {
         Free: "description allowed_domains blocked_domains user_location input_examples";
     }
 
-    /// A JSON schema.
     pub(super) static SCHEMA = "JSON schema" {
         Word: "type additionalProperties uniqueItems";
         Shaped(PROPERTIES): "properties $defs definitions";
@@ -51,10 +50,10 @@ shapes! {
              exclusiveMaximum";
     }
 
-    /// The properties of a JSON schema, whose names are content.
+    /// Properties of a JSON schema, whose names are content.
     pub(super) static PROPERTIES = "properties of a JSON schema" (others: Field::Shaped(&SCHEMA)) {}
 
-    /// A setting of a request: thinking, tool choice, effort, context management.
+    /// Setting of a request: thinking, tool choice, effort, context management.
     pub(super) static SETTING = "setting" {
         Word: "type ttl scope effort display enabled disable_parallel_tool_use clear_tool_inputs";
         Tool: "name exclude_tools";
@@ -66,7 +65,7 @@ shapes! {
         Shaped(SCHEMA): "schema";
     }
 
-    /// A response in a log, or an event of a stream.
+    /// Response in a log, or an event of a stream.
     pub(in crate::redact) static RESPONSE = "response" {
         Moment: "timestamp";
         Number: "status_code index";
@@ -80,13 +79,14 @@ shapes! {
         Free: "error";
     }
 
-    /// The headers of a request.
+    /// Headers of a request.
     pub(super) static HEADERS = "headers" (ignores_case: true) {
         Betas: "anthropic-beta";
         Version: "anthropic-version";
         Word: "content-type accept accept-encoding connection transfer-encoding";
         Number: "content-length";
         Identifier: "request-id";
+        // Names alone: their values are credentials and addresses.
         Free: "authorization x-api-key user-agent host date cookie";
     }
 
@@ -100,7 +100,7 @@ shapes! {
         System: "identity_prefixes";
     }
 
-    /// What a bundle says of its environment.
+    /// Environment of a bundle.
     pub(super) static CONTEXT = "context" {
         Free: "gitStatus claudeMd";
     }

@@ -1,11 +1,11 @@
-//! The fields of rows of databases. What a row holds follows from the name of its table.
+//! Fields of rows of databases. The name of its table decides the fields of a row.
 
 use super::agents::{OPENCODE_INFO, OPENCODE_PART, USAGE};
 use crate::read::agent::database::{REQUEST_COLUMNS, SPAN_COLUMNS};
 use crate::redact::shape::{Field, Shape};
 
 shapes! {
-    /// A line of `cachesim.rows/v1`.
+    /// Line of `cachesim.rows/v1`.
     pub(super) static ROWS = "row of a database" {
         Word: "schema";
         Key(TABLES): "table";
@@ -14,7 +14,7 @@ shapes! {
         Told: "row";
     }
 
-    /// Tables by their names.
+    /// Tables by name.
     static TABLES = "tables" {
         Shaped(SESSION): "session session_v2 sessions";
         Shaped(MESSAGE): "message";
@@ -27,10 +27,11 @@ shapes! {
     }
 }
 
-/// All columns, where a line names them.
+/// All columns, for lines that name them.
 static COLUMNS: Shape = Shape {
     name: "columns",
     fields: &[
+        // Only names count here, since no values follow them.
         (
             Field::Free,
             names!(
@@ -135,7 +136,7 @@ shapes! {
         Word: "role";
     }
 
-    /// By the user's messages, or in a list.
+    /// Usage by the user's messages, or in a list.
     static USAGE_BY_MESSAGE = "usage by message"
         (
             like: Some(&THREAD_USAGE),

@@ -1,12 +1,12 @@
-//! The fields of OpenTelemetry and of what is made of it: exports, spans, observations of Langfuse.
+//! Fields of OpenTelemetry and of formats made of it: exports, spans, observations of Langfuse.
 //!
-//! What an attribute holds follows from its name, by one table, whether attributes are a list of keys and
-//! values or an object.
+//! The name of an attribute decides the kind of its value, by one table, whether attributes are a list of
+//! keys and values or an object.
 
 use crate::read::agent::attributes as names;
 use crate::redact::shape::{Field, Shape};
 
-/// Attributes by their names. What is known of them stands where the reader has it.
+/// Attributes by name. The names are the reader's own constants.
 pub(in crate::redact) static ATTRIBUTES: Shape = Shape {
     name: "attributes",
     fields: &[
@@ -57,7 +57,7 @@ shapes! {
         Told: "stringValue intValue doubleValue boolValue";
     }
 
-    /// An object of the protocol: resources, scopes, and what they hold.
+    /// Object of the protocol: resources, scopes, and their contents.
     pub(super) static TELEMETRY = "export of OpenTelemetry" {
         Shaped(TELEMETRY):
             "resourceSpans resourceLogs scopeSpans instrumentationLibrarySpans scopeLogs";
@@ -66,14 +66,14 @@ shapes! {
         Free: "resourceMetrics";
     }
 
-    /// Who tells: a program, or a part of one.
+    /// Source of telemetry: a program, or a part of one.
     static RESOURCE = "resource or scope" {
         Attributes: "attributes";
         Identifier: "name";
         Version: "version";
     }
 
-    /// A span, or a log record. A line of Copilot's has its resource and its scope inside.
+    /// Span or log record. A line of Copilot's has its resource and its scope inside.
     pub(super) static SPAN = "span or log record" {
         Word: "type";
         Identifier: "traceId spanId parentSpanId";
@@ -98,9 +98,9 @@ shapes! {
         Attributes: "values";
     }
 
-    /// An observation of Langfuse, or a page or a trace that holds some.
+    /// Observation of Langfuse, or a page or a trace of some.
     pub(super) static OBSERVATION = "observation of Langfuse, or what holds some" {
-        // The `name` of an agent tells it apart.
+        // The `name` of an agent identifies it.
         Identifier:
             "id traceId trace_id sessionId session_id parentObservationId parent_observation_id
              name";
@@ -113,7 +113,7 @@ shapes! {
         Free: "input output";
     }
 
-    /// Counters by names of which parts tell what they count.
+    /// Counters by name; parts of a name say what it counts.
     static COUNTERS = "counters of an observation"
         (names_are: Field::Counter, others: Field::Figure, ignores_case: true) {
         Figure:

@@ -1,10 +1,10 @@
-//! The fields of transcripts and rollouts, and of the messages that requests hold, too.
+//! Fields of transcripts and rollouts, and of the messages that requests hold, too.
 
 use super::request::{FLAGS, HEADERS, REQUEST, RESPONSE, SETTING};
 use crate::redact::shape::{Field, Shape};
 
 shapes! {
-    /// A line of any format.
+    /// Line of any format.
     pub(in crate::redact) static LINE = "line" {
         Word:
             "type subtype level userType entrypoint effort mode permissionMode operation
@@ -44,7 +44,7 @@ shapes! {
              attributionMcpServer worktreeSession relocatedCwd trackingPath backup";
     }
 
-    /// A message of a transcript or of a request.
+    /// Message of a transcript or of a request.
     pub(super) static MESSAGE = "message" {
         Identifier: "id";
         Word: "type role stop_reason";
@@ -56,7 +56,7 @@ shapes! {
         Free: "stop_sequence stop_details container";
     }
 
-    /// A block of content.
+    /// Block of content.
     pub(in crate::redact) static BLOCK = "block" {
         Word: "type is_error level";
         Path: "path";
@@ -73,8 +73,8 @@ shapes! {
         Number: "return_code";
     }
 
-    // May have any block, whatever the service makes of it.
-    /// A block of a system prompt, or a section of a bundle's system prompt.
+    // A system prompt may have any block, whatever the service makes of it.
+    /// Block of a system prompt, or section of a bundle's system prompt.
     pub(in crate::redact) static SYSTEM_PART = "part of a system prompt" (like: Some(&BLOCK)) {
         Word: "type volatile";
         System: "text override coordinator agent custom default simple append";
@@ -112,7 +112,6 @@ shapes! {
         Identifier: "previous_message_id";
     }
 
-    /// An attachment.
     pub(super) static ATTACHMENT = "attachment" {
         Word: "type commandMode hookEvent isInitial isNew reminderType isSubAgent";
         Hook: "hookName";
@@ -136,7 +135,7 @@ shapes! {
         Free: "prompt output fullOutput command query serverName";
     }
 
-    /// What was replaced, copied or compacted: fields that name entries.
+    /// Replacements, copies and compactions: fields that name entries.
     pub(super) static REFERENCES = "references to lines" {
         Identifier:
             "sessionId messageUuid messageId toolUseId headUuid anchorUuid tailUuid uuids allUuids
@@ -151,7 +150,7 @@ shapes! {
         Free: "replacement trackedFileBackups userContext";
     }
 
-    /// The payload of a rollout line.
+    /// Payload of a rollout line.
     pub(super) static PAYLOAD = "payload" {
         Word: "type role status phase service_tier";
         Identifier:
@@ -170,7 +169,7 @@ shapes! {
         Free: "message text arguments summary encrypted_content instructions";
     }
 
-    /// How much of a plan's limits is used, in a line of Codex and as Claude Code tells it.
+    /// Use of a plan's limits, in a line of Codex and as Claude Code reports it.
     pub(super) static LIMITS = "limits" {
         Identifier: "limit_id plan_type";
         Shaped(LIMITS): "primary secondary five_hour seven_day";

@@ -1,15 +1,14 @@
-//! Axes: ranges, with positions and readable labels.
+//! Axes of charts: ranges, with positions and readable labels.
 
 use crate::base::wording::grouped;
 
-/// An axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Axis {
     pub(super) from: f64,
     pub(super) to: f64,
-    /// What it measures, unless a heading says so.
+    /// Quantity of the axis; empty if a heading gives it.
     pub(super) title: String,
-    /// In order. Labels that would overlap are left out.
+    /// Ticks in ascending order. Labels that would overlap are left out when they are drawn.
     pub(super) ticks: Vec<Tick>,
 }
 
@@ -20,16 +19,16 @@ pub(super) struct Tick {
     pub(super) label: String,
 }
 
-/// What an axis counts.
+/// Unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AxisUnit {
     Tokens,
     Dollars,
-    /// Whole things.
+    /// Number of things.
     Count,
 }
 
-/// Steps are one of these times a power of ten.
+/// Mantissas of round steps, which are multiplied by a power of ten.
 const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 
 impl Axis {
@@ -51,14 +50,14 @@ impl Axis {
         let to = count.max(1) as f64;
         let step = step_for(to, AxisUnit::Count, 10);
         let numbers = std::iter::successors(Some(step), |at| Some(at + step));
+        // The first thing has a label, even if the steps begin later.
         let first = if step > 1.0 { Some(1.0) } else { None };
         let places = first.into_iter().chain(numbers.take_while(|at| *at <= to));
         let tick = |at: f64| Tick { at: at - 0.5, label: whole(at) };
         Self { from: 0.0, to, title: title.to_owned(), ticks: places.map(tick).collect() }
     }
 
-    /// A logarithmic axis of durations, between two numbers of milliseconds. Positions on it are
-    /// those of [`logarithm`].
+    /// A logarithmic axis of durations between two numbers of milliseconds, with the positions of [`logarithm`].
     pub(super) fn durations(from: f64, to: f64, title: &str) -> Self {
         const SECOND: f64 = 1_000.0;
         const MINUTE: f64 = 60.0 * SECOND;
@@ -90,21 +89,22 @@ impl Axis {
     }
 }
 
-/// The position of a duration in milliseconds on a logarithmic axis.
+/// Position of a duration in milliseconds on a logarithmic axis.
 pub(super) fn logarithm(millis: f64) -> f64 {
     millis.max(1.0).log10()
 }
 
-/// The smallest round step with which `steps` reach `highest`.
+/// Smallest round step that reaches `highest` in `steps` steps.
 fn step_for(highest: f64, unit: AxisUnit, steps: u8) -> f64 {
     let least = match unit {
         AxisUnit::Tokens | AxisUnit::Count => 1.0,
+        // Labels have six decimals at most.
         AxisUnit::Dollars => 0.000_001,
     };
     let wanted = (highest / f64::from(steps.max(1))).max(least);
     let power = 10_f64.powf(wanted.log10().floor());
     let round = STEPS.into_iter().chain([10.0]).map(|step| step * power);
-    // A step may fall short by rounding alone.
+    // The tolerance is for rounding errors of the power.
     let step = round.into_iter().find(|step| *step * 1.000_001 >= wanted);
     step.unwrap_or(10.0 * power).max(least)
 }
@@ -122,7 +122,7 @@ fn whole(value: f64) -> String {
     grouped(value.round() as u64)
 }
 
-/// Formats `0`, `500`, `20k`, `1.5M`.
+/// Formats tokens: `0`, `500`, `20k`, `1.5M`.
 fn thousands(value: f64, step: f64) -> String {
     let (unit, name) = match step {
         step if step >= 1e8 => (1e9, "B"),

@@ -1,10 +1,10 @@
-//! The colours of drawings, on light and on dark backgrounds.
+//! Colours of drawings, on light and on dark backgrounds.
 //!
-//! The first series have the colours of Okabe and Ito ("Color Universal Design", 2008), which most
-//! colour-blind readers can tell apart. The classes of tokens differ in lightness, too. A test
-//! compares every two colours that occur together, as such readers see them.
+//! The first series have the colours of Okabe and Ito ("Color Universal Design", 2008), which most colour-blind readers
+//! can distinguish. The classes of tokens differ in lightness, too. A test compares every two colours that occur
+//! together, as such readers see them.
 
-/// The role of a colour.
+/// Role of a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ink {
     Background,
@@ -21,13 +21,13 @@ pub(super) enum Ink {
     Input,
     Output,
     Fees,
-    /// What was billed.
+    /// Billed requests.
     Record,
-    /// One of several series, by its number.
+    /// One of several series, by number.
     Series(usize),
-    /// The rest of several series.
+    /// All series without a colour of their own.
     Others,
-    /// Losses that follow from what was done.
+    /// Losses that follow from the user's actions.
     Expected,
     /// Losses that should not have happened.
     Unexpected,
@@ -38,8 +38,7 @@ pub(super) enum Ink {
 /// Red, green and blue.
 pub(super) type Rgb = (u8, u8, u8);
 
-/// An ink's colours on light and dark backgrounds. Light colours are unique, as a style sheet
-/// identifies inks by them.
+/// Colours of an ink on light and dark backgrounds. Light colours are unique, as a style sheet identifies inks by them.
 struct ColourPair {
     light: Rgb,
     dark: Rgb,
@@ -54,7 +53,7 @@ const fn rgb(hexadecimal: u32) -> Rgb {
     (red, green, blue)
 }
 
-/// How many series have their own colours.
+/// Number of series with colours of their own.
 const SERIES_COLOURS: usize = 8;
 
 const SERIES: [ColourPair; SERIES_COLOURS] = [

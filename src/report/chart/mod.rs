@@ -1,12 +1,11 @@
 //! Charts: first as data (`kinds/`), then as pictures (`drawing/`).
 //!
-//! A kind says what stands where in the units of its axes, and knows no pixels. The drawing gives
-//! each part its own place, measured in the bundled font, so that nothing overlaps. A test reads
-//! every picture back and looks for overlaps. Plotters draws shapes on whole pixels, and PNGs are
-//! rasterised from that SVG. Colours are roles (`ink.rs`): each has its own on a light background,
-//! by which a style sheet finds it on a dark one. Where there are more requests than
-//! distinguishable columns, `turns` shows the worst request of each column with its true figures,
-//! and events are in lanes below. Several strategies are panels on one scale.
+//! A kind decides the places of things in the units of its axes, and knows no pixels. The drawing gives each part its
+//! own place, measured in the bundled font, so that nothing overlaps. A test reads every picture back and looks for
+//! overlaps. Plotters draws shapes on whole pixels, and PNGs are rasterised from that SVG. Colours are roles
+//! (`ink.rs`): each has its own colour on a light background, by which a style sheet finds it on a dark one. If there
+//! are more requests than distinguishable columns, `turns` shows the worst request of each column with its true
+//! figures, and events are in lanes below. Several strategies are panels on one scale.
 
 mod axis;
 mod drawing;
@@ -24,43 +23,43 @@ pub use kinds::{
 use axis::Axis;
 use ink::Ink;
 
-/// A chart.
+/// A chart as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chart {
-    /// What it shows.
+    /// Title of the chart.
     pub title: String,
-    /// Of what, and how much: the most important figures, for those who cannot see the chart.
+    /// Requests covered and the most important figures, for those who cannot see the chart.
     pub subtitle: String,
     legend: Vec<LegendEntry>,
-    /// From top to bottom.
+    /// Panels from top to bottom.
     panels: Vec<Panel>,
-    /// What readers need to know to read it correctly.
+    /// Facts that a correct reading needs.
     notes: Vec<String>,
 }
 
-/// The meaning of a colour.
+/// Meaning of a colour.
 #[derive(Clone, Debug, PartialEq)]
 struct LegendEntry {
     ink: Ink,
     label: String,
 }
 
-/// A part of a chart, over its whole width.
+/// Part of a chart, over its whole width.
 #[derive(Clone, Debug, PartialEq)]
 enum Panel {
     Plot(Plot),
     Bars(Bars),
     Lanes(Lanes),
-    /// Why there is nothing to see.
+    /// Panel without data, with the reason.
     Nothing(String),
 }
 
 /// Two axes, and the data between them.
 #[derive(Clone, Debug, PartialEq)]
 struct Plot {
-    /// What the vertical axis measures.
+    /// Quantity of the vertical axis.
     heading: String,
-    /// In pixels, excluding the labels of the axis.
+    /// Height in pixels, without the labels of the axis.
     height: u16,
     x: Axis,
     y: Axis,
@@ -73,20 +72,20 @@ struct Plot {
 /// Stacked columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Columns {
-    /// From bottom to top.
+    /// Inks from bottom to top.
     inks: Vec<Ink>,
-    /// From left to right.
+    /// Columns from left to right.
     columns: Vec<Column>,
 }
 
-/// A column of a stack.
+/// A column of stacked parts.
 #[derive(Clone, Debug, PartialEq)]
 struct Column {
     from: f64,
     to: f64,
-    /// The heights of its parts, none of them negative.
+    /// Heights of the parts, none of them negative.
     parts: Vec<f64>,
-    /// Shown above it where there is room. May be empty.
+    /// Text above the column if there is room. May be empty.
     label: String,
 }
 
@@ -95,7 +94,7 @@ struct Column {
 struct ValueLine {
     ink: Ink,
     label: String,
-    /// Its last value, in words.
+    /// Last value, in words.
     value: String,
     points: Vec<(f64, f64)>,
 }
@@ -112,18 +111,17 @@ struct AxisRule {
 struct Bars {
     heading: String,
     x: Axis,
-    /// From top to bottom.
+    /// Bars from top to bottom.
     rows: Vec<Bar>,
     rule: Option<AxisRule>,
 }
 
-/// A bar.
 #[derive(Clone, Debug, PartialEq)]
 struct Bar {
     label: String,
-    /// Its figures in words, after its end.
+    /// Figures of the bar in words, after its end.
     value: String,
-    /// Where it begins.
+    /// Start of the bar on the axis.
     from: f64,
     parts: Vec<(Ink, f64)>,
 }
@@ -154,14 +152,14 @@ impl Chart {
         }
     }
 
-    /// A chart without data, and the reason.
+    /// A chart without data, with the reason.
     fn without_data(title: &str, subtitle: &str, reason: &str) -> Self {
         let mut chart = Self::new(title, subtitle);
         chart.panels.push(Panel::Nothing(reason.to_owned()));
         chart
     }
 
-    /// Adds something that readers need to know.
+    /// Adds a fact that a correct reading needs.
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
@@ -172,7 +170,7 @@ impl Chart {
 }
 
 impl Columns {
-    /// What an axis must reach: the height of the highest column, with room for its label.
+    /// Height that an axis must reach: that of the highest column, with room for its label.
     fn highest(&self) -> f64 {
         const LABEL_ROOM: f64 = 1.1;
         let highest = self.columns.iter().map(Column::height).fold(0.0, f64::max);

@@ -1,4 +1,4 @@
-//! How well the rules reproduce the record of several histories.
+//! Agreement of the rules with the records of several histories.
 
 use super::{DomainSums, Figure};
 use crate::explain::analysis::{Answer, Counts, Verification};
@@ -7,18 +7,18 @@ use crate::report::document::Document;
 use crate::report::verify::{Shown, agreement};
 use crate::requests::conversation::History;
 
-/// The verification of some histories.
+/// Verification of some histories.
 #[derive(Debug)]
 pub struct AgreementSums {
     inputs: Inputs,
     verification: Verification,
-    /// Whether the rules are shown that were measured.
+    /// True if the measured rules are shown.
     shows_rules: bool,
     counts: Option<Counts>,
 }
 
 impl AgreementSums {
-    /// That of a history.
+    /// The verification of a history.
     #[must_use]
     pub fn of(history: &History, verification: Verification, shown: Shown<'_>) -> Self {
         Self {
@@ -41,6 +41,7 @@ impl DomainSums for AgreementSums {
     fn absorb(&mut self, other: Self) {
         self.inputs.add(&other.inputs);
         self.verification.absorb(other.verification);
+        // All domains are worked under the same options: counts are there for all or for none.
         if let Some((own, others)) = self.counts.as_mut().zip(other.counts) {
             for (key, tally) in others {
                 own.entry(key).or_default().absorb(tally);

@@ -1,4 +1,4 @@
-//! What to change, in several histories.
+//! Advised changes of several histories.
 
 use std::cmp::Reverse;
 
@@ -12,27 +12,27 @@ use crate::report::document::{Align, Document, Grid};
 use crate::report::number::{counted, dollars, grouped, part, percent};
 use crate::report::table::Tone;
 
-/// The changes that would have saved something in any domain. In each they were ranked and simulated on top of each
-/// other by themselves, so that all of them add up.
+/// Changes that would have saved something in any domain. Each domain ranks and simulates them on top of each other on
+/// its own, so that all of them add up.
 #[derive(Clone, Debug)]
 pub struct ChangeSums {
-    /// How many are listed.
+    /// Number of listed changes.
     top: usize,
     domains: u64,
-    /// How many domains have advice: others have no price, or nothing under the rules of markers.
+    /// Number of domains with advice: others have no price, or nothing under the rules of markers.
     advised: u64,
     spent: Picodollars,
-    /// Whether all of that was billed.
+    /// True if all of the spending was billed.
     is_billed: bool,
-    /// What of the savings the bills support.
+    /// Part of the savings that the bills support.
     supported: Picodollars,
     changes: Vec<ChangeSum>,
-    /// How many domains have no changes as their records support none.
+    /// Number of domains without changes because their records support none.
     unsupported: u64,
     out_of_reach: Vec<ChangeSum>,
 }
 
-/// A change, and what it would have saved.
+/// A change, and its saving.
 #[derive(Clone, Debug)]
 struct ChangeSum {
     code: &'static str,
@@ -40,7 +40,7 @@ struct ChangeSum {
     who: Who,
     saving: Picodollars,
     is_at_most: bool,
-    /// In how many domains.
+    /// Number of domains that have the change.
     domains: u64,
 }
 
@@ -52,7 +52,7 @@ impl ChangeSum {
 }
 
 impl ChangeSums {
-    /// Those of a history; none where it has no advice. `top` of each kind are listed.
+    /// Changes of a history; empty without advice. `top` of each kind are listed.
     #[must_use]
     pub fn of(advice: Option<&Advice>, top: usize) -> Self {
         let all = |entries: fn(&Advice) -> &[AdviceEntry]| {
@@ -66,6 +66,7 @@ impl ChangeSums {
             domains: 1,
             advised: u64::from(advice.is_some()),
             spent: advice.map(|advice| advice.bill.spent()).unwrap_or_default(),
+            // A domain without advice adds no spending, so none that was not billed.
             is_billed: advice.is_none_or(|advice| advice.bill.unrecorded == Picodollars::ZERO),
             supported: advice.map(Advice::supported).unwrap_or_default(),
             changes: all(|advice| &advice.changes),
@@ -78,7 +79,7 @@ impl ChangeSums {
         self.changes.iter().map(|one| one.saving).sum()
     }
 
-    /// The first few, where there are any.
+    /// Shows the first changes, if there are any.
     pub(super) fn show_first(&self, document: &mut Document) {
         if !self.changes.is_empty() {
             document.heading("What to change first");
@@ -87,7 +88,7 @@ impl ChangeSums {
         }
     }
 
-    /// What all of them would have saved of what was spent, in a sentence.
+    /// Savings of all changes together, in a sentence.
     fn answer(&self) -> String {
         let of = dollars(Some(self.spent));
         let of = if self.is_billed {
@@ -157,11 +158,11 @@ impl ChangeSums {
     }
 }
 
-/// Where no domain has advice.
+/// Answer if no domain has advice.
 const NOTHING_RANKED: &str = "No domain has a request under the rules of markers whose model has a price, so nothing can be \
                               ranked.";
 
-/// Adds changes to others, the best first.
+/// Merges changes into others, the best first.
 fn add(own: &mut Vec<ChangeSum>, others: Vec<ChangeSum>) {
     for other in others {
         let same = own.iter_mut().find(|one| (one.code, one.label) == (other.code, other.label));
@@ -181,6 +182,7 @@ impl DomainSums for ChangeSums {
     const COLUMN: Option<&'static str> = Some("would save");
 
     fn figure(&self) -> Figure {
+        // Without advice the saving is unknown rather than zero.
         Figure::Dollars(Some(self.supported).filter(|_| self.advised > 0))
     }
 

@@ -1,4 +1,4 @@
-//! Where the contexts of several histories come from.
+//! Composition of the contexts of several histories.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use crate::report::context_view::{NamedKind, contents, named, summed};
 use crate::report::document::Document;
 use crate::requests::conversation::History;
 
-/// What each kind of content took of the prompts of some histories. Tools of one name are one kind.
+/// Prompt contents of some histories by kind. Tools of one name are one kind.
 #[derive(Clone, Debug)]
 pub struct ContentSums {
     bill: Bill,
     kinds: BTreeMap<String, KindTotals>,
-    /// How many requests are in sums alone.
+    /// Number of requests that are known only in sums.
     summed: u64,
-    /// How many kinds are listed.
+    /// Number of listed kinds.
     top: usize,
 }
 
 impl ContentSums {
-    /// Those of a history, of which the `top` most expensive kinds are to be listed.
+    /// Contents of a history, whose `top` most expensive kinds are to be listed.
     #[must_use]
     pub fn of(history: &History, context: &Context, top: usize) -> Self {
         let mut kinds = BTreeMap::new();
@@ -34,7 +34,7 @@ impl ContentSums {
     }
 }
 
-/// Adds a kind to that of its name. A tool may have the name of a kind.
+/// Adds a kind to the one of its name. A tool may have the name of a kind.
 fn add(kinds: &mut BTreeMap<String, KindTotals>, name: String, kind: &KindTotals) {
     kinds.entry(name).and_modify(|own| own.add(kind)).or_insert(*kind);
 }

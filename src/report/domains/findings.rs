@@ -1,4 +1,4 @@
-//! What makes prefixes unstable, in several histories.
+//! Unstable prefixes of several histories.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct FindingSums {
     by_rule: BTreeMap<(Severity, Rule), RuleSum>,
 }
 
-/// The findings of a rule.
+/// Findings of a rule.
 #[derive(AddAssign, Clone, Copy, Debug, Default)]
 struct RuleSum {
     findings: u64,
@@ -35,6 +35,7 @@ struct RuleSum {
 impl RuleSum {
     fn add(&mut self, finding: &Finding) {
         self.findings += 1;
+        // A sum begins with one history: one domain, however many findings.
         self.domains = 1;
         self.requests += finding.requests;
         self.tokens += finding.tokens;
@@ -44,27 +45,27 @@ impl RuleSum {
         }
     }
 
-    /// What was lost, or `None` where no finding has a price.
+    /// Known loss, or `None` if no finding has a price.
     fn known_cost(&self) -> Option<Picodollars> {
         (self.unpriced < self.findings).then_some(self.cost)
     }
 }
 
 impl FindingSums {
-    /// Those of a history.
+    /// Findings of a history.
     #[must_use]
     pub fn of(linted: &Linted) -> Self {
         let mut by_rule: BTreeMap<(Severity, Rule), RuleSum> = BTreeMap::new();
         for finding in &linted.findings {
             by_rule.entry((finding.severity(), finding.rule)).or_default().add(finding);
         }
-        // Each domain is held against all accepted findings, so that no sum tells which are gone everywhere, or how
-        // much more they lose in all.
+        // Each domain is compared with all accepted findings: no sum shows which of them are gone everywhere,
+        // or how much more they lose in all.
         let scope = LintScope { gone: 0, more: Tokens::ZERO, ..LintScope::of(linted) };
         Self { scope, by_rule }
     }
 
-    /// How many there are of each severity, gravest first.
+    /// Number of findings of each severity, gravest first.
     fn counts(&self) -> [u64; 3] {
         Severity::ALL.map(|severity| {
             let rules = self.by_rule.iter().filter(|((of, _), _)| *of == severity);

@@ -1,4 +1,4 @@
-//! What breaks cost, of several histories.
+//! Costs of breaks in several histories.
 
 use std::cmp::Reverse;
 
@@ -15,24 +15,24 @@ use crate::report::breaks_view::{
 use crate::report::document::Document;
 use crate::requests::conversation::History;
 
-/// The sums of breaks, the most expensive of them, and what would have prevented them.
+/// Sums of breaks, the most expensive ones, and the changes that would have prevented them.
 #[derive(Clone, Debug)]
 pub struct LossSums {
     compared: u64,
     not_comparable: u64,
     summary: Summary,
-    /// How many breaks are listed.
+    /// Number of listed breaks.
     top: usize,
     has_evidence: bool,
     dearest: Vec<ListedBreak>,
     changes: ChangeSums,
 }
 
-/// A break in the list: its cost, what was sent again, and its row.
+/// A break in the list: its cost, the tokens that were sent again, and its row.
 type ListedBreak = ((Option<Picodollars>, Tokens), Vec<String>);
 
 impl LossSums {
-    /// Those of a history, with advice where anything has a price.
+    /// Breaks of a history, with advice if anything has a price.
     #[must_use]
     pub fn of(
         history: &History,
@@ -67,7 +67,7 @@ impl DomainSums for LossSums {
         self.not_comparable += other.not_comparable;
         self.summary.absorb(other.summary);
         self.dearest.extend(other.dearest);
-        // Of equals the first ones stay, as the sort is stable.
+        // The sort is stable: of equals the first domain's stay.
         self.dearest.order_by_key(|(size, _)| Reverse(*size));
         self.dearest.truncate(self.top);
         self.changes.absorb(other.changes);

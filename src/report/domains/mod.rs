@@ -1,5 +1,5 @@
-//! Several domains together, each of which was worked by itself: their answer, what a command adds up, and a line for
-//! each. Programs get the result of each domain, a line of JSON each.
+//! Several domains together, each worked on its own: their common answer, the sums of a command, and a table with a
+//! line for each. Programs get the result of each domain as a line of JSON.
 
 mod agreement;
 mod changes;
@@ -37,31 +37,31 @@ use crate::requests::conversation::History;
 use crate::simulate::ledger::Totals;
 use crate::simulate::pricing::PriceTable;
 
-/// What a command adds up over domains.
+/// Sums of a command over domains.
 pub trait DomainSums {
-    /// The heading of its figure in the table of domains, if it has one.
+    /// Heading of the figure in the table of domains, if there is one.
     const COLUMN: Option<&'static str>;
 
-    /// Its figure in that table.
+    /// Figure in the table of domains.
     fn figure(&self) -> Figure;
 
-    /// Adds those of another domain.
+    /// Adds the sums of another domain.
     fn absorb(&mut self, other: Self);
 
-    /// Adds them to a document, after the answer that is given.
+    /// Adds the sums to a document, after the common answer.
     fn show(&self, answer: &Answer, document: &mut Document);
 }
 
-/// A figure of a domain in the table, which adds up.
+/// Figure of a domain in the table, which adds up.
 #[derive(Clone, Copy, Debug)]
 pub enum Figure {
-    /// There is none.
+    /// No figure.
     None,
-    /// So many of something.
+    /// A number of things.
     Count(u64),
-    /// An amount, or `None` where it is not known.
+    /// An amount, or `None` if it is unknown.
     Dollars(Option<Picodollars>),
-    /// So many of so many.
+    /// A part and the whole.
     Share(u64, u64),
 }
 
@@ -75,6 +75,7 @@ impl Figure {
             (Self::Share(part, of), Self::Share(other, of_other)) => {
                 Self::Share(part + other, of + of_other)
             }
+            // All domains of a command have figures of one kind.
             (own, _) => own,
         };
     }
@@ -122,7 +123,8 @@ impl<S: DomainSums> AllDomains<S> {
         sums: S,
     ) {
         self.inputs.add(&Inputs::of(history));
-        // All have the same, of which the names are longer where other agents' prices are among them.
+        // All domains have the same prices. With other agents' prices among them the name is longer, and
+        // `max` picks it.
         self.prices = self.prices.take().max(Some((prices.id.clone(), prices.as_of.clone())));
         let (name, figure) = (name.to_owned(), sums.figure());
         self.domains.push(DomainLine { name, answer: answer.clone(), figure });
@@ -135,8 +137,8 @@ impl<S: DomainSums> AllDomains<S> {
         }
     }
 
-    /// The answer of all of them, the `top` most expensive ones, and what the command adds up. So many others have no
-    /// request that is asked for.
+    /// The common answer, the `top` most expensive domains, and the sums of the command. `without_requests` more
+    /// domains have no request that is asked for.
     #[must_use]
     pub fn document(mut self, top: usize, without_requests: u64) -> Document {
         let mut document = Document::default();
@@ -164,7 +166,7 @@ impl<S: DomainSums> AllDomains<S> {
         document
     }
 
-    /// What was read, and how it was worked.
+    /// Sentence on the input and on the way it was worked.
     fn origin(&self) -> String {
         let (id, as_of) = self.prices.as_ref().map_or(("", ""), |(id, as_of)| (id, as_of));
         format!(
@@ -179,14 +181,14 @@ impl<S: DomainSums> AllDomains<S> {
 }
 
 impl DomainLine {
-    /// Its sums as the first line of the answer has them of all domains: as recorded, or as the rules expect.
+    /// Sums in the terms of the common answer: as recorded, or as the rules expect.
     fn totals(&self, is_recorded: bool) -> Totals {
         let simulated = self.answer.simulated.filter(|_| !is_recorded);
         simulated.unwrap_or(self.answer.billed)
     }
 }
 
-/// A row for each of some domains, and one for the others.
+/// Table with a row for each listed domain, and one for the others.
 fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded: bool) -> Grid {
     let mut columns = vec![
         ("domain", Align::Name),
@@ -213,6 +215,7 @@ fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded
             grouped(totals.requests + totals.unrecorded),
             percent(totals.hit_rate()),
             cost_cell(&totals),
+            // Without a compared request the loss is unknown rather than zero.
             dollars(answer.breaks.excess().filter(|_| answer.compared > 0)),
         ];
         cells.extend(S::COLUMN.map(|_| figure.shown()));
@@ -225,10 +228,10 @@ fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded
     grid
 }
 
-/// The schema of a line.
+/// Schema of a line.
 pub(super) const SCHEMA: &str = "cachesim.domain-result/v1";
 
-/// The result of a domain, as a line of `--domains --format json`.
+/// Result of a domain, as a line of `--domains --format json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct DomainResult<'a> {
@@ -236,15 +239,15 @@ pub(super) struct DomainResult<'a> {
     schema: &'static str,
     /// The domain.
     domain: &'a str,
-    /// What the command has for the files of the domain alone, under the schema that it names.
+    /// Document of the command for the domain's files alone, in the schema that it names.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     result: (),
 }
 
-/// Writes the result of a domain as a line: what `write` writes, which is one JSON document.
+/// Writes the result of a domain as one line: the single JSON document of `write`, in a frame.
 ///
 /// # Errors
-/// What `write` fails with, or writing to `out`.
+/// `write` fails, or writing to `out`.
 pub fn write_domain_result<E: From<io::Error>>(
     domain: &str,
     out: &mut dyn Write,
@@ -252,18 +255,19 @@ pub fn write_domain_result<E: From<io::Error>>(
 ) -> Result<(), E> {
     let mut head = Vec::new();
     write_line(&DomainResult { schema: SCHEMA, domain, result: () }, &mut head)?;
+    // Makes room for the result itself.
     head.truncate(head.len().saturating_sub(NO_RESULT.len()));
     write(&mut OneLine { out: &mut *out, head, is_indent: false })?;
     Ok(out.write_all(b"}\n")?)
 }
 
-/// How a line without a result ends.
+/// End of a line without a result.
 const NO_RESULT: &[u8] = b"null}\n";
 
-/// Takes the line breaks and indents out of JSON, in whose strings no line breaks stand.
+/// Writer that removes line breaks and indents from JSON, whose strings have no raw line breaks.
 struct OneLine<'o> {
     out: &'o mut dyn Write,
-    /// What stands in front of it. What fails before anything is written leaves no half a line.
+    /// Text in front of the document. It waits for the first write, so that an early failure leaves no half a line.
     head: Vec<u8>,
     is_indent: bool,
 }

@@ -1,4 +1,4 @@
-//! The sums of each strategy, of one history or of several.
+//! Sums of each strategy, over one history or several.
 
 use super::{DomainSums, Figure};
 use crate::base::units::Picodollars;
@@ -15,7 +15,7 @@ use crate::report::table::Tone;
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 use crate::simulate::strategy::{Applicability, Strategy};
 
-/// The sums of some requests under strategies.
+/// Sums of some requests under strategies.
 #[derive(Clone, Debug)]
 pub struct StrategySums {
     domains: u64,
@@ -23,42 +23,43 @@ pub struct StrategySums {
     caveats: Caveats,
 }
 
-/// The sums of one strategy.
+/// Sums of one strategy.
 #[derive(Clone, Debug)]
 struct StrategySum {
     strategy: Strategy,
-    /// Whether it can do anything in any domain, and if not, why.
+    /// Applicability in at least one domain, else the reason against it.
     applicability: Applicability,
-    /// Whether its tokens compare with those of the others.
+    /// True if the tokens compare with those of the others.
     is_comparable: bool,
-    /// Its sums where it can do anything.
+    /// Sums of the domains in which the strategy can act.
     totals: Totals,
-    /// The record of the other domains.
+    /// Recorded sums of the other domains.
     as_recorded: Totals,
-    /// How many these are.
+    /// Number of these other domains.
     idle: u64,
 }
 
 impl StrategySum {
-    /// Its sums, with the record where it can do nothing.
+    /// Sums, with the record for domains in which the strategy cannot act.
     fn totals(&self) -> Totals {
         let mut totals = self.totals;
         totals += self.as_recorded;
         totals
     }
 
-    /// Whether it has a row for every request, in tokens that compare.
+    /// Returns true if the strategy has a row for every request, in tokens that compare.
     fn is_base(&self) -> bool {
         self.is_comparable && self.totals().unrecorded == 0
     }
 }
 
 impl StrategySums {
-    /// Those of the selected requests, under the first ones of the ledger's strategies. Where one of them can do nothing
-    /// it has the record, of which nothing is known without `billed` in the ledger.
+    /// Sums of the selected requests, under the first strategies of the ledger. A strategy that cannot act takes the
+    /// record, which is unknown without `billed` in the ledger.
     #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection, shown: usize) -> Self {
         let sums = |column| ledger.totals(column, selection.requests());
+        // Without a record every request is unrecorded, so that no sum looks complete.
         let mut unknown = Totals::default();
         unknown.unrecorded = selection.requests().count() as u64;
         let record = ledger.billed().map_or(unknown, sums);
@@ -79,7 +80,7 @@ impl StrategySums {
         Self { domains: 1, list: list.collect(), caveats: Caveats::of(ledger, selection) }
     }
 
-    /// A row for each, against the first one that has all requests.
+    /// Table with a row for each strategy, compared with the first one that has all requests.
     pub(in crate::report) fn grid(&self) -> Grid {
         let mut grid = Grid::new(&[
             ("strategy", Align::Left),
@@ -117,7 +118,7 @@ impl StrategySums {
 }
 
 impl StrategySum {
-    /// Its row: the difference to a base where it is compared with it, and a bar against the most expensive one.
+    /// Row of the strategy: the difference to the base if there is one, and a bar against the most expensive strategy.
     fn cells(
         &self,
         (base, is_compared): (Option<Picodollars>, bool),
@@ -159,6 +160,7 @@ impl DomainSums for StrategySums {
     fn absorb(&mut self, other: Self) {
         self.domains += other.domains;
         self.caveats.absorb(other.caveats);
+        // All domains have the same strategies, in the same order.
         for (own, other) in self.list.iter_mut().zip(other.list) {
             own.totals += other.totals;
             own.as_recorded += other.as_recorded;

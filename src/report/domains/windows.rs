@@ -1,4 +1,4 @@
-//! The windows in which plans count, of several histories: each is one account's.
+//! Usage windows of plans over several histories, each of one account.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::report::document::{Align, Document, Grid};
 use crate::report::number::grouped;
 use crate::simulate::ledger::Totals;
 
-/// How many windows there are, and what used them up.
+/// Numbers of windows, and the requests in them.
 #[derive(Clone, Debug, Default)]
 pub struct WindowSums {
     lines: BTreeMap<(Service, BlockLength), WindowLine>,
 }
 
-/// The windows of one length of one service.
+/// Windows of one length of one service.
 #[derive(Clone, Copy, Debug, Default)]
 struct WindowLine {
     windows: u64,
     open: u64,
-    /// Windows with readings of a limit, and those in which all of it was used.
+    /// Windows with readings of a limit, and those of them with a limit that was used up.
     read: u64,
     all_used: u64,
     totals: Totals,
@@ -40,7 +40,7 @@ impl WindowLine {
 }
 
 impl WindowSums {
-    /// Those of a history.
+    /// Windows of a history.
     #[must_use]
     pub fn of(quotas: &[Quota], now: Millis) -> Self {
         let mut sums = Self::default();

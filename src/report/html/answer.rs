@@ -1,4 +1,4 @@
-//! What the page says first: what was spent, how much of it was avoidable, why, and what to change.
+//! First figures of the page: spending, its avoidable part, the causes, and the advised changes.
 
 use crate::base::units::{Basis, Picodollars};
 use crate::base::wording::capitalized;
@@ -13,29 +13,26 @@ use crate::report::number::{
 };
 use crate::simulate::ledger::Totals;
 
-/// What the figures are taken from.
+/// Sources of the figures.
 pub(super) struct AnswerView<'a> {
-    /// The figures themselves.
     pub(super) answer: &'a Answer,
-    /// The strategies side by side.
+    /// Strategies to compare.
     pub(super) comparison: &'a Comparison<'a>,
-    /// What to change, if that is known.
+    /// Advised changes, if they are known.
     pub(super) advice: Option<&'a Advice>,
 }
 
-/// A figure, and its meaning.
+/// A figure with its meaning.
 pub(super) struct Figure {
-    /// Its name.
     pub(super) name: &'static str,
-    /// The figure.
     pub(super) value: String,
-    /// What it is based on.
+    /// Basis of the figure.
     pub(super) basis: &'static str,
-    /// Remarks on it, in sentences.
+    /// Remarks in sentences.
     pub(super) meaning: String,
 }
 
-/// The figures, most important first.
+/// Figures of the page, most important first.
 pub(super) fn answer(view: &AnswerView<'_>) -> Vec<Figure> {
     let mut figures = vec![spent(view, &view.answer.billed)];
     figures.extend(agents(view));
@@ -64,6 +61,7 @@ fn spent(view: &AnswerView<'_>, billed: &Totals) -> Figure {
             meaning,
         };
     }
+    // A simulation takes the place of the bill only if it covers every request.
     let is_complete = |compared: &&Compared<'_>| {
         compared.totals.cost().is_some() && compared.totals.unrecorded == 0
     };
@@ -88,7 +86,7 @@ fn spent(view: &AnswerView<'_>, billed: &Totals) -> Figure {
     }
 }
 
-/// Why a cost is unknown.
+/// Reason for an unknown cost.
 fn unknown(billed: &Totals) -> &'static str {
     match (billed.unrecorded > 0, billed.unpriced > 0) {
         (true, true) => "usage or prices are missing; --prices FILE gives prices",
@@ -97,7 +95,7 @@ fn unknown(billed: &Totals) -> &'static str {
     }
 }
 
-/// What a sum leaves out, in sentences.
+/// Omissions of a sum, in sentences.
 fn missing(totals: &Totals) -> String {
     let counted = |count| counted(count, "request", "requests");
     let unpriced = (totals.unpriced_requests > 0).then(|| {
@@ -177,13 +175,14 @@ fn lost(view: &AnswerView<'_>) -> Figure {
     };
     Figure {
         name: "Breaks cost",
+        // Without a compared request the loss is unknown rather than zero.
         value: dollars(total.excess().filter(|_| compared > 0)),
         basis: answer.breaks_basis.name(),
         meaning,
     }
 }
 
-/// How many breaks are in no sum of dollars.
+/// Sentence on breaks that are in no sum of dollars.
 fn without_price(sum: &Sum) -> String {
     match sum.unpriced {
         0 => String::new(),
@@ -228,7 +227,7 @@ fn change(view: &AnswerView<'_>) -> Option<Figure> {
     })
 }
 
-/// The cheapest of the strategies that a client could follow with the same prompts.
+/// Cheapest of the strategies that a client could follow with the same prompts.
 fn cheapest(view: &AnswerView<'_>) -> Option<Figure> {
     let comparison = view.comparison;
     let candidates = comparison.strategies.iter().filter(|one| one.strategy.is_ranked());
@@ -237,6 +236,7 @@ fn cheapest(view: &AnswerView<'_>) -> Option<Figure> {
     let base = comparison.base()?;
     let name = &cheapest.strategy.name;
     let costs = format!("costs {}{}", dollars(Some(cost)), against(cost, base, name));
+    // A base that costs no more than the cheapest simulation is the answer itself.
     let is_rival = base.strategy.is_ranked() || base.strategy.is_record();
     let is_whole = base.totals.unrecorded == 0 && base.totals.cost().is_some();
     let (value, meaning) = if is_rival && is_whole && base.totals.cost() <= Some(cost) {

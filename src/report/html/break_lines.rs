@@ -1,5 +1,4 @@
-//! The most expensive breaks one by one, with the evidence for their causes, and breaks by request
-//! and by session.
+//! The most expensive breaks one by one, with the evidence for their causes, and breaks by request and by session.
 
 use rustc_hash::FxHashMap;
 
@@ -13,19 +12,19 @@ use crate::report::session_names::SessionNames;
 use crate::report::turns_view::FoundBreaks;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// How many are listed.
+/// Number of listed breaks.
 const MOST_BREAKS: usize = 100;
 
 /// A break in the table.
 pub(super) struct BreakLine {
-    /// The number of its session.
+    /// Number of the session.
     pub(super) session: usize,
     pub(super) session_name: String,
     pub(super) sent: String,
-    /// The file and the line.
+    /// File and line of the request.
     pub(super) place: String,
     pub(super) cause: &'static str,
-    /// What happened to the cache.
+    /// Effect on the cache.
     pub(super) class: String,
     pub(super) confidence: &'static str,
     pub(super) evidence: String,
@@ -34,7 +33,7 @@ pub(super) struct BreakLine {
     pub(super) excess: String,
 }
 
-/// The most expensive breaks.
+/// Lines of the most expensive breaks.
 pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
     let history = view.ledger.history;
     let sessions = view.selection.sessions.iter().enumerate();
@@ -67,7 +66,7 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
 #[derive(Debug, Default)]
 pub(super) struct BreakIndex<'a> {
     breaks: FoundBreaks<'a>,
-    /// What each session lost, or `None` where one of its breaks has no price.
+    /// Loss of each session, or `None` if one of its breaks has no price.
     lost: FxHashMap<Symbol, Option<Picodollars>>,
 }
 
@@ -83,12 +82,12 @@ impl<'a> BreakIndex<'a> {
         index
     }
 
-    /// The break that a request is, if it is one.
+    /// Break of a request, if there is one.
     pub(super) fn of(&self, request: RequestIndex) -> Option<&'a Break> {
         self.breaks.get(&request).copied()
     }
 
-    /// What the breaks of a session lost, or `None` where one of them has no price.
+    /// Loss of a session by breaks, or `None` if one of them has no price.
     pub(super) fn lost(&self, session: Symbol) -> Option<Picodollars> {
         self.lost.get(&session).copied().unwrap_or(Some(Picodollars::ZERO))
     }

@@ -1,14 +1,13 @@
 //! The report as one HTML page that contains everything it needs and loads nothing.
 //!
-//! What it says first is HTML, written by a template (askama) that escapes every value. The turns
-//! of each session are a block of JSON next to it, column by column, which the page's script reads
-//! when the session is opened, so that a page with many turns opens at once. The script makes
-//! elements and text, never markup, and the page's policy allows only that script and that style
-//! sheet.
+//! The first figures are HTML, written by a template (askama) that escapes every value. The turns of each session are a
+//! block of JSON next to it, column by column. The script of the page reads a block when its session is opened, so that
+//! a page with many turns opens at once. The script makes elements and text, never markup, and the policy of the page
+//! allows only that script and that style sheet.
 //!
-//! Beyond 60,000 requests or 8 MB of turns those of the cheapest sessions are left out, and the
-//! page says so. Times are UTC, with the offsets of the time zone, so that the page and the program
-//! agree. On narrow screens a turn is reduced to its dollars and events.
+//! Beyond 60,000 requests or 8 MB of turns, those of the cheapest sessions are left out, and the page says so. Times
+//! are UTC, with the offsets of the time zone, so that the page and the program agree. On narrow screens a turn is
+//! reduced to its dollars and events.
 
 mod answer;
 mod break_lines;
@@ -59,46 +58,46 @@ use crate::simulate::strategy::Assumptions;
 const SCRIPT: &str = include_str!("report.js");
 const STYLE: &str = include_str!("report.css");
 
-/// The strategies whose costs the turns show side by side.
+/// Strategies whose costs the turns show side by side.
 const BESIDE: [&str; 3] = ["billed", "5m", "1h"];
 
-/// The contents of the page.
+/// Contents of the page.
 #[derive(Debug)]
 pub struct PageView<'a> {
-    /// What the page says first.
+    /// First figures of the page.
     pub answer: &'a Answer,
-    /// What to change, or `None` where nothing has a price.
+    /// Advised changes, or `None` if nothing has a price.
     pub advice: Option<&'a Advice>,
-    /// The strategies to show, with the base first, and their bounds.
+    /// Strategies to show, with the base first, and their bounds.
     pub ledger: &'a Ledger<'a>,
-    /// The comparison of these strategies.
+    /// Comparison of these strategies.
     pub comparison: &'a Comparison<'a>,
-    /// The record, and what breaks are priced with, under the literal rules.
+    /// Ledger of the record and of the strategies that price breaks, under the literal rules.
     pub evidence: &'a Ledger<'a>,
-    /// The breaks of `evidence`.
+    /// Breaks of `evidence`.
     pub analysis: &'a Analysis,
-    /// How well the rules reproduce the record.
+    /// Agreement of the rules with the record.
     pub verification: &'a Verification,
-    /// Where the context comes from.
+    /// Composition of the contexts.
     pub context: &'a Context,
-    /// How each request follows its predecessor.
+    /// Step of each request from its predecessor.
     pub steps: &'a [Step],
-    /// The requests that are reported.
+    /// Reported requests.
     pub selection: &'a Selection,
-    /// The assumptions of the simulations in `ledger`.
+    /// Assumptions of the simulations in `ledger`.
     pub assumptions: &'a Assumptions,
-    /// The charts.
+    /// Charts, which keep their order within a section.
     pub charts: &'a [PageChart],
-    /// Style rules for the charts, to be put after those of the page.
+    /// Style rules for the charts, which follow those of the page.
     pub chart_style: &'a str,
     /// Titles of sessions.
     pub titles: &'a FxHashMap<Symbol, String>,
-    /// Whether names and words of captured prompts are shown.
+    /// True if names and words of captured prompts are shown.
     pub shows_text: bool,
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies that the page shows. Those that are not applicable have no figures.
+    /// Strategies that the page shows. Inapplicable ones have no figures.
     fn shown(&self) -> impl Iterator<Item = &'a StrategyColumn> + use<'a> {
         let columns: &'a [StrategyColumn] = &self.ledger.columns;
         columns.iter().filter(|column| column.applicability().is_applicable())
@@ -106,11 +105,11 @@ impl<'a> PageView<'a> {
 }
 
 impl<'a> PageView<'a> {
-    /// The strategies whose costs the turns show side by side: the most informative of those shown,
-    /// else the first.
+    /// Strategies whose costs the turns show side by side: the most informative of those shown, else the first.
     fn beside(&self) -> Vec<&'a StrategyColumn> {
         let is_beside = |column: &&StrategyColumn| BESIDE.contains(&column.strategy.name.as_ref());
         let beside: Vec<&StrategyColumn> = self.shown().filter(is_beside).collect();
+        // A page with none of these strategies still has costs at its turns.
         if beside.is_empty() { self.shown().take(1).collect() } else { beside }
     }
 
@@ -133,7 +132,7 @@ pub fn write_page(view: &PageView<'_>, out: &mut dyn Write) -> io::Result<()> {
     Page::of(view)?.write_into(out)
 }
 
-/// The ranked list of changes.
+/// Table of the ranked changes.
 fn advised(view: &PageView<'_>) -> Grid {
     let changes_of = |advice: &Advice| {
         changes(view.ledger.history, advice, &advice.changes, advice.changes.len())
@@ -145,7 +144,7 @@ fn advised(view: &PageView<'_>) -> Grid {
 struct CaptionedTable {
     caption: String,
     grid: Grid,
-    /// Whether anything is known of each column.
+    /// True for each column with a known value.
     shown: Vec<bool>,
 }
 
@@ -157,17 +156,17 @@ impl CaptionedTable {
         Self { caption: caption.into(), grid, shown }
     }
 
-    /// A table without rows says nothing.
+    /// Returns true for a table without rows, which is not shown.
     fn is_empty(&self) -> bool {
         self.grid.is_empty()
     }
 
-    /// Whether a column is shown. The first one always is.
+    /// Returns true if a column is shown. The first one always is.
     fn is_shown(&self, column: usize) -> bool {
         column == 0 || self.shown.get(column).copied().unwrap_or_default()
     }
 
-    /// The class of a column's cells.
+    /// Style class of a column's cells.
     fn class(&self, column: usize) -> &'static str {
         match self.grid.columns().get(column) {
             Some((_, Align::Right)) => "number",
@@ -177,7 +176,7 @@ impl CaptionedTable {
     }
 }
 
-/// The data of the template.
+/// Data of the template.
 #[derive(Template)]
 #[template(path = "html/report.html")]
 struct Page<'a> {
@@ -192,14 +191,14 @@ struct Page<'a> {
     zone: &'a str,
     span: Option<String>,
     strategies: CaptionedTable,
-    /// Whether the table says how far strategies are from a bound.
+    /// True if the table has the distance of strategies from a bound.
     above_optimal: bool,
     strategy_notes: Vec<String>,
     apart: Option<String>,
-    /// What this page does not have.
+    /// Note on charts that this page lacks.
     charts_note: Option<&'static str>,
     context: CaptionedTable,
-    /// The domains of a run.
+    /// Domains of a run.
     domains: CaptionedTable,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
@@ -225,7 +224,7 @@ struct Page<'a> {
 
 impl<'a> Page<'a> {
     /// # Errors
-    /// Where the data of the page cannot be JSON.
+    /// The data of the page cannot be JSON.
     fn of(view: &'a PageView<'a>) -> io::Result<Self> {
         let history = view.ledger.history;
         let breaks = BreakIndex::new(history, &view.analysis.breaks.list);
@@ -237,8 +236,10 @@ impl<'a> Page<'a> {
             Ok((session.number, turns_block(view, &breaks, requests)?))
         });
         let blocks = blocks.into_iter().collect::<io::Result<Vec<_>>>()?;
+        // Only encoded blocks have a size, so the limit in bytes comes after the one in requests.
         let embedded = embedded(blocks, sessions.len());
         let strategies = view.strategies();
+        // One text, as the policy has the hash of the whole style sheet.
         let style = format!("{STYLE}{}", view.chart_style);
         let incomplete = sessions.iter().filter(|session| session.is_incomplete()).count() as u64;
         let (analysis, verification) = (view.analysis, view.verification);
@@ -299,13 +300,13 @@ impl<'a> Page<'a> {
         })
     }
 
-    /// The charts of a section.
+    /// Charts of a section.
     fn charts<const COUNT: usize>(&self, ids: &[&str; COUNT]) -> Vec<&PageChart> {
         charts_of(self.charts, ids)
     }
 }
 
-/// The times of the first and the last request.
+/// Times of the first and the last request.
 fn span(view: &PageView<'_>) -> Option<String> {
     Some(span_of(&view.ledger.history.zone, view.answer.span?))
 }
@@ -336,16 +337,16 @@ fn verification_tables(verification: &Verification) -> Vec<CaptionedTable> {
 /// A chart: an SVG without style attributes, which the page's policy would block.
 #[derive(Clone, Debug)]
 pub struct PageChart {
-    /// The kind of chart, which decides its section: `strategies`, `cost`, `breaks`, `gaps`,
-    /// `daily`, `turns`, `context` or `waterfall`.
+    /// Kind of chart, which decides its section: `strategies`, `cost`, `breaks`, `gaps`, `daily`, `turns`, `context` or
+    /// `waterfall`.
     pub id: &'static str,
-    /// Its caption.
+    /// Caption of the chart.
     pub title: String,
-    /// The drawing, inserted as it is.
+    /// Drawing, inserted as it is.
     pub svg: String,
 }
 
-/// The charts with some ids, in the order of the ids.
+/// Charts with some ids, in the order of the ids.
 fn charts_of<'a>(charts: &'a [PageChart], ids: &[&str]) -> Vec<&'a PageChart> {
     ids.iter().flat_map(|id| charts.iter().filter(move |chart| chart.id == *id)).collect()
 }

@@ -1,5 +1,4 @@
-//! Where the figures come from: what was read, what was wrong with it, what was assumed, and which
-//! prices apply.
+//! Origin of the figures: the input, its errors, the assumptions, and the prices that apply.
 
 use std::collections::BTreeMap;
 
@@ -14,13 +13,13 @@ use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::Lookback;
 use crate::simulate::pricing::{ModelPrices, Rate};
 
-/// What was rejected or repaired, by kind.
+/// Rejected or repaired lines and values, by kind.
 pub(super) fn diagnostics(view: &PageView<'_>) -> Grid {
     let counts = view.ledger.history.diagnostics.counts();
     kinds_of_diagnostics(counts.map(|(kind, count)| (kind.name(), count)))
 }
 
-/// How often each kind of line or value, by its name, was rejected or repaired.
+/// Numbers of rejected or repaired lines and values, by the names of their kinds.
 pub(super) fn kinds_of_diagnostics<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Grid {
     let mut grid =
         Grid::new(&[("what", Align::Left), ("how often", Align::Right), ("effect", Align::Left)]);
@@ -32,7 +31,7 @@ pub(super) fn kinds_of_diagnostics<'a>(counts: impl Iterator<Item = (&'a str, u6
     grid
 }
 
-/// What was read.
+/// Sentence on the input.
 pub(super) fn inputs(view: &PageView<'_>) -> String {
     let history = view.ledger.history;
     format!(
@@ -45,7 +44,7 @@ pub(super) fn inputs(view: &PageView<'_>) -> String {
     )
 }
 
-/// The assumptions of the simulations, one sentence each.
+/// Assumptions of the simulations, one sentence each.
 pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
     let assumed = view.assumptions;
     let mut sentences = vec![
@@ -81,7 +80,7 @@ pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
     sentences
 }
 
-/// The rates of every model that occurs, on the days of its requests.
+/// Rates of every model that occurs, on the days of its requests.
 pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
     let first = [
         ("model", Align::Left),
@@ -102,7 +101,7 @@ pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
     )
 }
 
-/// The models that occur and have prices, each with its first and last day.
+/// Models that occur and have prices, each with its first and last day.
 fn models<'a>(view: &PageView<'a>) -> BTreeMap<&'a str, (&'a ModelPrices, (Date, Date))> {
     let mut models: BTreeMap<&str, (&ModelPrices, (Date, Date))> = BTreeMap::new();
     for index in view.selection.requests() {
@@ -120,10 +119,11 @@ fn models<'a>(view: &PageView<'a>) -> BTreeMap<&'a str, (&'a ModelPrices, (Date,
 }
 
 fn holds_within(rate: &Rate, (first, last): (Date, Date)) -> bool {
+    // `until` is the first day without the rate.
     rate.from.is_none_or(|from| last >= from) && rate.until.is_none_or(|until| first < until)
 }
 
-/// The models without a price.
+/// Models without a price.
 pub(super) fn unpriced_models(view: &PageView<'_>) -> Grid {
     let mut grid = Grid::new(&[("model", Align::Left), ("requests", Align::Right)]);
     for (model, requests) in view.evidence.unpriced_models(view.selection.requests()) {

@@ -1,5 +1,5 @@
-//! The page of a run, from its rows: what they tell in the places of the page over sessions. What rows do not tell is
-//! left out, and the page says where it is to be had.
+//! Page of a run, made from its rows in the layout of the page over sessions. Anything that rows do not record is left
+//! out, and the page says which command shows it.
 
 use std::cmp::Reverse;
 use std::io;
@@ -31,34 +31,34 @@ use crate::report::session_names::SessionNames;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Totals;
 
-/// What the page of a run does not have, and where it is.
+/// Note on the parts that the page of a run lacks, and where to get them.
 const UNTOLD: &str = "Rows hold neither prompts nor what lies between requests: `cachesim report` over the sessions of a \
                       domain also has what to change, the best caching, pauses, what the context held, and how well \
                       the rules hold.";
 
-/// The contents of the page of a run.
+/// Contents of the page of a run.
 pub struct RunView<'a> {
-    /// What the run is made of.
+    /// Parts and settings of the run.
     pub manifest: &'a Manifest,
-    /// The name of the prices of its rows.
+    /// Name of the prices of the rows.
     pub prices: &'a str,
-    /// What all its parts were made of.
+    /// Input of all parts together.
     pub inputs: &'a Inputs,
-    /// Its sums.
+    /// Sums of the run.
     pub sums: &'a RunSums,
-    /// What the page says first.
+    /// First figures of the page.
     pub answer: &'a Answer,
-    /// The strategies side by side.
+    /// Strategies to compare.
     pub comparison: &'a Comparison<'a>,
-    /// In how many domains each strategy can do nothing, in the order of the sums.
+    /// Number of domains in which each strategy cannot act, in the order of the sums.
     pub idle: &'a [u64],
-    /// Its sessions.
+    /// Sessions of the run.
     pub page: &'a RunPage,
-    /// The charts.
+    /// Charts of the page.
     pub charts: &'a [PageChart],
     /// Style rules for the charts.
     pub chart_style: &'a str,
-    /// The time zone of all times.
+    /// Time zone of all times.
     pub zone: &'a Zone,
 }
 
@@ -71,7 +71,7 @@ impl RunView<'_> {
     }
 }
 
-/// Writes the page, with the turns of the sessions that are to have them.
+/// Writes the page, with the turns of the sessions that have them.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -118,6 +118,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
             .filter(|apart| *apart > Picodollars::ZERO)
             .map(|apart| dollars(Some(apart))),
         charts_note: Some(UNTOLD),
+        // An empty table is not shown: rows hold no contents.
         context: CaptionedTable::of("", Grid::new(&[])),
         domains: domains(view),
         sessions: session_lines(view.zone, &dearest),
@@ -160,7 +161,7 @@ fn shown_strategies<'a>(view: &RunView<'a>) -> ShownStrategies<'a> {
     ShownStrategies { names, beside }
 }
 
-/// What is said of sessions that are not listed, or not whole.
+/// Notes on sessions that are not listed, or not complete.
 fn sessions_note(view: &RunView<'_>) -> Option<String> {
     let sessions = &view.page.sessions;
     let unlisted = (view.sums.sessions.len() - sessions.len()) as u64;
@@ -174,7 +175,7 @@ fn sessions_note(view: &RunView<'_>) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join(" "))
 }
 
-/// The sums of a domain under the strategy that the page shows first.
+/// Sums of a domain under the strategy that the page shows first.
 #[derive(Clone, Default)]
 struct DomainSums {
     sessions: u64,
@@ -182,10 +183,10 @@ struct DomainSums {
     breaks: Sum,
 }
 
-/// The most domains in the table.
+/// Most domains in the table.
 const MOST_DOMAINS: usize = 200;
 
-/// The domains, most expensive first.
+/// Table of the domains, most expensive first.
 fn domains(view: &RunView<'_>) -> CaptionedTable {
     let parts = &view.manifest.parts;
     let mut sums = vec![DomainSums::default(); parts.len()];
@@ -199,6 +200,7 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
     let mut domains: Vec<(&str, DomainSums)> =
         parts.iter().map(|part| part.domain.as_str()).zip(sums).collect();
     domains.order_by_key(|(_, sums)| Reverse(sums.totals.cost()));
+    // Before the cut: the caption has the number of all domains.
     let all = counted(domains.len() as u64, "domain", "domains");
     domains.truncate(MOST_DOMAINS);
     let mut grid = Grid::new(&[
@@ -228,13 +230,13 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
     CaptionedTable::of(format!("The most expensive {listed} of {all} under {name}"), grid)
 }
 
-/// What breaks cost, marked where some have no price.
+/// Cost of breaks, marked if some have no price.
 fn lost(breaks: &Sum) -> String {
     let more = if breaks.unpriced > 0 && breaks.excess().is_some() { "+" } else { "" };
     format!("{}{more}", dollars(breaks.excess()))
 }
 
-/// Times between which all changes of the offset from UTC lie, in order.
+/// Times in order that enclose all changes of the offset from UTC.
 fn times(sums: &RunSums) -> Vec<Millis> {
     let quarters = sums.billed.keys().map(|quarter| Millis::new(quarter.saturating_mul(QUARTER)));
     let began = sums.sessions.iter().map(|session| session.began);
@@ -266,7 +268,7 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
     sums.dearest.iter().map(line).collect()
 }
 
-/// The evidence for the cause that is most certain.
+/// Evidence for the most certain cause.
 fn evidence(found: &RunBreak, first: &RunEvidence) -> String {
     let of_first = found.evidence.iter().take_while(|one| one.cause == first.cause);
     let words = of_first.map(|one| {

@@ -1,5 +1,5 @@
-//! The sessions of a run's page: their order and their names, which of them have their turns on the page, and these
-//! turns, for which the rows are read once more.
+//! Sessions of a run's page: their order and names, the choice of those with turns on the page, and these turns, for
+//! which the rows are read a second time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,24 +14,24 @@ use crate::report::breaks_view::certainty_of;
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::Row;
 
-/// The most sessions that are listed because of what they cost. More make a page that no browser opens at once.
+/// Most sessions that are listed for their costs. No browser opens a page with more at once.
 const MOST_SESSIONS: usize = 5_000;
 
-/// The sessions of a run as its page has them.
+/// Sessions of a run as its page has them.
 pub struct RunPage {
     pub(super) sessions: Vec<SessionFigures>,
-    /// The numbers of these, by their places among the sums.
+    /// Numbers of the sessions on the page, by their places among the sums.
     pub(super) numbers: BTreeMap<usize, usize>,
-    /// By domain and place in it, the numbers of those whose turns are on the page.
+    /// Numbers of the sessions whose turns are on the page, by domain and place in it.
     chosen: BTreeMap<(usize, usize), usize>,
-    /// The place of each strategy on the page among those of the sums.
+    /// Place of each shown strategy among those of the sums.
     pub(super) shown: Vec<usize>,
-    /// The places of the record and of the replay among those of the sums.
+    /// Places of the record and of the replay among those of the sums.
     own: [Option<usize>; 2],
 }
 
 impl RunPage {
-    /// The sessions, domain by domain, under the strategies that can do anything.
+    /// Sessions, domain by domain, under the applicable strategies.
     #[must_use]
     pub fn new(sums: &RunSums) -> Self {
         let applicable = sums.strategies.iter().take(sums.compared).enumerate();
@@ -64,24 +64,24 @@ impl RunPage {
         Self { sessions, numbers, chosen, shown, own: sums.own() }
     }
 
-    /// The strategy under which sessions and domains are ranked.
+    /// Place of the strategy that ranks sessions and domains.
     pub(super) fn shown_first(&self) -> usize {
         self.shown.first().copied().unwrap_or_default()
     }
 
-    /// Whether any session of a domain has its turns on the page.
+    /// Returns true if any session of a domain has its turns on the page.
     #[must_use]
     pub fn has_turns_of(&self, domain: usize) -> bool {
         self.chosen.range((domain, 0)..=(domain, usize::MAX)).next().is_some()
     }
 }
 
-/// Turns that are being made of rows, which come as they did for the sums.
+/// Turns in the making, from rows that come in the same order as for the sums.
 pub struct RunTurns<'p> {
     page: &'p RunPage,
-    /// The number of domains that have begun.
+    /// Number of domains that have begun.
     domains: usize,
-    /// The last session: its id, its place in its domain, and its turns if they are on the page.
+    /// Last session: its id, its place in its domain, and its turns if they are on the page.
     session: String,
     place: Option<usize>,
     turns: Vec<RowTurn>,
@@ -89,14 +89,14 @@ pub struct RunTurns<'p> {
 }
 
 impl<'p> RunTurns<'p> {
-    /// Those of no session yet.
+    /// Turns of no session yet.
     #[must_use]
     pub fn new(page: &'p RunPage) -> Self {
         let (session, place, turns) = (String::new(), None, Vec::new());
         Self { page, domains: 0, session, place, turns, blocks: Ok(Vec::new()) }
     }
 
-    /// The page whose turns they are.
+    /// Page of these turns.
     #[must_use]
     pub fn page(&self) -> &RunPage {
         self.page
@@ -111,11 +111,13 @@ impl<'p> RunTurns<'p> {
 
     /// Adds a request.
     pub fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks) {
+        // Two domains may have sessions of the same id: the first request of a domain always begins one.
         if self.place.is_none() || self.session != request.session {
             self.end_session();
             self.place = Some(self.place.map_or(0, |place| place + 1));
             request.session.clone_into(&mut self.session);
         }
+        // Taken in any case: a break that no request takes counts as left over.
         let found = breaks.take(request);
         if self.number().is_none() {
             return;
@@ -135,7 +137,7 @@ impl<'p> RunTurns<'p> {
         });
     }
 
-    /// The number of the last session, if its turns are on the page.
+    /// Number of the last session, if its turns are on the page.
     fn number(&self) -> Option<usize> {
         let key = (self.domains.checked_sub(1)?, self.place?);
         self.page.chosen.get(&key).copied()
@@ -152,7 +154,7 @@ impl<'p> RunTurns<'p> {
         }
     }
 
-    /// The turns of the most expensive sessions first, each with the number of its session.
+    /// Turns of the most expensive sessions first, each with the number of its session.
     pub(super) fn blocks(mut self) -> io::Result<Vec<(usize, String)>> {
         self.end_session();
         let mut blocks = self.blocks?;
@@ -164,24 +166,25 @@ impl<'p> RunTurns<'p> {
     }
 }
 
-/// The sessions on the page, domain by domain: the most expensive under a strategy, and those of the breaks on the page.
+/// Sessions on the page, domain by domain: the most expensive ones under a strategy, and those of the listed breaks.
 fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..sums.sessions.len()).collect();
     order.order_by_key(|at| Reverse(sums.sessions[*at].totals[strategy].cost()));
     order.truncate(MOST_SESSIONS);
+    // Listed breaks link to their sessions, which have to be on the page.
     let with_breaks = sums.dearest.iter().map(|(session, _)| *session);
     let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).ordered();
     listed.into_iter().collect()
 }
 
-/// The word for how sure the cause of a break is: none if the service named it.
+/// Word for the certainty of a break's cause; empty if the service named the cause.
 fn certainty(found: &RunBreak) -> &'static str {
     let inferred = found.evidence.first().filter(|evidence| evidence.cause == found.cause);
     inferred.map_or("", |evidence| certainty_of(evidence.confidence))
 }
 
-/// The prompt and the output of a request, as recorded or by the rules. Of one that is refused, the prompt is that of
-/// the first strategy under which it is not.
+/// Prompt and output of a request, as recorded or by the rules. For a refused request the prompt is that of the first
+/// strategy that sends it.
 fn recorded(request: &RunRequest<'_>, own: [Option<usize>; 2]) -> RecordedTokens {
     let is_sent =
         |row: &&Row<'_>| row.iteration.is_none() && row.added.is_none() && row.refusal.is_none();

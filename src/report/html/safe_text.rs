@@ -1,8 +1,7 @@
-//! Text in a page, escaped for HTML or for the JSON that the page's script reads, and the content
-//! security policy of the page: its own script and style sheet, identified by their hashes, and
-//! fonts inside of the latter.
+//! Text in a page, escaped for HTML or for the JSON that the script reads, and the content security policy of the page:
+//! its own script and style sheet, identified by their hashes, and fonts inside of the latter.
 //!
-//! Escaped text can neither end what contains it nor change the direction of the text around it.
+//! Escaped text can neither end its container nor change the direction of the text around it.
 
 use std::io::Write;
 use std::{fmt, io};
@@ -16,10 +15,10 @@ use sha2::{Digest, Sha256};
 
 use crate::report::escape::is_unsafe;
 
-/// Replaces a character that must not be shown.
+/// Replacement of a character that must not be shown.
 const REPLACEMENT: char = '\u{fffd}';
 
-/// The escaper of every template: for elements and for quoted attributes.
+/// Escaper of every template, for elements and for quoted attributes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PageText;
 
@@ -36,9 +35,10 @@ impl Escaper for PageText {
     }
 }
 
-/// Text as the content of an element, in which what stands between backticks is code.
+/// Text as the content of an element, with the parts between backquotes as code.
 pub(super) fn coded(text: &str) -> String {
     let mut markup = String::new();
+    // With an unpaired backquote all of them are text.
     let is_paired = text.matches('`').count().is_multiple_of(2);
     for (place, part) in text.split(|c| c == '`' && is_paired).enumerate() {
         let (open, close) = if place % 2 == 1 { ("<code>", "</code>") } else { ("", "") };
@@ -65,7 +65,7 @@ fn escape(c: char) -> Option<&'static str> {
 /// Data as the text of a `<script type="application/json">`.
 ///
 /// # Errors
-/// Where data cannot be JSON.
+/// The data cannot be JSON.
 pub(super) fn data_block(data: &impl Serialize) -> io::Result<String> {
     let mut bytes = Vec::new();
     let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, BlockFormat);
@@ -103,13 +103,13 @@ impl Formatter for BlockFormat {
         match escape {
             CharEscape::Quote => writer.write_all(b"\\\""),
             CharEscape::ReverseSolidus => writer.write_all(b"\\\\"),
-            // The rest are control characters.
+            // All other escapes are control characters.
             _ => write!(writer, "\\u{:04x}", u32::from(REPLACEMENT)),
         }
     }
 }
 
-/// The content of the page's `<meta http-equiv="Content-Security-Policy">`.
+/// Content of the page's `<meta http-equiv="Content-Security-Policy">`.
 ///
 /// The texts are those between the tags, byte for byte. (CSP Level 3, 6.7.3.3.)
 pub(super) fn content_policy(script: &str, style: &str) -> String {

@@ -1,6 +1,6 @@
-//! The sessions of the page: a row each for the first strategy, the figures of all strategies for
-//! the page's script, and which sessions' turns are embedded, as many as a browser opens in a
-//! second. Money in the script's data is exact micro-dollars.
+//! Sessions of the page: a row each for the first strategy, the figures of all strategies for the page's script, and
+//! the choice of sessions whose turns are embedded, as many as a browser opens in a second. Money in the script's data
+//! is exact micro-dollars.
 
 use std::cmp::Reverse;
 use std::{fmt, io};
@@ -24,13 +24,12 @@ use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
 pub(super) struct SessionLine {
-    /// Its number, in the order in which sessions began.
+    /// Number in the order in which sessions began.
     pub(super) number: usize,
-    /// Its id, shortened where that is distinct.
+    /// Id, shortened if that is distinct.
     pub(super) name: String,
-    /// Its title, or empty.
+    /// Title, or empty.
     pub(super) title: String,
-    /// Its files.
     pub(super) files: String,
     pub(super) began: String,
     pub(super) requests: String,
@@ -40,25 +39,25 @@ pub(super) struct SessionLine {
     pub(super) lost: String,
 }
 
-/// The page's data on a session.
+/// Data of the page on a session.
 pub(super) struct SessionFigures {
-    /// Its number, in the order in which sessions began.
+    /// Number in the order in which sessions began.
     pub(super) number: usize,
-    /// Its id, shortened where that is distinct.
+    /// Id, shortened if that is distinct.
     pub(super) short_name: String,
-    /// Its whole id, title and files, for searching.
+    /// Whole id, title and files, for searching.
     pub(super) name: String,
     pub(super) title: String,
     pub(super) files: String,
     pub(super) began: Millis,
     pub(super) requests: usize,
-    /// What its breaks cost, or `None` where one of them has no price.
+    /// Cost of the breaks, or `None` if one of them has no price.
     pub(super) lost: Option<Picodollars>,
-    /// For each shown strategy.
+    /// Totals under each shown strategy.
     pub(super) by_strategy: Vec<Totals>,
 }
 
-/// The figures of every session, in the order in which they began.
+/// Figures of every session, in the order in which the sessions began.
 pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex<'_>) -> Vec<SessionFigures> {
     let selection = view.selection;
     let names = SessionNames::of(view.ledger.history);
@@ -79,14 +78,14 @@ pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex<'_>) -> V
     selection.sessions.par_iter().enumerate().map(figures).collect()
 }
 
-/// The first file, and the number of others.
+/// Label of the first file, and the number of others.
 fn files(view: &PageView<'_>, session: &Session) -> String {
     let files = session.files(view.ledger.history);
     let Some(first) = files.first() else { return String::new() };
     first_of(&view.ledger.history.files[*first].label, files.len())
 }
 
-/// The first of some files, and the number of others.
+/// Name of the first of some files, and the number of others.
 pub(super) fn first_of(file: &str, files: usize) -> String {
     match files.saturating_sub(1) {
         0 => file.to_owned(),
@@ -99,23 +98,23 @@ fn began(view: &PageView<'_>, session: &Session) -> Millis {
     first.map_or(Millis::new(0), |index| view.ledger.history.request(*index).start)
 }
 
-/// A cost that covers all requests, or `None` where some are unknown.
+/// Cost that covers all requests, or `None` if some are unknown.
 fn whole_cost(totals: &Totals) -> Option<Picodollars> {
     totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
 }
 
 impl SessionFigures {
-    /// Its cost under the first strategy.
+    /// Cost under the first strategy.
     pub(super) fn cost(&self) -> Option<Picodollars> {
         self.by_strategy.first().and_then(Totals::cost)
     }
 
-    /// Whether any of its requests has no price or no record under the first strategy.
+    /// Returns true if any request has no price or no record under the first strategy.
     pub(super) fn is_incomplete(&self) -> bool {
         self.by_strategy.first().is_some_and(|totals| whole_cost(totals).is_none())
     }
 
-    /// How much more a strategy costs than the first one, or `None` where it covers other requests.
+    /// Additional cost of a strategy over the first one, or `None` if it covers other requests.
     fn difference(&self, totals: &Totals) -> Option<Picodollars> {
         let base = whole_cost(self.by_strategy.first()?)?;
         Some(whole_cost(totals)?.minus(base))
@@ -138,27 +137,26 @@ impl SessionFigures {
     }
 }
 
-/// Most expensive first, and of equals the one that began first.
+/// Sessions, most expensive first; of equals the one that began first.
 pub(super) fn dearest_first(sessions: &[SessionFigures]) -> Vec<&SessionFigures> {
     let mut dearest: Vec<&SessionFigures> = sessions.iter().collect();
     dearest.order_by_key(|session| (Reverse(session.cost()), session.number));
     dearest
 }
 
-/// The rows of the table.
+/// Rows of the table.
 pub(super) fn session_lines(zone: &Zone, dearest: &[&SessionFigures]) -> Vec<SessionLine> {
     dearest.iter().map(|session| session.line(zone)).collect()
 }
 
-/// The figures of all sessions for the page's script.
+/// Figures of all sessions for the page's script.
 #[derive(Serialize)]
 struct SessionsData<'a> {
-    /// The names of the strategies.
+    /// Names of the strategies.
     strategies: Vec<&'a str>,
-    /// The indexes of those that the turns show side by side.
+    /// Indexes of those that the turns show side by side.
     beside: Vec<usize>,
-    /// The time zone: its name, and the offsets from UTC in seconds with the times from which they
-    /// apply.
+    /// Name of the time zone, and the offsets from UTC in seconds with the times from which they apply.
     zone: &'a str,
     offsets: Vec<(i64, i64)>,
     sessions: Vec<SessionData<'a>>,
@@ -166,22 +164,22 @@ struct SessionsData<'a> {
 
 #[derive(Serialize)]
 struct SessionData<'a> {
-    /// Its id.
+    /// Id of the session.
     id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     title: &'a str,
     files: &'a str,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// Start in milliseconds since the Unix epoch.
     began: i64,
     requests: usize,
-    /// The cost of its breaks in micro-dollars, or null without a price.
+    /// Cost of the breaks in micro-dollars, or null without a price.
     lost: Option<MicroDollars>,
-    /// For each strategy: the prompts, how much of them was read, the cost and its difference to
-    /// the first strategy's, in micro-dollars.
+    /// For each strategy: prompt tokens, those read from cache, the cost and its difference to the first strategy's, in
+    /// micro-dollars.
     figures: Vec<(Tokens, Tokens, Option<MicroDollars>, Option<MicroDollars>)>,
 }
 
-/// The offsets from UTC in seconds, with the times from which they apply. `times` is in order.
+/// Offsets from UTC in seconds, with the times from which they apply. `times` is in order.
 fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     let mut offsets: Vec<(i64, i64)> = Vec::new();
     for at in times {
@@ -193,17 +191,16 @@ fn offsets(zone: &Zone, times: &[Millis]) -> Vec<(i64, i64)> {
     offsets
 }
 
-/// The names of the strategies that a page shows, and which of them the turns show side by side.
+/// Names of the strategies that a page shows, and of those that the turns show side by side.
 pub(super) struct ShownStrategies<'a> {
     pub(super) names: Vec<&'a str>,
     pub(super) beside: Vec<&'a str>,
 }
 
-/// The text of the data block of all sessions, with times of requests in order, as far as the offset from UTC may
-/// change between them.
+/// Data block of all sessions. `times` are in order and close enough to find every change of the offset from UTC.
 ///
 /// # Errors
-/// Where they cannot be JSON.
+/// The data cannot be JSON.
 pub(super) fn sessions_block(
     strategies: &ShownStrategies<'_>,
     zone: &Zone,
@@ -236,7 +233,7 @@ pub(super) fn sessions_block(
     })
 }
 
-/// When the requests of a page were sent, in order.
+/// Start times of the requests of a page, in order.
 pub(super) fn times(view: &PageView<'_>) -> Vec<Millis> {
     let history = view.ledger.history;
     let times = view.selection.requests().map(|index| history.request(index).start);
@@ -245,30 +242,31 @@ pub(super) fn times(view: &PageView<'_>) -> Vec<Millis> {
     times
 }
 
-/// The most requests whose turns are embedded …
+/// Most requests whose turns are embedded …
 const MOST_REQUESTS: usize = 60_000;
 
-/// … and the most bytes they take, as many strategies make them larger.
+/// … and most bytes of their blocks, as many strategies make them larger.
 const MOST_BYTES: usize = 8_000_000;
 
-/// The data blocks of the sessions whose turns are embedded.
+/// Data blocks of the sessions whose turns are embedded.
 pub(super) struct Embedded {
-    /// The numbers of sessions and their turns, in order.
+    /// Numbers of sessions and their turns, in order.
     pub(super) blocks: Vec<(usize, String)>,
-    /// What is missing, in a sentence.
+    /// Note on missing sessions, in a sentence.
     pub(super) note: Option<String>,
 }
 
-/// The sessions whose turns are embedded, unless these take too many bytes: the most expensive.
+/// Sessions whose turns are embedded if they fit: the most expensive ones.
 pub(super) fn with_turns<'s>(dearest: &[&'s SessionFigures]) -> Vec<&'s SessionFigures> {
     let mut chosen = dearest.to_vec();
     keep_within(MOST_REQUESTS, &mut chosen, |session| session.requests);
     chosen
 }
 
-/// Embeds the turns of the most expensive of so many sessions, each with its number.
+/// Embeds the turns of the most expensive sessions, each with its number. `sessions` is the number of all sessions.
 pub(super) fn embedded(mut blocks: Vec<(usize, String)>, sessions: usize) -> Embedded {
     keep_within(MOST_BYTES, &mut blocks, |(_, block)| block.len());
+    // Chosen by cost, but placed in the order of the page's data.
     blocks.order_by_key(|(number, _)| *number);
     let missing = (sessions - blocks.len()) as u64;
     let note = (missing > 0).then(|| {
@@ -281,8 +279,7 @@ pub(super) fn embedded(mut blocks: Vec<(usize, String)>, sessions: usize) -> Emb
     Embedded { blocks, note }
 }
 
-/// Keeps those for which there is room, in order. One that is too large alone does not keep later
-/// ones out.
+/// Greedy choice of elements that fit, in order. One that is too large alone does not keep later ones out.
 fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize) {
     all.retain(|one| {
         let rest = room.checked_sub(size(one));
@@ -294,7 +291,7 @@ fn keep_within<T>(mut room: usize, all: &mut Vec<T>, size: impl Fn(&T) -> usize)
 /// Picodollars per micro-dollar.
 const PICODOLLARS: u128 = 1_000_000;
 
-/// An amount that is written as a JSON number of micro-dollars, without exponent or trailing zeros.
+/// Amount written as a JSON number of micro-dollars, without exponent or trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MicroDollars(pub(super) Picodollars);
 
@@ -315,6 +312,7 @@ impl fmt::Display for MicroDollars {
 
 impl Serialize for MicroDollars {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        // A float would round, and a JSON integer has no fraction.
         RawValue::from_string(self.to_string()).map_err(S::Error::custom)?.serialize(serializer)
     }
 }

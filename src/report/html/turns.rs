@@ -1,4 +1,4 @@
-//! The turns of a session, column by column, for the page's script.
+//! Turns of a session, column by column, for the page's script.
 
 use std::borrow::Borrow;
 use std::io;
@@ -19,11 +19,11 @@ use crate::requests::conversation::{Request, RequestIndex};
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Session, StrategyColumn};
 
-/// A value for each turn. Most columns of a session have only one value.
+/// Values for the turns. Most columns of a session have only one value.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 enum TurnColumn<T> {
-    /// The same for every turn.
+    /// One value for all turns.
     Same(T),
     /// One value for each turn.
     Each(Vec<T>),
@@ -41,31 +41,31 @@ impl<T: PartialEq> FromIterator<T> for TurnColumn<T> {
     }
 }
 
-/// A remark on one turn: its index, and the words.
+/// Remark on one turn: its index, and the words.
 type Note = (usize, String);
 
-/// A session's turns. What was read is the rest of the prompt.
+/// Turns of a session. The tokens read are the rest of the prompt.
 #[derive(Serialize)]
 pub(super) struct SessionTurns {
-    /// The number of turns.
+    /// Number of turns.
     count: usize,
-    /// When the first was sent, in seconds since the Unix epoch.
+    /// Start of the first turn, in seconds since the Unix epoch.
     start: i64,
     /// Seconds from the previous turn to each, in the listed order.
     step: Vec<i64>,
-    /// The sub-agents.
+    /// Ids of the sub-agents.
     agents: Vec<String>,
-    /// The index of the sub-agent, or null in the main conversation.
+    /// Index of the sub-agent, or null in the main conversation.
     agent: TurnColumn<Option<usize>>,
     /// From the previous request of the conversation, in tenths of a second.
     gap: TurnColumn<Option<i64>>,
-    /// The whole prompt.
+    /// Whole prompt.
     prompt: TurnColumn<Tokens>,
     /// Tokens of the answer, or null where unknown.
     output: TurnColumn<Option<Tokens>>,
-    /// The turns whose recorded output may be too low.
+    /// Turns whose recorded output may be too low.
     bounds: Vec<usize>,
-    /// What happened, if anything did.
+    /// Events in words.
     words: Vec<Note>,
     /// Breaks, with their causes.
     breaks: Vec<(usize, &'static str)>,
@@ -78,7 +78,7 @@ pub(super) struct SessionTurns {
 /// The same turns under a strategy. A turn without figures has null as its input.
 #[derive(Serialize)]
 struct StrategyTurns {
-    /// The whole prompt, where it differs from the session's.
+    /// The whole prompt, if it differs from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<TurnColumn<Tokens>>,
     /// Sent in full.
@@ -87,24 +87,23 @@ struct StrategyTurns {
     write_5m: TurnColumn<Tokens>,
     /// Written for an hour.
     write_1h: TurnColumn<Tokens>,
-    /// Tokens of the answer, where they differ from the session's.
+    /// Tokens of the answer, if they differ from the session's.
     #[serde(skip_serializing_if = "Option::is_none")]
     output: Option<TurnColumn<Option<Tokens>>>,
-    /// The exact cost of the turn and everything that belongs to it, in micro-dollars, or null
-    /// without a price.
+    /// Exact cost of the turn and everything that belongs to it, in micro-dollars, or null without a price.
     cost: TurnColumn<Option<MicroDollars>>,
-    /// Turns that the service refuses, and why. Nothing is then read, written or sent.
+    /// Refused turns with the reason. Nothing is then read, written or sent.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     refused: Vec<(usize, &'static str)>,
-    /// What else is included in the cost of a turn.
+    /// Other costs that are included in that of a turn.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     besides: Vec<Note>,
 }
 
-/// The turns of a session as the text of its data block.
+/// Turns of a session as the text of its data block.
 ///
 /// # Errors
-/// Where they cannot be JSON.
+/// The turns cannot be JSON.
 pub(super) fn turns_block(
     view: &PageView<'_>,
     breaks: &BreakIndex<'_>,
@@ -150,21 +149,20 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex<'_>, session: &Session
     }
 }
 
-/// A turn of a session of which nothing but its rows is known.
+/// A turn that is known from its rows alone.
 pub(super) struct RowTurn {
     pub(super) agent: Option<String>,
     pub(super) start: Millis,
     pub(super) recorded: RecordedTokens,
     pub(super) is_lower_bound: bool,
-    /// Tokens that a break did not read, its cause, and the word for how sure that is.
+    /// Tokens that a break did not read, its cause, and the word for the certainty of the cause.
     pub(super) lost: Option<(Tokens, Cause, &'static str)>,
-    /// For each shown strategy.
+    /// Figures under each shown strategy.
     pub(super) figures: Vec<TurnFigures>,
 }
 
 impl SessionTurns {
-    /// The turns of a session of which nothing but its rows is known: neither how long each waited, nor what
-    /// happened but breaks.
+    /// Turns of a session that is known from its rows alone: without gaps, and without events other than breaks.
     pub(super) fn of_rows(turns: &[RowTurn], strategies: usize) -> Self {
         let recorded: Vec<RecordedTokens> = turns.iter().map(|turn| turn.recorded).collect();
         let (agents, agent) = agents(turns.iter().map(|turn| turn.agent.as_deref()));
@@ -197,7 +195,7 @@ impl SessionTurns {
     }
 }
 
-/// What every strategy that sends the requests as recorded shares.
+/// Recorded tokens, shared by every strategy that sends the requests as they were.
 #[derive(Clone, Copy)]
 pub(super) struct RecordedTokens {
     pub(super) prompt: Tokens,
@@ -211,7 +209,7 @@ impl RecordedTokens {
     }
 }
 
-/// The sub-agents by name, and the one that each turn belongs to.
+/// Names of the sub-agents, and the index of each turn's one.
 fn agents<'a>(
     of_turns: impl Iterator<Item = Option<&'a str>>,
 ) -> (Vec<String>, TurnColumn<Option<usize>>) {
@@ -228,7 +226,7 @@ fn agents<'a>(
     (names, agent)
 }
 
-/// The time of the first turn, and the seconds between turns.
+/// Time of the first turn, and the seconds between turns.
 fn times(starts: impl Iterator<Item = Millis>) -> (i64, Vec<i64>) {
     let seconds: Vec<i64> = starts.map(|start| start.get().div_euclid(1_000)).collect();
     let start = seconds.first().copied().unwrap_or_default();
@@ -237,7 +235,7 @@ fn times(starts: impl Iterator<Item = Millis>) -> (i64, Vec<i64>) {
     (start, steps.collect())
 }
 
-/// What happened at each turn under the strategies shown side by side, if anything did.
+/// Events of each turn under the strategies shown side by side, if there are any.
 fn words(view: &PageView<'_>, breaks: &BreakIndex<'_>, turns: &[Turn]) -> Vec<Note> {
     let beside = view.beside();
     let (ledger, mut notes) = (view.ledger, Vec::new());
@@ -271,7 +269,7 @@ fn causes(breaks: &BreakIndex<'_>, session: &Session) -> Vec<(usize, &'static st
 /// A turn under a strategy.
 pub(super) struct TurnFigures {
     prompt: Tokens,
-    /// `None` where the strategy has no row.
+    /// `None` if the strategy has no row.
     input: Option<Tokens>,
     write_5m: Tokens,
     write_1h: Tokens,
@@ -282,10 +280,12 @@ pub(super) struct TurnFigures {
 }
 
 impl TurnFigures {
-    /// The figures of a turn by its rows.
+    /// Figures of a turn by its rows.
     pub(super) fn of(rows: &[Row<'_>], recorded: RecordedTokens) -> Self {
+        // Earlier samplings and added requests have rows of their own, and add to the cost alone.
         let own = rows.iter().find(|row| row.iteration.is_none() && row.added.is_none());
         let billing = own.map(|row| row.billing).unwrap_or_default();
+        // A refused request has no tokens; its prompt stays the recorded one.
         let sent = own.filter(|row| row.refusal.is_none());
         Self {
             prompt: sent.map_or(recorded.prompt, |_| billing.prompt()),
@@ -323,13 +323,13 @@ impl StrategyTurns {
     }
 }
 
-/// The cost of the rows that have one.
+/// Cost of the rows that have a price.
 fn cost(rows: &[Row<'_>]) -> Option<MicroDollars> {
     let known = rows.iter().filter_map(|row| row.cost);
     known.reduce(|sum, cost| sum + cost).map(|cost: Picodollars| MicroDollars(cost))
 }
 
-/// What else is included in the cost of a turn, if anything.
+/// Words for other requests in the cost of a turn, if there are any.
 fn besides(rows: &[Row<'_>]) -> Option<String> {
     let earlier = rows.iter().filter(|row| row.iteration.is_some()).count() as u64;
     let added = rows.iter().filter(|row| row.added.is_some()).count() as u64;

@@ -11,18 +11,16 @@ use super::check_words::{
 use super::escape::terminal_safe;
 use crate::explain::check::{BudgetOutcome, Status};
 
-/// The document.
 #[derive(Template)]
 #[template(path = "junit/junit.xml", whitespace = "preserve")]
 struct Suite {
-    /// The name of the suite, and of the class of its cases.
+    /// Name of the suite, and of the class of its cases.
     name: &'static str,
     cases: Vec<Case>,
     skipped: usize,
     failures: usize,
 }
 
-/// A test case.
 struct Case {
     name: String,
     outcome: Outcome,
@@ -35,8 +33,7 @@ enum Outcome {
     Failed { metric: &'static str, message: String, details: String },
 }
 
-/// Writes the budgets: exceeded ones as failures, warnings as passed with a note, and those that do
-/// not apply as skipped.
+/// Writes the budgets: exceeded ones as failures, warnings as passed with a note, and inapplicable ones as skipped.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -45,7 +42,7 @@ pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
         name: terminal_safe(&outcome.budget.name).into(),
         outcome: outcome_of(view, outcome),
     });
-    // What no budget can judge.
+    // Facts that no budget can judge.
     let sentences = comparability(view.check, view.now);
     let not_judged = sentences.iter().map(|sentence| Case {
         name: "what is compared".to_owned(),
@@ -82,12 +79,13 @@ fn outcome_of(view: CheckView<'_>, outcome: &BudgetOutcome) -> Outcome {
     }
 }
 
-/// What a reader needs besides the figure: what it belongs to, what changed, and what to do, in lines.
+/// Lines of context for a figure: its subject, the changes, and the remedy.
 fn details(view: CheckView<'_>, outcome: &BudgetOutcome) -> String {
     let mut lines: Vec<String> = Vec::new();
     lines.extend(outcome.budget.message.clone());
     lines.extend(Some(lacking_sentence(outcome)).filter(|sentence| !sentence.is_empty()));
     lines.extend(beyond_lines(view, outcome));
+    // Changed prompts explain a figure only against a baseline.
     let is_about_baseline = outcome.budget.limit.needs_baseline();
     if let Some(difference) = view.check.difference.as_ref().filter(|_| is_about_baseline) {
         let prompts = difference.prompts.iter().take(view.top);

@@ -15,7 +15,7 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Candidate, Cause, Class, Confidence};
 use crate::requests::conversation::{History, project_names};
 
-/// The schema of these rows.
+/// Schema of these rows.
 pub const BREAK_SCHEMA: &str = "cachesim.break/v1";
 
 #[derive(Serialize)]
@@ -23,35 +23,35 @@ pub const BREAK_SCHEMA: &str = "cachesim.break/v1";
 pub(in crate::report) struct BreakRow<'a> {
     /// The format and its version.
     schema: &'static str,
-    /// The session.
+    /// Session id.
     session_id: &'a str,
-    /// The sub-agent; null in a main conversation.
+    /// Sub-agent id; null in a main conversation.
     agent_id: Option<&'a str>,
-    /// The service's id of the request, if it is known.
+    /// Service's id of the request, if it is known.
     request_id: Option<&'a str>,
-    /// The service's id of the answer, if it is known.
+    /// Service's id of the answer, if it is known.
     message_id: Option<&'a str>,
-    /// When the first line of the response was written.
+    /// Time of the first line of the response.
     timestamp: Option<Millis>,
-    /// When it was sent, as far as can be told.
+    /// Best known start time.
     start: Millis,
     /// The model.
     model: &'a str,
-    /// The file of the request, relative to the given path.
+    /// File of the request, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
-    /// What happened to the cache.
+    /// Effect on the cache.
     class: Class,
-    /// Whether it is the first request of a fork, held against its parent.
+    /// True for the first request of a fork, compared with its parent.
     fork: bool,
-    /// Why it happened.
+    /// The cause.
     cause: Cause,
-    /// Whether it follows from what was done: a compaction, an expiry.
+    /// True if it was to be expected: a compaction, an expiry.
     expected: bool,
-    /// What speaks for each cause that fits; the row's own cause comes first.
+    /// Evidence for each cause that fits; the row's own cause comes first.
     evidence: Evidence<'a>,
-    /// Seconds from the start of the request before to its own, if both are known.
+    /// Seconds between the starts of the request before and this one, if known.
     gap_s: Option<f64>,
     /// Tokens that the request could have read.
     expected_read_tokens: Tokens,
@@ -59,42 +59,42 @@ pub(in crate::report) struct BreakRow<'a> {
     cache_read_input_tokens: Tokens,
     /// Tokens that it sent again though they had been cached.
     rewritten_tokens: Tokens,
-    /// What these tokens rest on.
+    /// Basis of these tokens.
     basis: Basis,
-    /// What that cost beyond reading them, in dollars; null where the model has no price.
+    /// Cost beyond reading them, in dollars; null if the model has no price.
     excess_usd: Option<Picodollars>,
-    /// The service's own verdict, if there is one.
+    /// The service's own verdict, if any.
     server_reason: Option<&'a str>,
-    /// The name of the project, as far as it is recorded.
+    /// Name of the project, if recorded.
     project: Option<&'a str>,
 }
 
-/// What speaks for the causes of a break.
+/// Evidence for the causes of a break.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(transparent)]
 pub(super) struct Evidence<'a> {
     pub(super) list: Vec<EvidenceRow<'a>>,
-    /// How many of the first ones speak for the cause of the row.
+    /// Number of first elements, which support the row's cause.
     #[serde(skip)]
     of_cause: usize,
 }
 
-/// What speaks for a cause; those of the row's cause come first.
+/// Evidence for a cause; that for the row's cause comes first.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct EvidenceRow<'a> {
-    /// The cause that it speaks for.
+    /// The cause that it supports.
     pub(super) cause: Cause,
-    /// How sure that cause is.
+    /// Certainty of the cause.
     pub(super) confidence: Confidence,
-    /// What was seen, in words.
+    /// Observation, in words.
     pub(super) meaning: &'a str,
     /// The file, relative to the given path.
     pub(super) file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     pub(super) line: u64,
-    /// The field of that line.
+    /// Field of that line.
     pub(super) field: &'static str,
     /// Names and words of the prompt; only with --show-text.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub(super) struct EvidenceRow<'a> {
 }
 
 impl<'a> BreakRow<'a> {
-    /// The row of a break.
+    /// Makes the row of a break.
     pub(in crate::report) fn new(
         history: &'a History,
         found: &'a Break,
@@ -110,6 +110,7 @@ impl<'a> BreakRow<'a> {
         projects: &'a BTreeMap<Symbol, String>,
     ) -> Self {
         let request = history.request(found.request);
+        // Sessions of other agents may lack the time of the answer; the start time takes its place.
         let sent = (request.client != Client::ClaudeCode).then_some(request.start);
         Self {
             schema: BREAK_SCHEMA,
@@ -166,7 +167,7 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// What speaks for the row's cause, as one cell.
+/// One cell with the evidence for the row's cause.
 impl Cell for Evidence<'_> {
     fn cell(&self) -> CsvCell {
         let meanings: Vec<&str> =
@@ -180,14 +181,14 @@ fn seconds(millis: i64) -> f64 {
     millis as f64 / 1_000.0
 }
 
-/// A file of such rows that is being written.
+/// A file of breaks in the making.
 pub struct BreakFile<'o> {
     file: RowFile<'o>,
     shows_text: bool,
 }
 
 impl<'o> BreakFile<'o> {
-    /// A file whose rows stand in domains or do not, with words of prompts or without them.
+    /// A file whose rows have places in domains if `is_placed`, with or without words of prompts.
     ///
     /// # Errors
     /// Writing to `out` fails.
@@ -201,10 +202,10 @@ impl<'o> BreakFile<'o> {
         Ok(Self { file, shows_text })
     }
 
-    /// Adds rows, in a domain where they stand in one. Returns how many there are.
+    /// Adds the rows of breaks, in a domain if rows have places. Returns their number.
     ///
     /// # Errors
-    /// Writing fails, or a figure is beyond what the format holds.
+    /// Writing fails, or a figure does not fit the format.
     pub fn write(
         &mut self,
         history: &History,
@@ -222,7 +223,7 @@ impl<'o> BreakFile<'o> {
         Ok(rows)
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     /// Writing fails.

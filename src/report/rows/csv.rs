@@ -1,4 +1,4 @@
-//! Rows as CSV. A column has its name and its cell in one place, so that neither stands without the other.
+//! Rows as CSV. Name and cell of a column are in one place, so that neither is without the other.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class};
 use crate::report::escape::csv_text;
 
-/// A row whose columns are known.
+/// A row with known columns.
 pub(in crate::report) trait CsvRow {
-    /// What the columns are called.
+    /// Names of the columns.
     const COLUMNS: &'static [&'static str];
 
-    /// The cells, in the order of the columns.
+    /// Cells in the order of the columns.
     fn cells(&self) -> Vec<CsvCell>;
 }
 
-/// The columns of a type of rows, each called like a field: a cell shows the field's value, or what
-/// follows its name.
+/// Columns of a type of rows, each called like a field. A cell shows the field's value, or the expression after its
+/// name.
 macro_rules! csv_row {
     ($row:ident { $($field:ident $(: |$it:ident| $cell:expr)?),+ $(,)? }) => {
         impl $crate::report::rows::csv::CsvRow for $row<'_> {
@@ -38,7 +38,7 @@ macro_rules! csv_row {
 
 pub(in crate::report) use csv_row;
 
-/// A CSV file that is being written.
+/// A CSV file in the making.
 pub(in crate::report) struct CsvFile<'o>(csv::Writer<&'o mut dyn Write>);
 
 impl<'o> CsvFile<'o> {
@@ -68,13 +68,13 @@ impl<'o> CsvFile<'o> {
         })
     }
 
-    /// Writes what is buffered.
+    /// Writes the buffer.
     pub(in crate::report) fn finish(mut self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-/// The text of a cell, which only [`Cell::cell`] makes.
+/// Text of a cell. Only [`Cell::cell`] makes one.
 #[derive(Default)]
 pub(in crate::report) struct CsvCell(String);
 
@@ -84,13 +84,12 @@ impl AsRef<[u8]> for CsvCell {
     }
 }
 
-/// A value as a cell shows it.
+/// A value that fits a cell.
 pub(in crate::report) trait Cell {
-    /// Its text.
     fn cell(&self) -> CsvCell;
 }
 
-/// Text may be anybody's.
+/// Text may be anybody's, so formulas in it are defused.
 impl Cell for str {
     fn cell(&self) -> CsvCell {
         CsvCell(csv_text(self))
@@ -103,7 +102,7 @@ impl<T: Cell + ?Sized> Cell for &T {
     }
 }
 
-/// What is unknown is empty.
+/// An unknown value is an empty cell.
 impl<T: Cell> Cell for Option<T> {
     fn cell(&self) -> CsvCell {
         self.as_ref().map(Cell::cell).unwrap_or_default()
@@ -116,7 +115,7 @@ impl Cell for Tokens {
     }
 }
 
-/// Words that the program itself has.
+/// Cells of the program's own words.
 macro_rules! names {
     ($($type:ty),+) => {
         $(impl Cell for $type {
@@ -129,7 +128,7 @@ macro_rules! names {
 
 names!(Basis, Cause, Class);
 
-/// What the program itself has written cannot steer anything.
+/// Cells of values that the program itself formats, which cannot be formulas.
 macro_rules! plain {
     ($($type:ty),+) => {
         $(impl Cell for $type {

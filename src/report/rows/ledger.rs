@@ -14,7 +14,7 @@ use crate::requests::conversation::{History, Request, RequestIndex, project_name
 use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 
-/// The schema of these rows.
+/// Schema of these rows.
 pub const LEDGER_SCHEMA: &str = "cachesim.ledger/v1";
 
 #[derive(Serialize)]
@@ -24,24 +24,24 @@ pub(in crate::report) struct LedgerRow<'a> {
     schema: &'static str,
     /// The strategy.
     strategy: &'a str,
-    /// The session.
+    /// Session id.
     session_id: &'a str,
-    /// The sub-agent; null in a main conversation.
+    /// Sub-agent id; null in a main conversation.
     agent_id: Option<&'a str>,
-    /// The service's id of the request, if it is known.
+    /// Service's id of the request, if it is known.
     request_id: Option<&'a str>,
-    /// The service's id of the answer, if it is known.
+    /// Service's id of the answer, if it is known.
     message_id: Option<&'a str>,
-    /// When the first line of the response was written; of a request that the strategy added, and of one
-    /// of another agent's, when it was sent.
+    /// Time of the first line of the response; for a request that the strategy added, and for one of another agent, the
+    /// start time.
     timestamp: Option<Millis>,
-    /// When it was sent, as far as can be told.
+    /// Best known start time.
     start: Millis,
-    /// The model that is billed.
+    /// The billed model.
     model: &'a str,
     /// The file, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
     /// Tokens neither read from cache nor written to it.
     input_tokens: Tokens,
@@ -53,36 +53,34 @@ pub(in crate::report) struct LedgerRow<'a> {
     ephemeral_1h_input_tokens: Tokens,
     /// Tokens of the answer, if they are known.
     output_tokens: Option<Tokens>,
-    /// Whether the record ends before the answer does.
+    /// True if the record ends before the answer does.
     output_is_lower_bound: bool,
-    /// What the token fields rest on, all together.
+    /// Joint basis of the token fields.
     basis: Basis,
-    /// Which of several samplings this row bills, from 0 on; null on the ordinary row.
+    /// Number of the billed sampling of several, from 0 on; null on the ordinary row.
     iteration: Option<usize>,
-    /// What for the strategy added the request; null of a recorded one.
+    /// Purpose of an added request; null for a recorded one.
     #[cfg_attr(test, schemars(with = "Option<crate::simulate::strategy::Purpose>"))]
     added: Option<&'static str>,
-    /// What the row costs, in dollars; null where the model has no price.
+    /// Cost of the row, in dollars; null if the model has no price.
     cost_usd: Option<Picodollars>,
-    /// Why the service would refuse the request, in which case all token fields are 0.
+    /// Reason of the service to refuse the request; all token fields are then 0.
     #[cfg_attr(test, schemars(with = "Option<Refusal>"))]
     invalid: Option<&'static str>,
-    /// Whether it is on the branch that its conversation ends on: false where it was rewound, edited or
-    /// retried, and of a sub-agent where what started it was.
+    /// True on the branch that its conversation ends on: false if it was rewound, edited or retried, and for a
+    /// sub-agent if the request that started it was.
     live: bool,
-    /// The TTL that had passed when the request was sent, under the strategy; null where nothing had
-    /// expired.
+    /// TTL that had passed when the request was sent, under the strategy; null if nothing had expired.
     #[cfg_attr(test, schemars(with = "Option<crate::base::ttl::Ttl>"))]
     expired_ttl: Option<&'static str>,
-    /// The program that sent the request, as `--source` names it.
+    /// Program that sent the request, as `--source` names it.
     #[cfg_attr(test, schemars(with = "crate::base::client::Client"))]
     source: &'static str,
-    /// How many requests the figures are the sum of, where the program keeps no more than that; else 1.
+    /// Number of requests in the figures, if the program keeps no more than sums; else 1.
     requests: u32,
-    /// What a plan that counts credits charged, in billionths of an AI unit (0.01 USD); null where the
-    /// program does not tell.
+    /// Charge of a plan that counts credits, in billionths of an AI unit (0.01 USD); null if the program does not say.
     nano_aiu: Option<u64>,
-    /// The name of the project, as far as it is recorded.
+    /// Name of the project, if recorded.
     project: Option<&'a str>,
 }
 
@@ -93,7 +91,7 @@ impl TableRow for LedgerRow<'_> {
     }
 }
 
-/// What all rows of a request have in common.
+/// Values that all rows of a request share.
 struct Common<'a> {
     request: &'a Request,
     session_id: &'a str,
@@ -128,7 +126,7 @@ impl<'a> Common<'a> {
 }
 
 impl<'a> LedgerRow<'a> {
-    /// A row of an added request has the place of the request that it follows, and no ids.
+    /// Makes a row. That of an added request has the place of the request that it follows, and no ids.
     fn new(
         ledger: &Ledger<'_>,
         column: &StrategyColumn,
@@ -138,6 +136,7 @@ impl<'a> LedgerRow<'a> {
         let request = common.request;
         let is_own = row.iteration.is_none() && row.added.is_none();
         let timestamp = row.added.map(|(_, at)| at).or(request.answered).or(Some(request.start));
+        // The expiry belongs to the request itself, so its other rows leave it out.
         let expiry = ledger.expiry(column, row.request).filter(|_| is_own);
         Self {
             schema: LEDGER_SCHEMA,
@@ -165,6 +164,7 @@ impl<'a> LedgerRow<'a> {
             expired_ttl: expiry.map(|expiry| expiry.ttl.name()),
             source: common.source,
             requests: if row.added.is_some() { 1 } else { request.sum_of },
+            // On one row only, so that a sum over rows counts the charge once.
             nano_aiu: common.nano_aiu.filter(|_| is_own),
             invalid: row.refusal.map(Refusal::name),
             project: common.project,
@@ -172,11 +172,11 @@ impl<'a> LedgerRow<'a> {
     }
 }
 
-/// A file of such rows that is being written.
+/// A file of ledger rows in the making.
 pub struct LedgerFile<'o>(RowFile<'o>);
 
 impl<'o> LedgerFile<'o> {
-    /// A file whose rows stand in domains or do not.
+    /// A file whose rows have places in domains if `is_placed`.
     ///
     /// # Errors
     /// Writing to `out` fails.
@@ -184,10 +184,10 @@ impl<'o> LedgerFile<'o> {
         RowFile::of::<LedgerRow<'_>>(encoding, is_placed, out).map(Self)
     }
 
-    /// Adds the rows of a selection, in a domain where they stand in one. Returns how many there are.
+    /// Adds the rows of a selection, in a domain if rows have places. Returns their number.
     ///
     /// # Errors
-    /// Writing fails, or a figure is beyond what the format holds.
+    /// Writing fails, or a figure does not fit the format.
     pub fn write(
         &mut self,
         ledger: &Ledger<'_>,
@@ -210,7 +210,7 @@ impl<'o> LedgerFile<'o> {
         Ok(rows)
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     ///
     /// # Errors
     /// Writing fails.

@@ -1,7 +1,7 @@
-//! Rows: what the ledger and the breaks are for programs, and the files that hold rows.
+//! Rows: ledger and breaks for programs, and the files that hold rows.
 //!
-//! A file has rows of one type, as JSON Lines, CSV or Parquet, all with the same columns. Rows of several
-//! histories may stand in one file; each then has its [`Place`].
+//! A file has rows of one type, as JSON Lines, CSV or Parquet, all with the same columns. Rows of several histories may
+//! be in one file; each then has its [`Place`].
 
 pub(super) mod breaks;
 pub(super) mod csv;
@@ -22,31 +22,31 @@ use self::csv::{Cell as _, CsvFile, CsvRow};
 use self::parquet::{ParquetFile, ParquetRow};
 use super::json::write_line;
 
-/// What a file says of itself: keys and values.
+/// Keys and values of a file's description.
 pub type Metadata = Vec<(&'static str, String)>;
 
-/// How a file holds rows.
+/// Format of a file of rows.
 #[derive(Clone, Debug)]
 pub enum RowEncoding {
     /// A JSON document a line.
     Jsonl,
-    /// A line of cells for each, after one with the names of the columns.
+    /// A line of column names, then a line of cells for each row.
     Csv,
-    /// Columns, and what the file says of itself.
+    /// Columns, and the file's metadata.
     Parquet(Metadata),
 }
 
-/// Where a row stands in a run of several domains.
+/// Place of a row in a run of several domains.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Place<'a> {
     /// The domain; only under --domains, and in parts.
     pub domain: &'a str,
-    /// The number of the row in its domain, from 0 on; only under --domains, and in parts.
+    /// Number of the row in its domain, from 0 on; only under --domains, and in parts.
     pub row: u64,
 }
 
-/// A row where it stands.
+/// A row at its place.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Placed<'a, R> {
@@ -58,7 +58,7 @@ pub(super) struct Placed<'a, R> {
     place: Option<Place<'a>>,
 }
 
-/// The columns of a type of rows, in Parquet as in CSV, each called like a field.
+/// Columns of a type of rows, in Parquet as in CSV, each called like a field.
 macro_rules! table_row {
     ($row:ident { $($field:ident),+ $(,)? }) => {
         $crate::report::rows::csv::csv_row!($row { $($field),+ });
@@ -86,30 +86,29 @@ macro_rules! table_row {
 
 use table_row;
 
-/// What a ledger was made by, as far as its rows do not say.
+/// Facts about a ledger that its rows do not record.
 #[derive(Clone, Copy, Debug)]
 pub struct LedgerOf<'p> {
-    /// Its domain.
+    /// Domain of the rows.
     pub domain: &'p str,
-    /// The strategies of its rows.
+    /// Strategies of the rows.
     pub strategies: &'p [String],
-    /// The place that each of them has among those that are told, if it is.
+    /// Place of each strategy among the reported ones, if it is one of them.
     pub shown: &'p [Option<usize>],
-    /// Of each strategy, whether it can do nothing in the domain, though it can in others: requests are there as
-    /// they were recorded.
+    /// True for each strategy that cannot act in this domain, though it can in others: its requests are as recorded.
     pub as_recorded: &'p [bool],
-    /// The places of the record and of its replay among the strategies.
+    /// Places of the record and of its replay among the strategies.
     pub own: [Option<usize>; 2],
 }
 
 /// A row that a file can hold.
 pub(super) trait TableRow: CsvRow + ParquetRow + Serialize {
-    /// The line or the request that it is of, for an error.
+    /// Line or request of the row, for an error.
     #[cfg(feature = "fleet")]
     fn origin(&self) -> String;
 }
 
-/// A file of rows that is being written.
+/// A file of rows in the making.
 #[cfg_attr(not(feature = "fleet"), allow(clippy::large_enum_variant))] // with it, all but one are large
 pub(super) enum RowFile<'o> {
     Jsonl(&'o mut dyn Write),
@@ -117,7 +116,7 @@ pub(super) enum RowFile<'o> {
     Parquet(ParquetFile<'o>),
 }
 
-/// The columns of a [`Place`].
+/// Columns of a [`Place`].
 const PLACE: [&str; 2] = ["domain", "row"];
 
 impl<'o> RowFile<'o> {
@@ -130,6 +129,7 @@ impl<'o> RowFile<'o> {
         Ok(match encoding {
             RowEncoding::Jsonl => Self::Jsonl(out),
             RowEncoding::Csv => {
+                // After the row's own columns, whose places stay the same.
                 let place = if is_placed { &PLACE[..] } else { &[] };
                 Self::Csv(CsvFile::new(&[R::COLUMNS, place].concat(), out)?)
             }
@@ -140,7 +140,7 @@ impl<'o> RowFile<'o> {
         })
     }
 
-    /// Adds a row, with its place where rows have one.
+    /// Adds a row, with its place if rows have places.
     pub(super) fn write(
         &mut self,
         row: &impl TableRow,
@@ -157,7 +157,7 @@ impl<'o> RowFile<'o> {
         }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     pub(super) fn finish(self) -> io::Result<()> {
         match self {
             Self::Jsonl(_) => Ok(()),

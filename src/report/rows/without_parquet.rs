@@ -14,7 +14,7 @@ fn not_built() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, needed)
 }
 
-/// What a Parquet file would need of rows.
+/// Requirement for rows of a Parquet file, which every type meets.
 pub(in crate::report) trait ParquetRow {}
 
 impl<R> ParquetRow for R {}
@@ -26,7 +26,7 @@ pub(in crate::report) struct ParquetFile<'o> {
 }
 
 impl<'o> ParquetFile<'o> {
-    /// Fails.
+    /// Fails with an error that names the feature.
     pub(in crate::report) fn of<R: ParquetRow>(
         _: Option<[&str; 2]>,
         _: Metadata,
@@ -35,7 +35,7 @@ impl<'o> ParquetFile<'o> {
         Err(not_built())
     }
 
-    /// Never comes to be called.
+    /// Unreachable, as no file can be made.
     pub(in crate::report) fn write(
         &mut self,
         _: &impl TableRow,
@@ -44,14 +44,14 @@ impl<'o> ParquetFile<'o> {
         match self.never {}
     }
 
-    /// Never comes to be called.
+    /// Unreachable, as no file can be made.
     pub(in crate::report) fn finish(self) -> io::Result<()> {
         let Self { never, out: _ } = self;
         match never {}
     }
 }
 
-/// Fails.
+/// Fails with an error that names the feature.
 ///
 /// # Errors
 /// Always.
@@ -59,7 +59,7 @@ pub fn stored_breaks(_: &Path, _: &str) -> io::Result<RunBreaks> {
     Err(not_built())
 }
 
-/// Fails.
+/// Fails with an error that names the feature.
 ///
 /// # Errors
 /// Always.
@@ -67,7 +67,7 @@ pub fn stored_rows(_: &Path) -> io::Result<(u64, Option<String>)> {
     Err(not_built())
 }
 
-/// Fails.
+/// Fails with an error that names the feature.
 ///
 /// # Errors
 /// Always.
@@ -79,7 +79,7 @@ pub fn each_identified<E: From<io::Error>>(
     Err(not_built().into())
 }
 
-/// Fails.
+/// Fails with an error that names the feature.
 ///
 /// # Errors
 /// Always.

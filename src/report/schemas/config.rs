@@ -1,4 +1,4 @@
-//! The schema of `cachesim.toml`, made from the same tables by which it is read.
+//! Schema of `cachesim.toml`, made from the tables that the parser uses.
 
 use serde_json::{Map, Value, json};
 
@@ -8,8 +8,8 @@ use crate::explain::config::{ASSUME, CHECK, ConfigOption, DEFAULTS, SCHEMA, Take
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::ALL as STRATEGIES;
 
-/// The schema (draft 2020-12) of the TOML document. What depends on another value, such as the unit
-/// of a limit on its metric, is explained in descriptions and checked by the program.
+/// Schema (draft 2020-12) of the TOML document. Dependencies between values, such as that of a limit's unit on the
+/// metric, are explained in descriptions and checked by the program.
 pub(super) fn config_schema() -> Value {
     let mut defaults = table("Defaults of options, by their names with _ for -.", DEFAULTS);
     defaults["properties"][ASSUME] =
@@ -54,7 +54,7 @@ fn value(takes: Takes) -> Value {
     }
 }
 
-/// One text, or a list of them.
+/// Schema of one text, or a list of texts.
 fn texts(one: &Value) -> Value {
     json!({ "anyOf": [one, { "type": "array", "items": one }] })
 }
@@ -79,6 +79,7 @@ fn property(key: &str) -> Value {
         schema
     };
     let text = || json!({ "type": "string" });
+    // Amounts with a unit are texts, plain counts are numbers.
     let amount = || json!({ "type": ["string", "integer"], "minimum": 0 });
     match key {
         "name" => {

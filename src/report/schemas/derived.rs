@@ -1,5 +1,5 @@
-//! The schemas of outputs, derived from the types that are written: of counts, times, exact decimals and objects by
-//! name, and of words, taken from where each enumeration is written.
+//! Schemas of outputs, derived from the written types: counts, times, exact decimals and objects by name, and words,
+//! taken from the definition of each enumeration.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -60,7 +60,7 @@ use crate::simulate::strategy::{Obstacle, Purpose};
 
 type Output = (&'static str, &'static str, fn() -> Schema);
 
-/// The outputs: their names, the value of `schema` in their documents, and the schemas of their types.
+/// Outputs: their names, the value of `schema` in their documents, and the schemas of their types.
 #[rustfmt::skip] // an output is a line
 const OUTPUTS: &[Output] = &[
     ("report", report_json::SCHEMA, derived::<Report<'_>>),
@@ -93,7 +93,7 @@ const OUTPUTS: &[Output] = &[
     ("redact-explain", kept::SCHEMA, derived::<KeptDocument<'_>>),
 ];
 
-/// Adds which format it is.
+/// Adds the name, title and description of the format.
 fn complete(format: &MachineFormat, mut schema: Schema, tag: &str) -> Value {
     schema.insert("$id".to_owned(), json!(format!("urn:cachesim:{}:v1", format.name)));
     schema.insert("title".to_owned(), json!(format!("cachesim {}, {tag}", format.name)));
@@ -108,7 +108,7 @@ fn complete(format: &MachineFormat, mut schema: Schema, tag: &str) -> Value {
     }
     schema
 }
-/// Fields are required unless they may be left out.
+/// Schema of a type as it is written. Fields are required unless they may be left out.
 fn derived<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
         .for_serialize()
@@ -117,11 +117,12 @@ fn derived<T: JsonSchema>() -> Schema {
         .into_root_schema_for::<T>()
 }
 
-/// Removes what only concerns Rust: line breaks of comments, the widths of numbers.
+/// Removes details that only concern Rust: line breaks of comments, the widths of numbers.
 fn plain(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.replace('\n', " ");
     }
+    // Dates are formats of JSON Schema; `uint64` and the like are Rust's alone.
     let is_text = |format: &Value| format.as_str().is_some_and(|name| name.starts_with("date"));
     if schema.get("format").is_some_and(|format| !is_text(format)) {
         schema.remove("format");
@@ -271,7 +272,7 @@ mod tests {
 
     use super::*;
 
-    /// `CACHESIM_WRITE=schemas` writes them anew.
+    /// `CACHESIM_WRITE=schemas` writes the files again.
     #[test]
     fn the_files_are_what_is_derived() {
         let config = ("config", format!("{:#}\n", config_schema()));

@@ -1,13 +1,13 @@
 //! A machine format and its JSON schema.
 
-/// A format that programs read or write, one version of it.
+/// One version of a format that programs read or write.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineFormat {
-    /// The name of its schema.
+    /// Name of the schema.
     pub name: &'static str,
-    /// The commands that write it, or, for an input, read it.
+    /// Commands that write the format, or, for an input, read it.
     pub commands: &'static str,
-    /// What it contains, in one line.
+    /// Contents in one line.
     pub meaning: &'static str,
     /// The JSON schema (draft 2020-12) with a final line break.
     pub schema: &'static str,

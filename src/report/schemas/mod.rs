@@ -1,8 +1,8 @@
-//! The JSON schemas of the machine formats, by name: the files of `schemas/`.
+//! JSON schemas of the machine formats, by name: the files of `schemas/`.
 //!
-//! Those of outputs are derived from the very types that are written, words from the functions that write them, and that
-//! of the configuration from the tables by which it is read: a test compares (`derived.rs`). Those of other inputs are
-//! written by hand.
+//! Schemas of outputs are derived from the very types that are written, with words from the functions that write them.
+//! The schema of the configuration comes from the tables of its parser. A test compares both (`derived.rs`). Schemas of
+//! other inputs are written by hand.
 
 #[cfg(test)]
 mod config;
@@ -14,9 +14,10 @@ mod format;
 pub(super) use derived::Keyed;
 pub use format::MachineFormat;
 
+// `redact-explain` exists only with the feature `redact`.
 const FORMATS: usize = if cfg!(feature = "redact") { 31 } else { 30 };
 
-/// Every machine format. Others have no schema.
+/// Every machine format with a schema.
 #[rustfmt::skip] // a format is a line
 pub static MACHINE_FORMATS: [MachineFormat; FORMATS] = format::formats![
     "report", "analyze --format json", "totals by strategy, by model and by session";

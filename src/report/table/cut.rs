@@ -25,11 +25,10 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines.map(|line| line.replace(BOUND_PER_CENT, " %")).collect()
 }
 
-/// A per cent sign behind a space at which no line is broken.
+/// Per cent sign after a space at which no line is broken.
 const BOUND_PER_CENT: &str = "\u{a0}%";
 
-/// Cuts a text to a width. A path, or a line in a file, keeps its end, a name its beginning and its
-/// end, and anything else as many whole words as fit.
+/// Cuts a text to a width. A path, or a line in a file, keeps its end; anything else keeps as many whole words as fit.
 pub(super) fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
         return text;
@@ -51,7 +50,7 @@ pub(in crate::report) fn with_ellipsis(text: &str, width: usize) -> String {
     format!("{}…", beginning_of(text, width.saturating_sub(1)).trim_end_matches([' ', ',', ';']))
 }
 
-/// Cuts a name to a width in its middle, as names that begin alike mostly differ at their ends.
+/// Cuts the middle out of a name, as names with the same beginning mostly differ at their ends.
 pub(super) fn shortened_name(name: &str, width: usize) -> Cow<'_, str> {
     if display_width(name) <= width {
         return name.into();
@@ -62,18 +61,18 @@ pub(super) fn shortened_name(name: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{beginning}…{end}"))
 }
 
-/// As much of the beginning of a text as fits a width.
+/// Longest beginning of a text that fits a width.
 fn beginning_of(text: &str, width: usize) -> &str {
     &text[..fitting(text.char_indices().map(|(at, one)| (at + one.len_utf8(), one)), width)
         .unwrap_or(0)]
 }
 
-/// As much of the end of a text as fits a width.
+/// Longest end of a text that fits a width.
 fn end_of(text: &str, width: usize) -> &str {
     &text[fitting(text.char_indices().rev(), width).unwrap_or(text.len())..]
 }
 
-/// The place of the last of the characters that fit a width.
+/// Place of the last of the characters that fit a width.
 fn fitting(characters: impl Iterator<Item = (usize, char)>, width: usize) -> Option<usize> {
     let mut taken = 0;
     let fits = |(_, character): &(usize, char)| {
@@ -83,7 +82,7 @@ fn fitting(characters: impl Iterator<Item = (usize, char)>, width: usize) -> Opt
     characters.take_while(fits).last().map(|(place, _)| place)
 }
 
-/// Whether a text is a path, or a file with a line.
+/// Returns true for a path, or a file with a line.
 fn is_place(text: &str) -> bool {
     let has_line = text.rsplit_once(':').is_some_and(|(_, line)| {
         !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit())
@@ -91,7 +90,7 @@ fn is_place(text: &str) -> bool {
     !text.contains(' ') && (has_line || text.contains('/'))
 }
 
-/// The number of terminal columns that a text takes.
+/// Number of terminal columns that a text takes.
 pub(super) fn display_width(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }

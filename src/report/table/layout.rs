@@ -15,32 +15,32 @@ pub(super) fn chunks(rows: Range<usize>) -> Vec<Range<usize>> {
     rows.step_by(CHUNK).map(|start| start..end.min(start + CHUNK)).collect()
 }
 
-/// The least width of a column of sentences, as long as other columns can be hidden.
+/// Least width of a column of sentences while other columns can be hidden.
 const LEAST_SENTENCE: usize = 24;
 
-/// Its least width where that would hide the last columns, which mostly have dollars.
+/// Least width of such a column if the last columns, which mostly have dollars, would be hidden otherwise.
 const NARROWEST_SENTENCE: usize = 18;
 
-/// Names are cut to this, or to the name of their column, before columns are hidden.
+/// Width to which names are cut before columns are hidden, unless the name of their column is wider.
 const SHORT_NAME: usize = 18;
 
-/// Words are cut to this, or to the name of their column, once no more columns can be hidden.
+/// Width to which words are cut once no more columns can be hidden, unless the name of their column is wider.
 const LEAST_NAME: usize = 12;
 
-/// The visible columns.
+/// Visible columns of a table.
 #[derive(Debug)]
 pub(super) struct Fitted {
-    /// Each visible column and its width, in the order of the table.
+    /// Visible columns with their widths, in the order of the table.
     pub(super) columns: Vec<(usize, usize)>,
-    /// The hidden columns, without bars.
+    /// Hidden columns, without bars.
     pub(super) hidden: Vec<usize>,
     /// The column whose sentences are written below their rows.
     pub(super) below: Option<usize>,
-    /// The width at which none would be hidden.
+    /// Width at which no column would be hidden.
     pub(super) needed: usize,
 }
 
-/// The natural width of a column, and its least width.
+/// Natural and least width of a column.
 #[derive(Clone, Copy, Debug)]
 struct Measure {
     natural: usize,
@@ -48,9 +48,9 @@ struct Measure {
 }
 
 impl Fitted {
-    /// Fits a table into a width. Names give way first; then columns are hidden, those of which
-    /// nothing is known before those that the table names in their order; then words are cut and
-    /// sentences narrowed, then columns are hidden from the right, except for the first.
+    /// Fits a table into a width. First names give way. Then columns are hidden: bars, unknown columns, and those that
+    /// the table lists, in this order. Then words are cut and sentences narrowed. At last columns are hidden from the
+    /// right, except for the first.
     pub(super) fn new(grid: &Grid, width: usize, has_bars: bool) -> Self {
         let mut measures = measure(grid);
         let gap = grid.gap;
@@ -96,7 +96,7 @@ impl Fitted {
     }
 }
 
-/// Gives every column its least width, and distributes the rest among those that want more.
+/// Gives every column its least width, and distributes the rest among the columns that need more.
 fn share(measures: &[Measure], shown: &[usize], width: usize, gap: usize) -> Vec<(usize, usize)> {
     let mut columns: Vec<(usize, usize)> =
         shown.iter().map(|column| (*column, measures[*column].least)).collect();

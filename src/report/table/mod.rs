@@ -8,11 +8,11 @@ pub(super) use cut::{with_ellipsis, wrap};
 
 use crate::report::escape::{SafeText, markdown_text};
 
-/// A table. All cells are in one text, so a long table takes little more than its words.
+/// A table. All cells are in one text, so that a long table takes little more memory than its words.
 #[derive(Debug)]
 pub(super) struct Grid {
     columns: Vec<(SafeText, Align)>,
-    /// Columns to hide where there is not enough room, in that order.
+    /// Columns to hide if there is not enough room, in this order.
     hidden_first: Vec<usize>,
     /// Spaces between columns.
     gap: usize,
@@ -24,18 +24,18 @@ pub(super) struct Grid {
     has_sums: bool,
     text: SafeText,
     rows: Vec<GridRow>,
-    /// The end of each cell in the text of its row, row by row.
+    /// End of each cell in the text of its row, row by row.
     ends: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct GridRow {
-    /// Its start in the text.
+    /// Start of the row in the text.
     start: usize,
     tone: Tone,
 }
 
-/// The alignment of a column.
+/// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Align {
     /// Words.
@@ -52,19 +52,19 @@ pub(super) enum Align {
     Bar,
 }
 
-/// The meaning of a row's colour.
+/// Meaning of a row's colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Tone {
     /// No meaning.
     #[default]
     Plain,
-    /// Money was lost by a break.
+    /// Loss of money by a break.
     Loss,
-    /// A cache expired.
+    /// Expiry of a cache.
     Expiry,
-    /// Money was or would be saved.
+    /// Money that was or would be saved.
     Saving,
-    /// Nothing happened.
+    /// Row without an event.
     Quiet,
 }
 
@@ -100,13 +100,12 @@ impl Grid {
         Self::new(&columns.iter().map(|align| ("", *align)).collect::<Vec<_>>())
     }
 
-    /// Whether its columns have names.
+    /// Returns true if columns have names.
     fn has_header(&self) -> bool {
         self.columns.iter().any(|(name, _)| !name.is_empty())
     }
 
-    /// Names the columns to hide where there is not enough room, in that order. Bars are hidden
-    /// before them.
+    /// Sets the columns to hide if there is not enough room, in this order. Bars are hidden before them.
     pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
         let positions: Vec<usize> = names.iter().filter_map(|name| self.position(name)).collect();
         debug_assert_eq!(positions.len(), names.len(), "{names:?}");
@@ -175,7 +174,7 @@ impl Grid {
         self.ends.extend(other.ends);
     }
 
-    /// The columns, with their names.
+    /// Names and alignments of the columns.
     pub(in crate::report) fn columns(&self) -> &[(SafeText, Align)] {
         &self.columns
     }
@@ -184,12 +183,12 @@ impl Grid {
         &self.hidden_first
     }
 
-    /// The number of rows.
+    /// Number of rows.
     pub(in crate::report) fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns true if there are no rows.
     pub(in crate::report) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -201,7 +200,7 @@ impl Grid {
         &self.text[in_text(from)..in_text(ends[column])]
     }
 
-    /// Whether no row knows anything of a column.
+    /// Returns true if no row has a known value of a column.
     pub(in crate::report) fn is_unknown(&self, column: usize) -> bool {
         let says_nothing = |row| matches!(self.cell(row, column), "" | "-" | "–" | "unknown");
         !self.is_empty() && (0..self.len()).all(says_nothing)
@@ -211,7 +210,7 @@ impl Grid {
         self.rows[row].tone
     }
 
-    /// The rows, each with a cell for every column.
+    /// Rows, each with a cell for every column.
     pub(in crate::report) fn rows(&self) -> impl Iterator<Item = Vec<&str>> {
         let columns = self.columns.len();
         (0..self.len()).map(move |row| (0..columns).map(|column| self.cell(row, column)).collect())
@@ -232,7 +231,7 @@ impl Grid {
         markdown_row(names) + &markdown_row(rules)
     }
 
-    /// The columns without bars.
+    /// Columns without bars.
     fn columns_of_pages(&self) -> impl Iterator<Item = usize> {
         let columns = (0..self.columns.len()).filter(|column| !self.is_short_form(*column));
         columns.filter(|column| self.columns[*column].1 != Align::Bar)

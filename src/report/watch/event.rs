@@ -1,4 +1,4 @@
-//! Something that happened in sessions that are watched, as a line for people.
+//! Events of watched sessions, as lines for people.
 
 use std::collections::BTreeMap;
 
@@ -13,62 +13,62 @@ use crate::base::zone::Zone;
 use crate::explain::breaks::Cause;
 use crate::follow::{About, FileChange};
 
-/// Something that happened.
+/// An event of a watched session.
 #[derive(Clone, Debug)]
 pub struct WatchEvent<'a> {
-    /// When: when the request of a break was sent, else when it was noticed.
+    /// Start time of the request of a break; for other events the time at which they were noticed.
     pub at: Millis,
-    /// In which session; `None` of what is of all sessions.
+    /// Session of the event; `None` for an event of all sessions.
     pub session: Option<WatchedSession<'a>>,
-    /// What.
+    /// Kind of the event, with its figures.
     pub kind: WatchEventKind,
 }
 
-/// A session, or a sub-agent's file.
+/// A session, or the file of a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchedSession<'a> {
-    /// The name of its file, without the ending.
+    /// Name of the file, without the ending.
     pub file: &'a str,
-    /// What its requests say; `None` where it has none yet.
+    /// Session and project by its requests; `None` before the first one.
     pub about: Option<&'a About>,
 }
 
-/// What happened.
+/// Kind of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WatchEventKind {
-    /// The session went on, or is there at the start: what it comes to now.
+    /// The session continued, or exists at the start; its figures now.
     Session {
-        /// What it cost.
+        /// Cost of the session.
         cost: Amount,
-        /// How many requests it has.
+        /// Number of requests.
         requests: u64,
-        /// The tokens of its prompts that were read, and all.
+        /// Prompt tokens that were read from cache, and all prompt tokens.
         read_of_prompts: (Tokens, Tokens),
-        /// What the next message finds, where that is known.
+        /// State for the next message, if it is known.
         next: Option<StatusOfNext>,
     },
     /// A request read less than it could have.
     Break {
-        /// Why.
+        /// Cause of the break.
         cause: Cause,
-        /// What it cost beyond reading, or `None` where its model has no price.
+        /// Cost beyond that of reading, or `None` if the model has no price.
         excess: Option<Picodollars>,
     },
-    /// What the session left in the cache is not found any more.
+    /// The cache entries of the session have expired.
     Cold {
-        /// What the next message would have cost.
+        /// Cost that the next message would have had before.
         warm: Option<Picodollars>,
-        /// What it costs.
+        /// Cost of the next message now.
         cold: Option<Picodollars>,
     },
-    /// More was spent today than is planned.
+    /// Today's spending exceeds the budget.
     Budget {
-        /// What was spent.
+        /// Spending of today.
         today: Amount,
-        /// What is planned.
+        /// Budget of a day.
         budget: Picodollars,
     },
-    /// Its file became another.
+    /// The file changed other than by growth.
     File(FileChange),
 }
 
@@ -80,13 +80,13 @@ pub struct WatchedNames {
 }
 
 impl WatchedNames {
-    /// Names in which projects are named like this.
+    /// Names, with projects named in this way.
     #[must_use]
     pub fn by(naming: ProjectNaming) -> Self {
         Self { symbols: Symbols::default(), naming }
     }
 
-    /// The names of these sessions, as short as tells them apart.
+    /// Names of the sessions, each as short as is distinct.
     #[must_use]
     pub fn of(&self, sessions: &[WatchedSession<'_>]) -> Vec<String> {
         let ids = sessions.iter().map(WatchedSession::id);
@@ -105,12 +105,13 @@ impl WatchedNames {
         named.collect()
     }
 
-    /// The names of the projects of these sessions, by their folders.
+    /// Names of the projects of these sessions, by their folders.
     pub(super) fn projects<'a>(
         &self,
         sessions: &[WatchedSession<'a>],
     ) -> BTreeMap<&'a str, String> {
         let mut paths: Vec<&str> = sessions.iter().filter_map(WatchedSession::project).collect();
+        // Names grow until paths differ, so that a path given twice would have a needlessly long one.
         paths.sort_unstable();
         paths.dedup();
         let names = self.naming.of_paths(&paths);
@@ -120,6 +121,7 @@ impl WatchedNames {
 
 impl<'a> WatchedSession<'a> {
     pub(super) fn id(&self) -> &'a str {
+        // Before its first request only the name of the file is known.
         self.about.map_or(self.file, |about| &about.session)
     }
 
@@ -133,7 +135,7 @@ impl<'a> WatchedSession<'a> {
 }
 
 impl WatchEvent<'_> {
-    /// The event in a line for people, with the name of its session, and its day where that is not the one of `now`.
+    /// The event on a line for people, with the name of its session, and its day if it is not that of `now`.
     #[must_use]
     pub fn line(&self, name: &str, zone: &Zone, now: Millis) -> String {
         let of = if name.is_empty() { String::new() } else { format!("{name}: ") };
@@ -181,7 +183,7 @@ impl WatchEventKind {
     }
 }
 
-/// `warm 41m, next $0.12 (cold $1.31)`.
+/// State of the next message: `warm 41m, next $0.12 (cold $1.31)`.
 fn next_text(next: &StatusOfNext) -> String {
     if next.left > 0 {
         let (warm, cold) = (dollars(next.warm), dollars(next.cold));

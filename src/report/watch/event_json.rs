@@ -20,15 +20,15 @@ pub(in crate::report) const SCHEMA: &str = "cachesim.event/v1";
 pub(in crate::report) struct EventObject<'a> {
     /// The format and its version.
     schema: &'static str,
-    /// When the request of a break was sent; of all else when it was noticed.
+    /// Start of a break's request; for other events the time of notice.
     at: Millis,
-    /// The session; null of what is of all sessions.
+    /// Session id; null for events of all sessions.
     session_id: Option<&'a str>,
-    /// The sub-agent; null in a main conversation.
+    /// Sub-agent id; null in a main conversation.
     agent_id: Option<&'a str>,
-    /// The name of the project, as far as it is recorded.
+    /// Name of the project, if recorded.
     project: Option<&'a str>,
-    /// What happened.
+    /// The event.
     event: WhatObject,
 }
 
@@ -36,73 +36,73 @@ pub(in crate::report) struct EventObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 enum WhatObject {
-    /// The session went on, or is there at the start. These are its figures now.
+    /// The session continued, or is there at the start, with its figures now.
     Session {
-        /// What it cost, in dollars, without requests whose model has no price.
+        /// Its cost in dollars, without requests whose model has no price.
         cost_usd: Picodollars,
-        /// Whether requests whose model has no price are left out.
+        /// True if requests whose model has no price are left out.
         is_partial: bool,
         /// Its requests.
         requests: u64,
-        /// The tokens of its prompts that were read from the cache.
+        /// Tokens of its prompts that were read from the cache.
         read_tokens: Tokens,
-        /// The tokens of its prompts.
+        /// Tokens of its prompts.
         prompt_tokens: Tokens,
-        /// What the next message finds; null where that is not known.
+        /// State for the next message; null if that is not known.
         next: Option<NextObject>,
     },
     /// A request read less than it could have.
     Break {
         /// Why.
         cause: Cause,
-        /// What that cost beyond reading, in dollars; null where the model has no price.
+        /// Cost beyond reading, in dollars; null if the model has no price.
         excess_usd: Option<Picodollars>,
     },
-    /// What the session left in the cache is not found any more.
+    /// The cache entries of the session have expired.
     Cold {
-        /// What the next message would have cost, in dollars; null where the model has no price.
+        /// Cost of the next message before, in dollars; null if the model has no price.
         warm_usd: Option<Picodollars>,
-        /// What it costs; null where the model has no price.
+        /// Its cost now; null if the model has no price.
         cold_usd: Option<Picodollars>,
     },
-    /// More was spent today than is planned.
+    /// Today's spending exceeds the plan.
     Budget {
-        /// What the watched sessions cost today, in dollars, without requests whose model has no price.
+        /// Cost of the watched sessions today, in dollars, without requests whose model has no price.
         today_usd: Picodollars,
-        /// What is planned.
+        /// Planned amount.
         budget_usd: Picodollars,
     },
-    /// The file became another.
+    /// The file was changed.
     File {
-        /// How.
+        /// Kind.
         change: ChangeObject,
-        /// Why it cannot be read; null of other changes.
+        /// Read error; null for other changes.
         error: Option<String>,
     },
 }
 
-/// What the next message finds, and what it costs.
+/// State and costs of the next message.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct NextObject {
-    /// For how many more seconds its prompt can be read, down to 0.
+    /// Seconds for which its prompt can still be read, down to 0.
     warm_s: u64,
-    /// The tokens of the next prompt, without what is typed.
+    /// Tokens of the next prompt, without new text.
     tokens: Tokens,
-    /// The most tokens that the model takes; null where that is not known.
+    /// Most tokens that the model takes; null if that is not known.
     window_tokens: Option<Tokens>,
-    /// What it costs as long as the prompt can be read, in dollars; null where the model has no price.
+    /// Its cost as long as the prompt can be read, in dollars; null if the model has no price.
     warm_usd: Option<Picodollars>,
-    /// What it costs after that; null where the model has no price.
+    /// Its cost after that; null if the model has no price.
     cold_usd: Option<Picodollars>,
-    /// What a request for a summary costs as long as the prompt can be read, with a summary of an assumed size; null where
+    /// Cost of a request for a summary as long as the prompt can be read, with a summary of an assumed size; null if
     /// the model has no price.
     compact_warm_usd: Option<Picodollars>,
-    /// What it costs after that; null where the model has no price.
+    /// Its cost after that; null if the model has no price.
     compact_cold_usd: Option<Picodollars>,
 }
 
-/// What became of a file.
+/// Change of a file.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -1,5 +1,5 @@
-//! What `watch` shows: events as lines for people and as `cachesim.event/v1` for programs, and the open sessions as a
-//! table.
+//! Output of `watch`: events as lines for people and as `cachesim.event/v1` for programs, and a table of the open
+//! sessions.
 
 mod event;
 mod event_json;

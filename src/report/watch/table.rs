@@ -1,4 +1,4 @@
-//! The open sessions as a table for a terminal: cells, without a word of how they are drawn.
+//! Table of the open sessions for a terminal: cells only, without drawing.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -11,26 +11,26 @@ use crate::base::wording::{counted, grouped};
 /// A session whose file changed lately, or whose cache is warm.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenSession<'a> {
-    /// Whose it is.
+    /// Session, or sub-agent with a file of its own.
     pub session: WatchedSession<'a>,
-    /// Whether it is a sub-agent of the one before it that is none.
+    /// True for a sub-agent of the last main session before it.
     pub is_agent: bool,
-    /// What it cost; of a session with those of its sub-agents that have files of their own.
+    /// Cost; of a main session together with its sub-agents in files of their own.
     pub cost: Amount,
-    /// What its next message finds.
+    /// State for the next message.
     pub next: Option<StatusOfNext>,
 }
 
 /// A table, cell by cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchTable {
-    /// The answer: how many sessions are open, and what was spent today.
+    /// Headline: number of open sessions, and spending of today.
     pub answer: String,
-    /// The names of the columns.
+    /// Names of the columns.
     pub columns: [&'static str; COLUMNS],
-    /// The width of each, in cells.
+    /// Width of each column, in cells.
     pub widths: [u16; COLUMNS],
-    /// A row for each session, and whether its cache is warm.
+    /// A row for each session, with true if its cache is warm.
     pub rows: Vec<([String; COLUMNS], bool)>,
 }
 
@@ -38,7 +38,7 @@ const COLUMNS: usize = 7;
 
 const HEADING: [&str; COLUMNS] = ["session", "cache", "next", "cold", "compact", "context", "cost"];
 
-/// The table of open sessions.
+/// Makes the table of open sessions.
 #[must_use]
 pub fn watch_table(
     open: &[OpenSession<'_>],
@@ -92,6 +92,7 @@ fn row(name: &str, open: &OpenSession<'_>) -> [String; COLUMNS] {
         let compact = format!("{} → {}", price(warm), price(cold));
         [name, cache, price(next.warm), price(next.cold), compact, fill, cost]
     } else {
+        // The cold price is the price of the next message now; a second column with it would say nothing.
         let cache = "cold".to_owned();
         [name, cache, price(next.cold), String::new(), price(cold), fill, cost]
     }
@@ -101,7 +102,7 @@ fn price(amount: Option<Picodollars>) -> String {
     amount.map_or("?".to_owned(), cents)
 }
 
-/// `131k 65 %`: the size of the next prompt, and its share of what the model takes.
+/// Size of the next prompt and its share of the model's window: `131k 65 %`.
 fn fill(prompt: Tokens, window: Option<Tokens>) -> String {
     let size = match prompt.0 {
         small @ ..1_000 => small.to_string(),

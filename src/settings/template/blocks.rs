@@ -1,4 +1,4 @@
-//! The blocks of a template in its text, and what is written there for a marker.
+//! Blocks of a template in its text, and the edits that set or remove a marker.
 
 use jsonc_parser::ast::{Object, Value as Node};
 
@@ -8,33 +8,33 @@ use super::{Change, MARKER, MarkerChange, MarkerPlace, PatchError};
 use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 
-/// The blocks of a prompt, in its order.
+/// Blocks of a prompt, in prompt order.
 pub(super) struct Blocks<'a> {
     root: &'a Root<'a>,
     blocks: Vec<Block<'a>>,
 }
 
-/// A block in the text.
+/// A block in the text of the template.
 struct Block<'a> {
-    /// Its path in the body.
+    /// Path in the body, such as `system[0]`.
     path: String,
     node: &'a Node<'a>,
-    /// Whether it is a whole content, which is a text.
+    /// True for a content that is a plain text instead of a list.
     is_content: bool,
 }
 
 impl<'a> Blocks<'a> {
-    /// Finds them.
+    /// Finds the blocks of a template.
     ///
     /// # Errors
-    /// A key that leads to them is there twice, or a marker is none that could be moved.
+    /// A key on the way to a block is there twice, or a marker has a form that cannot be moved.
     pub(super) fn of(root: &'a Root<'a>) -> Result<Self, PatchError> {
         let mut found = Self { root, blocks: Vec::new() };
         found.know_marker(root.object)?;
         if let Some(Node::Array(tools)) = found.value(root.object, "tools")? {
             for (index, tool) in tools.elements.iter().enumerate() {
                 let is_deferred = found.value(tool.as_object(), "defer_loading")?;
-                // What is loaded later is no part of the prompt.
+                // A tool that is loaded later is not part of the prompt.
                 if matches!(is_deferred, Some(Node::BooleanLit(deferred)) if deferred.value) {
                     found.refuse_marker(tool, "a marker on a tool that is loaded later")?;
                 } else {
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
         Ok(found)
     }
 
-    /// Refuses a block whose marker cannot be told.
+    /// Refuses a block whose marker is unknown or nested in a tool result.
     fn know_markers(&self, block: &Block<'a>) -> Result<(), PatchError> {
         self.know_marker(block.node.as_object())?;
         let kind = self.value(block.node.as_object(), "type")?;
@@ -67,7 +67,7 @@ impl<'a> Blocks<'a> {
         })
     }
 
-    /// Refuses an object whose marker has another form than those of the service.
+    /// Refuses an object whose marker has a form unknown to the service.
     fn know_marker(&self, object: Option<&'a Object<'a>>) -> Result<(), PatchError> {
         let Some(marker) = self.marker(object)? else { return Ok(()) };
         let kind = self.value(marker.as_object(), "type")?;
@@ -87,13 +87,13 @@ impl<'a> Blocks<'a> {
         marker.map_or(Ok(()), |marker| Err(PatchError::at(self.root, marker, why)))
     }
 
-    /// The marker of an object. `null` is none.
+    /// Marker of an object. `null` counts as no marker.
     fn marker(&self, object: Option<&'a Object<'a>>) -> Result<Option<&'a Node<'a>>, PatchError> {
         let marker = self.value(object, MARKER)?;
         Ok(marker.filter(|marker| !matches!(marker, Node::NullKeyword(_))))
     }
 
-    /// Adds a content: a text is one block.
+    /// Adds the blocks of a content. A plain text is one block.
     fn add(&mut self, content: Option<&'a Node<'a>>, path: &str) {
         match content {
             Some(Node::Array(blocks)) => {
@@ -112,12 +112,13 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The blocks, where they are as many as the simulation knows of.
+    /// Checks that the number of blocks is the one of the simulation.
     pub(super) fn counted(self, known: u32) -> Result<Self, PatchError> {
+        // The simulation names blocks by number: a different count would put markers on the wrong blocks.
         if self.blocks.len() == known as usize { Ok(self) } else { Err(PatchError::NotAlone) }
     }
 
-    /// A change with its place.
+    /// A change with the path of its block.
     pub(super) fn told(&self, change: &Change) -> Result<MarkerChange, PatchError> {
         let place = match change.blocks {
             None => MarkerPlace::Request,
@@ -126,13 +127,13 @@ impl<'a> Blocks<'a> {
         Ok(MarkerChange { place, before: change.before, after: change.after })
     }
 
-    /// The last of so many blocks.
+    /// Last of the first `blocks` blocks.
     fn last_of(&self, blocks: u32) -> Result<&Block<'a>, PatchError> {
         let last = (blocks as usize).checked_sub(1).and_then(|last| self.blocks.get(last));
         last.ok_or(PatchError::NotAlone)
     }
 
-    /// Ways of making changes in the text, the best first.
+    /// Alternative edits for a list of changes, the best first.
     pub(super) fn edits(&self, changes: &[Change]) -> Result<Vec<Edits>, PatchError> {
         let mut ways = vec![Edits::new(), Edits::new()];
         for change in changes {
@@ -157,6 +158,7 @@ impl<'a> Blocks<'a> {
         match (block.node, ttl) {
             (Node::Object(object), _) => self.in_object(Some(object), ttl),
             (Node::StringLit(text), Some(ttl)) if block.is_content => {
+                // Only a block takes a marker, so a plain text becomes a list of one text block.
                 let source = &self.root.text[range(text)];
                 let list = format!(
                     "[{{\"type\": \"text\", \"text\": {source}, \"{MARKER}\": {}}}]",
@@ -169,7 +171,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Whether a block is a text without a letter.
+    /// Returns true for a block with an empty text.
     fn is_empty(&self, block: &Block<'a>) -> Result<bool, SettingsError> {
         let text = if block.is_content {
             Some(block.node)
@@ -179,7 +181,7 @@ impl<'a> Blocks<'a> {
         Ok(matches!(text, Some(Node::StringLit(text)) if text.value.is_empty()))
     }
 
-    /// Ways of giving an object a marker, or of taking it out.
+    /// Alternative edits that give an object a marker or remove it.
     fn in_object(
         &self,
         object: Option<&'a Object<'a>>,
@@ -202,7 +204,7 @@ impl<'a> Blocks<'a> {
         Ok([edits.clone(), edits])
     }
 
-    /// The value of a key of an object.
+    /// Value of a key of an object.
     fn value(
         &self,
         object: Option<&'a Object<'a>>,
@@ -213,9 +215,10 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// A marker as it is written.
+/// JSON source of a marker.
 fn marker(ttl: Ttl) -> String {
     match ttl {
+        // Five minutes is the default of the service and needs no `ttl`.
         Ttl::FiveMinutes => "{\"type\": \"ephemeral\"}".to_owned(),
         Ttl::OneHour => "{\"type\": \"ephemeral\", \"ttl\": \"1h\"}".to_owned(),
     }

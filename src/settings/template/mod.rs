@@ -1,9 +1,9 @@
-//! A request template: a body of the Messages API as JSON, with or without comments, and the same with other markers.
+//! Request templates: a body of the Messages API as JSON, with or without comments, and edits of its markers.
 //!
-//! Where a design places markers is asked of the simulation: the template is read as a captured request
-//! ([`request`]), after the request that came before its last answer. Where these places are in the text, and what
-//! is written there, is found in its syntax ([`blocks`]). The result is read once more: it has to be the same prompt with
-//! the markers that were asked for, or nothing is given back.
+//! The simulation decides on which blocks a design places markers: the template is read as a captured request
+//! ([`request`]), after the request before its last answer. The syntax tree of the text gives the places of these
+//! blocks and the edits ([`blocks`]). The result is parsed again: unless it is the same prompt with the wanted markers,
+//! no patch is returned.
 
 mod blocks;
 mod request;
@@ -22,78 +22,78 @@ use crate::simulate::strategy::{MarkerDesign, Placement};
 use blocks::Blocks;
 use request::{Body, Requests};
 
-/// The key of a marker.
+/// Key of a marker.
 const MARKER: &str = "cache_control";
 
 /// A request template.
 #[derive(Clone, Debug)]
 pub struct Template(SettingsText);
 
-/// Why a template has no patch.
+/// Reason for which a template has no patch.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatchError {
-    /// It is damaged.
+    /// Damaged text.
     #[error("{0}")]
     Text(#[from] SettingsError),
-    /// It is JSON, but no request.
+    /// JSON that is not a request.
     #[error(": it is no request to the Messages API: {0}")]
     NoRequest(String),
-    /// A part of it cannot be worked with.
+    /// A part of the text that cannot be edited.
     #[error(":{line}:{column}: {why}")]
     Place {
-        /// The line.
+        /// Line, from 1 on.
         line: usize,
-        /// The character in it.
+        /// Character in the line, from 1 on.
         column: usize,
-        /// What it is.
+        /// Reason, as shown.
         why: &'static str,
     },
-    /// The service would refuse the request.
+    /// A request that the service would refuse.
     #[error(": the service would refuse it: {}", .0.label())]
     Refused(Refusal),
-    /// A block that a marker would stand on is no object.
+    /// A block to be marked that is not an object.
     #[error(": a marker would stand on {0}, which is no object")]
     NoBlock(String),
-    /// A block that a marker would stand on is an empty text, of which the service takes no marker.
+    /// A block to be marked whose text is empty: the service takes no marker on it.
     #[error(
         ": a marker would stand on {0}, whose text is empty; write an open place there, such as \"{{{{text}}}}\""
     )]
     Empty(String),
-    /// A design of lifetimes alone, and no marker.
+    /// A design of lifetimes alone, for a template without markers.
     #[error(
         ": it has no marker whose lifetime could be set; place some first, as --apply last-two does"
     )]
     NoMarker,
-    /// The text with the markers would be another request.
+    /// Edits that would change more than the markers.
     #[error(": its markers cannot be changed alone")]
     NotAlone,
 }
 
 impl PatchError {
-    /// That a part of a text cannot be worked with.
+    /// An error at a node of the text.
     fn at(root: &Root<'_>, node: &Node<'_>, why: &'static str) -> Self {
         let (line, column) = line_and_column(root.text, range(node).start);
         Self::Place { line, column, why }
     }
 }
 
-/// What happens to a marker.
+/// Lifetime of a marker before and after a patch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MarkerChange {
-    /// Where it stands: `system[0]`, or the request itself.
+    /// Marked place: `system[0]`, or the request itself.
     pub place: MarkerPlace,
-    /// Its lifetime before, if it was there.
+    /// Lifetime before, if the marker existed.
     pub before: Option<Ttl>,
-    /// Its lifetime afterwards, if it is there.
+    /// Lifetime afterwards, if the marker exists.
     pub after: Option<Ttl>,
 }
 
-/// Where a marker stands.
+/// Place of a marker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MarkerPlace {
-    /// On the request itself (automatic caching).
+    /// The request itself (automatic caching).
     Request,
-    /// On a block, by its path in the body.
+    /// A block, by its path in the body.
     Block(String),
 }
 
@@ -109,11 +109,11 @@ impl fmt::Display for MarkerPlace {
 /// A template with other markers.
 #[derive(Clone, Debug)]
 pub struct Patched {
-    /// The text.
+    /// Text of the template.
     pub text: SettingsText,
-    /// What became of each marker that is not as before, in the order of the prefix.
+    /// Changed markers, in the order of the prefix.
     pub changes: Vec<MarkerChange>,
-    /// How many markers it has.
+    /// Number of markers in the patched template.
     pub markers: usize,
 }
 
@@ -121,21 +121,21 @@ impl Template {
     /// Reads a template.
     ///
     /// # Errors
-    /// It is damaged, or no object.
+    /// The text is damaged, or not an object.
     pub fn parse(bytes: &[u8]) -> Result<Self, PatchError> {
         Ok(Self(SettingsText::parse(bytes)?))
     }
 
-    /// The text.
+    /// Text of the template.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The template with the markers of a design.
+    /// Applies the markers of a design.
     ///
     /// # Errors
-    /// It is no request, or the markers cannot be changed without anything else.
+    /// The template is not a request, or the markers cannot be changed alone.
     pub fn with(&self, design: &MarkerDesign) -> Result<Patched, PatchError> {
         let requests = Requests::of(&within(&self.0, Body::of)?)?;
         let before = requests.recorded();
@@ -145,6 +145,7 @@ impl Template {
         }
         let changes = changes(&before, &wanted);
         let (ways, changes) = within(&self.0, |root| edits(root, &requests, &changes))?;
+        // The first way of editing whose result reads as the same prompt wins.
         let mut patched = ways.into_iter().filter_map(|edits: Edits| self.0.edited(edits));
         let patched = patched.find_map(|text| Some((self.read_again(&text, &wanted)?, text)));
         let (requests, text) = patched.ok_or(PatchError::NotAlone)?;
@@ -154,7 +155,7 @@ impl Template {
         }
     }
 
-    /// A text as a request, where it is the same one but for its markers, which are these.
+    /// Parses an edited text. `None` unless only the markers differ and are the wanted ones.
     fn read_again(&self, text: &SettingsText, wanted: &[Placement]) -> Option<Requests> {
         let value = |text: &SettingsText| text.with_root(|root| Ok(root.value())).ok();
         let is_same = value(&self.0).map(unmarked) == value(text).map(unmarked);
@@ -163,7 +164,7 @@ impl Template {
     }
 }
 
-/// Works with the object of a text.
+/// Runs a function on the object of a text.
 fn within<T>(
     text: &SettingsText,
     work: impl FnOnce(&Root<'_>) -> Result<T, PatchError>,
@@ -171,7 +172,7 @@ fn within<T>(
     text.with_root(|root| Ok(work(root)))?
 }
 
-/// Ways of making changes in a text, the best first, and the changes with their places.
+/// Alternative edits of a text, the best first, and the changes with their places.
 fn edits(
     root: &Root<'_>,
     requests: &Requests,
@@ -182,7 +183,7 @@ fn edits(
     Ok((blocks.edits(changes)?, told))
 }
 
-/// A body without its markers, each of its contents a list.
+/// A body without its markers, with each content as a list.
 fn unmarked(mut body: Value) -> Value {
     take_marker(&mut body);
     body["tools"].as_array_mut().into_iter().flatten().for_each(take_marker);
@@ -193,7 +194,7 @@ fn unmarked(mut body: Value) -> Value {
     body
 }
 
-/// Takes the markers out of a content.
+/// Removes the markers of a content.
 fn unmark(content: &mut Value) {
     if content.is_string() {
         let text = content.take();
@@ -208,15 +209,15 @@ fn take_marker(block: &mut Value) {
     }
 }
 
-/// A marker before and afterwards, by its place.
+/// Lifetime of a marker before and afterwards, by place.
 struct Change {
-    /// How many blocks it marks. `None` of the request's own.
+    /// Number of blocks up to the marker. `None` for the marker of the request itself.
     blocks: Option<u32>,
     before: Option<Ttl>,
     after: Option<Ttl>,
 }
 
-/// The markers that are not as before, in the order of the prefix.
+/// Markers that differ, in the order of the prefix.
 fn changes(before: &[Placement], after: &[Placement]) -> Vec<Change> {
     let place = |marker: &Placement| (!marker.is_automatic).then_some(marker.blocks);
     let at = |markers: &[Placement], blocks| {
@@ -248,8 +249,8 @@ mod tests {
         patched.changes.iter().map(change).collect()
     }
 
-    /// Two tools of which one is loaded later, a system prompt that is a text, and three messages of which one is an
-    /// answer: blocks 1, 2, and 3, 4 and 5, 6 and 7.
+    /// Two tools, one of them loaded later, a system prompt that is a text, and three messages, one of them an answer:
+    /// blocks 1, 2, and 3, 4 and 5, 6 and 7.
     const TEMPLATE: &str = r#"{
   // of the agent
   "model": "{{model}}",
@@ -299,7 +300,7 @@ mod tests {
             .replace("\"{{more}}\"}", &format!("\"{{{{more}}}}\", {marker}}}"));
         let four = patched(TEMPLATE, "four-even").expect("a patch");
         assert_eq!(four.text.as_str(), expected);
-        // Taken out again, but for the text that became a list.
+        // Removed again, except for the text that became a list.
         let none = patched(four.text.as_str(), "none").expect("a patch");
         let list = TEMPLATE.replace("\"{{task}}\"", r#"[{"type": "text", "text": "{{task}}"}]"#);
         assert_eq!(none.text.as_str(), list);

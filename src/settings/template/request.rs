@@ -1,4 +1,4 @@
-//! A template as the request that it stands for, read as a captured one is.
+//! A template as a request, read like a captured one.
 
 use jsonc_parser::ast::Value as Node;
 
@@ -11,20 +11,20 @@ use crate::simulate::cache::{Refusal, simulate};
 use crate::simulate::strategy::{MarkerDesign, Placement};
 use crate::study::{Study, StudyOptions};
 
-/// The field of the model, which a template may leave open.
+/// Field of the model, which a template may leave open.
 const MODEL: &str = "model";
 
-/// The field of the messages.
+/// Field of the messages.
 const MESSAGES: &str = "messages";
 
-/// What the file of the requests is called, which nothing shows.
+/// Label of the source of the requests. No output shows it.
 const LABEL: &str = "template.jsonl";
 
-/// A body as a request, after the one before it.
+/// A body as a captured request, after the request before it.
 pub(super) struct Requests(Study);
 
 impl Requests {
-    /// The body, after the request that the last answer in it was given to.
+    /// Reads a body, after the request that its last answer belongs to.
     pub(super) fn of(body: &Body) -> Result<Self, PatchError> {
         let all = body.before_last_answer().into_iter().chain([body.whole()]);
         let lines: Vec<String> =
@@ -44,50 +44,51 @@ impl Requests {
             .map_err(|error| PatchError::NoRequest(error.to_string()))
     }
 
-    /// How many blocks it has.
+    /// Number of blocks of the prompt.
     pub(super) fn blocks(&self) -> u32 {
         let Self(Study { trace, .. }) = self;
         trace.prompts.last().map_or(0, |prompt| trace.node(prompt.node).blocks)
     }
 
-    /// Why the service refuses its markers, if it does.
+    /// Reason for which the service refuses the markers.
     pub(super) fn refusal(&self) -> Option<Refusal> {
         let Self(study) = self;
         simulate(&study.trace, &study.assumptions().replay()).last()?.refusal
     }
 
-    /// The markers that it has.
+    /// Markers of the template itself.
     pub(super) fn recorded(&self) -> Vec<Placement> {
         self.placed(&MarkerDesign::default())
     }
 
-    /// The markers that a design places in it.
+    /// Markers that a design places.
     pub(super) fn placed(&self, design: &MarkerDesign) -> Vec<Placement> {
         design.placements(&self.0.trace).pop().unwrap_or_default()
     }
 }
 
-/// A request as a line of a capture.
+/// A request as a line of a capture file.
 fn record(minute: usize, body: &str) -> String {
+    // Fixed times, so that no clock decides; a minute apart is within every lifetime.
     format!(
         "{{\"timestamp\":\"2026-01-01T00:{minute:02}:00Z\",\"session_id\":\"template\",\"request_id\":\"{minute}\",\
          \"request\":{body}}}\n"
     )
 }
 
-/// The body of a request as plain JSON, its keys in their order, of which a prefix is known.
+/// Body of a request as plain JSON, its keys in their order, so that prefixes of its messages can be sent.
 pub(super) struct Body {
-    /// All fields but the messages.
+    /// Source texts of all fields except the messages.
     fields: Vec<String>,
-    /// The messages, and whether each is the model's.
+    /// Source texts of the messages, each with true for an answer of the model.
     messages: Vec<(String, bool)>,
 }
 
 impl Body {
-    /// Reads it from a text.
+    /// Reads the body from a text.
     ///
     /// # Errors
-    /// A key that is looked at is there twice, or the messages are no list of objects.
+    /// A key that matters is there twice, or the messages are not a list of objects.
     pub(super) fn of(root: &Root<'_>) -> Result<Self, PatchError> {
         let mut body = Self { fields: Vec::new(), messages: Vec::new() };
         let _each_once = root.find(&[MESSAGES])?;
@@ -126,20 +127,20 @@ impl Body {
         Ok(())
     }
 
-    /// It with what every request has.
+    /// Body with all messages.
     fn whole(&self) -> String {
         self.until(self.messages.len())
     }
 
-    /// It as it was sent when the model gave the last answer in it. A message of the model's at the end is no answer.
+    /// Body as sent for the last answer of the model in it. A message of the model at the very end is not an answer.
     fn before_last_answer(&self) -> Option<String> {
         let (_, earlier) = self.messages.split_last()?;
         let answer = earlier.iter().rposition(|(_, is_answer)| *is_answer)?;
-        // An example at the very beginning was given to no request.
+        // A message of the model at the very beginning is an example and answers no request.
         (answer > 0).then(|| self.until(answer))
     }
 
-    /// It with so many of its messages.
+    /// Body with the first messages only.
     fn until(&self, messages: usize) -> String {
         let messages: Vec<&str> =
             self.messages[..messages].iter().map(|(text, _)| text.as_str()).collect();

@@ -1,31 +1,31 @@
-//! A word → its marked form: where it begins and ends, and which of its letters are capitals.
+//! Marking of words: borders of a word, and case of its letters.
 
 use unicode_properties::{GeneralCategoryGroup, UnicodeGeneralCategory};
 
 use super::pieces::{CAPITAL, CAPITALS, WORD_BEGINS};
 use super::traits::NEW_CASES;
 
-/// A capital to Unicode, but not to the models.
+/// Capital theta symbol: a capital in Unicode, but not to the models.
 const UNCASED: char = '\u{03F4}';
 
-/// Turkish: it stays as it is in a word with a capital.
+/// Turkish capital, which stays as it is in a word with a capital.
 const DOTTED_I: char = 'İ';
 
-/// A word with it stays as it is.
+/// Capital sharp s: a word that contains it stays as it is.
 const SHARP_S: char = 'ẞ';
 
-/// What becomes of a word's capitals.
+/// Treatment of a word's capitals.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Case {
-    /// They stay.
+    /// All capitals stay.
     Literal,
-    /// The first letter is one, and is said to be.
+    /// The first letter is the only capital, and a marker records it.
     First,
-    /// All are.
+    /// All letters are capitals, and a marker records them.
     All,
 }
 
-/// Adds a word without its end. `capitals_from` is how long a word of capitals alone must be to be said to be one.
+/// Adds a word without its end. `capitals_from` is the least length of a word of capitals that gets a marker.
 pub(super) fn add_word(word: &str, begins: bool, capitals_from: Option<usize>, to: &mut Vec<u8>) {
     let case = case(word, capitals_from);
     match case {
@@ -40,6 +40,7 @@ pub(super) fn add_word(word: &str, begins: bool, capitals_from: Option<usize>, t
         to.extend_from_slice(word.as_bytes());
         return;
     }
+    // Most words are ASCII, and each of their letters is one byte.
     if word.is_ascii() {
         to.extend(word.bytes().map(|byte| byte.to_ascii_lowercase()));
         return;
@@ -69,7 +70,7 @@ fn case(word: &str, capitals_from: Option<usize>) -> Case {
     if is_upper(first) && first != DOTTED_I && !has_more { Case::First } else { Case::Literal }
 }
 
-/// Whether a word has capitals, and no letter or mark that is none.
+/// Returns true if a word has capitals, and no other letter or mark.
 fn is_capitals(word: &str) -> bool {
     let mut has_capital = false;
     for character in word.chars() {
@@ -82,13 +83,13 @@ fn is_capitals(word: &str) -> bool {
     has_capital
 }
 
-/// Whether it is a letter or a mark.
+/// Returns true for a letter or a mark.
 fn is_letter(character: char) -> bool {
     let group = character.general_category_group();
     matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Mark)
 }
 
-/// A capital is what has another form as a small letter.
+/// Returns true for a capital: a character with another form as a small letter.
 fn is_upper(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_uppercase();
@@ -104,7 +105,7 @@ fn is_lower(character: char) -> bool {
     character.is_lowercase() || NEW_CASES.iter().any(|(_, small)| *small == character)
 }
 
-/// The small form of a character, which may be several.
+/// Small form of a character, which may be several characters.
 fn lower(character: char, mut push: impl FnMut(char)) {
     if character == UNCASED {
         return push(character);

@@ -1,4 +1,4 @@
-//! Runs → marked texts, each of which is counted for itself.
+//! Marked texts of runs, each counted on its own.
 
 use super::Family;
 use super::case::add_word;
@@ -8,49 +8,49 @@ use super::runs::{Run, Runs};
 use super::tile::Tiling;
 use super::traits::Class;
 
-/// What an apostrophe joins to the word before it.
+/// Letters that an apostrophe joins to the word before it.
 const CONTRACTIONS: [&str; 7] = ["s", "t", "d", "m", "ll", "re", "ve"];
 
-/// All numbers of so many digits are pieces.
+/// Digits of a piece: all numbers of up to three digits are pieces.
 const DIGITS: u64 = 3;
 
-/// Counts the tokens of texts.
+/// Counter of the tokens of texts.
 pub(super) struct Marking {
     pieces: &'static Pieces,
     memo: Memo,
     tiling: Tiling,
-    /// What was marked and is not counted yet, as a piece may go on.
+    /// Marked text that is not counted yet, as a piece may continue.
     open: Vec<u8>,
     tokens: u64,
 }
 
-/// A run and those around it.
+/// A run with its neighbours.
 #[derive(Clone, Copy)]
 struct Place<'t> {
     before: [Option<Run<'t>>; 2],
     run: Run<'t>,
     after: [Option<Run<'t>>; 2],
-    /// Whether a message begins like a space.
+    /// True if the beginning of a message counts as a space.
     frame_begins_word: bool,
 }
 
 impl Place<'_> {
-    /// Whether a space stands on its left.
+    /// Returns true with a space on the left.
     fn has_space_left(&self) -> bool {
         self.before[1].map_or(self.frame_begins_word, |before| before.ends_in_space())
     }
 
-    /// Whether a single space stands on its right.
+    /// Returns true with a single space on the right.
     fn has_space_right(&self) -> bool {
         self.after[0].is_some_and(|after| after.begins_with_single_space())
     }
 
-    /// Whether it is an apostrophe that opens the word after it.
+    /// Returns true for an apostrophe that opens the word after it.
     fn opens_word(&self) -> bool {
         self.run.is_apostrophe() && self.after[0].is_some_and(|after| after.is_word())
     }
 
-    /// Whether the run after it, which is a space, begins with a marker.
+    /// Returns true if the run after this space begins with a marker.
     fn is_followed_by_marker(&self) -> bool {
         let [Some(next), later] = self.after else { return false };
         match next.class {
@@ -60,7 +60,7 @@ impl Place<'_> {
         }
     }
 
-    /// Whether the apostrophe before it is where the word begins.
+    /// Returns true for the letters after the apostrophe of a contraction.
     fn is_contraction(&self) -> bool {
         let [earlier, Some(before)] = self.before else { return false };
         CONTRACTIONS.contains(&self.run.text)
@@ -68,7 +68,7 @@ impl Place<'_> {
             && earlier.is_none_or(|earlier| !earlier.takes_right)
     }
 
-    /// Whether marks without a letter before them have begun the word.
+    /// Returns true if marks without a letter before them have begun the word.
     fn is_begun(&self) -> bool {
         self.before[1].is_some_and(|before| before.class == Class::Stray)
     }
@@ -79,8 +79,8 @@ impl Marking {
         Self { pieces, memo: Memo::new(), tiling: Tiling::new(), open: Vec::new(), tokens: 0 }
     }
 
-    /// How many tokens so many line feeds at the end of a message are: two of the frame follow them, and the
-    /// last token is the frame's.
+    /// Tokens of `count` line feeds at the end of a message. Two line feeds of the frame follow, and the last token is
+    /// the frame's.
     pub(super) fn line_feeds_before_frame(&mut self, count: usize) -> u64 {
         if count == 0 {
             return 0;
@@ -88,7 +88,7 @@ impl Marking {
         self.tiling.fewest(self.pieces, &vec![b'\n'; count + 2]) - 1
     }
 
-    /// The tokens of a normal text without line feeds at its end.
+    /// Tokens of a normal text without line feeds at its end.
     pub(super) fn content(&mut self, family: Family, text: &str) -> u64 {
         self.tokens = 0;
         let mut runs = Runs::of(text);
@@ -107,7 +107,7 @@ impl Marking {
         self.tokens
     }
 
-    /// Writes what the frame leaves in front of the first run.
+    /// Writes the rest of the frame in front of the first run.
     fn begin(&mut self, family: Family, [first, second]: [Option<Run<'_>>; 2]) {
         if !family.frame_begins_word() {
             return;
@@ -126,7 +126,7 @@ impl Marking {
         }
     }
 
-    /// Adds a run, and says whether a marker ends it. `has_end` says whether one ended the run before it.
+    /// Adds a run, and returns true if a marker ends it. `has_end` is the result for the run before.
     fn add(&mut self, family: Family, place: &Place<'_>, has_end: bool) -> bool {
         let run = &place.run;
         match run.class {
@@ -142,6 +142,7 @@ impl Marking {
                 self.end(!goes_on)
             }
             Class::Space => {
+                // A single space between two markers is the markers themselves.
                 let is_seam = run.text == " " && has_end && place.is_followed_by_marker();
                 self.close();
                 if !is_seam {
@@ -187,13 +188,14 @@ impl Marking {
             open.clear();
             tokens
         };
+        // Words are remembered as they are written, which spares marking them again.
         self.tokens += match Key::of_word(word.as_bytes()) {
             Some(key) => self.memo.get(key, || count(&mut self.open)),
             None => count(&mut self.open),
         };
     }
 
-    /// Ends what is open with a marker, if it has one, and says whether it has.
+    /// Ends the open text with a marker if `has_marker`, which is returned.
     fn end(&mut self, has_marker: bool) -> bool {
         if has_marker {
             self.open.push(WORD_ENDS);
@@ -202,7 +204,7 @@ impl Marking {
         has_marker
     }
 
-    /// Counts what is open: nothing goes on from it.
+    /// Counts the open text: no piece continues beyond it.
     fn close(&mut self) {
         if self.open.is_empty() {
             return;

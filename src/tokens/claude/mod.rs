@@ -1,14 +1,13 @@
-//! Claude's tokenizers: a text → how many tokens it is as a message.
+//! Claude's tokenizers: number of tokens of a text that is a message.
 //!
-//! The vocabularies are reconstructed: pieces of which each was measured to be one token, and rules for how a
-//! text is written as pieces, are published as the package `ctok` 1.3.0 (`THIRD_PARTY.md`). Its tests found
-//! no text that it counts too low. The code here is our own, and is held against the package (`tests/tokens.rs`).
+//! The vocabularies are reconstructed: pieces, each measured to be one token, and rules for writing a text as pieces,
+//! are published as the package `ctok` 1.3.0 (`THIRD_PARTY.md`). Its tests found no text that it counts too low. The
+//! code here is our own and is compared with the package (`tests/tokens.rs`).
 //!
-//! A text is brought into its normal form (`normal.rs`) and parted into runs of characters of one class
-//! (`runs.rs`, `traits.rs`). Markers say where words begin and end and which have capitals (`case.rs`); a single space
-//! between two marked runs is the markers themselves (`marked.rs`). What results is made up of as few pieces as
-//! possible (`pieces.rs`, `tile.rs`). No piece reaches beyond a word or a run, so each is counted
-//! for itself, short ones once (`memo.rs`).
+//! A text is normalised (`normal.rs`) and split into runs of characters of one class (`runs.rs`, `traits.rs`). Markers
+//! record where words begin and end and which have capitals (`case.rs`); a single space between two marked runs is the
+//! markers themselves (`marked.rs`). The result is tiled with as few pieces as possible (`pieces.rs`, `tile.rs`). No
+//! piece reaches beyond a word or a run, so each is counted on its own, short ones once (`memo.rs`).
 
 mod case;
 mod marked;
@@ -31,7 +30,7 @@ static CLAUDE_3: LazyLock<Pieces> =
 static CLAUDE_4_7: LazyLock<Pieces> =
     LazyLock::new(|| Pieces::read(include_str!("../../../models/tokens/claude-4.7.txt")));
 
-/// A tokenizer of Claude's.
+/// A tokenizer of Claude.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Family {
     /// Claude 3 to the 4.6 models.
@@ -50,26 +49,28 @@ impl Family {
         }
     }
 
-    /// Whether typographic quotation marks count as those of ASCII.
+    /// Returns true if typographic quotation marks count as those of ASCII.
     fn folds_quotes(self) -> bool {
         self == Self::Claude3
     }
 
-    /// From how many letters on a word of capitals alone is said to be one.
+    /// Least number of letters of a word of capitals that gets one marker for all of them.
     fn capitals_from(self) -> Option<usize> {
         (self == Self::Claude3).then_some(4)
     }
 
-    /// Whether the frame in front of a message ends where a word begins, so that one space is free.
+    /// Returns true if the frame in front of a message ends like a space, so that one space is free.
     fn frame_begins_word(self) -> bool {
         self != Self::Claude48
     }
 
-    /// The tokens of a text that is a message of its own, without the message's frame.
+    /// Tokens of a text that is a message of its own, without the message's frame.
     pub(super) fn count(self, text: &str) -> u64 {
+        // Each thread has counters of its own, which need no lock.
         thread_local! {
             static MARKINGS: [RefCell<Option<Marking>>; 2] = const { [RefCell::new(None), RefCell::new(None)] };
         }
+        // Both newer families have the same pieces, and so may share a memo.
         let place = usize::from(self != Self::Claude3);
         MARKINGS.with(|markings| {
             let mut marking = markings[place].borrow_mut();
@@ -79,7 +80,7 @@ impl Family {
 }
 
 impl Marking {
-    /// The tokens of a text. What ends it in line feeds shares a token with the frame after it.
+    /// Tokens of a text. Line feeds at its end share a token with the frame after them.
     fn count(&mut self, family: Family, text: &str) -> u64 {
         let normal = normal(text, family.folds_quotes());
         let content = normal.trim_end_matches('\n');

@@ -1,15 +1,15 @@
-//! A text as the service reads it: composed, without control characters, with one kind of space.
+//! Normal form of a text, as the service reads it: composed, without control characters, with one kind of space.
 
 use std::borrow::Cow;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Bytes of a text that is its own normal form: printable ASCII, tabs and line feeds.
+/// Returns true for bytes that normalisation keeps: printable ASCII, tabs and line feeds.
 fn is_plain(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n')
 }
 
-/// The normal form of a text.
+/// Normal form of a text.
 pub(super) fn normal(text: &str, folds_quotes: bool) -> Cow<'_, str> {
     let plain = plain_beginning(text);
     if plain == text.len() {
@@ -26,12 +26,12 @@ pub(super) fn normal(text: &str, folds_quotes: bool) -> Cow<'_, str> {
     Cow::Owned(normal.text)
 }
 
-/// How many plain bytes a text begins with.
+/// Number of plain bytes at the beginning of a text.
 fn plain_beginning(text: &str) -> usize {
     text.bytes().position(|byte| !is_plain(byte)).unwrap_or(text.len())
 }
 
-/// Thai: these two are written as one sign.
+/// Thai signs: nikhahit and sara aa are written as the one sign sara am.
 const NIKHAHIT: char = '\u{0E4D}';
 const SARA_AA: char = '\u{0E32}';
 const SARA_AM: char = '\u{0E33}';
@@ -39,13 +39,13 @@ const SARA_AM: char = '\u{0E33}';
 /// A normal form under construction.
 struct Normal {
     folds_quotes: bool,
-    /// A [`NIKHAHIT`] is not written yet.
+    /// True if a [`NIKHAHIT`] is still to be written.
     has_nikhahit: bool,
     text: String,
 }
 
 impl Normal {
-    /// Adds what is plain at the beginning of a text, and returns the rest.
+    /// Adds the plain beginning of a text, and returns the rest.
     fn add_plain<'t>(&mut self, text: &'t str) -> &'t str {
         let (plain, rest) = text.split_at(plain_beginning(text));
         if !plain.is_empty() {
@@ -55,8 +55,8 @@ impl Normal {
         rest
     }
 
-    /// Adds what is not plain at the beginning of a text, and returns the rest. Of ASCII, no character joins one
-    /// before it, so nothing reaches beyond this but the character before it.
+    /// Adds the beginning of a text that is not plain, and returns the rest. No ASCII character joins the one before
+    /// it, so composition reaches no further than the one character before.
     fn add_special<'t>(&mut self, text: &'t str) -> &'t str {
         let end = text.bytes().position(is_plain).unwrap_or(text.len());
         let (special, rest) = text.split_at(end);
@@ -64,7 +64,7 @@ impl Normal {
             special.chars().for_each(|character| self.add(character));
             return rest;
         }
-        // What was written last is plain, or nothing is.
+        // The last written character is plain, or missing.
         let before = self.text.pop();
         before.into_iter().chain(special.chars()).nfc().for_each(|character| self.add(character));
         rest
@@ -73,6 +73,7 @@ impl Normal {
     /// Adds a character of the composed text.
     fn add(&mut self, character: char) {
         match character {
+            // Control characters vanish, and do not separate the two Thai signs.
             '\u{1}'..='\u{8}' | '\u{B}'..='\u{1F}' | '\u{7F}'..='\u{9F}' => return,
             SARA_AA if self.has_nikhahit => {
                 self.has_nikhahit = false;

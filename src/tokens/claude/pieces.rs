@@ -1,45 +1,45 @@
-//! The pieces of a vocabulary, as a tree of bytes.
+//! Pieces of a vocabulary, as a trie of bytes.
 //!
-//! A file of pieces is sorted and front-coded: a line has how many bytes the piece shares with the one before
+//! A file of pieces is sorted and front-coded: a line has the number of bytes that the piece shares with the one before
 //! it, a space, and the rest, with escapes for markers and white space. `models/tokens/from_ctok.py` writes it.
 
 use super::tile::WINDOW;
 
-/// Where a word begins.
+/// Marker of the beginning of a word.
 pub(super) const WORD_BEGINS: u8 = 1;
-/// Where a word ends.
+/// Marker of the end of a word.
 pub(super) const WORD_ENDS: u8 = 2;
-/// The first letter of the word after it is a capital.
+/// Marker of a word with a capital first letter.
 pub(super) const CAPITAL: u8 = 3;
-/// All letters of the word after it are capitals.
+/// Marker of a word of capitals.
 pub(super) const CAPITALS: u8 = 4;
 
-/// A set of pieces, each of two bytes or more, as a tree in a double array. Single bytes are always pieces.
+/// A set of pieces, each of two bytes or more, as a double-array trie. Single bytes are always pieces.
 ///
-/// The child of a node by a byte stands at the sum of the node's base and the byte, if that place names
-/// the node as its parent.
+/// The child of a node by a byte is at the sum of the node's base and the byte, if that place names the node as its
+/// parent.
 #[derive(Debug)]
 pub(super) struct Pieces {
     places: Vec<Place>,
 }
 
-/// A place of the array, which a node may have taken.
+/// A place of the array, taken by a node or free.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// The place of its parent; [`FREE`] where there is no node.
+    /// Place of the parent; [`FREE`] without a node.
     parent: u32,
-    /// Twice where its children begin, and one more where a piece ends here.
+    /// Twice the base of the children, plus one if a piece ends here.
     base: u32,
 }
 
-/// No node has this place as its parent: the root is its own and stands at 0.
+/// Parent of a free place. No node has it: the root is its own parent, at 0.
 const FREE: u32 = u32::MAX;
 
-/// So many places are tried for several children of a node before what stands in front counts as full.
+/// Places that are tried for several children of a node before the places in front count as full.
 const MOST_TRIES: usize = 256;
 
 impl Pieces {
-    /// Reads a file of pieces.
+    /// Parses a file of pieces.
     ///
     /// # Panics
     /// If the file is damaged: it is part of the program.
@@ -61,13 +61,13 @@ impl Pieces {
         Self::of(&pieces)
     }
 
-    /// Builds the tree of sorted pieces, level by level.
+    /// Builds the trie of sorted pieces, level by level.
     fn of(pieces: &[&[u8]]) -> Self {
         let longest = pieces.iter().map(|piece| piece.len()).max().unwrap_or(0);
         assert!(longest < WINDOW, "a piece of {longest} bytes");
         let mut array =
             Array { places: vec![Place { parent: 0, base: 0 }], first_free: 1, begin: 1 };
-        // The nodes of a level, with the pieces below each, which are neighbours.
+        // The nodes of a level, each with its pieces, which are neighbours in the sorted list.
         let mut level = vec![(0, pieces)];
         let mut depth = 0;
         while !level.is_empty() {
@@ -86,12 +86,12 @@ impl Pieces {
             level = next;
             depth += 1;
         }
-        // No byte leads beyond the end.
+        // Padding, so that no byte leads beyond the end.
         array.places.resize(array.places.len() + 256, Place { parent: FREE, base: 0 });
         Self { places: array.places }
     }
 
-    /// Calls `found` with the length of every piece of two bytes or more with which a text begins.
+    /// Calls `found` with the length of every piece of two bytes or more at the beginning of a text.
     #[inline]
     pub(super) fn beginning(&self, text: &[u8], mut found: impl FnMut(usize)) {
         let mut node = 0;
@@ -113,9 +113,9 @@ impl Pieces {
 /// A double array under construction.
 struct Array {
     places: Vec<Place>,
-    /// No place before this one is free.
+    /// Lower bound of the free places.
     first_free: usize,
-    /// Few places before this one are free.
+    /// Place before which few places are free.
     begin: usize,
 }
 
@@ -124,7 +124,7 @@ impl Array {
         self.places.get(place).is_none_or(|place| place.parent == FREE)
     }
 
-    /// Gives the children of a node, by their bytes in order, places of their own, and returns where they begin.
+    /// Gives the children of a node, by their bytes in order, places of their own, and returns their base.
     fn add_children(&mut self, node: usize, bytes: &[u8]) -> u32 {
         let base = match bytes {
             [] => return 0,
@@ -142,13 +142,13 @@ impl Array {
         u32::try_from(base).expect("fewer than 2^31 places")
     }
 
-    /// Most nodes have one child, which fills the first gap.
+    /// Base of an only child, as most nodes have, which fills the first gap.
     fn place_for_one(&mut self, byte: usize) -> usize {
         while !self.is_free(self.first_free) {
             self.first_free += 1;
         }
         let from = self.first_free.max(byte);
-        // What is beyond the end is free.
+        // Places beyond the end are free.
         let end = from.max(self.places.len());
         (from..=end).find(|place| self.is_free(*place)).unwrap_or(end) - byte
     }
@@ -156,7 +156,7 @@ impl Array {
     fn place_for_several(&mut self, first: usize, bytes: &[u8]) -> usize {
         let from = self.begin.max(first);
         let fits = |base: &usize| bytes.iter().all(|byte| self.is_free(base + usize::from(*byte)));
-        // What is beyond the end is free.
+        // Places beyond the end are free.
         let end = from.max(self.places.len());
         let base = (from - first..=end).find(fits).unwrap_or(end);
         if base + first > from + MOST_TRIES {
@@ -186,7 +186,7 @@ fn unescape(escaped: &[u8], text: &mut Vec<u8>) {
     }
 }
 
-/// The byte that a name stands for in an escape.
+/// Byte of an escape's name.
 fn named(name: u8) -> u8 {
     match name {
         b'b' => WORD_BEGINS,

@@ -1,17 +1,15 @@
-//! A normal text → runs of characters of one class.
+//! Runs of characters of one class in a normal text.
 
 use super::traits::{Class, Kind, Traits};
 
-/// Characters of one class, one after another.
+/// Consecutive characters of one class.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Run<'t> {
-    /// Their class.
     pub(super) class: Class,
-    /// Their text.
     pub(super) text: &'t str,
-    /// Whether it takes a border on its left where that is a space.
+    /// True if the run takes a marker on its left next to a space.
     pub(super) takes_left: bool,
-    /// Whether it takes a border on its right where that is a space.
+    /// True if the run takes a marker on its right next to a space.
     pub(super) takes_right: bool,
 }
 
@@ -20,28 +18,28 @@ impl Run<'_> {
         self.class == class
     }
 
-    /// Whether it ends in a space.
+    /// Returns true if the run ends in a space.
     pub(super) fn ends_in_space(&self) -> bool {
         self.is(Class::Space) && self.text.ends_with(' ')
     }
 
-    /// Whether it begins with a space that is followed by no further one.
+    /// Returns true if the run begins with exactly one space.
     pub(super) fn begins_with_single_space(&self) -> bool {
         self.is(Class::Space) && self.text.starts_with(' ') && !self.text.starts_with("  ")
     }
 
-    /// Whether it is an apostrophe alone.
+    /// Returns true for a single apostrophe.
     pub(super) fn is_apostrophe(&self) -> bool {
         self.is(Class::Punct) && self.text == "'"
     }
 
-    /// Whether it is a word, or marks that open one.
+    /// Returns true for a word, or for marks that open one.
     pub(super) fn is_word(&self) -> bool {
         self.is(Class::Word) || self.is(Class::Stray)
     }
 }
 
-/// The class of each character of ASCII.
+/// Class of each ASCII character.
 const ASCII: [Class; 128] = {
     let mut classes = [Class::Hard; 128];
     let mut byte = 0_u8;
@@ -58,7 +56,7 @@ const ASCII: [Class; 128] = {
     classes
 };
 
-/// The runs of a text.
+/// Runs of a text.
 pub(super) struct Runs<'t> {
     rest: &'t str,
 }
@@ -74,7 +72,7 @@ impl<'t> Runs<'t> {
         run
     }
 
-    /// The run that a character outside of ASCII, or one that stands alone, begins or goes on with.
+    /// Run that begins with a character outside of ASCII or of class hard, or that such a character continues.
     fn mixed(&mut self) -> Option<Run<'t>> {
         let mut characters = self.rest.char_indices();
         let (_, first) = characters.next()?;
@@ -99,7 +97,7 @@ impl<'t> Iterator for Runs<'t> {
         let Some(class) = class.filter(|class| *class != Class::Hard) else { return self.mixed() };
         let end =
             bytes.iter().position(|byte| class_of(byte) != Some(class)).unwrap_or(bytes.len());
-        // Something outside of ASCII may go on with the run.
+        // A character outside of ASCII may continue the run.
         if bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
             return self.mixed();
         }
@@ -108,16 +106,16 @@ impl<'t> Iterator for Runs<'t> {
     }
 }
 
-/// The first and the last character of a run.
+/// First and last character of a run.
 struct Ends {
     first: Traits,
     last: Traits,
-    /// Whether all are numbers of one kind.
+    /// True if all characters are numbers of one kind.
     is_uniform: bool,
 }
 
 impl Ends {
-    /// Whether a character goes on with a run.
+    /// Extends the run by a character, and returns true if the character belongs to it.
     fn go_on(&mut self, class: Class, next: Traits) -> bool {
         let goes_on = match class {
             Class::Stray => next.class == Class::Word && next.is_stray,
@@ -134,7 +132,7 @@ impl Ends {
         goes_on
     }
 
-    /// Whether the run takes borders on its left and on its right.
+    /// Flags for a marker on the left and on the right of the run.
     fn borders(&self, class: Class) -> (bool, bool) {
         let is_border = |traits: Traits| traits.is_selector || traits.kind == Kind::Punct;
         let is_number = |traits: Traits| traits.kind == Kind::Number;

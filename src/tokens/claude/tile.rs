@@ -1,11 +1,11 @@
-//! A marked text → the fewest pieces that make it up.
+//! Least number of pieces that make up a marked text.
 
 use super::pieces::Pieces;
 
-/// More than the longest piece has bytes.
+/// Size of the ring of positions: more bytes than the longest piece has.
 pub(super) const WINDOW: usize = 256;
 
-/// The fewest pieces to each position of a text, of which only those within a piece's length are kept.
+/// Dynamic programming over positions of a text, with the fewest pieces up to each, for the length of a piece.
 pub(super) struct Tiling {
     fewest: Box<[u64; WINDOW]>,
 }
@@ -15,15 +15,15 @@ impl Tiling {
         Self { fewest: Box::new([u64::MAX; WINDOW]) }
     }
 
-    /// How many pieces make up a text, at least. Any byte is a piece.
+    /// Least number of pieces that make up a text. Any byte is a piece.
     ///
-    /// A piece ends where a character ends, and the first bytes of some characters are pieces; what they leave of
-    /// the character is counted byte by byte. So it is the same whether characters or bytes are looked at.
+    /// A piece ends at the end of a character, and the first bytes of some characters are pieces; the rest of such a
+    /// character is counted byte by byte. So tiling by characters or by bytes gives the same number.
     pub(super) fn fewest(&mut self, pieces: &Pieces, text: &[u8]) -> u64 {
         let fewest = &mut self.fewest;
         fewest[0] = 0;
         for at in 0..text.len() {
-            // The place is free for a later position.
+            // The slot becomes free for a later position.
             let here = std::mem::replace(&mut fewest[at % WINDOW], u64::MAX) + 1;
             let mut reach = |length: usize| {
                 let place = &mut fewest[(at + length) % WINDOW];

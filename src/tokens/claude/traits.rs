@@ -1,19 +1,18 @@
-//! What a character is to the tokenizer: part of a word, a digit, punctuation, white space, or one of those
-//! that stand alone.
+//! Traits of characters: part of a word, a digit, punctuation, white space, or a character that is on its own.
 //!
-//! Sets that are listed were measured character by character; no category of Unicode gives them.
+//! The listed sets were measured character by character; no category of Unicode gives them.
 
 use std::sync::LazyLock;
 
 use unicode_normalization::char::canonical_combining_class;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCategory};
 
-/// The kind of run that a character belongs to.
+/// Kind of run that a character belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Letters, with the marks on them.
+    /// Letters, with their marks.
     Word,
-    /// What stands alone: ideographs, emoji, and what is not listed elsewhere.
+    /// Characters on their own: ideographs, emoji, and everything without another class.
     Hard,
     /// Digits.
     Digit,
@@ -25,35 +24,36 @@ pub(super) enum Class {
     Stray,
 }
 
-/// What parts a run of characters that stand alone.
+/// Sort of a character within a run of the class hard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Takes no border.
+    /// Character without a marker.
     Letter,
-    /// Numbers outside ASCII, which take borders.
+    /// Number outside ASCII, which takes markers.
     Number,
-    /// What takes borders as punctuation does.
+    /// Character that takes markers as punctuation does.
     Punct,
 }
 
-/// What is known of a character.
+/// Traits of a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Traits {
-    /// The kind of run. Never [`Class::Stray`], which depends on what stands before it.
+    /// Class of run. Never [`Class::Stray`], which depends on the character before.
     pub(super) class: Class,
-    /// What it is in a run of those that stand alone.
+    /// Sort within a run of the class hard.
     pub(super) kind: Kind,
-    /// Whether it is a mark that opens a word of its own where no letter stands before it.
+    /// True for a mark that opens a word of its own without a letter before it.
     pub(super) is_stray: bool,
-    /// Whether it is a variation selector, which stays with what stands before it.
+    /// True for a variation selector, which stays with the character before it.
     pub(super) is_selector: bool,
-    /// Whether it is a decimal digit, of two kinds of numbers.
+    /// True for a decimal digit, one of two kinds of numbers.
     pub(super) is_decimal: bool,
 }
 
 impl Traits {
-    /// What is known of a character.
+    /// Traits of a character.
     pub(super) fn of(character: char) -> Self {
+        // Filled once: text outside of ASCII looks up every character.
         static FIRST_PLANE: LazyLock<Vec<Traits>> = LazyLock::new(|| {
             let traits = |code| char::from_u32(code).map_or(Traits::ASTRAL, Traits::look_up);
             (0..0x1_0000).map(traits).collect()
@@ -61,7 +61,7 @@ impl Traits {
         FIRST_PLANE.get(character as usize).copied().unwrap_or(Self::ASTRAL)
     }
 
-    /// Of every character outside the first plane.
+    /// Traits of every character outside the first plane.
     const ASTRAL: Self = Self {
         class: Class::Hard,
         kind: Kind::Letter,
@@ -70,7 +70,7 @@ impl Traits {
         is_decimal: false,
     };
 
-    /// What is known of a character of the first plane.
+    /// Traits of a character of the first plane.
     fn look_up(character: char) -> Self {
         let category = character.general_category();
         let is_selector = matches!(character, '\u{FE00}'..='\u{FE0F}');
@@ -90,7 +90,7 @@ impl Traits {
 /// Symbols and punctuation outside ASCII that form runs with it.
 const PUNCTUATION: &str = "—»«•°„–−£§€…√→（№†└│·─═█";
 
-/// Pairs of capital and small letter that came with Unicode 16; the models know them.
+/// Pairs of capital and small letter that are new in Unicode 16; the models know them.
 pub(super) const NEW_CASES: [(char, char); 2] =
     [('\u{1C89}', '\u{1C8A}'), ('\u{A7CB}', '\u{0264}')];
 
@@ -121,7 +121,7 @@ fn class(character: char, is_mark: bool) -> Class {
     }
 }
 
-/// Letters that stand alone: ideographs with their marks of repetition, and Hangul.
+/// Returns true for letters on their own: ideographs with their marks of repetition, and Hangul.
 fn is_ideograph(character: char) -> bool {
     matches!(character,
         '\u{3400}'..='\u{4DBF}'
@@ -149,14 +149,14 @@ fn kind(character: char, is_separator: bool) -> Kind {
     if is_number { Kind::Number } else { Kind::Letter }
 }
 
-/// Punctuation that stays with the ideographs around it.
+/// Returns true for punctuation that stays with the ideographs around it.
 fn is_ideographic_punctuation(character: char) -> bool {
     let is_listed = "〄〒〓〠〶〷〾〿".contains(character);
     matches!(character, '\u{3001}'..='\u{303F}')
         && (is_listed || character.general_category_group() == GeneralCategoryGroup::Punctuation)
 }
 
-/// Vowels of Syriac, which are letters where nothing carries them.
+/// Returns true for vowels of Syriac, which are letters if nothing carries them.
 fn is_syriac_vowel(character: char) -> bool {
     matches!(character, '\u{0711}' | '\u{0730}'..='\u{073F}')
 }

@@ -1,4 +1,4 @@
-//! The language of conditions on strategies, for scripts: `candidate.cost > billed.cost * 1.05 or
+//! Language of conditions on strategies, for scripts: `candidate.cost > billed.cost * 1.05 or
 //! candidate.hit_rate < 90%`.
 //!
 //! From the loosest to the tightest binding:
@@ -25,7 +25,7 @@
 //! references, since these have a full stop.
 //!
 //! **Values** are exact decimals of up to 28 digits, to which longer products and quotients are
-//! rounded. `and` and `or` evaluate their right side only where it matters, so that `a.cost > 0 and
+//! rounded. `and` and `or` evaluate their right side only if it matters, so that `a.cost > 0 and
 //! b.cost / a.cost > 2` never divides by zero. An unknown value is an error once it is evaluated:
 //! it makes a condition neither true nor false.
 
@@ -42,22 +42,22 @@ use parse::ExpressionProblem as Problem;
 use parse::is_plain;
 use rust_decimal::Decimal;
 
-/// A condition on strategies.
+/// Condition on strategies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression(Condition);
 
-/// A figure that an expression refers to.
+/// Figure that an expression refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reference {
-    /// The name of the strategy.
+    /// Name of the strategy.
     pub strategy: String,
-    /// The figure.
+    /// Metric of the strategy.
     pub metric: StrategyMetric,
-    /// Its column, in characters from 1.
+    /// Column of the reference, in characters from 1.
     pub column: usize,
 }
 
-/// Something that is true or false.
+/// Expression that is true or false.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Condition {
     Or(Box<[Condition; 2]>),
@@ -66,17 +66,17 @@ enum Condition {
     Compare(Comparator, Box<[Operand; 2]>),
 }
 
-/// Something that is a number.
+/// Expression that is a number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Operand {
     Number(Decimal),
     Reference(Reference),
     Negative(Box<Operand>),
-    /// With the column of the operator.
+    /// Operation with the column of its operator.
     Arithmetic(Arithmetic, usize, Box<[Operand; 2]>),
 }
 
-/// Compares two numbers.
+/// Comparison of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Comparator {
     Below,
@@ -87,7 +87,7 @@ enum Comparator {
     Unequal,
 }
 
-/// Combines two numbers into one.
+/// Operation that combines two numbers into one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Arithmetic {
     Plus,
@@ -96,26 +96,26 @@ enum Arithmetic {
     DividedBy,
 }
 
-/// The values of references, or `None` where unknown.
+/// Values of references, or `None` if unknown.
 type Values<'a> = &'a dyn Fn(&str, StrategyMetric) -> Option<Decimal>;
 
 impl Expression {
     /// Parses an expression.
     ///
     /// # Errors
-    /// The first thing in it that cannot be used.
+    /// The first part of the text that cannot be used.
     pub fn parse(text: &str) -> Result<Self, ExpressionError> {
         parse::condition(text).map(Self)
     }
 
-    /// The figures that it refers to, in the order of the text.
+    /// References to figures, in the order of the text.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         let mut references = Vec::new();
         self.0.add_references(&mut references);
         references.into_iter()
     }
 
-    /// Evaluates it. `values` gives the figures of strategies, where they are known.
+    /// Evaluates the condition. `values` gives the figures of strategies, if they are known.
     ///
     /// # Errors
     /// An unknown value that is evaluated, a division by zero, or too large a result.
@@ -276,12 +276,12 @@ impl fmt::Display for Reference {
     }
 }
 
-/// A figure of a strategy.
+/// Figure of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StrategyMetric {
-    /// Dollars.
+    /// Cost in dollars.
     Cost,
-    /// Dollars per recorded request.
+    /// Cost in dollars per recorded request.
     PerRequest,
     /// Tokens sent in full.
     Input,
@@ -295,17 +295,17 @@ pub enum StrategyMetric {
     WrittenOneHour,
     /// Tokens of answers.
     Output,
-    /// The share of the prompts' tokens that was read from cache, from 0 to 1.
+    /// Share of the prompts' tokens that was read from cache, from 0 to 1.
     HitRate,
     /// Recorded requests.
     Requests,
     /// Requests sent in addition to the recorded ones.
     AddedRequests,
-    /// What it costs beyond the bound, as a share of the bound.
+    /// Cost beyond the bound, as a share of the bound.
     Gap,
 }
 
-/// Each metric, with its name in JSON outputs and its short name.
+/// Metrics, each with its name in JSON outputs and its short name.
 const NAMES: [(StrategyMetric, &str, &str); 12] = [
     (StrategyMetric::Cost, "cost_usd", "cost"),
     (StrategyMetric::PerRequest, "per_request_usd", "per_request"),
@@ -322,24 +322,24 @@ const NAMES: [(StrategyMetric, &str, &str); 12] = [
 ];
 
 impl StrategyMetric {
-    /// All of them.
+    /// All metrics, each once.
     pub fn all() -> impl Iterator<Item = Self> {
         NAMES.iter().map(|(metric, ..)| *metric)
     }
 
-    /// The metric with a name, as in JSON outputs or short.
+    /// Metric of a name, as in JSON outputs or short.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         NAMES.iter().find(|(_, long, short)| [long, short].contains(&&name)).map(|(own, ..)| *own)
     }
 
-    /// The short name.
+    /// Short name, as in expressions.
     #[must_use]
     pub fn name(self) -> &'static str {
         NAMES.iter().find(|(own, ..)| *own == self).map_or("", |(.., short)| short)
     }
 
-    /// Every name.
+    /// All names, short and long.
     fn names() -> impl Iterator<Item = &'static str> {
         NAMES.iter().flat_map(|(_, long, short)| [*short, *long])
     }

@@ -1,5 +1,5 @@
-//! Parses expressions by precedence, after splitting them into tokens, and says what is wrong with
-//! one. Quotes of the text have their control characters escaped.
+//! Parser of expressions by operator precedence, after splitting them into tokens, with the problems of
+//! wrong ones. Quotes of the text have their control characters escaped.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -9,17 +9,17 @@ use rust_decimal::Decimal;
 use super::{Arithmetic, Comparator, Condition, Operand, Reference, StrategyMetric};
 use crate::base::wording::{nearest, suggestion};
 
-/// The deepest nesting of operations, including chains and parentheses. The stack bears it easily,
-/// and nobody writes more.
+/// Depth of the deepest nesting of operations, including chains and parentheses. The stack bears it
+/// easily, and nobody writes more.
 pub(super) const MOST_DEPTH: usize = 256;
 
-/// A value of either type.
+/// Value of either type.
 enum Value {
     Condition(Condition),
     Quantity(Operand),
 }
 
-/// A value, where it begins, and how deeply its operations nest.
+/// Value, with its column and the depth of its operations.
 struct ParsedPart {
     value: Value,
     column: usize,
@@ -39,12 +39,12 @@ pub(super) fn condition(text: &str) -> Result<Condition, ExpressionError> {
 
 struct Parser {
     tokens: Peekable<IntoIter<(usize, Token)>>,
-    /// The column after the end of the text.
+    /// Column after the end of the text.
     end: usize,
     nesting: usize,
 }
 
-/// How tightly an operator between two values binds.
+/// Precedence of an operator between two values; a higher one binds tighter.
 fn precedence(token: &Token) -> Option<u8> {
     Some(match token {
         Token::Or => 1,
@@ -58,9 +58,9 @@ fn precedence(token: &Token) -> Option<u8> {
     })
 }
 
-/// `not` binds more loosely than comparisons.
+/// Precedence of `not`, below comparisons.
 const NOT: u8 = 3;
-/// A sign binds most tightly.
+/// Precedence of a sign, above all others.
 const SIGN: u8 = 7;
 
 impl Parser {
@@ -71,6 +71,7 @@ impl Parser {
             let Some(own) = precedence(operator).filter(|own| *own > above) else { break };
             let (column, operator) = (*column, operator.clone());
             self.tokens.next();
+            // Operators of equal precedence are left to the loop, so they associate to the left.
             let right = self.binary(own)?;
             left = left.joined(&operator, column, right)?;
         }
@@ -172,7 +173,7 @@ fn expected(expected: &'static str, column: usize, found: &'static str) -> Expre
     ExpressionError::at(column, ExpressionProblem::Expected { expected, found })
 }
 
-/// A token.
+/// Token of an expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token {
     Number(Decimal),
@@ -187,7 +188,7 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// Its description for messages.
+    /// Description for messages.
     pub(super) fn description(&self) -> &'static str {
         match self {
             Self::Number(_) => "a number",
@@ -203,7 +204,7 @@ impl Token {
     }
 }
 
-/// The tokens of a text, with their columns.
+/// Tokens of a text, with their columns.
 pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError> {
     let mut scanner = Scanner { rest: text, column: 1 };
     let mut tokens = Vec::new();
@@ -215,7 +216,7 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, Token)>, ExpressionError>
 
 struct Scanner<'a> {
     rest: &'a str,
-    /// The column of the rest, in characters.
+    /// Column of the rest, in characters.
     column: usize,
 }
 
@@ -239,6 +240,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn operator(&mut self, first: char) -> Result<Token, ExpressionError> {
+        // Longer signs come first, since the first match wins.
         const OPERATORS: [(&str, Token); 12] = [
             ("<=", Token::Comparison(Comparator::AtMost)),
             (">=", Token::Comparison(Comparator::AtLeast)),
@@ -306,6 +308,7 @@ impl<'a> Scanner<'a> {
         let mut number = Decimal::from_str_exact(word).map_err(|_| digits())?;
         if self.rest.starts_with('%') {
             self.take(1);
+            // Moving the point is exact for any number of digits.
             number.set_scale(number.scale() + 2).map_err(|_| digits())?;
         }
         Ok(Token::Number(number))
@@ -337,7 +340,7 @@ impl<'a> Scanner<'a> {
         self.take(self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len()))
     }
 
-    /// Consumes so many bytes.
+    /// Consumes this number of bytes.
     fn take(&mut self, length: usize) -> &'a str {
         let (taken, rest) = self.rest.split_at(length);
         self.rest = rest;
@@ -370,23 +373,23 @@ fn reference(
     Ok(Reference { strategy: strategy.to_owned(), metric: known, column })
 }
 
-/// Whether a strategy's name can be written without quotes.
+/// Returns true if a strategy's name can be written without quotes.
 pub(super) fn is_plain(strategy: &str) -> bool {
     let mut scanner = Scanner { rest: strategy, column: 1 };
     strategy.starts_with(|first: char| first.is_ascii_alphanumeric())
         && scanner.word().is_ok_and(|word| word == strategy)
 }
 
-/// The metrics that the help names.
+/// Metrics that the help names.
 const METRICS: &str = "cost, read, written, input, output, hit_rate, requests, added_requests, gap";
 
-/// What is wrong with an expression, and where.
+/// Problem of an expression, with its column.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: {problem}")]
 pub struct ExpressionError {
-    /// In characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Kind of the problem.
     pub problem: ExpressionProblem,
 }
 
@@ -396,7 +399,7 @@ impl ExpressionError {
     }
 }
 
-/// What is wrong with an expression.
+/// Kind of a problem of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExpressionProblem {
     /// An unknown character.
@@ -419,15 +422,15 @@ pub enum ExpressionProblem {
     Metric {
         /// The metric as written.
         metric: String,
-        /// What may have been meant.
+        /// Known metrics with similar names.
         nearest: Vec<&'static str>,
     },
-    /// Something else is expected.
+    /// Another part than the expected one.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What should.
+        /// Expected part.
         expected: &'static str,
-        /// What was found.
+        /// Part that was found.
         found: &'static str,
     },
     /// Too deep a nesting of parentheses or chains.

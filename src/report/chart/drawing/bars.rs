@@ -1,4 +1,4 @@
-//! Bars below each other, each with its name before it and its figures after it.
+//! Bars below each other, each with its name on the left and its figures on the right.
 
 use super::frame::{LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
 use super::plot::{HEADING_HEIGHT, level_axis, level_axis_height};
@@ -7,16 +7,16 @@ use super::{Anchor, Canvas};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{AxisRule, Bar, Bars};
 
-/// The distance from one bar to the next.
+/// Distance between bars, in pixels.
 const ROW: i32 = 32;
 
-/// That distance where there are many bars.
+/// Distance between many bars, in pixels.
 const NARROW_ROW: i32 = 22;
 
-/// The most bars at the wide distance.
+/// Most bars at the wide distance.
 const MOST_WIDE: usize = 12;
 
-/// The height of the rule's name above the bars.
+/// Height of the rule's name above the bars, in pixels.
 const RULE_HEIGHT: i32 = 20;
 
 fn row(bars: &Bars) -> i32 {
@@ -24,6 +24,7 @@ fn row(bars: &Bars) -> i32 {
 }
 
 pub(super) fn height(bars: &Bars) -> i32 {
+    // The fallback keeps the product within 32 bits.
     let rows = i32::try_from(bars.rows.len()).unwrap_or(i32::MAX / 1_000) * row(bars);
     above(bars) + rows + level_axis_height(&bars.x)
 }
@@ -32,7 +33,7 @@ fn above(bars: &Bars) -> i32 {
     HEADING_HEIGHT + if bars.rule.is_some() { RULE_HEIGHT } else { 0 }
 }
 
-/// The width of the names of the bars.
+/// Width of the widest bar name, in pixels.
 pub(super) fn labels_width(bars: &Bars) -> i32 {
     bars.rows.iter().map(|bar| text_width(&bar.label)).max().unwrap_or(0)
 }

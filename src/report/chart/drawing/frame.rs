@@ -1,5 +1,5 @@
-//! The frame of a chart (title, legend, panels and notes, each in its own place, so that nothing
-//! overlaps), and the scale from the units of an axis to pixels.
+//! Frame of a chart (title, legend, panels and notes, each in a place of its own, so that nothing overlaps), and the
+//! scale from the units of an axis to pixels.
 
 use plotters::coord::ranged1d::Ranged;
 use plotters::coord::types::RangedCoordf64;
@@ -10,37 +10,37 @@ use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::{Ink, Rgb};
 use crate::report::chart::{Chart, Panel};
 
-/// The width of every chart.
+/// Width of every chart, in pixels.
 pub(super) const WIDTH: i32 = 1_200;
 
-/// The space around everything.
+/// Space around a chart.
 const MARGIN: i32 = 28;
 
 const TITLE_SIZE: u8 = 21;
 const SUBTITLE_SIZE: u8 = 14;
-/// The text size of labels and legends.
+/// Text size of labels and legends.
 pub(super) const LABEL_SIZE: u8 = 13;
 const NOTE_SIZE: u8 = 12;
 
 const TITLE_HEIGHT: i32 = 32;
 const SUBTITLE_HEIGHT: i32 = 20;
 const NOTE_HEIGHT: i32 = 18;
-/// The space between the parts of a chart.
+/// Space between the parts of a chart.
 const SPACE: i32 = 18;
-/// The height of a legend entry.
+/// Height of a legend entry.
 pub(super) const ENTRY_HEIGHT: i32 = 22;
-/// The side of the square before it.
+/// Side of the square before a legend entry.
 const SWATCH: i32 = 12;
-/// The space between a label and what it belongs to.
+/// Space between a label and its mark.
 pub(super) const LABEL_SPACE: i32 = 9;
 
-/// The height of a panel without data.
+/// Height of a panel without data.
 const NOTHING_HEIGHT: i32 = 160;
 
-/// The widest name next to a chart. Wider ones are cut.
+/// Widest name next to a chart, in pixels. Wider ones are cut.
 pub(super) const WIDEST_NAME: i32 = 300;
 
-/// The pixel columns of every panel. Labels are left of `left` and right of `right`.
+/// Pixel columns of every panel. Labels are left of `left` and right of `right`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PixelColumns {
     pub(super) left: i32,
@@ -118,7 +118,7 @@ fn columns(chart: &Chart) -> PixelColumns {
         Panel::Bars(_) | Panel::Nothing(_) => 0,
     });
     let right = widest(&mut of_legend.chain(of_panels));
-    // The label of an axis' last tick extends beyond it.
+    // The label of the last tick of an axis extends beyond the axis.
     let right = if right > 0 { right + LABEL_SPACE } else { SPACE };
     PixelColumns { left: MARGIN + left, right: WIDTH - MARGIN - right, edge: WIDTH - MARGIN }
 }
@@ -144,7 +144,7 @@ fn nothing(canvas: &Canvas<'_>, reason: &str, top: i32) {
     }
 }
 
-/// The width of a label.
+/// Width of a label in pixels.
 pub(super) fn text_width(label: &str) -> i32 {
     width(&super::typeface::clean(label), LABEL_SIZE)
 }
@@ -153,7 +153,7 @@ fn count<T>(things: &[T]) -> i32 {
     i32::try_from(things.len()).unwrap_or(i32::MAX / 1_000)
 }
 
-/// An axis on a range of pixels.
+/// Mapping of an axis to a range of pixels.
 pub(super) struct Scale {
     coordinate: RangedCoordf64,
     pixels: (i32, i32),
@@ -165,7 +165,7 @@ impl Scale {
         Self { coordinate: (axis.from..axis.to).into(), pixels }
     }
 
-    /// The pixel of a value. Values outside of the axis are at its ends.
+    /// Pixel of a value. Values outside of the axis are at its ends.
     pub(super) fn pixel(&self, value: f64) -> i32 {
         let (one, other) = self.pixels;
         let pixel = self.coordinate.map(&value, self.pixels);

@@ -6,23 +6,23 @@ use super::{Anchor, Canvas};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{Lane, Lanes};
 
-/// The distance from one lane to the next, where its name is one line.
+/// Distance between lanes with a name of one line, in pixels.
 const LANE: i32 = 22;
 
-/// The distance from one line of a name to the next.
+/// Distance between the lines of a name.
 const LINE: i32 = 15;
 
-/// The height of a mark.
+/// Height of a mark.
 const MARK_HEIGHT: i32 = 14;
 
-/// Half of its width.
+/// Half of the width of a mark.
 const HALF_MARK: i32 = 2;
 
 pub(super) fn height(lanes: &Lanes) -> i32 {
     lanes.lanes.iter().map(|lane| lane_height(&name(lane))).sum()
 }
 
-/// The name of a lane, over several lines where it is long.
+/// Name of a lane, over several lines if it is long.
 fn name(lane: &Lane) -> Vec<String> {
     lines(&lane.label, LABEL_SIZE, WIDEST_NAME)
 }
@@ -32,7 +32,7 @@ fn lane_height(name: &[String]) -> i32 {
     LANE + further * LINE
 }
 
-/// The width of the names of the lanes.
+/// Width of the widest lane name, in pixels.
 pub(super) fn names_width(lanes: &Lanes) -> i32 {
     lanes.lanes.iter().map(|lane| text_width(&lane.label)).max().unwrap_or(0)
 }

@@ -1,8 +1,8 @@
-//! A chart as data → SVG → PNG.
+//! Drawing of charts: data to SVG to PNG.
 //!
-//! Everything is laid out in whole pixels with the metrics of the bundled font, so that a chart has
-//! the same bytes everywhere. Shapes and text are drawn in inks, on plotters' SVG backend. The
-//! drawing then gets what a reader's colours, fonts and screen readers need.
+//! Everything is laid out in whole pixels with the metrics of the bundled font, so that a chart has the same bytes
+//! everywhere. Shapes and text are drawn in inks, on plotters' SVG backend. The drawing then gets the styles and labels
+//! for a reader's colours, fonts and screen reader.
 
 mod bars;
 mod frame;
@@ -30,13 +30,13 @@ use crate::report::chart::Chart;
 use crate::report::chart::ink::{Ink, Rgb};
 use crate::report::escape::html_attribute;
 
-/// Plotters takes a size for the line height, and writes this fraction of it as the font size.
+/// Ratio of line height to font size: plotters takes the one and writes the other.
 const LINE_HEIGHT: f64 = 1.24;
 
-/// A pixel.
+/// Position of a pixel.
 type Place = (i32, i32);
 
-/// The direction of text from its position.
+/// Alignment of text to its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Anchor {
     Start,
@@ -44,7 +44,7 @@ enum Anchor {
     End,
 }
 
-/// An empty picture, in which each ink has one colour.
+/// A picture in the making, with one colour for each ink.
 struct Canvas<'a> {
     area: DrawingArea<SVGBackend<'a>, Shift>,
     colour_of: fn(Ink) -> Rgb,
@@ -91,7 +91,7 @@ impl<'a> Canvas<'a> {
         self.draw(&PathElement::new(points, style));
     }
 
-    /// A line of text. `place` is at the middle of its height.
+    /// Draws a line of text. `place` is at the middle of its height.
     ///
     /// # Panics
     /// Never: writing to a string cannot fail.
@@ -115,19 +115,19 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Marks a file as an SVG.
+/// Attribute that marks a file as an SVG.
 const NAMESPACE: &str = " xmlns=\"http://www.w3.org/2000/svg\"";
 
-/// The background on which a chart is drawn.
+/// Background of a chart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// The reader's preference.
+    /// Preference of the reader.
     Auto,
-    /// Light.
+    /// Light background.
     Light,
-    /// Dark.
+    /// Dark background.
     Dark,
-    /// That of the surrounding page, which includes [`page_style`].
+    /// Background of the surrounding page, which includes [`page_style`].
     Page,
 }
 
@@ -138,25 +138,27 @@ pub fn svg(chart: &Chart, theme: Theme) -> String {
     let label = format!("{}. {}", clean(&chart.title), clean(&chart.subtitle));
     let mut head = String::new();
     if theme != Theme::Page {
+        // Fixed themes are drawn in their colours, and need only the font.
         let style = if theme == Theme::Auto { chart_style() } else { font_face() };
         head = format!("<style>{style}</style>\n");
     }
     let opening =
         format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", html_attribute(&label));
+    // The drawing is plotters' text: attributes are added to its first tag.
     let mut drawn = drawn.replacen("<svg ", &opening, 1);
     if theme == Theme::Page {
-        // Inside HTML it is implied.
+        // Inside HTML the namespace is implied.
         drawn = drawn.replacen(NAMESPACE, "", 1);
     }
-    // The drawing begins after its opening tag.
+    // The opening tag ends at the first line end.
     match drawn.split_once(">\n") {
         Some((tag, rest)) => format!("{tag}>\n{head}{rest}"),
         None => drawn,
     }
 }
 
-/// Style rules for a page that shows charts and draws others itself: the font of their layout,
-/// their colours on a dark background, and the colours of the classes of tokens as variables.
+/// Style rules for a page that shows charts and draws others itself: the font of their layout, their colours on a dark
+/// background, and the colours of the classes of tokens as variables.
 #[must_use]
 pub fn page_style() -> String {
     let variables = |colour_of: fn(Ink) -> Rgb| {
@@ -176,7 +178,7 @@ pub fn page_style() -> String {
     )
 }
 
-/// The font of the charts' layout, and their colours on a dark background.
+/// Font of the charts' layout, and their colours on a dark background.
 fn chart_style() -> String {
     let mut style = font_face();
     style.push_str("@media screen and (prefers-color-scheme:dark){");
@@ -199,7 +201,7 @@ fn font_face() -> String {
     )
 }
 
-/// A colour as the drawing writes it.
+/// Colour in the notation of the drawing.
 fn hexadecimal((red, green, blue): Rgb) -> String {
     format!("#{red:02X}{green:02X}{blue:02X}")
 }

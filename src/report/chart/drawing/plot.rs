@@ -8,25 +8,25 @@ use crate::report::chart::axis::Axis;
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{self, AxisRule, Plot, ValueLine};
 
-/// The height of the heading above the vertical axis.
+/// Height of the heading above the vertical axis, in pixels.
 pub(super) const HEADING_HEIGHT: i32 = 28;
 
-/// The height of the rules' names, between the heading and the plot.
+/// Height of the rules' names, between the heading and the plot.
 const RULES_HEIGHT: i32 = 18;
 
-/// The height of the labels of the horizontal axis.
+/// Height of the labels of the horizontal axis.
 const TICKS_HEIGHT: i32 = 24;
 
-/// The height of its title.
+/// Height of the title of the horizontal axis.
 const AXIS_TITLE_HEIGHT: i32 = 20;
 
-/// Narrower columns are drawn as one shape, without gaps.
+/// Least width of a column. Narrower ones are drawn as one shape, without gaps.
 const NARROWEST_COLUMN: i32 = 5;
 
-/// The length of the dash before a line's name.
+/// Length of the dash before a line's name.
 const DASH: i32 = 14;
 
-/// The distance between names of lines.
+/// Distance between names of lines.
 const LINE_NAME_HEIGHT: i32 = 17;
 
 pub(super) fn height(plot: &Plot) -> i32 {
@@ -41,12 +41,12 @@ fn title_height(axis: &Axis) -> i32 {
     if axis.title.is_empty() { 0 } else { AXIS_TITLE_HEIGHT }
 }
 
-/// The width of the labels of the vertical axis.
+/// Width of the widest label of the vertical axis.
 pub(super) fn labels_width(plot: &Plot) -> i32 {
     plot.y.ticks.iter().map(|tick| text_width(&tick.label)).max().unwrap_or(0)
 }
 
-/// The width of the names of the lines.
+/// Width of the widest line name.
 pub(super) fn names_width(plot: &Plot) -> i32 {
     let name = |line: &ValueLine| text_width(&format!("{} {}", line.label, line.value));
     let names = plot.lines.iter().map(|line| DASH + LABEL_SPACE + name(line));
@@ -79,8 +79,7 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top:
     rules(canvas, &plot.rules, &x, columns, (upper, lower));
 }
 
-/// Draws the labels and the title below a horizontal axis. Labels that would touch the previous one
-/// are left out.
+/// Draws the labels and the title below a horizontal axis. Labels that would touch the previous one are left out.
 pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: PixelColumns, top: i32) {
     let scale = Scale::new(axis, (columns.left, columns.right));
     let middle = top + TICKS_HEIGHT / 2 + 2;
@@ -128,14 +127,13 @@ fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) 
     }
 }
 
-/// Draws the labels of columns, those of the highest first, where they touch neither another label
-/// nor a higher column.
+/// Draws the labels of columns, highest column first, if they touch neither another label nor a higher column.
 fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
     let edges = |column: &chart::Column| (x.pixel(column.from), x.pixel(column.to));
     let mut labelled: Vec<&chart::Column> =
         columns.columns.iter().filter(|column| !column.label.is_empty()).collect();
     labelled.order_by_key(|column| y.pixel(column.height()));
-    // The edges and the middle of each label.
+    // Edges and middle of each label.
     let mut drawn: Vec<(i32, i32, i32)> = Vec::new();
     for column in labelled {
         let (left, right) = edges(column);
@@ -184,7 +182,7 @@ fn silhouette(
     canvas.polygon(ink, [upper, lower].concat());
 }
 
-/// Draws the names of lines next to their ends, moved apart where they would overlap.
+/// Draws the names of lines next to their ends, moved apart if they would overlap.
 fn line_names(
     canvas: &Canvas<'_>,
     lines: &[ValueLine],
@@ -200,7 +198,7 @@ fn line_names(
         *at = (*at).max(free_from);
         free_from = *at + LINE_NAME_HEIGHT;
     }
-    // Names that were pushed beyond the lower end push back.
+    // Names pushed beyond the lower end push the others back up.
     let mut free_to = lower + LINE_NAME_HEIGHT / 2;
     for (at, _) in named.iter_mut().rev() {
         *at = (*at).min(free_to);

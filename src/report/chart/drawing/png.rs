@@ -1,4 +1,4 @@
-//! The SVG of a chart → PNG, with the bundled font only.
+//! PNG of a chart, drawn from its SVG with the bundled font only.
 
 use std::sync::Arc;
 
@@ -11,23 +11,24 @@ use super::{Theme, frame};
 use crate::report::chart::Chart;
 use crate::report::chart::ink::Ink;
 
-/// Why a chart cannot become a PNG.
+/// Reason for which a chart cannot become a PNG.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The drawing cannot be parsed, which is a bug.
+    /// A drawing that cannot be parsed, which is a bug.
     #[error("the drawing cannot be read: {0}")]
     Drawing(#[from] usvg::Error),
-    /// It has more pixels than fit in memory.
+    /// A size in pixels that does not fit in memory.
     #[error("a picture of {0} x {1} pixels is too large")]
     Size(u32, u32),
-    /// The pixels cannot be encoded.
+    /// Pixels that cannot be encoded.
     #[error("the picture cannot be encoded: {0}")]
     Encoding(String),
 }
 
-/// Draws a chart with `scale` pixels for each of the SVG's.
+/// Draws a chart with `scale` pixels for each pixel of the SVG.
 pub fn png(chart: &Chart, theme: Theme, scale: u8) -> Result<Vec<u8>, PngError> {
     let drawn = frame::draw(chart, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
+    // No system font: the same chart has the same pixels everywhere.
     let mut fonts = Database::new();
     fonts.load_font_data(FONT.to_vec());
     fonts.set_sans_serif_family(FAMILY);

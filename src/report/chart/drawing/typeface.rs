@@ -1,4 +1,4 @@
-//! The bundled font: the width of text, and how text is cut and broken into lines.
+//! The bundled font: widths of text, cutting and line breaks.
 
 use std::sync::LazyLock;
 
@@ -7,16 +7,16 @@ use skrifa::{FontRef, MetadataProvider};
 
 use crate::report::escape::terminal_safe;
 
-/// The name by which charts request it.
+/// Name by which charts request the font.
 pub(super) const FAMILY: &str = "Inter";
 
 /// Inter with Latin, Greek and Cyrillic letters (`fonts/README.md`).
 pub(super) const FONT: &[u8] = include_bytes!("../../../../fonts/Inter-Regular.otf");
 
-/// Its Latin part, compressed for browsers.
+/// Latin part of the font, compressed for browsers.
 pub(super) const LATIN_WOFF2: &[u8] = include_bytes!("../../../../fonts/Inter-Regular-latin.woff2");
 
-/// The widths of characters at a size of one pixel.
+/// Widths of characters at a size of one pixel.
 struct Typeface {
     font: FontRef<'static>,
 }
@@ -26,7 +26,7 @@ static TYPEFACE: LazyLock<Typeface> =
 
 impl Typeface {
     fn width(&self, character: char) -> f32 {
-        // A whole em, as in most scripts that the font lacks.
+        // A whole em, the width in most scripts that the font lacks.
         const UNKNOWN: f32 = 1.0;
         let glyph = self.font.charmap().map(character);
         let metrics = self.font.glyph_metrics(Size::new(1.0), LocationRef::default());
@@ -34,7 +34,7 @@ impl Typeface {
     }
 }
 
-/// The width of text in pixels, rounded up.
+/// Width of text in pixels, rounded up.
 pub(super) fn width(text: &str, size: u8) -> i32 {
     let width: f32 = text.chars().map(|character| TYPEFACE.width(character)).sum();
     #[allow(clippy::cast_possible_truncation)] // labels are no longer than a few thousand pixels
@@ -42,8 +42,8 @@ pub(super) fn width(text: &str, size: u8) -> i32 {
     pixels
 }
 
-/// Text that a picture may contain: without characters that XML forbids or that control how text is
-/// shown, without the marks of code, and of readable length.
+/// Text that a picture may contain: without characters that XML forbids or that control the display of text, without
+/// backquotes, and of readable length.
 pub(super) fn clean(text: &str) -> String {
     const LONGEST: usize = 2_000;
     let is_noncharacter = |one: char| u32::from(one) & 0xFFFE == 0xFFFE;
@@ -53,7 +53,7 @@ pub(super) fn clean(text: &str) -> String {
     characters.into_iter().map(shown).collect()
 }
 
-/// Text cut to a width, with a mark where it was cut.
+/// Text cut to a width, with an ellipsis if it was cut.
 pub(super) fn fitted(text: &str, size: u8, most: i32) -> String {
     let text = clean(text);
     if width(&text, size) <= most {
@@ -71,7 +71,7 @@ pub(super) fn fitted(text: &str, size: u8, most: i32) -> String {
     kept.trim_end().to_owned() + "…"
 }
 
-/// Text broken into lines of a width.
+/// Text broken into lines of at most a width.
 pub(super) fn lines(text: &str, size: u8, most: i32) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in clean(text).split_whitespace() {

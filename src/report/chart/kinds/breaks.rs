@@ -1,4 +1,4 @@
-//! What breaks cost, by cause.
+//! Chart of the costs of breaks, by cause.
 
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
@@ -12,7 +12,7 @@ use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "What breaks of the cache cost";
 
-/// The excess of the breaks of a selection.
+/// Excess of the breaks of a selection.
 #[must_use]
 pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysis) -> Chart {
     let scope = selection_scope(history, selection);
@@ -20,7 +20,7 @@ pub fn breaks_chart(history: &History, selection: &Selection, analysis: &Analysi
     summary_chart(&scope, &analysis.summary, analysis.breaks.compared, billed)
 }
 
-/// Sums of breaks, found among so many requests that were compared with the ones before them, beside what was billed.
+/// Sums of breaks among `compared` requests that have a predecessor, next to the billed total.
 pub(super) fn summary_chart(
     scope: &str,
     summary: &Summary,
@@ -40,7 +40,7 @@ pub(super) fn summary_chart(
     }
     let is_priced = total.excess().is_some();
     let sums = &summary.reconciliation;
-    // Captures without usage have breaks, too, but no bill.
+    // Captures without usage have breaks as well, but no bill.
     let billed = Some(billed).filter(|_| total.excess() == Some(sums.excess));
     let share = part(total.excess(), billed).map_or_else(String::new, |share| {
         format!(" ({} of what was billed)", percent(Some(share)))

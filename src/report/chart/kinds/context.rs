@@ -1,4 +1,4 @@
-//! What filled the context window of a conversation, request by request.
+//! Chart of the context window of a conversation, request by request.
 
 use super::session_scope;
 use super::turns::{mean_columns, mean_heading};
@@ -14,10 +14,10 @@ use crate::simulate::ledger::{Selection, Session};
 
 const TITLE: &str = "What held the context window";
 
-/// How many kinds of content are distinguished in a window, as many as there are distinct colours.
+/// Number of kinds of content in a window that have colours of their own; the others share one.
 pub const WINDOW_KINDS: usize = 7;
 
-/// The windows of a session's main conversation.
+/// Windows of a session's main conversation.
 #[must_use]
 pub fn context_chart(
     history: &History,

@@ -1,4 +1,4 @@
-//! Cumulative dollars by request, with a line for each strategy.
+//! Chart of cumulative dollars by request, with a line for each strategy.
 
 use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
 use crate::base::order::Order as _;
@@ -12,13 +12,13 @@ use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What the requests cost so far";
 
-/// More points would not be visible.
+/// Most points of a line. More would not be visible.
 const MOST_POINTS: usize = 400;
 
-/// The most simulated lines. More colours cannot be told apart.
+/// Most simulated lines. More colours cannot be distinguished.
 const MOST_SIMULATED: usize = 8;
 
-/// The cumulative cost under some columns of a ledger.
+/// Cumulative cost under some columns of a ledger.
 #[must_use]
 pub fn cost_chart(
     ledger: &Ledger<'_>,
@@ -55,12 +55,12 @@ pub fn cost_chart(
     chart
 }
 
-/// The cheapest of the record and the ways to cache, where there is one of these.
+/// Name and cost of the cheapest line among the record and the ways to cache; empty without any way to cache.
 fn cheapest(lines: &[Cumulative<'_>]) -> String {
     if !lines.iter().any(Cumulative::is_ranked) {
         return String::new();
     }
-    // Of what costs the same the record.
+    // The record wins a tie.
     let rivals = lines.iter().filter(|line| line.is_record() || line.is_ranked());
     let cheapest = rivals.min_by_key(|line| (line.cost, !line.is_record()));
     cheapest.map_or_else(String::new, |line| {
@@ -68,7 +68,7 @@ fn cheapest(lines: &[Cumulative<'_>]) -> String {
     })
 }
 
-/// The cumulative cost of strategies that cost the same at every request.
+/// Cumulative cost of strategies that cost the same at every request.
 struct Cumulative<'l> {
     columns: Vec<&'l StrategyColumn>,
     cost: Picodollars,
@@ -90,7 +90,7 @@ impl Cumulative<'_> {
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// The record and the ways to cache among them.
+    /// Labels of the record and the ways to cache among the strategies.
     fn rivals(&self) -> String {
         let is_rival =
             |column: &&&StrategyColumn| column.simulated.is_none() || column.strategy.is_ranked();
@@ -99,7 +99,7 @@ impl Cumulative<'_> {
     }
 }
 
-/// The sums of strategies with known costs, and the columns of the others.
+/// Lines of strategies with known costs, and the columns of the others.
 fn cumulative<'l>(
     ledger: &Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -129,6 +129,7 @@ fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
         lines.iter().filter(|line| !line.is_record()).map(|line| line.cost).collect();
     costs.sort_unstable();
     let Some(most) = costs.get(MOST_SIMULATED - 1).copied() else { return Vec::new() };
+    // Several lines may cost as much as the last one that fits.
     let mut room = MOST_SIMULATED;
     let mut undrawn = Vec::new();
     lines.retain(|line| {
@@ -158,7 +159,7 @@ fn drawn(lines: &[Cumulative<'_>]) -> Vec<ValueLine> {
     lines.iter().map(line).collect()
 }
 
-/// The sum at selected requests and at the last one, each at the middle of its request.
+/// Sum at selected requests and at the last one, each at the middle of its request.
 fn points(
     ledger: &Ledger<'_>,
     column: &StrategyColumn,

@@ -1,4 +1,4 @@
-//! What was paid each day, week, month or year, by class of token.
+//! Chart of the spending of each day, week, month or year, by class of token.
 
 use super::strategies::{CLASSES, by_class, explain_classes};
 use super::{left_out_notes, no_cost, selection_scope};
@@ -11,13 +11,13 @@ use crate::report::chart::{Chart, Column, Columns, Panel, Plot};
 use crate::report::number::dollars;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
-/// Nine weeks: from so many days on columns are weeks, from so many weeks on months, and then years.
+/// Most columns of one length, here days: nine weeks. Longer records have columns of weeks, then months, then years.
 pub(super) const MOST_DAYS: i64 = 63;
 
-/// The most columns, even for thousands of years.
+/// Most columns, even for thousands of years.
 const MOST_PERIODS: usize = 400;
 
-/// What was paid under a column of a ledger.
+/// Spending under a column of a ledger.
 #[must_use]
 pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Selection) -> Chart {
     let scope = selection_scope(ledger.history, selection);
@@ -48,16 +48,16 @@ pub fn daily_chart(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Sel
     chart
 }
 
-/// What each period cost.
+/// Costs of periods, to be drawn.
 pub(super) struct Calendar<'a> {
     pub(super) scope: &'a str,
-    /// The name of what was paid.
+    /// Name of the spending, such as `billed`.
     pub(super) name: &'a str,
-    /// All of it.
+    /// Total cost.
     pub(super) cost: Picodollars,
     pub(super) length: PeriodLength,
     pub(super) zone: &'a Zone,
-    /// Of the parts of a period's cost, from the bottom up.
+    /// Inks of the parts of a period's cost, from the bottom up.
     pub(super) inks: Vec<Ink>,
 }
 
@@ -69,10 +69,11 @@ fn total(parts: &[Picodollars]) -> Picodollars {
 }
 
 impl Calendar<'_> {
-    /// The chart of periods in order.
+    /// Draws periods in order.
     pub(super) fn chart(self, mut periods: Vec<PeriodCost>) -> Chart {
         let length = self.length;
         let is_cut = periods.len() > MOST_PERIODS;
+        // The oldest periods are dropped.
         periods.drain(..periods.len().saturating_sub(MOST_PERIODS));
         let dearest = periods.iter().max_by_key(|(_, parts)| total(parts));
         let dearest = dearest.map_or_else(String::new, |(period, parts)| {
@@ -126,7 +127,7 @@ fn positive(cost: Picodollars) -> f64 {
     cost.to_dollars_lossy().max(0.0)
 }
 
-/// Dates, each below the middle of its column.
+/// Axis of dates, each below the middle of its column.
 #[allow(clippy::cast_precision_loss)] // places in a picture
 fn calendar(periods: &[PeriodCost], length: PeriodLength, zone: &Zone) -> Axis {
     let ticks = periods

@@ -1,4 +1,4 @@
-//! How long requests waited for the next one, and what breaks after it cost.
+//! Chart of the gaps between requests, and of the costs of breaks after them.
 
 use super::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
@@ -13,13 +13,13 @@ use crate::simulate::ledger::Selection;
 
 const TITLE: &str = "How long requests waited, and what breaks after it cost";
 
-/// Shown above a column whose amount is unknown.
+/// Label of a column whose amount is unknown.
 const UNKNOWN: &str = "?";
 
-/// The axis covers at least these durations, so that both lifetimes are on it.
+/// Least range of the axis in milliseconds, ten seconds to four hours, so that both lifetimes are on it.
 const SHORTEST_AXIS: (f64, f64) = (10_000.0, 14_400_000.0);
 
-/// The gaps of a selection and the breaks after them.
+/// Gaps of a selection and the breaks after them.
 #[must_use]
 pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Chart {
     let scope = selection_scope(history, selection);
@@ -29,6 +29,7 @@ pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Char
         return Chart::without_data(TITLE, &scope, reason);
     };
     let unpriced = sum(bins, |bin| bin.unpriced);
+    // In tokens only if no break has a price.
     let is_priced = unpriced < sum(bins, |bin| bin.breaks) || unpriced == 0;
     let mut chart = Chart::new(TITLE, format!("{scope}. {}", figures(bins, is_priced)));
     let ends = (first.from.min(SHORTEST_AXIS.0), last.to.max(SHORTEST_AXIS.1));
@@ -63,7 +64,7 @@ fn sum(bins: &[GapBin], count: impl Fn(&GapBin) -> u64) -> u64 {
     bins.iter().map(count).sum()
 }
 
-/// The number of gaps, with the names of the lifetimes.
+/// Number of gaps, with the names of the lifetimes.
 fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
     let label = |bin: &GapBin| if bin.gaps > 0 { grouped(bin.gaps) } else { String::new() };
     let columns = columns(bins, Ink::Read, |bin| whole(bin.gaps), label);
@@ -86,6 +87,7 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
         _ if bin.unpriced == bin.breaks => UNKNOWN.to_owned(),
         _ => dollars(Some(bin.excess)),
     };
+    // A column has no negative height.
     let amount = |bin: &GapBin| bin.excess.to_dollars_lossy().max(0.0);
     let columns = columns(bins, Ink::Unexpected, amount, label);
     losses(
@@ -96,7 +98,7 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     )
 }
 
-/// Used where nothing has a price.
+/// Tokens that were sent again, for models without prices.
 fn lost_tokens(bins: &[GapBin], ends: (f64, f64)) -> Plot {
     let label = |bin: &GapBin| match bin.rewritten {
         Tokens::ZERO => String::new(),

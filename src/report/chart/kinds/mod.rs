@@ -1,6 +1,5 @@
-//! What each kind of chart shows: the ledger and its analyses → charts as data. Here also stand
-//! their notes on what they leave out and what figures are based on, and the words for the requests
-//! that a chart covers.
+//! Kinds of charts: from the ledger and its analyses to charts as data. This file has their notes on omissions and on
+//! the basis of figures, and the words for the requests that a chart covers.
 
 mod breaks;
 mod context;
@@ -29,7 +28,7 @@ use crate::report::session_names::SessionNames;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// Says what is measured, if anything is.
+/// Note on measured and simulated figures, if there are any.
 fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
     let has_record = columns.iter().any(|column| column.simulated.is_none());
     let note = if has_record {
@@ -40,7 +39,7 @@ fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
     Some(note.to_owned()).filter(|_| !columns.is_empty())
 }
 
-/// Says what the record has and simulations lack.
+/// Note on costs of the record that simulations lack.
 fn apart_note(totals: &Totals) -> Option<String> {
     (totals.apart > Picodollars::ZERO).then(|| {
         let apart = dollars(Some(totals.apart));
@@ -48,7 +47,7 @@ fn apart_note(totals: &Totals) -> Option<String> {
     })
 }
 
-/// Says which requests are in no sum of dollars.
+/// Notes on requests that are in no sum of dollars.
 fn left_out_notes(totals: &Totals) -> Vec<String> {
     let counted = |count| counted(count, "request", "requests");
     let unrecorded = (totals.unrecorded > 0).then(|| {
@@ -64,7 +63,7 @@ fn left_out_notes(totals: &Totals) -> Vec<String> {
     unrecorded.into_iter().chain(unpriced).chain(output).collect()
 }
 
-/// Says how many requests have no price.
+/// Note on requests without a price.
 fn unpriced_note(requests: u64) -> Option<String> {
     (requests > 0).then(|| {
         let requests = counted(requests, "request", "requests");
@@ -72,7 +71,7 @@ fn unpriced_note(requests: u64) -> Option<String> {
     })
 }
 
-/// Says why columns without a known cost are not drawn.
+/// Notes on columns that are not drawn for lack of a known cost.
 fn undrawn_notes(columns: &[&StrategyColumn]) -> Vec<String> {
     let (unknown, idle): (Vec<&StrategyColumn>, Vec<&StrategyColumn>) =
         columns.iter().partition(|column| column.applicability().is_applicable());
@@ -87,7 +86,7 @@ fn applicability_of(columns: &[&StrategyColumn]) -> Vec<String> {
     applicability_notes(named)
 }
 
-/// Why there are no dollars.
+/// Reason for which there are no dollars.
 fn no_cost(ledger: &Ledger<'_>, columns: &[&StrategyColumn], selection: &Selection) -> String {
     if columns.iter().all(|column| !column.applicability().is_applicable()) {
         return applicability_of(columns).join(" ");
@@ -102,8 +101,7 @@ fn no_cost(ledger: &Ledger<'_>, columns: &[&StrategyColumn], selection: &Selecti
     format!("No price is known of {}. Give one with --prices FILE.", models.join(", "))
 }
 
-/// The session that cost most, for charts of one session: by what was billed, or by its tokens
-/// where nothing has a price.
+/// Most expensive session, for charts of one session: by billed cost, or by tokens if nothing has a price.
 #[must_use]
 pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Option<&'s Session> {
     let column = ledger.billed().or(ledger.columns.first())?;
@@ -111,11 +109,11 @@ pub fn dearest_session<'s>(ledger: &Ledger<'_>, selection: &'s Selection) -> Opt
         let totals = ledger.totals(column, session.requests.iter().copied());
         (totals.cost(), totals.prompt())
     };
-    // The first one of equals.
+    // `max_by_key` takes the last of equals; reversed, that is the first.
     selection.sessions.iter().rev().max_by_key(|session| size(session))
 }
 
-/// Formats `session 5e1f0000, 6 requests on 2026-08-03`, and which of several sessions it is.
+/// Description of a session: `session 5e1f0000, 6 requests on 2026-08-03`, and its rank among several.
 fn session_scope(history: &History, session: &Session, of: &Selection) -> String {
     let name = SessionNames::of(history).name(session.id);
     let requests = counted(session.requests.len() as u64, "request", "requests");
@@ -126,7 +124,7 @@ fn session_scope(history: &History, session: &Session, of: &Selection) -> String
     format!("Session {name}{which}: {requests}{}", days(history, &session.requests))
 }
 
-/// Formats `82 sessions, 9,513 requests from 2025-06-08 to 2026-10-20`.
+/// Description of a selection: `82 sessions, 9,513 requests from 2025-06-08 to 2026-10-20`.
 fn selection_scope(history: &History, selection: &Selection) -> String {
     if let [session] = selection.sessions.as_slice() {
         return session_scope(history, session, selection);
@@ -140,7 +138,7 @@ fn selection_scope(history: &History, selection: &Selection) -> String {
     )
 }
 
-/// The first and last day on which some requests were answered.
+/// First and last day of the answers to some requests, with a preposition.
 fn days(history: &History, requests: &[RequestIndex]) -> String {
     let times = requests.iter().map(|index| history.request(*index).time());
     let (Some(first), Some(last)) = (times.clone().min(), times.max()) else {

@@ -1,4 +1,4 @@
-//! The charts of a run, whose rows do not tell what each class of tokens costs.
+//! Charts of a run, whose rows do not record the cost of each class of tokens.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::report::chart::ink::Ink;
 use crate::report::chart::{Bar, Bars, Chart, Panel};
 use crate::report::number::{counted, dollars, percent_difference, relative};
 
-/// What the strategies cost, what was paid each day, and what breaks cost, each with the kind of the chart.
+/// Charts of strategies, daily spending and breaks, each with the name of its kind.
 #[must_use]
 pub fn run_charts(
     sums: &RunSums,
@@ -41,8 +41,8 @@ pub fn run_charts(
     charts.into_iter().filter_map(|(id, chart)| Some((id, chart?))).collect()
 }
 
-/// The strategies whose cost is known of all requests, most expensive first. Without caching everything costs so much
-/// that nothing else could be told apart beside it.
+/// Strategies whose costs are known for all requests, most expensive first. Without caching everything costs several
+/// times as much, so that nothing else could be distinguished next to it.
 fn strategies(scope: &str, comparison: &Comparison<'_>) -> Option<Chart> {
     let known = |one: &&Compared<'_>| {
         one.applicability.is_applicable()
@@ -88,7 +88,7 @@ fn strategies(scope: &str, comparison: &Comparison<'_>) -> Option<Chart> {
     Some(chart)
 }
 
-/// What was billed each day, week, month or year.
+/// Billed costs of each day, week, month or year.
 fn daily(scope: &str, billed: &BTreeMap<i64, Picodollars>, zone: &Zone) -> Option<Chart> {
     let moment = |quarter: &i64| Millis::new(quarter.saturating_mul(QUARTER));
     let (first, last) = (billed.keys().next()?, billed.keys().next_back()?);
@@ -100,6 +100,7 @@ fn daily(scope: &str, billed: &BTreeMap<i64, Picodollars>, zone: &Zone) -> Optio
         }
     }
     let (first, last) = (*costs.keys().next()?, *costs.keys().next_back()?);
+    // Periods without requests are shown as well.
     for period in first.until(last) {
         costs.entry(period).or_default();
     }

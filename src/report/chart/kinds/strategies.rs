@@ -1,4 +1,4 @@
-//! What strategies cost, by class of token, and the bound.
+//! Chart of the costs of strategies, by class of token, with the bound.
 
 use std::cmp::Reverse;
 
@@ -14,14 +14,14 @@ use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 const TITLE: &str = "What strategies cost";
 
-/// The strategy that charts leave out by default: sessions without caching cost several times as
-/// much, and nothing else could be told apart next to it.
+/// Strategy that charts leave out by default: sessions without caching cost several times as much, and nothing else
+/// could be distinguished next to it.
 pub const UNDRAWN_STRATEGY: &str = "none";
 
-/// The most bars that are readable.
+/// Most bars that are readable.
 const MOST_BARS: usize = 40;
 
-/// The name and ink of each class of token, from left to right in a bar.
+/// Ink and name of each class of token, from left to right in a bar.
 pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Read, "read from cache"),
     (Ink::Written5m, "written for 5 min"),
@@ -31,15 +31,15 @@ pub(super) const CLASSES: [(Ink, &str); 6] = [
     (Ink::Fees, "web searches"),
 ];
 
-/// The cost of each class, in the order of [`CLASSES`].
+/// Cost of each class, in the order of [`CLASSES`].
 pub(super) fn by_class(spending: &Spending) -> [Picodollars; 6] {
     let charges = &spending.charges;
     let written = [charges.write_5m, charges.write_1h];
     [charges.read, written[0], written[1], charges.input, charges.output, spending.fees]
 }
 
-/// The cost of some columns of a ledger, most expensive first. `bound` is the least possible under
-/// the same assumptions.
+/// Cost of some columns of a ledger, most expensive first. `bound` is the least possible cost under the same
+/// assumptions.
 #[must_use]
 pub fn strategies_chart(
     ledger: &Ledger<'_>,
@@ -49,10 +49,12 @@ pub fn strategies_chart(
 ) -> Chart {
     let scope = selection_scope(ledger.history, selection);
     let (mut known, unknown) = costs(ledger, columns, selection);
+    // The strategy named first is the base of the differences, whatever it costs.
     let Some(first) = known.first().copied() else {
         return Chart::without_data(TITLE, &scope, &no_cost(ledger, columns, selection));
     };
     known.order_by_key(|cost| Reverse(cost.spending.total()));
+    // The most expensive ones come first, and are dropped.
     let surplus = known.len().saturating_sub(MOST_BARS);
     let undrawn: Vec<&str> = known.drain(..surplus).map(|cost| cost.name).collect();
     let base = dollars(Some(first.spending.total()));
@@ -83,12 +85,13 @@ pub fn strategies_chart(
         chart.note(format!("Not drawn, since they cost more: {}.", undrawn.join(", ")));
     }
     chart.notes.extend(undrawn_notes(&unknown));
+    // The notes of the column with the most unpriced requests cover the others.
     let unpriced = known.iter().max_by_key(|cost| cost.totals.unpriced_requests);
     chart.notes.extend(unpriced.into_iter().flat_map(|cost| left_out_notes(&cost.totals)));
     chart
 }
 
-/// What a strategy costs.
+/// Cost of a strategy.
 #[derive(Clone, Copy)]
 struct StrategyCost<'l> {
     name: &'l str,
@@ -114,7 +117,7 @@ impl StrategyCost<'_> {
     }
 }
 
-/// The known costs, and the other columns.
+/// Known costs, and the columns without one.
 fn costs<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],

@@ -1,5 +1,5 @@
-//! What each request of a session read, wrote and sent in full, and what happened at it. Each
-//! request is a column, or, where there are too many, several together are.
+//! Chart of the tokens that each request of a session read, wrote and sent in full, with its events. Each request is a
+//! column; if there are too many, several share one.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,10 +20,10 @@ use crate::simulate::pricing::Billing;
 
 const TITLE: &str = "What each request read and wrote";
 
-/// The most causes with a lane of their own.
+/// Most causes with a lane of their own.
 const MOST_CAUSES: usize = 7;
 
-/// The name and ink of each class of token, from bottom to top in a column.
+/// Ink and name of each class of token, from bottom to top in a column.
 const CLASSES: [(Ink, &str); 4] = [
     (Ink::Read, "read from cache"),
     (Ink::Written5m, "written for 5 min"),
@@ -31,8 +31,8 @@ const CLASSES: [(Ink, &str); 4] = [
     (Ink::Input, "sent in full"),
 ];
 
-/// The turns of a session with its breaks, and a panel for each column of a ledger. Without columns
-/// it shows what was billed, or the first simulation where that is unknown.
+/// Turns of a session with its breaks, and a panel for each column of a ledger. Without columns the billed figures are
+/// shown, or the first simulation if those are unknown.
 #[must_use]
 pub fn turns_chart(
     ledger: &Ledger<'_>,
@@ -96,7 +96,7 @@ pub fn turns_chart(
     chart
 }
 
-/// The columns that cover every request of the session, and those that do not.
+/// Columns that cover every request of the session, and the other columns.
 fn shown_and_undrawn<'l>(
     ledger: &'l Ledger<'_>,
     columns: &[&'l StrategyColumn],
@@ -108,7 +108,7 @@ fn shown_and_undrawn<'l>(
     columns.iter().partition(|column| is_complete(ledger, column, session))
 }
 
-/// The requests of a session under a column.
+/// Requests of a session under a column.
 struct DrawnTurns<'l> {
     column: &'l StrategyColumn,
     totals: Totals,
@@ -125,23 +125,24 @@ impl<'l> DrawnTurns<'l> {
         }
     }
 
-    /// Formats `$0.5753 billed`.
+    /// Cost in words: `$0.5753 billed`.
     fn cost(&self) -> String {
         let kind = if self.column.simulated.is_none() { "billed" } else { "simulated" };
         format!("{} {kind}", dollars(self.totals.cost()))
     }
 
-    /// The tokens of a class over all requests.
+    /// Tokens of a class over all requests.
     fn sum(&self, place: usize) -> Tokens {
         Tokens(self.parts.iter().map(|parts| parts[place]).sum())
     }
 }
 
-/// A plot for each column, below each other and on one scale, so that they can be compared.
+/// One plot per column, below each other and on one scale, so that they can be compared.
 fn panels(all: &[DrawnTurns<'_>], x: &Axis) -> Vec<Plot> {
     let columns: Vec<Columns> =
         all.iter().map(|turns| worst_columns(CLASSES.map(|(ink, _)| ink), &turns.parts)).collect();
     let highest = columns.iter().map(Columns::highest).fold(0.0, f64::max);
+    // Lower panels have room for fewer steps.
     let (height, steps) = if all.len() == 1 { (360, 5) } else { (170, 3) };
     let y = Axis::amounts(highest, AxisUnit::Tokens, steps);
     let panel = |(place, columns): (usize, Columns)| {
@@ -162,13 +163,13 @@ fn panels(all: &[DrawnTurns<'_>], x: &Axis) -> Vec<Plot> {
     columns.into_iter().enumerate().map(panel).collect()
 }
 
-/// The tokens of each class, in the order of [`CLASSES`].
+/// Tokens of each class, in the order of [`CLASSES`].
 fn by_class(billing: &Billing) -> [u64; 4] {
     [billing.read, billing.write_5m, billing.write_1h, billing.input].map(|tokens| tokens.0)
 }
 
-/// For one column the drawn tokens, and the cost including separate samplings. For several the cost
-/// of each.
+/// Figures of the subtitle: for one column the drawn tokens, and the cost including separate samplings; for several the
+/// cost of each.
 fn figures(all: &[DrawnTurns<'_>]) -> String {
     if let [turns] = all {
         return format!(
@@ -185,14 +186,14 @@ fn figures(all: &[DrawnTurns<'_>]) -> String {
     format!("{}.", all.iter().map(cost).collect::<Vec<_>>().join(", "))
 }
 
-/// The position of each request's column on the axis.
+/// Position of each request's column on the axis.
 fn places(session: &Session) -> BTreeMap<RequestIndex, f64> {
     #[allow(clippy::cast_precision_loss)] // places in a picture
     let middle = |(place, index): (usize, &RequestIndex)| (*index, place as f64 + 0.5);
     session.requests.iter().enumerate().map(middle).collect()
 }
 
-/// A lane for each cause, most expensive first, with the last one for all others.
+/// One lane per cause, most expensive first, and a last one for all others.
 fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec<Lane> {
     let mut by_cause: BTreeMap<Cause, Vec<&Break>> = BTreeMap::new();
     for found in breaks {
@@ -226,12 +227,12 @@ fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec
     lanes
 }
 
-/// The excess of the breaks together, or `None` where none has a price.
+/// Excess of the breaks together, or `None` if no break has a price.
 fn excess(breaks: &[&Break]) -> Option<Picodollars> {
     breaks.iter().filter_map(|found| found.excess).reduce(|one, other| one + other)
 }
 
-/// Compactions that broke nothing, and requests of sub-agents.
+/// Lanes of compactions that broke nothing, and of requests of sub-agents.
 fn other_lanes(
     ledger: &Ledger<'_>,
     steps: &[Step],
@@ -260,17 +261,17 @@ fn other_lanes(
     .collect()
 }
 
-/// The most columns that can be told apart.
+/// Most columns that can be distinguished.
 const MOST_COLUMNS: usize = 450;
 
 const PROMPT: &str = "tokens of the prompt";
 
-/// How many requests share a column.
+/// Number of requests that share a column.
 pub(super) fn requests_per_column(requests: usize) -> usize {
     requests.div_ceil(MOST_COLUMNS).max(1)
 }
 
-/// The mean parts of the requests of each column.
+/// Mean parts of the requests of each column.
 #[allow(clippy::cast_precision_loss)] // places in a picture
 pub(super) fn mean_columns(inks: Vec<Ink>, requests: &[&[u64]]) -> Columns {
     columns(inks, requests, |group| {
@@ -282,13 +283,13 @@ pub(super) fn mean_columns(inks: Vec<Ink>, requests: &[&[u64]]) -> Columns {
     })
 }
 
-/// The request of each column that sent or wrote most, unchanged, as a mean would hide breaks. The
-/// first part of a request is what it read.
+/// Request of each column that sent or wrote most, unchanged, as a mean would hide breaks. The first part of a request
+/// are the tokens that it read.
 #[allow(clippy::cast_precision_loss)] // places in a picture
 pub(super) fn worst_columns<const N: usize>(inks: [Ink; N], requests: &[[u64; N]]) -> Columns {
     let unread = |parts: &&[u64; N]| parts[1..].iter().map(|part| u128::from(*part)).sum::<u128>();
     columns(inks.to_vec(), requests, |group| {
-        // The first one of equals.
+        // `max_by_key` takes the last of equals; reversed, that is the first.
         let worst = group.iter().rev().max_by_key(unread);
         worst.map_or_else(Vec::new, |parts| parts.iter().map(|part| *part as f64).collect())
     })
@@ -305,7 +306,7 @@ fn columns<T>(inks: Vec<Ink>, requests: &[T], parts_of: impl Fn(&[T]) -> Vec<f64
     Columns { inks, columns: requests.chunks(size).enumerate().map(column).collect() }
 }
 
-/// The heading of an axis of such means.
+/// Heading of an axis of means.
 pub(super) fn mean_heading(requests: usize) -> String {
     match requests_per_column(requests) {
         1 => PROMPT.to_owned(),
@@ -313,7 +314,7 @@ pub(super) fn mean_heading(requests: usize) -> String {
     }
 }
 
-/// The heading of an axis of such single requests.
+/// Heading of an axis of single requests.
 pub(super) fn worst_heading(requests: usize) -> String {
     match requests_per_column(requests) {
         1 => PROMPT.to_owned(),

@@ -1,4 +1,4 @@
-//! From what was spent to the best caching, step by step.
+//! Chart of the steps from the spending to the best caching.
 
 use super::{selection_scope, unpriced_note};
 use crate::base::units::Picodollars;
@@ -15,8 +15,7 @@ const TITLE: &str = "From what was spent to the best caching";
 const UNKNOWN: &str = "Some of these requests have no record or no price, or their tokens are not those of \
                        the record: what was spent cannot be held against a simulation.";
 
-/// The steps of a waterfall below each other. What each takes off begins where the previous one
-/// ends.
+/// Steps of a waterfall below each other. Each step begins at the end of the previous one.
 #[must_use]
 pub fn waterfall_chart(
     ledger: &Ledger<'_>,
@@ -61,7 +60,7 @@ pub fn waterfall_chart(
     chart
 }
 
-/// The ink of a step, and its meaning.
+/// Ink and meaning of a step.
 fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     match kind {
         WaterfallKind::Breaks => (Ink::Unexpected, BREAKS_BEYOND_RULES),
@@ -70,7 +69,7 @@ fn look(kind: WaterfallKind) -> (Ink, &'static str) {
     }
 }
 
-/// The most important figures.
+/// Figures of the subtitle.
 fn figures(waterfall: &Waterfall) -> String {
     let spent = dollars(Some(waterfall.spent));
     let Some(best) = waterfall.best_caching() else {
@@ -80,7 +79,7 @@ fn figures(waterfall: &Waterfall) -> String {
     format!("Spent: {spent}; best caching: {}, {} less.", dollars(Some(best)), percent(share))
 }
 
-/// What is left at some point, as a bar from zero.
+/// Remaining amount, as a bar from zero.
 fn total(name: &str, amount: Picodollars) -> Bar {
     Bar {
         label: name.to_owned(),
@@ -90,13 +89,13 @@ fn total(name: &str, amount: Picodollars) -> Bar {
     }
 }
 
-/// A step from the previous amount to the remaining one.
+/// Step from the previous amount to the remaining one.
 fn hanging(step: &WaterfallStep) -> Bar {
     let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
     Bar {
         label: step.name.clone(),
         value: dollar_difference(Some(Picodollars(-step.amount.0))),
-        // A step that adds something ends at the remaining amount.
+        // A step that adds to the cost ends at the remaining amount.
         from: left.min(left + amount),
         parts: vec![(look(step.kind).0, amount.abs())],
     }

@@ -1,4 +1,4 @@
-//! Breaks that were written as Parquet, read again.
+//! Reader of breaks that were written as Parquet.
 
 use std::fs::File;
 use std::io;
@@ -13,10 +13,10 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Cause, Class, Confidence};
 use crate::explain::run::{RunBreak, RunBreaks, RunEvidence};
 
-/// The breaks of a domain.
+/// Reads the breaks of a domain.
 ///
 /// # Errors
-/// The file cannot be read, or has other rows or another domain's.
+/// The file cannot be read, or has other rows or those of another domain.
 pub fn stored_breaks(path: &Path, domain: &str) -> io::Result<RunBreaks> {
     let reader = SerializedFileReader::new(File::open(path)?).map_err(io::Error::other)?;
     let mut breaks = RunBreaks::default();
@@ -32,7 +32,7 @@ pub fn stored_breaks(path: &Path, domain: &str) -> io::Result<RunBreaks> {
     Ok(breaks)
 }
 
-/// A row or a group by the names of its columns.
+/// Fields of a row or a group, by the names of their columns.
 struct Fields<'r>(&'r Row);
 
 impl<'r> Fields<'r> {
@@ -101,7 +101,7 @@ impl<'r> Fields<'r> {
         }
     }
 
-    /// A moment, which stands in microseconds.
+    /// A moment, which is stored in microseconds.
     fn moment(&self, name: &str) -> io::Result<Millis> {
         match self.field(name)? {
             Field::TimestampMicros(micros) => Ok(Millis::new(micros.div_euclid(1_000))),

@@ -1,4 +1,4 @@
-//! Columns that are being written: what is added to one is encoded in batches, and its packed pages stay until the row
+//! Columns in the making: values are encoded in batches, and the packed pages of a column stay in memory until the row
 //! group is full.
 
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use parquet::schema::types::ColumnDescPtr;
 use super::value::Beyond;
 use crate::read::input::locked;
 
-/// The columns that the next values of a row go to.
+/// Columns for the remaining values of a row.
 pub(in crate::report) struct Columns<'c>(pub(super) std::slice::IterMut<'c, Column>);
 
 impl Columns<'_> {
@@ -28,7 +28,7 @@ impl Columns<'_> {
     }
 }
 
-/// A column of the row group that is being written.
+/// A column of the row group in the making.
 pub(in crate::report) struct Column {
     description: ColumnDescPtr,
     writer: ColumnWriter<'static>,
@@ -36,13 +36,13 @@ pub(in crate::report) struct Column {
     batch: Batch,
     definitions: Vec<i16>,
     repetitions: Vec<i16>,
-    /// Texts that were added last, which of them was the last one, and which is the oldest.
+    /// Recently added texts, the index of the last one, and the index of the oldest one.
     recent: Vec<ByteArray>,
     latest: usize,
     oldest: usize,
 }
 
-/// How many texts are at hand to be used again. Rows of a request alternate between strategies.
+/// Number of texts that are kept for reuse. Rows of a request alternate between strategies.
 const MOST_RECENT: usize = 8;
 
 /// Values that are not encoded yet.
@@ -56,6 +56,7 @@ enum Batch {
 impl Column {
     pub(super) fn new(description: ColumnDescPtr, properties: &WriterPropertiesPtr) -> Self {
         let pages = Pages::default();
+        // The writer owns a second handle of the pages, which the column takes after the writer is closed.
         let writer = get_column_writer(
             Arc::clone(&description),
             Arc::clone(properties),
@@ -81,8 +82,8 @@ impl Column {
         }
     }
 
-    /// Says that there is a value, as its depth among optional and repeated fields, and whether it is the first of
-    /// its row (0).
+    /// Records the level of a value: its depth among optional and repeated fields, and 0 for the first value of its
+    /// row.
     pub(in crate::report) fn level(&mut self, definition: i16, repetition: i16) {
         if self.description.max_def_level() > 0 {
             self.definitions.push(definition);
@@ -92,7 +93,7 @@ impl Column {
         }
     }
 
-    /// Says that there is a value of a field that every row has once.
+    /// Records the level of a value that every row has once.
     pub(super) fn is_there(&mut self) {
         self.level(self.description.max_def_level(), 0);
     }
@@ -106,7 +107,7 @@ impl Column {
     /// Adds a number.
     ///
     /// # Errors
-    /// It is beyond 63 bits.
+    /// The number does not fit 63 bits.
     pub(in crate::report) fn integer(&mut self, value: impl TryInto<i64>) -> Result<(), Beyond> {
         let value = value.try_into().map_err(|_| Beyond)?;
         if let Batch::Integers(values) = &mut self.batch {
@@ -121,7 +122,7 @@ impl Column {
         }
     }
 
-    /// Adds a text. One that was there a moment ago takes no memory of its own.
+    /// Adds a text. A recent one takes no memory of its own.
     pub(in crate::report) fn text(&mut self, value: &str) {
         let Batch::Texts(values) = &mut self.batch else { return };
         let is_same = |recent: &ByteArray| recent.data() == value.as_bytes();
@@ -141,7 +142,7 @@ impl Column {
         values.push(self.recent[self.latest].clone());
     }
 
-    /// Encodes what was added.
+    /// Encodes the batch.
     pub(super) fn encode(&mut self) -> ParquetResult<()> {
         let Self { writer, batch, definitions, repetitions, .. } = self;
         let definitions = Some(definitions.as_slice()).filter(|levels| !levels.is_empty());
@@ -170,7 +171,7 @@ impl Column {
         Ok(())
     }
 
-    /// Ends the column: its bytes, and what the file says of it.
+    /// Ends the column, and returns its bytes and its metadata.
     pub(super) fn close(mut self) -> ParquetResult<(Bytes, ColumnCloseResult)> {
         self.encode()?;
         let closed = self.writer.close()?;
@@ -178,7 +179,7 @@ impl Column {
     }
 }
 
-/// The packed pages of a column.
+/// Packed pages of a column.
 #[derive(Clone)]
 struct Pages(Arc<Mutex<TrackedWrite<Vec<u8>>>>);
 

@@ -1,10 +1,10 @@
-//! What speaks for the causes of a break, as a column of lists.
+//! Evidence for the causes of a break, as columns of lists.
 
 use super::column::{Column, Columns};
 use super::value::{Beyond, Stored};
 use crate::report::rows::breaks::{Evidence, EvidenceRow};
 
-/// A list of groups. Each of its fields is a column, and a row without any has an empty list.
+/// A list of groups. Each field is a column, and a row without evidence has an empty list.
 impl Stored for Evidence<'_> {
     fn schema(name: &str) -> String {
         format!(
@@ -38,7 +38,7 @@ impl Stored for Evidence<'_> {
     }
 }
 
-/// How deep a value of a list stands among optional and repeated fields.
+/// Depth of a value in a list among optional and repeated fields.
 const IN_LIST: i16 = 1;
 
 impl Evidence<'_> {
@@ -53,12 +53,13 @@ impl Evidence<'_> {
         })
     }
 
-    /// Adds a value of each, and how deep it stands, as `add` says.
+    /// Adds a value of each element, at the depth that `add` returns.
     fn store_each(
         &self,
         column: &mut Column,
         add: impl Fn(&EvidenceRow<'_>, &mut Column) -> Result<i16, Beyond>,
     ) -> Result<(), Beyond> {
+        // A level without a value marks the empty list.
         if self.list.is_empty() {
             column.level(0, 0);
         }

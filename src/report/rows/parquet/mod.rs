@@ -1,8 +1,8 @@
-//! Rows as Parquet: columns with the names of the JSON Lines' keys, money as `DECIMAL(18, 12)`, moments in
-//! microseconds UTC, names in dictionaries. The same rows give the same bytes.
+//! Rows as Parquet: columns with the keys of the JSON Lines, money as `DECIMAL(18, 12)`, moments in microseconds UTC,
+//! names in dictionaries. The same rows give the same bytes.
 //!
-//! Every column of a row group is encoded as rows come in, and only its packed pages stay in memory until the
-//! group is full, so that rows need not.
+//! Every column of a row group is encoded as rows come in. Only its packed pages stay in memory until the group is
+//! full, and the rows need not.
 
 mod breaks;
 mod column;
@@ -31,33 +31,33 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use super::{Metadata, Place, TableRow};
 
-/// How many rows a group has.
+/// Rows of a row group.
 const GROUP_ROWS: usize = 262_144;
 
-/// How many rows are encoded at once.
+/// Rows that are encoded at once.
 const BATCH_ROWS: usize = 2_048;
 
-/// How hard pages are packed.
+/// Compression level of pages.
 const ZSTD_LEVEL: i32 = 3;
 
-/// The most bytes of a page. What packs it takes a multiple of that, for each column.
+/// Most bytes of a page. Compressing one takes a multiple of them in memory, for each column.
 const MOST_PAGE: usize = 1 << 17;
 
-/// The most bytes of a dictionary. What comes after it in a row group stands as it is; ids would take more memory in
-/// one than they save in the file.
+/// Most bytes of a dictionary. Later values of a row group are stored as they are; their ids would take more memory in
+/// a dictionary than they save in the file.
 const MOST_DICTIONARY: usize = 1 << 20;
-/// A Parquet file that is being written.
+/// A Parquet file in the making.
 pub(in crate::report) struct ParquetFile<'o> {
     out: &'o mut dyn Write,
     file: SerializedFileWriter<Vec<u8>>,
     columns: Vec<Column>,
-    /// Rows of the group that were added, and those of them that are not encoded.
+    /// Rows of the group, and those of them that are not encoded.
     rows: usize,
     unencoded: usize,
 }
 
 impl<'o> ParquetFile<'o> {
-    /// A file of a type of rows, with the columns of their places where they have such.
+    /// A file of a type of rows, with the columns of their places if they have places.
     pub(in crate::report) fn of<R: ParquetRow>(
         place: Option<[&str; 2]>,
         metadata: Metadata,
@@ -76,6 +76,7 @@ impl<'o> ParquetFile<'o> {
         let properties = columns
             .iter()
             .fold(WriterProperties::builder(), |builder, column| encoded(builder, column))
+            // The library's default has its version, so that an update would change the bytes.
             .set_created_by(concat!("cachesim version ", env!("CARGO_PKG_VERSION")).to_owned())
             .set_compression(Compression::ZSTD(level))
             .set_dictionary_page_size_limit(MOST_DICTIONARY)
@@ -142,14 +143,15 @@ impl<'o> ParquetFile<'o> {
         self.drain()
     }
 
-    /// Passes on what the file's writer has gathered.
+    /// Passes on the bytes that the file's writer has gathered.
     fn drain(&mut self) -> io::Result<()> {
         self.file.flush()?;
+        // The library's writer has to be `Send`, which `out` is not: bytes take the way over a buffer.
         let bytes = std::mem::take(self.file.inner_mut());
         self.out.write_all(&bytes)
     }
 
-    /// Writes what is left, and what the file says of itself.
+    /// Writes the rest, and the metadata of the file.
     pub(in crate::report) fn finish(mut self) -> io::Result<()> {
         if self.rows > 0 {
             self.end_group()?;
@@ -159,11 +161,11 @@ impl<'o> ParquetFile<'o> {
     }
 }
 
-/// Columns of texts that are others for each request. A dictionary of them would be as long as they are.
+/// Columns of texts that differ for each request. A dictionary of them would be as long as they are.
 const IDS: [&str; 2] = ["message_id", "request_id"];
 
-/// How a column is encoded. Numbers and ids differ little from one row to the next, so that their differences take less
-/// than places in a dictionary, and less time.
+/// Sets the encoding of a column. Numbers and ids differ little from one row to the next, so that differences take less
+/// space and time than indexes into a dictionary.
 fn encoded(builder: WriterPropertiesBuilder, column: &ColumnDescriptor) -> WriterPropertiesBuilder {
     let path = column.path().clone();
     let by_difference = |builder: WriterPropertiesBuilder, encoding| {
@@ -172,7 +174,7 @@ fn encoded(builder: WriterPropertiesBuilder, column: &ColumnDescriptor) -> Write
     };
     match column.physical_type() {
         PhysicalType::INT64 => by_difference(builder, Encoding::DELTA_BINARY_PACKED),
-        // Where a text lies between others helps no reader, and takes time.
+        // Statistics of texts help no reader, and take time.
         PhysicalType::BYTE_ARRAY => {
             let builder = if IDS.contains(&column.name()) {
                 by_difference(builder, Encoding::DELTA_BYTE_ARRAY)

@@ -1,4 +1,4 @@
-//! Files that were written as Parquet, read again: how many rows they have, and of which requests.
+//! Reader of Parquet files: number of rows, and the requests that they belong to.
 
 use std::fs::File;
 use std::io;
@@ -10,7 +10,7 @@ use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use super::stored::{TextColumn, text};
 use crate::requests::seams::Identified;
 
-/// How many rows a file has, and of which schema they say that they are.
+/// Number of rows of a file, and the schema that its metadata names.
 ///
 /// # Errors
 /// The file cannot be read as Parquet.
@@ -36,11 +36,11 @@ pub(super) fn each_group<E: From<io::Error>>(
     Ok(())
 }
 
-/// Calls `each` with the requests of a domain's ledger of which both ids are known; with one several times where its
-/// rows are not next to each other.
+/// Calls `each` with the requests of a domain's ledger that have both ids; several times for a request whose rows are
+/// not next to each other.
 ///
 /// # Errors
-/// The file cannot be read, is no ledger or another domain's, or what `each` returns.
+/// The file cannot be read, is not a ledger or another domain's, or `each` fails.
 pub fn each_identified<E: From<io::Error>>(
     path: &Path,
     domain: &str,
@@ -73,6 +73,7 @@ fn each_in_group<E: From<io::Error>>(
             let (Some(message), Some(request), Some(file)) = (message, request, file) else {
                 continue;
             };
+            // The rows of a request under several strategies mostly follow each other: one call is enough.
             let is_same =
                 last.as_ref().is_some_and(|[one, other]| one == message && other == request);
             if !is_same {
@@ -84,7 +85,7 @@ fn each_in_group<E: From<io::Error>>(
     }
 }
 
-/// Fails where rows are not of a domain.
+/// Fails if rows are of another domain.
 pub(super) fn of_domain(domains: &[Option<ByteArray>], domain: &str) -> io::Result<()> {
     let is_of_other =
         |one: &Option<ByteArray>| one.as_ref().is_none_or(|one| one.data() != domain.as_bytes());

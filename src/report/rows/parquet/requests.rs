@@ -1,4 +1,4 @@
-//! Ledgers that were written as Parquet → their requests, each with all its rows.
+//! Reader of ledgers that were written as Parquet: requests, each with all its rows.
 
 use std::io;
 use std::path::Path;
@@ -26,6 +26,7 @@ pub fn each_request(
     of: LedgerOf<'_>,
     mut each: impl FnMut(&RunRequest<'_>),
 ) -> io::Result<()> {
+    // The rows of a request may continue in the next row group.
     let mut current: Option<StoredRequest> = None;
     each_group(path, |group| {
         let mut columns = LedgerColumns::of(group)?;
@@ -50,7 +51,7 @@ pub fn each_request(
     current.map_or(Ok(()), |last| last.tell(of, &mut each))
 }
 
-/// The columns of a ledger that are read.
+/// Columns of a ledger that are read.
 struct LedgerColumns {
     strategy: TextColumn,
     session: TextColumn,
@@ -110,7 +111,7 @@ impl LedgerColumns {
         })
     }
 
-    /// Reads the next batch of all of them.
+    /// Reads the next batch of all columns, and returns its number of rows.
     fn read(&mut self) -> io::Result<usize> {
         let rows = self.domain.read()?;
         let texts = [
@@ -166,6 +167,7 @@ impl LedgerColumns {
         let is_own = iteration.is_none() && added.is_none();
         let requests = u32::try_from(count(*needed(&self.requests, at)?)?);
         Ok(StoredRow {
+            // A request counts once, on its own row.
             strategy,
             requests: if is_own { requests.map_err(|_| unknown("requests"))? } else { 0 },
             model: needed(&self.model, at)?.clone(),
@@ -207,7 +209,7 @@ fn tokens(column: &StoredColumn<Int64Type>, at: usize) -> io::Result<Tokens> {
     count(*needed(column, at)?).map(Tokens)
 }
 
-/// A moment, which stands in microseconds.
+/// A moment, which is stored in microseconds.
 fn moment(column: &StoredColumn<Int64Type>, at: usize) -> io::Result<Millis> {
     needed(column, at).map(|micros| Millis::new(micros.div_euclid(1_000)))
 }
@@ -220,7 +222,7 @@ fn known<T>(
     word.map(|word| by_name(&word).ok_or_else(|| unknown(column))).transpose()
 }
 
-/// A row, without what all rows of its request share.
+/// A row, without the values that all rows of its request share.
 struct StoredRow {
     strategy: usize,
     requests: u32,
@@ -257,7 +259,7 @@ impl StoredRow {
     }
 }
 
-/// A request whose rows are being read.
+/// A request in the making.
 struct StoredRequest {
     session: ByteArray,
     agent: Option<ByteArray>,
@@ -290,9 +292,10 @@ impl StoredRequest {
         })
     }
 
-    /// Whether a row is one of its own: a request has its rows strategy by strategy, earlier samplings before its
-    /// own row, and what the strategy added after that.
+    /// Returns true if a row belongs to the request: rows come strategy by strategy, earlier samplings before the
+    /// request's own row, and rows that the strategy added after it.
     fn takes(&self, row: &StoredRow, columns: &LedgerColumns, at: usize) -> bool {
+        // An added row has no ids of its own; it follows its request.
         if row.added.is_some() {
             return true;
         }
@@ -316,6 +319,7 @@ impl StoredRequest {
         let [record, _] = of.own;
         for (strategy, shown) in of.shown.iter().enumerate() {
             let Some(shown) = *shown else { continue };
+            // A strategy that cannot act in this domain takes the rows of the record.
             let is_as_recorded = of.as_recorded.get(strategy).copied().unwrap_or_default();
             let from = record.filter(|_| is_as_recorded).unwrap_or(strategy);
             for row in self.rows.iter().filter(|row| row.strategy == from) {

@@ -1,4 +1,4 @@
-//! Columns of a file that was written, read again a batch of rows at a time.
+//! Columns of a stored file, read a batch of rows at a time.
 
 use std::io;
 
@@ -7,16 +7,16 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::reader::RowGroupReader;
 
-/// How many rows are read at once.
+/// Rows that are read at once.
 const BATCH_ROWS: usize = 8_192;
 
 /// A column of texts.
 pub(super) type TextColumn = StoredColumn<ByteArrayType>;
 
-/// A column of a row group, of which each row has a value or none.
+/// A column of a row group, with at most one value a row.
 pub(super) struct StoredColumn<T: DataType> {
     reader: ColumnReaderImpl<T>,
-    /// The values of the batch.
+    /// Values of the batch.
     pub(super) values: Vec<Option<T::T>>,
 }
 
@@ -24,7 +24,7 @@ impl<T: DataType> StoredColumn<T> {
     /// The column of a name.
     ///
     /// # Errors
-    /// There is none, or it has values of another type, or lists.
+    /// The column is missing, or has values of another type, or lists.
     pub(super) fn of(group: &dyn RowGroupReader, name: &str) -> io::Result<Self> {
         let columns = group.metadata().columns();
         let place = columns.iter().position(|column| column.column_path().string() == name);
@@ -37,13 +37,14 @@ impl<T: DataType> StoredColumn<T> {
         Ok(Self { reader: get_typed_column_reader(reader), values: Vec::new() })
     }
 
-    /// Reads the next batch. Returns how many rows it has: none at the end.
+    /// Reads the next batch. Returns its number of rows, which is 0 at the end.
     pub(super) fn read(&mut self) -> io::Result<usize> {
         let (mut values, mut levels) = (Vec::new(), Vec::new());
         let read = self.reader.read_records(BATCH_ROWS, Some(&mut levels), None, &mut values);
         let (rows, ..) = read.map_err(io::Error::other)?;
         let mut values = values.into_iter();
         self.values.clear();
+        // A required column has no levels.
         if levels.is_empty() {
             self.values.extend(values.map(Some));
         } else {
@@ -54,17 +55,17 @@ impl<T: DataType> StoredColumn<T> {
     }
 }
 
-/// The error where a column has a value that nothing is known of.
+/// Error for a value that this version does not know.
 pub(super) fn unknown(column: &str) -> io::Error {
     io::Error::other(format!("its column {column} has a value that this version does not know"))
 }
 
-/// The error where columns have different numbers of rows.
+/// Error for columns with different numbers of rows.
 pub(super) fn uneven() -> io::Error {
     io::Error::other("its columns have different numbers of rows")
 }
 
-/// A text, which is UTF-8.
+/// Text of a value, which has to be UTF-8.
 pub(super) fn text(bytes: &ByteArray) -> io::Result<&str> {
     let text: ParquetResult<&str> = bytes.as_utf8();
     text.map_err(|error: ParquetError| io::Error::other(error))

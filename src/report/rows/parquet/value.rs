@@ -1,4 +1,4 @@
-//! What stands in columns: how a schema calls a value of each type, and how it is added.
+//! Values of columns: the schema of each type, and the way in which a value is added.
 
 use super::column::Columns;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -6,32 +6,33 @@ use crate::explain::breaks::{Cause, Class};
 
 /// A row whose columns a Parquet file can hold.
 pub(in crate::report) trait ParquetRow {
-    /// Its fields in the language of Parquet's schemas.
+    /// Fields in the language of Parquet's schemas.
     fn schema() -> String;
 
-    /// Adds its values to the columns, in their order.
+    /// Adds the values to the columns, in their order.
     ///
     /// # Errors
-    /// A value is beyond what its column holds.
+    /// A value does not fit its column.
     fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond>;
 }
 
-/// A value beyond what its column holds. Such figures are no real ones.
+/// Error for a value that does not fit its column. No real figure is so large.
 #[derive(Debug)]
 pub(in crate::report) struct Beyond;
 
 /// A value of a row.
 pub(in crate::report) trait Stored {
-    /// The column of that name in the language of Parquet's schemas.
+    /// The column of a name, in the language of Parquet's schemas.
     fn schema(name: &str) -> String;
 
-    /// Adds it to its column, or to its columns.
+    /// Adds the value to its column, or to its columns.
     ///
     /// # Errors
-    /// It is beyond what the column holds.
+    /// The value does not fit its column.
     fn store(&self, columns: &mut Columns<'_>) -> Result<(), Beyond>;
 }
-/// A type that stands in a column of its own: how the schema calls the column, and what is added to it.
+/// Implements [`Stored`] for types with a column of their own: the column in the schema, and the call that adds a
+/// value.
 macro_rules! stored {
     ($($type:ty: $schema:literal, |$value:ident, $column:ident| $store:expr;)+) => {
         $(impl Stored for $type {
@@ -98,16 +99,16 @@ stored! {
     };
 }
 
-/// The most digits of an amount.
+/// Largest amount in picodollars, which has eighteen digits.
 const MOST_MONEY: i128 = 999_999_999_999_999_999;
 
-/// An amount as an integer of at most eighteen digits.
+/// Amount as an integer of at most eighteen digits.
 fn decimal(amount: Picodollars) -> Result<i64, Beyond> {
     let is_held = (-MOST_MONEY..=MOST_MONEY).contains(&amount.0);
     i64::try_from(amount.0).ok().filter(|_| is_held).ok_or(Beyond)
 }
 
-/// Words that the program itself has.
+/// Implements [`Stored`] for the program's own words.
 macro_rules! stored_names {
     ($($type:ty),+) => {
         $(impl Stored for $type {
@@ -124,7 +125,7 @@ macro_rules! stored_names {
 
 stored_names!(Basis, Cause, Class);
 
-/// The column of a field.
+/// Column of a field.
 pub(in crate::report) fn schema_of<R, T: Stored>(name: &str, _: impl Fn(&R) -> &T) -> String {
     T::schema(name)
 }
