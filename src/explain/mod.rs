@@ -1,5 +1,6 @@
-//! Why it costs that, and what to change: breaks, advice, comparisons, budgets. The modules stand
-//! in the order of the flow: each uses only those before it.
+//! Breaks, advice, comparisons and budgets: the reasons of a cost, and the changes that lower it.
+//!
+//! The modules are in the order of the flow: each uses only those before it.
 
 pub mod compare;
 

@@ -1,7 +1,8 @@
-//! What the next message of a conversation costs, as long as its cache is warm and when it is not.
+//! Price of the next message of a conversation, while its cache is warm and after it expired.
 //!
-//! What the last request read and wrote can be read again until its lifetime is over. All after it is written, but
-//! for the tail after the last marker. (Measured: `next::the_price_is_that_of_the_bill` holds it against the record.)
+//! The prefix that the last request read and wrote can be read again until its lifetime is over. Everything
+//! after it is written, except the tail after the last marker. (Measured:
+//! `next::the_price_is_that_of_the_bill` compares it with the record.)
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
@@ -12,20 +13,22 @@ use crate::simulate::ledger::Ledger;
 use crate::simulate::management::Compaction;
 use crate::simulate::pricing::Billing;
 
-/// How a conversation stands after one of its requests.
+/// State of a conversation's cache after one of its requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing<'l> {
     ledger: &'l Ledger<'l>,
     after: RequestIndex,
-    /// For how long its messages were written.
+    /// Lifetime of the entries written for its messages.
     ttl: Ttl,
-    /// For how much longer they are found, in milliseconds.
+    /// Time past the lifetime in which entries are still found, in milliseconds.
     grace: i64,
 }
 
 impl<'l> Standing<'l> {
-    /// After a request. `None` where its caches have no markers, where its prompt was captured without usage, where its
-    /// usage sums several prompts up, and where nothing was cached.
+    /// State after a request.
+    ///
+    /// `None` if its caches have no markers, if its prompt was captured without usage, if its usage sums
+    /// several prompts, or if nothing was cached.
     #[must_use]
     pub fn after(ledger: &'l Ledger<'l>, steps: &[Step], after: RequestIndex) -> Option<Self> {
         let history = ledger.history;
@@ -33,11 +36,12 @@ impl<'l> Standing<'l> {
         let is_one_prefix = !usage.is_sum && usage.prompt.cached_end() > Tokens::ZERO;
         let step = &steps[after.get()];
         let ttl = step.ttl?.messages;
+        // A sum of several prompts has no single end that the next request could read up to.
         let is_followed = history.is_marked(after) && is_one_prefix;
         is_followed.then_some(Self { ledger, after, ttl, grace: step.grace(ttl) })
     }
 
-    /// After the last request of a conversation that leaves a prefix, so far.
+    /// State after the last request of a conversation, so far, that leaves a prefix.
     #[must_use]
     pub fn of(ledger: &'l Ledger<'l>, steps: &[Step], of: ConversationKey) -> Option<Self> {
         let requests = ledger.history.requests.iter().enumerate().rev();
@@ -45,45 +49,47 @@ impl<'l> Standing<'l> {
         own.find_map(|(index, _)| Self::after(ledger, steps, RequestIndex::new(index)))
     }
 
-    /// The request.
+    /// Request that left the prefix.
     #[must_use]
     pub fn request(&self) -> &'l Request {
         self.history().request(self.after)
     }
 
-    /// For how long its messages were written.
+    /// Lifetime of the entries written for its messages.
     #[must_use]
     pub fn ttl(&self) -> Ttl {
         self.ttl
     }
 
-    /// When what it left is no longer found, unless another request reads it first.
+    /// Time after which the prefix is no longer found, unless another request reads it first.
     #[must_use]
     pub fn warm_until(&self) -> Millis {
         self.request().start.plus(self.ttl.millis() + self.grace)
     }
 
-    /// The least prompt of the next request, where nothing of the conversation is taken out: the last one and its
-    /// answer. What the user writes comes on top.
+    /// Smallest prompt of the next request, if nothing of the conversation is taken out: the last prompt and
+    /// its answer.
+    ///
+    /// The user's next message comes on top.
     #[must_use]
     pub fn least_prompt(&self) -> Tokens {
         let usage = self.request().recorded();
         usage.prompt.total() + usage.output
     }
 
-    /// How a prompt of this size is split as long as all that was left is found.
+    /// Split of a prompt of this size while the whole prefix is still found.
     #[must_use]
     pub fn warm(&self, prompt: Tokens) -> PromptSplit {
         self.split(prompt, self.recorded().cached_end())
     }
 
-    /// The same once nothing of it is.
+    /// Split of a prompt of this size after the whole prefix expired.
     #[must_use]
     pub fn cold(&self, prompt: Tokens) -> PromptSplit {
         self.split(prompt, Tokens::ZERO)
     }
 
-    /// What a prompt costs that is split like this, without the answer to it. `None` where the model has no price.
+    /// Cost of a prompt with this split, without the answer to it, or `None` if the model has no price.
     #[must_use]
     pub fn cost(&self, split: PromptSplit) -> Option<Picodollars> {
         self.cost_with(split, Tokens::ZERO)
@@ -96,8 +102,10 @@ impl<'l> Standing<'l> {
         Some(billing.cost(&rates))
     }
 
-    /// What a request for a summary of the conversation costs now, with the answer to it: as long as all that was left
-    /// is found, and once nothing is. The size of the summary is assumed, as where compaction is simulated.
+    /// Cost of a request for a summary of the conversation now, with its answer: while the whole prefix is
+    /// found, and after it expired.
+    ///
+    /// The size of the summary is assumed, as in simulated compactions.
     #[must_use]
     pub fn compaction(&self) -> [Option<Picodollars>; 2] {
         let Compaction { attempt, summary, .. } = Compaction::default();
@@ -109,7 +117,7 @@ impl<'l> Standing<'l> {
     fn split(&self, prompt: Tokens, found: Tokens) -> PromptSplit {
         let read = found.min(prompt);
         let usual = self.recorded().input;
-        // A larger one was content that no marker stood after.
+        // A larger tail was content that no marker followed, not the constant end of every prompt.
         let tail = if usual <= LARGEST_CONSTANT_TAIL { usual } else { Tokens::ZERO };
         let input = tail.min(prompt.saturating_sub(read));
         let written = prompt.saturating_sub(read + input);

@@ -1,5 +1,6 @@
-//! The story of one request: what it sent, what was cached before it, and what every strategy made
-//! of it. Also finds the request that a name refers to.
+//! Story of one request: its new content, the prefix cached before it, and its outcome under every strategy.
+//!
+//! Also finds the request that a name refers to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,64 +18,64 @@ use crate::simulate::ledger::{Expiry, Ledger, Row, Selection, Session, StrategyC
 /// Everything known of a request.
 #[derive(Clone, Debug)]
 pub struct Story<'a> {
-    /// The request, in its session.
+    /// Request, and its place in its session.
     pub located: LocatedRequest<'a>,
-    /// From the start of the previous request to its own, in milliseconds.
+    /// Time from the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// What the client added since, by kind, in the order of the lines. Empty where no line tells.
+    /// Content that the client added since, by kind, in the order of the lines; empty if no line shows any.
     pub new_content: Vec<NewContent>,
-    /// The tokens of that, or `None` where unknown.
+    /// Tokens of the added content, or `None` if unknown.
     pub added: Option<Tokens>,
-    /// What the previous request had left in the cache.
+    /// Prefix that the previous request had left in the cache.
     pub cached: Option<CachedPrompt>,
-    /// What each strategy made of it, in the order of the columns.
+    /// Outcome under each strategy, in the order of the columns.
     pub under: Vec<Under<'a>>,
-    /// What it could have read but did not, with the causes.
+    /// Break at the request: tokens that it could have read but did not, with the causes.
     pub lost: Option<&'a Break>,
 }
 
 /// New content of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewContent {
-    /// The kind.
+    /// Kind of the content.
     pub kind: ContextKind,
-    /// How many pieces there are.
+    /// Number of pieces.
     pub pieces: u64,
-    /// Their size in bytes of JSON. Zero for media, where it is unknown.
+    /// Size in bytes of JSON; zero for media, whose size is unknown.
     pub bytes: u64,
-    /// Their lines.
+    /// Line numbers, in ascending order.
     pub lines: Vec<u64>,
 }
 
-/// What a request has left in the cache.
+/// Prefix that a request left in the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct CachedPrompt {
-    /// The request.
+    /// Request that left the prefix.
     pub by: RequestIndex,
-    /// What it had read and written, less what was deleted since.
+    /// Tokens that it had read and written, less those deleted since.
     pub tokens: Tokens,
-    /// The TTL of its messages, and when it ends, if known.
+    /// TTL of its messages, and the time at which it ends, if known.
     pub lifetime: Option<(Ttl, Millis)>,
 }
 
-/// What a strategy made of the request.
+/// Outcome of the request under a strategy.
 #[derive(Clone, Debug)]
 pub struct Under<'a> {
-    /// The strategy's name.
+    /// Name of the strategy.
     pub strategy: &'a str,
-    /// Its own row, if any.
+    /// Row of the request itself, if any.
     pub row: Option<Row<'a>>,
-    /// The sum of all rows, including earlier samplings and what the strategy adds.
+    /// Sum of all rows, with earlier samplings and the requests that the strategy adds.
     pub totals: Totals,
-    /// What happened, most important first.
+    /// Events, most important first.
     pub events: Vec<Event>,
-    /// Whether its conversation's cache had expired.
+    /// Expiry of its conversation's cache, if it had expired.
     pub expiry: Option<Expiry>,
-    /// How much less it reads than the previous request had read and written under the strategy.
+    /// Tokens that it reads less than the previous request had read and written under the strategy.
     pub shortfall: Option<Tokens>,
 }
 
-/// Tells the story of a request. `breaks` are those of the selection.
+/// Tells the story of a request, with the breaks of the selection.
 #[must_use]
 pub fn story<'a>(
     ledger: &'a Ledger<'_>,
@@ -137,96 +138,96 @@ fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, recorded: &Turn
     }
 }
 
-/// How many candidates are listed.
+/// Most candidates that an error lists.
 const MOST_LISTED: usize = 5;
 
-/// A request among those of its session.
+/// Place of a request in its session.
 #[derive(Clone, Copy, Debug)]
 pub struct LocatedRequest<'a> {
-    /// The request.
+    /// Index of the request.
     pub index: RequestIndex,
-    /// Its session.
+    /// Session of the request.
     pub session: &'a Session,
-    /// Its number in the session, counted from 1 as in the table of turns.
+    /// Number of the request in the session, counted from 1 as in the table of turns.
     pub turn: usize,
 }
 
-/// Why a name refers to no request, or to several.
+/// Reason that a name refers to no request, or to several.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LocateError {
-    /// Nothing has this name.
+    /// A name that nothing has.
     #[error("no request is called `{name}`: write a request id, FILE:LINE or SESSION:TURN{}", suggested(.nearest))]
     Unknown {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// The ids nearest to it.
+        /// Ids nearest to the name.
         nearest: Vec<String>,
     },
-    /// Nothing has this name, which ends like a line of a file or a turn of a session.
+    /// A name that ends like a line of a file or a turn of a session, with an unknown file or session.
     #[error("`{name}`: no file and no session of the input is called `{of}`{}; give the whole path of a file, or as PATH where it is", suggested(.nearest))]
     UnknownPlace {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// The file or the session in it.
+        /// File or session in the name.
         of: String,
-        /// The files and sessions nearest to it.
+        /// Files and sessions nearest to it.
         nearest: Vec<String>,
     },
-    /// Several files match.
+    /// A name that matches several files.
     #[error("`{name}` is in {}: {}; give more of the path", counted(*.count as u64, "file", "files"), .candidates.join(", "))]
     AmbiguousFile {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// How many files match.
+        /// Number of files that match.
         count: usize,
-        /// The first of them.
+        /// Labels of the first of them.
         candidates: Vec<String>,
     },
-    /// Several requests match.
+    /// A name that matches several requests.
     #[error("`{name}` is the beginning of {}: {}; give more of it", counted(*.count as u64, "request", "requests"), .candidates.join(", "))]
     Ambiguous {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// How many requests match.
+        /// Number of requests that match.
         count: usize,
-        /// The first of them.
+        /// Ids of the first matches.
         candidates: Vec<String>,
     },
-    /// The file has no request at or after the line.
+    /// A line after the last request of its file.
     #[error(
         "`{name}`: the last request of this file begins on line {last}; give this line, or one before it"
     )]
     NoLine {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// The line of the last one.
+        /// Line on which the last request begins.
         last: u64,
     },
-    /// The file has no request at all.
+    /// A file without any request that is asked for.
     #[error(
         "`{name}`: no request that is asked for is in {file}; give another file, or fewer filters"
     )]
     NoRequest {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// The file.
+        /// Label of the file.
         file: String,
     },
-    /// The session has no such turn.
+    /// A turn that its session does not have.
     #[error("`{name}`: session {session} has {}; give the number of one", counted(*.turns as u64, "turn", "turns"))]
     NoTurn {
-        /// What was asked for.
+        /// Name as asked for.
         name: String,
-        /// The session.
+        /// Id of the session.
         session: String,
-        /// How many turns it has.
+        /// Number of turns of the session.
         turns: usize,
     },
 }
 
 impl LocateError {
-    /// Of two histories in neither of which a request was found, what is to be said of both: what something in one of
-    /// them is called, else what is nearest in any of them.
+    /// Joins the errors of a search in two histories: the error about a match in either of them, else the
+    /// nearest names of both.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         match (self, other) {
@@ -236,6 +237,7 @@ impl LocateError {
             }
             (
                 Self::UnknownPlace { name, of, nearest: one },
+                // A place in one history is a better answer than the ids nearest in the other.
                 Self::UnknownPlace { nearest: other, .. },
             ) => {
                 let nearest = nearest_of_all(&of, one, other);
@@ -247,7 +249,7 @@ impl LocateError {
     }
 }
 
-/// The nearest to a name among what was nearest in two histories.
+/// Names nearest to a name among the nearest ones of two histories.
 fn nearest_of_all(name: &str, one: Vec<String>, other: Vec<String>) -> Vec<String> {
     let all: Vec<String> = one.into_iter().chain(other).collect();
     nearest(name, all.iter().map(String::as_str)).into_iter().map(str::to_owned).collect()
@@ -257,8 +259,10 @@ fn suggested(nearest: &[String]) -> String {
     suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Finds the selected request with a name: the id of a request or of its answer, or a prefix of
-/// one; `FILE:LINE`, which means the first request at or after that line; or `SESSION:TURN`.
+/// Finds the selected request with a name.
+///
+/// A name is the id of a request or of its answer, or a prefix of one; `FILE:LINE`, the first request at or
+/// after that line; or `SESSION:TURN`.
 ///
 /// # Errors
 /// No request, or several, have this name.
@@ -301,7 +305,7 @@ pub fn locate<'a>(
     Err(LocateError::Unknown { name: name.to_owned(), nearest })
 }
 
-/// Whether a request or its answer has this id, as a whole.
+/// Returns true if a request or its answer has exactly this id.
 #[must_use]
 pub fn has_id(history: &History, index: RequestIndex, id: &str) -> bool {
     let request = history.request(index);
@@ -330,6 +334,7 @@ fn by_id<'a>(
     let is = |located: &LocatedRequest<'_>, has: &dyn Fn(&str) -> bool| {
         ids(history.request(located.index)).into_iter().any(has)
     };
+    // An exact id wins, as it may also be the beginning of longer ones.
     if let Some(exact) = all(selection).find(|one| is(one, &|id| id == name)) {
         return Ok(Some(exact));
     }
@@ -352,14 +357,15 @@ fn by_id<'a>(
     }
 }
 
-/// The end of a name whose beginning a table left out; `None` where the name is whole.
+/// End of a name whose beginning a table cut off, or `None` if the name is whole.
 fn without_ellipsis(name: &str) -> Option<&str> {
     name.strip_prefix('…').or_else(|| name.strip_prefix("..."))
 }
 
-/// The files that a name may mean, by their places: as they are called, as they are under names of another kind, or by
-/// a longer path.
+/// Indices of the files that a name may mean: by label, by label under another naming of projects, or by a
+/// longer path.
 fn files_called(history: &History, name: &str) -> BTreeSet<usize> {
+    // The name may come from an output with hashed project names.
     let hashed = ProjectNaming { names: ProjectNames::Hash, ..history.naming.clone() };
     let asked = [name.to_owned(), history.naming.label(name)];
     let is_called = |label: &str| match without_ellipsis(name) {
@@ -372,7 +378,7 @@ fn files_called(history: &History, name: &str) -> BTreeSet<usize> {
     called.map(|(place, _)| place).collect()
 }
 
-/// Whether one of two paths is the other, or its last parts.
+/// Returns true if one of two paths is the other, or its last parts.
 fn is_end_of(one: &str, other: &str) -> bool {
     let before = one.strip_suffix(other).or_else(|| other.strip_suffix(one));
     before.is_some_and(|before| before.is_empty() || before.ends_with('/'))
@@ -393,6 +399,7 @@ fn by_line<'a>(
         |located: &LocatedRequest<'_>| called.contains(&history.request(located.index).file);
     let of_file = || all(selection).filter(is_of_file);
     let files: BTreeSet<&str> = of_file().map(|located| label(&located)).ordered();
+    // A whole label is not ambiguous, even if other labels end with it.
     if files.len() > 1 && !files.contains(file) {
         let candidates = files.iter().take(MOST_LISTED).map(|&file| file.to_owned()).collect();
         return Err(LocateError::AmbiguousFile {

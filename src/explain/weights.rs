@@ -1,4 +1,4 @@
-//! What a prompt weighs, by its parts: counted from its bytes alone, whether it was sent or not.
+//! Weights of the parts of a prompt, counted from its bytes alone, sent or not.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::requests::conversation::History;
 use crate::requests::difference::{PromptView, tool_name};
 
 words! {
-    /// By what a prompt is divided.
+    /// Division of a prompt.
     #[derive(Default)]
     pub enum Division {
         /// By kind of part: tools, system prompt, texts, calls, results.
@@ -25,30 +25,30 @@ words! {
     }
 }
 
-/// A part of a prompt.
+/// One part of a prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weight {
-    /// Its name.
+    /// Name of the part.
     pub name: String,
-    /// Of how many pieces it is made.
+    /// Number of pieces in it.
     pub pieces: u64,
-    /// Its tokens.
+    /// Size in tokens.
     pub tokens: Tokens,
 }
 
-/// What a prompt weighs.
+/// Weights of a prompt and of its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Weights {
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     pub total: Tokens,
-    /// The parts asked for: all of the prompt, or its tools alone, the heaviest first; blocks in their order.
+    /// Parts asked for: of the whole prompt or of its tools alone, heaviest first; blocks in their order.
     pub parts: Vec<Weight>,
 }
 
-/// What the service writes around tools.
+/// Name of the part that the service writes around tools.
 const TOOLS_PROMPT: &str = "the service's prompt for tools";
 
-/// Where tools of no server stand.
+/// Name of the part with the tools of no server.
 const OWN_TOOLS: &str = "no MCP server";
 
 /// Weighs the prompt of a captured request.
@@ -69,6 +69,7 @@ pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weigh
             Division::Block if node.part.is_block() => Some(view.place(id)),
             Division::Block | Division::Part => Some(part_name(node.part, node.kind).to_owned()),
         };
+        // Without tokens a part would be an empty row.
         let Some(name) = name.filter(|_| node.tokens > 0) else { continue };
         let place = *places.entry(name.clone()).or_insert(parts.len());
         if place == parts.len() {
@@ -91,7 +92,7 @@ fn of_tools(part: Part, name: impl FnOnce() -> String) -> Option<String> {
     }
 }
 
-/// The MCP server of a tool, by the tool's name: `mcp__SERVER__TOOL`.
+/// MCP server of a tool, by the tool's name: `mcp__SERVER__TOOL`.
 fn server_of(tool: &str) -> String {
     let server = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     server.map_or(OWN_TOOLS, |(server, _)| server).to_owned()

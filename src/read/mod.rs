@@ -1,27 +1,27 @@
 //! Files as they are: transcripts, captured requests, prompt bundles, sessions of other agents, logs.
 //!
-//! The modules stand in the order of the flow: each uses only those before it.
+//! The modules are in the order of the flow: each uses only those before it.
 //!
 //! A file is read in chunks of half a megabyte that end at line borders, into buffers that are
 //! used again; the next chunk is handed to whichever thread is free (`read/input/stretches.rs`),
-//! so one large file keeps all threads busy. What they make of the chunks is joined in file order,
+//! so one large file keeps all threads busy. The parsed chunks are joined in file order,
 //! by a thread that has just parsed one (`InOrder`). There the lines of a response
 //! are put together, too (`requests/conversation/gathered.rs`), entries are linked and
-//! folded into what is known at each of them; only where a later line changes what
-//! was known of an earlier one (a parent that comes later, a usage that comes late, a result that
-//! was sent as a preview) is the file folded once more when all of it is there. Smaller files are
-//! read side by side, the larger of them first, each by the thread that is free next, and in the
-//! order of the files what they hold is moved into the lists of all files
-//! (`requests/conversation/join.rs`). So memory follows what is new, and what a file was read
-//! into serves the next one.
+//! folded into the state at each of them; only if a later line changes the state of an earlier
+//! one (a parent that comes later, a usage that comes late, a result that
+//! was sent as a preview) is the file folded once more at its end. Smaller files are
+//! read side by side, the larger of them first, each by the thread that is free next, and their
+//! contents are moved into the lists of all files in the order of the files
+//! (`requests/conversation/join.rs`). So memory follows new content, and the memory of one file
+//! serves the next one.
 //!
 //! A line is parsed once, by a typed, borrowing parser whose fields are all lenient
 //! (`read/input/lenient.rs`): a value of an unexpected type is as good as absent and costs nothing
 //! but itself. Under it is a deserialiser of our own (`read/input/skim.rs`) that skips text
-//! sixteen bytes at a time, checks what it skips, and leaves whatever is not usual to
-//! `serde_json`, which then reads the value anew; so it decides nothing, and is a third faster.
+//! sixteen bytes at a time, checks the skipped text, and leaves everything unusual to
+//! `serde_json`, which then reads the value again; so it decides nothing, and is a third faster.
 //! Long text is measured and never decoded. A copy of edited files that does not fit into a chunk
-//! is skipped without being held. Strings are interned, ids of entries are numbers. What lies
+//! is skipped without being held. Strings are interned, ids of entries are numbers. The content
 //! between requests is kept only for commands and strategies that look at it.
 
 pub mod input;
@@ -49,10 +49,10 @@ use input::Chunk;
 use input::{OpenSource, Source};
 pub(crate) use log::{Log, LogFormat, other_table};
 
-/// What a file's lines are.
+/// Format of a file's lines.
 #[derive(Clone, Copy)]
 pub(crate) enum Format {
-    /// Claude Code's transcript, or anything unknown.
+    /// Transcript of Claude Code, or anything unknown.
     Transcript,
     /// Captured requests, as capture records or as the exchanges of a claude-trace log.
     Capture,
@@ -60,21 +60,22 @@ pub(crate) enum Format {
     Bundle,
     /// Sessions of another agent.
     Agent(&'static AgentFormat),
-    /// What a gateway or a proxy logged.
+    /// Log of a gateway or a proxy.
     Log(&'static dyn LogFormat),
-    /// An `SQLite` database, which may be an agent's.
+    /// `SQLite` database, which may be an agent's.
     Database,
 }
 
-/// So much of a document mostly tells what it is.
+/// Beginning of a document that mostly shows its format, in bytes.
 const BEGINNING: usize = 16 * 1024;
 
-/// What every `SQLite` database begins with.
+/// First bytes of every `SQLite` database.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
 impl Format {
-    /// The format of the first line that shows one.
+    /// Format of the first line that shows one.
     pub(crate) fn of(chunk: &Chunk) -> Self {
+        // Databases and logs show in the first bytes, before any line is parsed.
         if chunk.bytes().starts_with(DATABASE) {
             return Self::Database;
         }
@@ -82,7 +83,7 @@ impl Format {
             return Self::Log(format);
         }
         if begins_document(chunk) {
-            // The beginning mostly tells; more of it takes longer to look at.
+            // The beginning is mostly enough; more of it takes longer to look at.
             let bytes = chunk.bytes();
             let lengths = [BEGINNING.min(bytes.len()), bytes.len()];
             let of_beginning = |length| {
@@ -96,7 +97,7 @@ impl Format {
         firsts.find_map(|first| Self::shown_by(&first)).unwrap_or(Self::Transcript)
     }
 
-    /// The format of a source, and whether it begins as a document does that spans lines.
+    /// Format of a source, and true if it begins as a document that spans lines.
     ///
     /// # Errors
     /// The source cannot be opened.
@@ -107,7 +108,7 @@ impl Format {
         Ok((first.map_or(Self::Transcript, Self::of), first.is_some_and(begins_document)))
     }
 
-    /// The format of an agent's sessions, or of a log, that begins so.
+    /// Format of an agent's sessions, or of a log, that begins with this object.
     fn of_client(first: &FirstObject<'_>) -> Option<Self> {
         let agent = FORMATS.iter().find(|format| (format.recognises)(first)).map(Self::Agent);
         agent.or_else(|| log::log_of(first).map(Self::Log))
@@ -120,15 +121,16 @@ impl Format {
         if first.has("prompt") {
             return Some(Self::Bundle);
         }
+        // Transcripts come last: lines of other agents have a `type`, too.
         Self::of_client(first).or_else(|| first.text("type").map(|_| Self::Transcript))
     }
 }
 
-/// Whether a file begins as one document does that spans lines: with a list, or with an object whose first
+/// Returns true if a file begins as one document that spans lines: with a list, or with an object whose first
 /// line is not all of it.
 fn begins_document(chunk: &Chunk) -> bool {
     let mut lines = chunk.lines().map(|(_, line)| {
-        // Some editors put a mark in front of a text.
+        // Some editors put a byte order mark in front of a text.
         line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
     });
     let line = lines.find(|line| !line.is_empty());

@@ -1,4 +1,4 @@
-//! What Claude Code tells the commands of its status line and of its hooks, as an object on standard input.
+//! Input of the commands for Claude Code's status line and hooks: an object on standard input.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -9,25 +9,25 @@ use serde::de::Error as _;
 use super::input::{Flag, Shape, Text, moment, replace_lone_surrogates};
 use crate::base::units::Millis;
 
-/// What is used of it. Everything may be missing.
+/// Members of the object that are used. Any may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// `transcript_path`: the session's file, which is there from its first message on.
+    /// `transcript_path`: the session's file, which exists from its first message on.
     pub transcript: Option<PathBuf>,
     /// `hook_event_name`, with `source` of a session that starts.
     pub event: Option<HookEvent>,
-    /// `model.id`, or `model` of hooks: to which the next message goes, without the size of its context (`[1m]`).
+    /// `model.id`, or `model` of hooks: model of the next message, without the size of its context (`[1m]`).
     pub model: Option<String>,
-    /// `prompt_cache.expires_at`: until when the prompt can be read, by the client's own clock (2.1.251 and later).
+    /// `prompt_cache.expires_at`: end of the prompt's lifetime, by the client's own clock (2.1.251 and later).
     pub warm_until: Option<Millis>,
-    /// `prompt_cache.warm`: whether it can be read now. That it can is of use only with a time.
+    /// `prompt_cache.warm`: true if the prompt can be read now. It is of use only with a time.
     pub is_warm: Option<bool>,
 }
 
-/// An event of a hook.
+/// Event of a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HookEvent {
-    /// `SessionStart` of a session that is resumed. Others start with nothing.
+    /// `SessionStart` of a session that is resumed. Other sessions start with nothing.
     Resumed,
     /// `UserPromptSubmit`: a message is being sent.
     Prompt,
@@ -64,7 +64,7 @@ struct Object<'a> {
     prompt_cache: Shape<PromptCache<'a>>,
 }
 
-/// A model as an object or as its name.
+/// Model as an object or as its name.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
 enum Model<'a> {
@@ -95,7 +95,7 @@ struct PromptCache<'a> {
     expires_at: Moment<'a>,
 }
 
-/// A moment as RFC 3339 or as a number.
+/// Time in RFC 3339 or as a number.
 #[derive(Default, Deserialize)]
 #[serde(untagged)]
 enum Moment<'a> {
@@ -106,7 +106,7 @@ enum Moment<'a> {
     None,
 }
 
-/// Numbers from here on are milliseconds since 1970, those below seconds.
+/// Least number of milliseconds since 1970; smaller ones are seconds.
 const LEAST_MILLIS: i64 = 100_000_000_000;
 
 impl Moment<'_> {
@@ -124,7 +124,7 @@ impl Told {
     /// Reads the object.
     ///
     /// # Errors
-    /// It is no JSON object.
+    /// The text is not a JSON object.
     pub fn parse(text: &str) -> serde_json::Result<Self> {
         let text = text.trim_start_matches('\u{feff}').trim_start();
         // A list would be taken for the object's members in their order.

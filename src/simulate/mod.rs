@@ -1,5 +1,6 @@
-//! What it costs: the cache rules, other designs of the requests, prices, and the ledger of both.
-//! The modules stand in the order of the flow: each uses only those before it.
+//! Simulation of costs: cache rules, other designs of the requests, prices, and the ledger of both.
+//!
+//! The modules are in the order of the flow: each uses only those before it.
 
 pub mod management;
 

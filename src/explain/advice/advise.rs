@@ -1,5 +1,6 @@
-//! Tries the candidates, ranks them, and applies them one after the other. Simulates what the
-//! reported requests cost under designs.
+//! Search for the best changes: tries the candidates, ranks them, and applies them one after the other.
+//!
+//! Also simulates the cost of the reported requests under other designs.
 
 use std::cmp::Reverse;
 
@@ -15,50 +16,51 @@ use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
 use crate::simulate::management::{Management, sketch};
 use crate::simulate::strategy::{Assumptions, Design};
 
-/// A cent. Smaller savings are not worth a line.
+/// Least saving worth a line: a cent.
 const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);
 
-/// Savings below this fraction of what was spent, half a per cent, are not worth one either.
+/// Divisor of the amount spent for the least saving worth a line: half a per cent.
 const LEAST_PART: i128 = 200;
 
-/// What to change, best first, and what that would have saved.
+/// Changes, best first, with their savings.
 #[derive(Clone, Debug)]
 pub struct Advice {
-    /// What was billed, and what the rules charge.
+    /// Amount billed, and the rules' charge.
     pub bill: Bill,
-    /// The changes that somebody can make, each on top of the earlier ones.
+    /// Changes that somebody can make, each on top of the earlier ones.
     pub changes: Vec<AdviceEntry>,
-    /// The change that saves most by the rules, where the bill does not support its saving. Then no change
-    /// is listed, of no kind.
+    /// Change that saves most by the rules, if the bill does not support its saving.
+    ///
+    /// Then no change of any kind is listed.
     pub unsupported: Option<AdviceEntry>,
-    /// What nobody but the service could change, on top of all these.
+    /// Changes that nobody but the service could make, on top of all these.
     pub out_of_reach: Vec<AdviceEntry>,
 }
 
-/// The change that saves most alone, and what the savings start from.
+/// Change that saves most alone, with the bill that its saving starts from.
 #[derive(Clone, Debug)]
 pub struct FirstAdvice {
-    /// The change, if any is worth it.
+    /// The change, if any is worth a line.
     pub entry: Option<AdviceEntry>,
-    /// What was billed, and what the rules charge.
+    /// Amount billed, and the rules' charge.
     pub bill: Bill,
 }
 
-/// A change that was applied.
+/// An applied change, with its savings.
 #[derive(Clone, Debug)]
 pub struct AdviceEntry {
-    /// The change.
+    /// The change in words.
     pub change: Change,
-    /// What it would have saved alone.
+    /// Saving of the change alone.
     pub alone: Picodollars,
-    /// What it would have saved on top of the earlier ones.
+    /// Saving on top of the earlier changes.
     pub saving: Picodollars,
-    /// The design of the requests with this change and all earlier ones.
+    /// Design of the requests with this change and all earlier ones.
     pub design: Design,
 }
 
 impl Advice {
-    /// Tries everything that may be worth it. `None` where nothing has a price.
+    /// Tries every candidate; `None` if nothing has a price.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
@@ -74,6 +76,7 @@ impl Advice {
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
         let SearchStart { bill, mut state, .. } = start;
+        // The best saving comes first: if the bill does not support this one, it supports none.
         if within.first().is_some_and(|best| !bill.supports(best.alone)) {
             let unsupported = within.into_iter().next().map(TriedChange::alone);
             return Some(Self { bill, changes: Vec::new(), unsupported, out_of_reach: Vec::new() });
@@ -83,8 +86,10 @@ impl Advice {
         Some(Self { bill, changes, unsupported: None, out_of_reach })
     }
 
-    /// Only the first of the changes. Nothing else is tried where other prompts would have saved
-    /// more than the recorded ones cost beyond being read from cache in full.
+    /// Finds the first of the changes alone.
+    ///
+    /// Other ways of sending the same prompts are tried only if they could save more than the best other
+    /// prompts: at most the recorded cost beyond reading all prompts from cache.
     #[must_use]
     pub fn first(
         ledger: &Ledger<'_>,
@@ -95,6 +100,7 @@ impl Advice {
         let seen = Seen::new(ledger, trace, selection, analysis);
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
+        // `candidates` puts other prompts first, so that one point divides the list.
         let same_prompts =
             others.split_off(others.partition_point(|one| !one.design.keeps_prompts()));
         let trials = Trials::new(ledger, trace, selection);
@@ -114,7 +120,7 @@ impl Advice {
         Some(FirstAdvice { entry, bill: start.bill })
     }
 
-    /// Only the first of the changes.
+    /// The first of the changes, without another search.
     #[must_use]
     pub fn to_first(&self) -> FirstAdvice {
         FirstAdvice {
@@ -123,27 +129,28 @@ impl Advice {
         }
     }
 
-    /// What of the saving of all changes the bill supports.
+    /// Part of the saving of all changes that the bill supports.
     #[must_use]
     pub fn supported(&self) -> Picodollars {
         self.bill.supported(self.saving())
     }
 
-    /// What all changes together would have saved by the rules.
+    /// Saving of all changes together by the rules.
     #[must_use]
     pub fn saving(&self) -> Picodollars {
         self.changes.iter().map(|entry| entry.saving).sum()
     }
 
-    /// Whether that is an upper limit, since only a part of some change may be possible.
+    /// Returns true if the saving is an upper limit, as only a part of some change may be possible.
     #[must_use]
     pub fn is_at_most(&self) -> bool {
         self.changes.iter().any(|entry| entry.change.is_at_most)
     }
 }
 
-/// Everything that may be worth it, first other prompts, then other ways of sending the same
-/// prompts. Of equal savings the earlier candidate comes first.
+/// Every candidate: first other prompts, then other ways of sending the same prompts.
+///
+/// Of equal savings the earlier candidate comes first.
 fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let all: [fn(&Seen<'_>) -> Vec<ChangeCandidate>; 5] = [
         lifetimes::candidates,
@@ -155,6 +162,7 @@ fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let found: Vec<Vec<ChangeCandidate>> = side_by_side(&all, |of| of(seen));
     let mut candidates: Vec<ChangeCandidate> = found.into_iter().flatten().collect();
     candidates.order_by_key(|candidate| candidate.design.keeps_prompts());
+    // A setting of Claude Code is of no use to another client.
     if !seen.may_be_of_claude_code() {
         for candidate in &mut candidates {
             candidate.change.setting = None;
@@ -167,7 +175,7 @@ fn least_saving(spent: Picodollars) -> Picodollars {
     LEAST_SAVING.max(Picodollars(spent.0 / LEAST_PART))
 }
 
-/// What all changes start from.
+/// Start of a search, before any change.
 struct SearchStart<'a> {
     bill: Bill,
     recorded: RecordedCost,
@@ -199,21 +207,21 @@ impl<'a> SearchStart<'a> {
     }
 }
 
-/// A candidate, and what it would have saved alone.
+/// A candidate, with its saving alone.
 struct TriedChange {
     candidate: ChangeCandidate,
     alone: Picodollars,
 }
 
 impl TriedChange {
-    /// The change on top of nothing.
+    /// Entry of the change with no other one applied.
     fn alone(self) -> AdviceEntry {
         let Self { candidate: ChangeCandidate { change, design, .. }, alone } = self;
         AdviceEntry { change, alone, saving: alone, design }
     }
 }
 
-/// What has been changed so far.
+/// State of a search: the changes applied so far.
 struct SearchState<'a> {
     trials: Trials<'a>,
     least: Picodollars,
@@ -222,13 +230,13 @@ struct SearchState<'a> {
 }
 
 impl SearchState<'_> {
-    /// The candidates that save enough alone, those that save most first.
+    /// Candidates that save enough alone, largest saving first.
     fn worthwhile(&self, candidates: Vec<ChangeCandidate>) -> Vec<TriedChange> {
         let costs = self.trials.costs(candidates.iter().map(|one| one.design.clone()));
         self.ranked(candidates.into_iter().zip(costs))
     }
 
-    /// The changes that save enough at these costs, those that save most first.
+    /// Candidates that save enough at these costs, largest saving first.
     fn ranked(
         &self,
         costs: impl IntoIterator<Item = (ChangeCandidate, Option<Picodollars>)>,
@@ -242,8 +250,10 @@ impl SearchState<'_> {
         tried
     }
 
-    /// Applies the changes one after the other. Where several compete for a subject, the one that
-    /// saves most on top of the earlier changes is applied, and dropped if that is too little.
+    /// Applies the changes one after the other.
+    ///
+    /// Of several rivals for a subject, the one that saves most on top of the earlier changes is applied, or
+    /// none if its saving is too small.
     fn apply(&mut self, mut tried: Vec<TriedChange>) -> Vec<AdviceEntry> {
         let mut entries = Vec::new();
         while let Some(first) = tried.first() {
@@ -273,21 +283,21 @@ impl SearchState<'_> {
     }
 }
 
-/// The most requests of trials that run side by side, as each trial has its own prompts.
+/// Most requests in trials that run side by side, as each trial has its own prompts.
 const MOST_SIDE_BY_SIDE: usize = 50_000;
 
-/// What is known of a trial before it is made.
+/// Prediction for a trial before it is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outlook {
-    /// What the requests cost at the least.
+    /// Lower bound on the cost of the requests.
     AtLeast(Picodollars),
-    /// Nothing is known.
+    /// No prediction.
     Unknown,
-    /// The design cannot act on them.
+    /// The design cannot act on the requests.
     Idle,
 }
 
-/// Simulates designs over the requests of a ledger, with the recorded breaks.
+/// Trials of designs on the requests of a ledger, with the recorded breaks.
 pub(super) struct Trials<'a> {
     ledger: &'a Ledger<'a>,
     trace: &'a PromptTrace,
@@ -301,18 +311,19 @@ impl<'a> Trials<'a> {
         trace: &'a PromptTrace,
         selection: &'a Selection,
     ) -> Self {
+        // Without the recorded breaks every design would also seem to save them.
         let assumptions = Assumptions { keeps_breaks: true, ..ledger.assumptions };
         Self { ledger, trace, selection, assumptions }
     }
 
-    /// The cost of the reported requests under each design. `None` where a design cannot act on
-    /// them, or nothing has a price.
+    /// Cost of the reported requests under each design, or `None` if the design cannot act on them or nothing
+    /// has a price.
     pub(super) fn costs(
         &self,
         designs: impl IntoIterator<Item = Design>,
     ) -> Vec<Option<Picodollars>> {
-        // Each simulation is dropped once its cost is known, as the outcomes of all of them would
-        // fill the memory.
+        // Each simulation is dropped once its cost is known, as the outcomes of all of them would fill the
+        // memory.
         let designs: Vec<Design> = designs.into_iter().collect();
         let at_once = (MOST_SIDE_BY_SIDE / self.trace.prompts.len().max(1)).max(1);
         let batches = designs.chunks(at_once);
@@ -320,7 +331,7 @@ impl<'a> Trials<'a> {
         batches.flat_map(cost).collect()
     }
 
-    /// What was billed for them, or `None` where the ledger does not say.
+    /// Totals billed for the reported requests, or `None` if the ledger does not say.
     pub(super) fn billed(&self) -> Option<Totals> {
         let column = self.ledger.billed()?;
         Some(self.ledger.totals(column, self.selection.requests()))
@@ -331,18 +342,21 @@ impl<'a> Trials<'a> {
         ledger.totals(ledger.columns.first()?, self.selection.requests()).cost()
     }
 
-    /// Whether only one trial at a time has room.
+    /// Returns true if memory has room for only one trial at a time.
     fn is_large(&self) -> bool {
         self.trace.prompts.len() > MOST_SIDE_BY_SIDE / 2
     }
 
-    /// The cost of the record, and the best of the candidates, without trying those that cannot be
-    /// the best: sizes alone tell what they cost at the least. One that is likely to be the best is tried
-    /// beside that, as only one trial at a time has room for its prompts.
+    /// Cost of the record, and the candidates that save enough, without trying candidates that cannot be the
+    /// best (pruning by lower bounds).
+    ///
+    /// The bounds follow from sizes alone. The candidate that is likely to be the best runs beside their
+    /// computation, as only one trial at a time has room for its prompts.
     fn best_first(
         self,
         candidates: Vec<ChangeCandidate>,
     ) -> Option<(SearchStart<'a>, Vec<TriedChange>)> {
+        // The guess changes how many trials are needed, not which candidate is the best.
         let likely = candidates.iter().position(|one| takes_out(&one.design));
         let likely = likely.or(candidates.first().map(|_| 0));
         let cost_of = |place: usize| self.cost(candidates[place].design.clone());
@@ -357,12 +371,14 @@ impl<'a> Trials<'a> {
         if let Some(likely) = likely {
             costs[likely] = cost;
         }
-        // What costs no less than the record saves nothing.
+        // A cost at or above the record's saves nothing.
         let mut best = cost.map_or(recorded.cost, |cost| cost.min(recorded.cost));
         order.retain(|(outlook, _)| *outlook != Outlook::Idle);
+        // The lowest bounds come first: an early low cost excludes most of the others.
         order.order();
         for (outlook, place) in order {
             let cannot_be_best = match outlook {
+                // Refused requests cost nothing, so the bound does not hold if there are any.
                 Outlook::AtLeast(least) => !recorded.has_refusals && least > best,
                 _ => false,
             };
@@ -376,8 +392,9 @@ impl<'a> Trials<'a> {
         Some((start, tried))
     }
 
-    /// What sizes tell of a design that does nothing but manage contexts. Markers, and so refusals,
-    /// are those of the record.
+    /// Prediction from sizes for a design that does nothing but manage contexts.
+    ///
+    /// Its markers, and so its refusals, are those of the record.
     fn outlook(&self, design: &Design) -> Outlook {
         let Some(management) = design.management.as_deref() else {
             return Outlook::Unknown;
@@ -392,7 +409,7 @@ impl<'a> Trials<'a> {
         Outlook::AtLeast(self.ledger.least_cost(&sketch, self.selection))
     }
 
-    /// What they cost as recorded, or `None` where nothing has a price.
+    /// Cost as recorded, or `None` if nothing has a price.
     pub(super) fn recorded(&self) -> Option<RecordedCost> {
         let ledger = self.simulate(Design::default())?;
         let column = ledger.columns.first()?;
@@ -413,31 +430,33 @@ impl<'a> Trials<'a> {
     }
 }
 
-/// Whether a design takes something out of contexts that have become large. (A memory is written whether or
-/// not.)
+/// Returns true if a design takes something out of contexts that have become large.
+///
+/// (A memory is written whether or not they have.)
 fn takes_out(design: &Design) -> bool {
     let management = design.management.as_deref();
     management.is_some_and(|one| !matches!(one, Management::SessionMemory(_)))
 }
 
-/// What the record costs in the simulation.
+/// Cost of the record in the simulation.
 pub(super) struct RecordedCost {
-    /// All of it.
+    /// Cost of all reported requests.
     pub(super) cost: Picodollars,
-    /// The part of it that is of requests without recorded usage.
+    /// Part of `cost` for requests without recorded usage.
     unrecorded: Picodollars,
-    /// The most that could be saved while the same prompts are sent: their cost beyond being read
-    /// from cache in full.
+    /// Most that could be saved while the same prompts are sent: their cost beyond reading all of them from
+    /// cache.
     pub(super) avoidable: Picodollars,
-    /// Whether any request is refused, and costs nothing.
+    /// True if any request is refused, and so costs nothing.
     has_refusals: bool,
 }
 
-/// What a prompt costs beyond being read from cache in full.
+/// Cost of a prompt beyond reading all of it from cache.
 fn beyond_reading(ledger: &Ledger<'_>, row: &Row<'_>) -> Option<Picodollars> {
     let charges = row.charges?;
     let billing = &row.billing;
     let prompt = billing.input + billing.read + billing.write_5m + billing.write_1h;
     let read = ledger.rates_of(row.request)?.cache_read.times(prompt);
+    // The answer costs the same, however its prompt is cached.
     Some(charges.total().minus(charges.output).minus(read))
 }

@@ -1,63 +1,69 @@
-//! What was billed, held against what the rules charge for the same requests: how much of a saving, which
-//! follows from the rules, the bill supports.
+//! Bill, compared with the rules' charge for the same requests: the part of a saving by the rules that the
+//! bill supports.
 
 use crate::base::units::Picodollars;
 
-/// What was billed for some requests, and what the rules charge for them.
+/// Amount billed for some requests, and the rules' charge for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bill {
-    /// What was billed, or `None` where no usage was recorded.
+    /// Amount billed, or `None` if no usage was recorded.
     pub billed: Option<Picodollars>,
-    /// The part of it that was billed for separate samplings, which no simulation has and no change
-    /// affects.
+    /// Part billed for separate samplings, which no simulation has and no change affects.
     pub apart: Picodollars,
-    /// The simulated cost of the record with its breaks (`as-recorded`), from which all savings are
-    /// counted. It differs from what was billed by what the rules do not explain, and no saving
-    /// includes that.
+    /// Simulated cost of the record with its breaks (`as-recorded`), from which all savings are counted.
+    ///
+    /// It differs from the billed amount by the part that the rules do not explain, and no saving includes
+    /// that part.
     pub recorded: Picodollars,
-    /// The part of it that is of requests without recorded usage, for which nothing is billed.
+    /// Part of `recorded` for requests without recorded usage, for which nothing is billed.
     pub unrecorded: Picodollars,
 }
 
 impl Bill {
-    /// What was spent: what was billed, and what the rules charge where nothing was recorded.
+    /// Amount spent: the bill, and the rules' charge for requests without a record.
     #[must_use]
     pub fn spent(&self) -> Picodollars {
         self.billed.unwrap_or_default() + self.unrecorded
     }
 
-    /// What was billed beyond the simulated record of the same requests and the separate samplings. No saving
-    /// includes it. May be negative.
+    /// Amount billed beyond the simulated record of the same requests and the separate samplings.
+    ///
+    /// No saving includes it. May be negative.
     #[must_use]
     pub fn unexplained(&self) -> Option<Picodollars> {
         let charged = self.recorded.minus(self.unrecorded);
         Some(self.billed?.minus(self.apart).minus(charged))
     }
 
-    /// What the rules charge beyond what was billed.
+    /// Amount that the rules charge beyond the bill.
     #[must_use]
     pub fn overcharged(&self) -> Picodollars {
         let beyond = Picodollars::ZERO.minus(self.unexplained().unwrap_or_default());
         beyond.max(Picodollars::ZERO)
     }
 
-    /// Whether the bill supports any of a saving by the rules: else all of it may be what nobody paid, and the
-    /// requests would have cost no less than was billed.
+    /// Returns true if the bill supports any part of a saving by the rules.
+    ///
+    /// Otherwise all of the saving may be money that nobody paid, and the requests would have cost no less
+    /// than was billed.
     #[must_use]
     pub fn supports(&self, saving: Picodollars) -> bool {
         saving > self.overcharged()
     }
 
-    /// Whether the rules charge more than one and a half times what was billed. The record is then far from what
-    /// the rules describe.
+    /// Returns true if the rules charge more than one and a half times the bill.
+    ///
+    /// The record is then far from what the rules describe.
     #[must_use]
     pub fn is_far_from_rules(&self) -> bool {
         let billed = self.billed.unwrap_or_default().minus(self.apart);
         self.overcharged() > Picodollars(billed.0 / 2)
     }
 
-    /// What of a saving by the rules the bill supports, at most what was spent. Where the record is far from what
-    /// the rules describe, that is what was spent beyond what the requests would have cost.
+    /// Part of a saving by the rules that the bill supports, at most the amount spent.
+    ///
+    /// If the record is far from what the rules describe, it is the amount spent beyond what the requests
+    /// would have cost.
     #[must_use]
     pub fn supported(&self, saving: Picodollars) -> Picodollars {
         let saving = if self.is_far_from_rules() {
@@ -73,7 +79,7 @@ impl Bill {
 mod tests {
     use super::*;
 
-    /// In picodollars, as all amounts here.
+    /// A bill in picodollars, as all amounts here.
     fn bill(billed: Option<i128>, apart: i128, recorded: i128, unrecorded: i128) -> Bill {
         Bill {
             billed: billed.map(Picodollars),

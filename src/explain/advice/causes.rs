@@ -10,7 +10,7 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
 use crate::simulate::strategy::Design;
 
-/// A change for each cause that somebody, or nobody, can prevent, and one for long pauses.
+/// A change for each cause with a remedy, even one that nobody can apply, and one for long pauses.
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let of_causes = Cause::ALL.into_iter().filter_map(|cause| of_cause(cause, seen));
     of_causes.chain(long_pauses(seen)).collect()
@@ -20,6 +20,7 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<ChangeCandidate> {
     let remedy = cause.remedy()?;
     let history = seen.ledger.history;
     let breaks = seen.breaks_that(|found| {
+        // A repair finds an entry of the predecessor, so that it needs one.
         found.cause == cause && history.request(found.request).predecessor.is_some()
     });
     let counted = counted_breaks(&breaks, cause.meaning());
@@ -33,7 +34,7 @@ fn of_cause(cause: Cause, seen: &Seen<'_>) -> Option<ChangeCandidate> {
     candidate(change, &breaks, Repair::Found)
 }
 
-/// Pauses longer than any lifetime: the entries would have to live on, or not be needed.
+/// Change for pauses longer than any lifetime: the entries would have to live on, or not be needed.
 fn long_pauses(seen: &Seen<'_>) -> Option<ChangeCandidate> {
     const NAME: &str = "long_pauses";
     let remedy = Remedy {

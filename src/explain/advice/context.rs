@@ -8,7 +8,7 @@ use crate::requests::conversation::RequestIndex;
 use crate::simulate::management::{Compaction, Management, Trigger};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};
 
-/// A way of keeping contexts small.
+/// A way to keep contexts small.
 struct ContextWay {
     /// The name of the strategy.
     code: &'static str,
@@ -17,13 +17,13 @@ struct ContextWay {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// The size at which it begins to act, if it has one.
+    /// Size of a context at which the way begins to act, if it has one.
     size: Option<Tokens>,
-    /// The sizes that it assumes.
+    /// Assumption of this way alone, about sizes or results.
     assumed: &'static str,
 }
 
-/// What every way assumes.
+/// Assumption of every way.
 const SAME_ANSWERS: &str =
     "The answers would have been as good, and no turn longer, without what was taken out";
 
@@ -31,6 +31,7 @@ const OF_SUMMARIES: &str = "a summary has 4,000 tokens, and what is put in again
 
 const OF_RESULTS: &str = "no cleared result would have been asked for again";
 
+// The client compacts 33,000 tokens below its window.
 const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUTO_COMPACT_WINDOW: \
                          33,000 above the size (133000 compacts at 100,000; 183000 at 150,000)";
 
@@ -40,10 +41,12 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     ways.map(|way| candidate(way, &sizes)).collect()
 }
 
-/// The ways that somebody can choose, with those that cannot act on these requests. Not
-/// `cached-microcompact`, which nobody can request, as it is undocumented.
+/// Ways that somebody can choose, including ways that cannot act on these requests.
+///
+/// `cached-microcompact` is left out: it is undocumented, so nobody can request it.
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<ContextWay> {
+    // No built-in strategy compacts at this size.
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
     let later = Management::Compaction(compaction);
     vec![
@@ -111,7 +114,7 @@ fn ways() -> Vec<ContextWay> {
     ]
 }
 
-/// The design of the built-in strategy with a name.
+/// Design of the built-in strategy with a name.
 fn built_in(name: &str) -> Design {
     match Strategy::by_name(name).map(|strategy| strategy.kind) {
         Some(StrategyKind::Counterfactual(design)) => design,
@@ -139,10 +142,10 @@ fn candidate(way: ContextWay, sizes: &PromptSizes) -> ChangeCandidate {
     }
 }
 
-/// How large prompts were.
+/// Sizes of prompts.
 struct PromptSizes {
     totals: Vec<Tokens>,
-    /// The request with the largest.
+    /// Request with the largest prompt.
     largest: Option<RequestIndex>,
 }
 
@@ -155,7 +158,7 @@ impl PromptSizes {
         }
     }
 
-    /// Says how large prompts were, and how many were larger than a size.
+    /// Sentence about the sizes of prompts, and the number above a size.
     fn observed(&self, size: Option<Tokens>) -> String {
         let all: Tokens = self.totals.iter().copied().sum();
         let largest = self.totals.iter().copied().max().unwrap_or_default();

@@ -10,7 +10,7 @@ use crate::simulate::strategy::Design;
 const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
 const ONE_HOUR: TierTtl = TierTtl::uniform(Ttl::OneHour);
 
-/// Lifetimes that a client or an agent can choose.
+/// A choice of lifetimes for a client or an agent.
 struct LifetimeChoice {
     /// The name of the strategy.
     code: &'static str,
@@ -19,9 +19,9 @@ struct LifetimeChoice {
     who: Who,
     setting: Option<&'static str>,
     field: &'static str,
-    /// The patterns that support it.
+    /// Names of the patterns that support the choice.
     patterns: &'static [&'static str],
-    /// Whether entries live longer, and are not only cheaper to write.
+    /// True if entries live longer, and are not only cheaper to write.
     is_longer: bool,
 }
 
@@ -115,6 +115,7 @@ fn candidate(
     pauses: &str,
     hour_writes: &[RequestIndex],
 ) -> ChangeCandidate {
+    // Expiries are evidence for longer lifetimes, expensive writes for shorter ones.
     let evidence =
         if choice.is_longer { evidence(&seen.expiries(false)) } else { hour_writes.to_vec() };
     let observed = seen.observed(choice.patterns);
@@ -143,7 +144,7 @@ fn candidate(
     }
 }
 
-/// How long requests waited, which a lifetime has to cover.
+/// Sentence about the pauses that a lifetime has to cover.
 fn pauses(seen: &Seen<'_>) -> String {
     let pauses = seen.pauses();
     format!(

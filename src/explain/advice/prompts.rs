@@ -8,7 +8,7 @@ use crate::simulate::design::{
 };
 use crate::simulate::strategy::Design;
 
-/// Another layout of prompts.
+/// A layout of prompts.
 struct PromptForm {
     /// The name of the strategy.
     code: &'static str,
@@ -17,11 +17,12 @@ struct PromptForm {
     subject: Subject,
     setting: Option<&'static str>,
     field: &'static str,
-    /// The causes that it may prevent.
+    /// Causes that the layout may prevent.
     causes: &'static [Cause],
 }
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
+    // Only captures have the text of prompts that another layout would move.
     if !seen.has_captures() {
         return Vec::new();
     }
@@ -114,6 +115,7 @@ fn candidate(form: &PromptForm, seen: &Seen<'_>) -> ChangeCandidate {
             label: form.label,
             observation,
             advice: format!("{}.", form.label),
+            // A layout without a setting is up to the agent's builder.
             who: if form.setting.is_some() { Who::User } else { Who::Builder },
             setting: form.setting,
             field: Some(form.field),

@@ -10,7 +10,7 @@ use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Star
 
 const MINUTE: i64 = 60_000;
 
-/// What a change does and says, apart from what was seen.
+/// Design and words of a change, without the observation.
 struct RequestWay {
     code: &'static str,
     label: &'static str,
@@ -66,6 +66,7 @@ fn pings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
             ..Design::default()
         },
     };
+    // Each interval ends shortly before a lifetime: five minutes, an hour.
     let ways = [
         way(
             "pings-4m30s",
@@ -91,6 +92,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
         design: with(sharing),
     };
     let history = seen.ledger.history;
+    // A break without a predecessor is a sub-agent's first request, sent while a sibling wrote their prefix.
     let siblings = seen.breaks_that(|found| {
         found.cause == Cause::WriteNotVisible
             && history.request(found.request).predecessor.is_none()
@@ -123,7 +125,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     candidates
 }
 
-/// Words for what a client does by itself since some version.
+/// Words for a change that a client makes by itself since some version.
 fn of_client(change: Change, seen: &Seen<'_>) -> Change {
     let observation = seen.observed(&["siblings"]).unwrap_or(change.observation);
     let advice = seen.advised(&["siblings"]).unwrap_or(change.advice);

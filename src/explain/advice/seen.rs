@@ -1,4 +1,4 @@
-//! What was seen in the requests, as the basis of changes.
+//! Observations in the requests, the basis of changes.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -14,10 +14,10 @@ use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::strategy::Design;
 
-/// How many requests stand for a change.
+/// Most requests listed as evidence for a change.
 const MOST_EVIDENCE: usize = 3;
 
-/// What was seen in the requests.
+/// Observations in the reported requests.
 pub(super) struct Seen<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) analysis: &'a Analysis,
@@ -25,7 +25,7 @@ pub(super) struct Seen<'a> {
     pub(super) selected: Vec<RequestIndex>,
 }
 
-/// The pauses of the reported requests after their predecessors.
+/// Numbers of pauses of the reported requests after their predecessors.
 pub(super) struct Pauses {
     pub(super) under_five_minutes: u64,
     pub(super) under_an_hour: u64,
@@ -42,14 +42,15 @@ impl<'a> Seen<'a> {
         Self { ledger, trace, analysis, selected: selection.requests().collect() }
     }
 
-    /// Whether Claude Code may have sent any of the requests, so that its settings matter.
+    /// Returns true if Claude Code may have sent any of the requests, so that its settings matter.
     pub(super) fn may_be_of_claude_code(&self) -> bool {
         let history = self.ledger.history;
         let clients = self.selected.iter().map(|index| history.request(*index).client);
+        // A capture may be of any client.
         clients.into_iter().any(|one| matches!(one, Client::ClaudeCode | Client::Capture))
     }
 
-    /// The breaks of a kind, most expensive first.
+    /// Breaks of a kind, most expensive first.
     pub(super) fn breaks_that(&self, is_such: impl Fn(&Break) -> bool) -> Vec<&'a Break> {
         let list = &self.analysis.breaks.list;
         // No design changes what is sent to caches without markers.
@@ -60,7 +61,7 @@ impl<'a> Seen<'a> {
         breaks
     }
 
-    /// The breaks after a lifetime expired, in a pause of at least an hour or of less.
+    /// Breaks after a lifetime expired, in a pause of at least an hour or of less.
     pub(super) fn expiries(&self, is_long: bool) -> Vec<&'a Break> {
         self.breaks_that(|found| {
             matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h)
@@ -68,14 +69,14 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// The observations of the named patterns, one sentence each.
+    /// Observations of the named patterns, one sentence each.
     pub(super) fn observed(&self, names: &[&str]) -> Option<String> {
         let texts: Vec<&str> =
             self.patterns(names).map(|pattern| pattern.observation.as_str()).collect();
         (!texts.is_empty()).then(|| texts.join(" "))
     }
 
-    /// The advice of the named patterns, one sentence each.
+    /// Advice of the named patterns, one sentence each.
     pub(super) fn advised(&self, names: &[&str]) -> Option<String> {
         let texts: Vec<&str> =
             self.patterns(names).map(|pattern| pattern.advice.as_str()).collect();
@@ -86,7 +87,7 @@ impl<'a> Seen<'a> {
         self.analysis.patterns.iter().filter(move |pattern| names.contains(&pattern.name))
     }
 
-    /// The requests with the largest one-hour writes.
+    /// Requests with the largest one-hour writes.
     pub(super) fn largest_hour_writes(&self) -> Vec<RequestIndex> {
         let history = self.ledger.history;
         let written = |index: &RequestIndex| {
@@ -113,36 +114,36 @@ impl<'a> Seen<'a> {
         }
     }
 
-    /// The prompts of the reported requests that changes can act on.
+    /// Prompts of the reported requests that changes can act on.
     pub(super) fn prompts(&self) -> impl Iterator<Item = (RequestIndex, &'a Prompt)> + '_ {
         let history = self.ledger.history;
         let single = self.selected.iter().filter(|index| history.is_marked(**index));
         single.map(|index| (*index, &self.trace.prompts[index.get()]))
     }
 
-    /// Whether the context management of a design may act on any request.
+    /// Returns true if the context management of a design may act on any request.
     pub(super) fn may_manage(&self, design: &Design) -> bool {
         let management = design.management.as_deref();
         management.is_some_and(|management| management.may_act(self.ledger.history))
     }
 
-    /// Whether any request is a sub-agent's.
+    /// Returns true if any request is a sub-agent's.
     pub(super) fn has_agents(&self) -> bool {
         self.ledger.history.requests.iter().any(|request| request.agent.is_some())
     }
 
-    /// Whether any reported request was captured.
+    /// Returns true if any reported request was captured.
     pub(super) fn has_captures(&self) -> bool {
         self.selected.iter().any(|index| self.ledger.history.is_captured(*index))
     }
 }
 
-/// The requests of the first few breaks.
+/// Requests of the first few breaks.
 pub(super) fn evidence(breaks: &[&Break]) -> Vec<RequestIndex> {
     breaks.iter().take(MOST_EVIDENCE).map(|found| found.request).collect()
 }
 
-/// The confidence behind most of the lost money, the lower one of equals.
+/// Confidence behind most of the lost money, the lower one of equals.
 pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
     let mut lost: BTreeMap<Confidence, Picodollars> = BTreeMap::new();
     for found in breaks {
@@ -150,10 +151,13 @@ pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
             *lost.entry(candidate.confidence).or_default() += found.excess.unwrap_or_default();
         }
     }
+    // `max_by_key` returns the last of equals, so the lowest confidence comes last.
     lost.into_iter().rev().max_by_key(|(_, lost)| *lost).map(|(confidence, _)| confidence)
 }
 
-/// How many breaks there were, and what they sent again. A change may save without one.
+/// Sentence about the number of breaks and the tokens sent again.
+///
+/// A change may save without a break.
 pub(super) fn counted_breaks(breaks: &[&Break], why: &str) -> String {
     if breaks.is_empty() {
         return "No request missed the cache for want of it: it would have less to write."

@@ -1,4 +1,4 @@
-//! Which keys of Claude Code's settings make a change, where keys alone do.
+//! Keys of Claude Code's settings that make a change, if keys alone do.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use super::Change;
 
-/// A key of Claude Code's settings, and the value that it is to have.
+/// A key of Claude Code's settings, with the value that it is to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientSetting {
-    /// The names that lead to it, from the outermost on.
+    /// Names on the path to the key, outermost first.
     pub key: &'static [&'static str],
-    /// The value.
+    /// Value to set.
     pub value: SettingValue,
-    /// The version that has it first, where that is known.
+    /// First version that has the key, if known.
     pub since: Option<&'static str>,
 }
 
@@ -49,7 +49,9 @@ const fn variable(key: &'static [&'static str], value: &'static str) -> [ClientS
     [ClientSetting { key, value: SettingValue::Text(value), since: None }]
 }
 
-/// The changes, by their codes. Of a change that is not here a setting is at most a part, or one of several ways.
+/// Settings of each change, by its code.
+///
+/// For a change that is not here, a setting is at most a part, or one of several ways.
 const SETTINGS: [(&str, &[ClientSetting]); 8] = [
     ("5m", &lifetimes("5m", "5m")),
     ("1h", &lifetimes("1h", "1h")),
@@ -63,9 +65,11 @@ const SETTINGS: [(&str, &[ClientSetting]); 8] = [
 ];
 
 impl Change {
-    /// The settings that make it. None where it takes more than settings, or a choice, or another client's.
+    /// Settings that make the change; empty if it takes more than settings, a choice, or another client's
+    /// settings.
     #[must_use]
     pub fn settings(&self) -> &'static [ClientSetting] {
+        // A change without a setting in words has none here, as for other clients than Claude Code.
         if self.setting.is_none() {
             return &[];
         }

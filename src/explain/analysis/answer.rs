@@ -1,6 +1,8 @@
-//! What every command over sessions says first: what was spent and by whom, what breaks cost, and
-//! how cheap it could have been. The steps from what was spent to the best caching stand here, and
-//! every output takes these amounts from here, as well as costs by class of token.
+//! First figures of every command over sessions: the amount spent and by whom, the cost of breaks, and the
+//! cheapest possible caching.
+//!
+//! The steps from the amount spent to the best caching are computed here. Every output takes these amounts
+//! from here, and costs by class of token.
 
 use std::collections::BTreeMap;
 
@@ -16,44 +18,44 @@ use crate::simulate::pricing::Charges;
 /// The most important figures of the selected requests.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The number of sessions.
+    /// Number of sessions.
     pub sessions: usize,
-    /// When the first and the last of their requests were sent.
+    /// Send times of the first and the last of their requests.
     pub span: Option<(Millis, Millis)>,
-    /// The recorded totals of all requests.
+    /// Recorded totals of all requests.
     pub billed: Totals,
-    /// The totals of the requests of sub-agents among them, as recorded and as the rules expect.
+    /// Totals of the requests of sub-agents among them, as recorded and as the rules expect.
     pub of_agents: [Totals; 2],
-    /// What the rules expect of the same requests, which stands where nothing is recorded.
+    /// Totals that the rules expect of the same requests, shown if nothing is recorded.
     pub simulated: Option<Totals>,
-    /// How many requests were compared with their predecessors.
+    /// Number of requests compared with their predecessors.
     pub compared: u64,
-    /// All breaks.
+    /// Sum of all breaks.
     pub breaks: Sum,
-    /// The breaks that follow from what was done: compactions and expiries.
+    /// Sum of the breaks that follow from what was done: compactions and expiries.
     pub expected_breaks: Sum,
-    /// What the figures of breaks are based on.
+    /// Basis of the figures of breaks.
     pub breaks_basis: Basis,
-    /// The breaks by cause, most expensive first.
+    /// Breaks by cause, most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
-    /// The change that would have saved most.
+    /// Change that would have saved most.
     pub change: Option<BestChange>,
-    /// What was billed beyond the record as it is simulated, breaks included, and the samplings billed
-    /// apart: no strategy could have saved it. May be negative, and is `None` where unknown.
+    /// Amount billed beyond the simulated record with its breaks, and beyond the samplings billed apart.
+    ///
+    /// No strategy could have saved it. May be negative, and is `None` if unknown.
     pub unsimulated: Option<Picodollars>,
-    /// The steps from what was spent to the best caching.
+    /// Steps from the amount spent to the best caching.
     pub waterfall: Option<Waterfall>,
 }
 
 /// The first of the ranked changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestChange {
-    /// What to do.
+    /// Action to take.
     pub label: &'static str,
-    /// What it would have saved, as far as the bill supports that. `None` where the rules overcharge by as much
-    /// as it would have saved.
+    /// Part of its saving that the bill supports, or `None` if the rules overcharge by at least as much.
     pub saving: Option<Picodollars>,
-    /// Whether only a part of that may be possible.
+    /// True if only a part of the saving may be possible.
     pub is_at_most: bool,
 }
 
@@ -68,7 +70,7 @@ impl BestChange {
     }
 }
 
-/// Whether a record says anything of most requests.
+/// Returns true if most requests have a record.
 fn is_recorded(billed: &Totals) -> bool {
     billed.requests > 0 && billed.unrecorded < billed.requests
 }
@@ -105,41 +107,44 @@ impl Answer {
             expected_breaks: summary.expected,
             breaks_basis: breaks.list.iter().map(|one| one.basis).max().unwrap_or(Basis::Derived),
             by_cause: summary.by_cause.clone(),
+            // `with_change` adds the change, as it is found by trials.
             change: None,
             unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
         }
     }
 
-    /// What the first line is about: the record, or what the rules expect where nothing is recorded.
+    /// Totals for the first line: the record, or the expectation of the rules if nothing is recorded.
     #[must_use]
     pub fn spent(&self) -> &Totals {
         self.simulated.as_ref().filter(|_| !is_recorded(&self.billed)).unwrap_or(&self.billed)
     }
 
-    /// What the best caching of the same prompts would have cost, where it is known.
+    /// Cost of the best caching of the same prompts, if known.
     #[must_use]
     pub fn best_caching(&self) -> Option<Picodollars> {
         self.waterfall.as_ref()?.best_caching()
     }
 
-    /// The part of the requests of sub-agents in that.
+    /// Part of the spent totals for the requests of sub-agents.
     #[must_use]
     pub fn agents(&self) -> &Totals {
         let [recorded, simulated] = &self.of_agents;
         if self.is_recorded() { recorded } else { simulated }
     }
 
-    /// Whether that is the record.
+    /// Returns true if the spent totals are the record.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.simulated.is_none() || is_recorded(&self.billed)
     }
 
-    /// Adds the answer of another history. The best change of several histories is not known, as each has its own, and
-    /// what nobody simulated of one is not known of all.
+    /// Adds the answer of another history.
+    ///
+    /// The best change of several histories is unknown, as each has its own. A figure that was not simulated
+    /// for one of them is unknown for all.
     pub fn absorb(&mut self, other: &Self) {
-        // Where nothing has a price there is no amount to add, as for such requests within one history.
+        // If nothing has a price there is no amount to add, as for such requests within one history.
         let waterfall = match (self.is_unpriced(), other.is_unpriced()) {
             (true, _) => other.waterfall.clone(),
             (false, true) => self.waterfall.take(),
@@ -163,12 +168,12 @@ impl Answer {
         self.unsimulated = both(self.unsimulated, other.unsimulated, |one, other| one + other);
     }
 
-    /// Whether all of it is recorded, and nothing has a price.
+    /// Returns true if every request is recorded and none has a price.
     fn is_unpriced(&self) -> bool {
         self.billed.unrecorded == 0 && self.billed.cost().is_none()
     }
 
-    /// Adds the first of the changes, and what was billed beyond the record as it is simulated.
+    /// Adds the first of the changes, and the amount billed beyond the simulated record.
     #[must_use]
     pub fn with_change(self, first: Option<&FirstAdvice>) -> Self {
         let change = first.and_then(BestChange::of);
@@ -177,7 +182,7 @@ impl Answer {
     }
 }
 
-/// Two figures together, where both are known.
+/// Joins two figures, if both are known.
 fn both<A, B>(one: Option<A>, other: Option<B>, together: impl FnOnce(A, B) -> A) -> Option<A> {
     one.zip(other).map(|(one, other)| together(one, other))
 }
@@ -187,49 +192,53 @@ fn sum(mut one: Totals, other: Totals) -> Totals {
     one
 }
 
-/// The steps from what was spent to the best caching: spent − apart − breaks − unexplained =
-/// expected, and expected − lifetime − rest = best caching, exactly. All amounts cover the requests
-/// that have both a record and a price.
+/// Steps from the amount spent to the best caching.
+///
+/// spent − apart − breaks − unexplained = expected, and expected − lifetime − rest = best caching, exactly.
+/// All amounts cover the requests that have both a record and a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waterfall {
-    /// What the recorded usage costs.
+    /// Cost of the recorded usage.
     pub spent: Picodollars,
-    /// Separate samplings: billed for another model, before the answer. No simulation has them.
+    /// Cost of separate samplings, billed for another model before the answer; no simulation has them.
     pub apart: Picodollars,
-    /// The extra cost of breaks that the rules do not charge, so without expiries and compactions.
+    /// Extra cost of the breaks that the rules do not charge, so without expiries and compactions.
     pub breaks: Picodollars,
-    /// What neither the rules nor the breaks explain. May be negative.
+    /// Amount that neither the rules nor the breaks explain. May be negative.
     pub unexplained: Picodollars,
-    /// What the rules charge for the same requests, with no breaks but expiries and compactions.
+    /// The rules' charge for the same requests, with no breaks but expiries and compactions.
     pub expected: Picodollars,
-    /// What the better of two lifetimes for all markers would save.
+    /// Better of two lifetimes for all markers, if it saves anything.
     pub lifetime: Option<BetterLifetime>,
-    /// The least that any markers, lifetimes and pings could have cost for the same requests,
-    /// without breaks. `None` where it was not simulated.
+    /// Least possible cost of the same requests under any markers, lifetimes and pings, without breaks, or
+    /// `None` if it was not simulated.
     pub cheapest: Option<Picodollars>,
 }
 
 /// A single lifetime for all markers that costs less than the recorded ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BetterLifetime {
-    /// The strategy.
+    /// Name of the strategy.
     pub strategy: String,
-    /// What it saves.
+    /// Saving against the recorded lifetimes.
     pub saving: Picodollars,
 }
 
 impl Waterfall {
-    /// Computes the steps from a ledger of `billed`, `replay`, `5m`, `1h` and the bound, in which
-    /// no recorded break is kept. `None` where some selected request has no record, so that what
-    /// was spent cannot be compared with a simulation, and where none has a price.
+    /// Computes the steps from a ledger of `billed`, `replay`, `5m`, `1h` and the bound, with no recorded
+    /// break kept.
+    ///
+    /// `None` if some selected request has no record, as the amount spent cannot be compared with a
+    /// simulation then, or if none has a price.
     #[must_use]
     pub fn new(ledger: &Ledger<'_>, selection: &Selection, sums: &Reconciliation) -> Option<Self> {
         let (record, replay) = (ledger.billed()?, ledger.expected()?);
         let is_unrecorded = |index| ledger.row_tokens(record, index).is_none();
+        // Prompts counted in bytes cannot be compared with recorded tokens.
         if selection.requests().any(is_unrecorded) || ledger.history.is_counted_in_bytes() {
             return None;
         }
-        // A request is in all of the amounts or in none.
+        // Each request is in all of the amounts or in none.
         let is_priced = |index: &RequestIndex| {
             [record, replay].into_iter().all(|column| ledger.has_price(column, *index))
         };
@@ -247,8 +256,7 @@ impl Waterfall {
             is_better.then(|| BetterLifetime { strategy: ttl.name().to_owned(), saving })
         });
         let bound = ledger.bound(ledger.assumptions.reading);
-        // The bound is computed by thread, and what threads share can make a lifetime cheaper
-        // still.
+        // The bound is computed by thread. Sharing between threads can make a lifetime cheaper still.
         let lived = lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
         let least = sums.replay.minus(lived);
         Some(Self {
@@ -262,8 +270,10 @@ impl Waterfall {
         })
     }
 
-    /// The steps of two histories together. That one lifetime for all would be better is not told of several: each may
-    /// have another one, and what it saves is in the rest.
+    /// Steps of two histories together.
+    ///
+    /// One better lifetime for all is not reported for several histories: each may have another one, and its
+    /// saving is in the rest.
     fn with(self, other: &Self) -> Self {
         Self {
             spent: self.spent + other.spent,
@@ -276,15 +286,15 @@ impl Waterfall {
         }
     }
 
-    /// What the best caching of the same prompts would have cost. `None` where it is not known: it was not simulated,
-    /// or more was read than the record tells was written.
+    /// Cost of the best caching of the same prompts.
+    ///
+    /// `None` if unknown: it was not simulated, or more was read than the record shows was written.
     #[must_use]
     pub fn best_caching(&self) -> Option<Picodollars> {
         self.cheapest.filter(|cheapest| *cheapest <= self.spent)
     }
 
-    /// What other markers, pings and lifetimes for each request would save beyond one lifetime for
-    /// all.
+    /// Saving of other markers, pings and lifetimes for each request, beyond one lifetime for all.
     #[must_use]
     pub fn rest(&self) -> Option<Picodollars> {
         let lifetime = self.lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
@@ -292,17 +302,17 @@ impl Waterfall {
     }
 }
 
-/// A cost by class of token, as far as there are prices.
+/// Cost by class of token, of the requests that have a price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spending {
-    /// The tokens.
+    /// Charges for tokens.
     pub charges: Charges,
-    /// Fees that are not for tokens: web searches.
+    /// Fees for other things than tokens: web searches.
     pub fees: Picodollars,
 }
 
 impl Spending {
-    /// The whole cost.
+    /// Charges and fees together.
     #[must_use]
     pub fn total(&self) -> Picodollars {
         self.charges.total() + self.fees
@@ -315,7 +325,7 @@ impl Spending {
         }
     }
 
-    /// What the selected requests cost under a strategy.
+    /// Spending of the selected requests under a strategy.
     #[must_use]
     pub fn of(ledger: &Ledger<'_>, column: &StrategyColumn, selection: &Selection) -> Self {
         let mut spending = Self::default();
@@ -326,8 +336,9 @@ impl Spending {
     }
 }
 
-/// The cost of the selected requests under a strategy, for each period between the first and the
-/// last one. Periods without requests cost nothing.
+/// Cost of the selected requests under a strategy, for each period from the first to the last one.
+///
+/// Periods without requests cost nothing.
 #[must_use]
 pub fn spending_by_period(
     ledger: &Ledger<'_>,

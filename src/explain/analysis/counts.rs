@@ -1,8 +1,8 @@
-//! How well counted tokens hold for what recorded steps added.
+//! Accuracy of counted tokens, against the growth of prompts in recorded steps.
 //!
-//! What a prompt grew by beyond the answer is known to the token. Where all that the client added stands in lines (results,
-//! texts), it can be held against the count of these. The answer counts as it is sent back where that is known, else
-//! as recorded.
+//! The growth of a prompt beyond the answer is known to the token. If all that the client added is in lines
+//! (results, texts), it can be compared with the count of these. The answer counts as it is sent back if that
+//! is known, else as recorded.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::requests::counted::{Counted, is_close};
 use crate::requests::prompt::{ClientVersion, Step};
 
 words! {
-    /// What the client added in a step.
+    /// Additions of a client in a step.
     pub enum Added {
         /// One result.
         Result = "one result";
@@ -42,36 +42,36 @@ impl Added {
     }
 }
 
-/// A step of which all that was added stands in lines.
+/// A step whose additions are all in lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CountedStep {
-    /// The request after it.
+    /// Request after the step.
     pub request: RequestIndex,
-    /// What was added.
+    /// Kinds of content that the client added.
     pub added: Added,
-    /// What the prompt grew by beyond the answer.
+    /// Growth of the prompt beyond the answer.
     pub grown: Tokens,
-    /// What was added, as counted.
+    /// Size of the additions, as counted.
     pub counted: Tokens,
-    /// The lines of what was added, the newest first.
+    /// Lines of the additions, newest first.
     pub lines: Vec<u64>,
 }
 
-/// How often a count held.
+/// Accuracy of the count over several steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CountTally {
-    /// The steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Those that were counted to the token.
+    /// Steps counted to the token.
     pub exact: u64,
-    /// Those that were counted within 1 % or 3 tokens.
+    /// Steps counted within 1 % or 3 tokens.
     pub within: u64,
-    /// The largest difference.
+    /// Largest difference, in tokens.
     pub worst: Tokens,
 }
 
 impl CountTally {
-    /// Takes in a step.
+    /// Adds a step.
     pub fn add(&mut self, step: &CountedStep) {
         let difference = step.grown.0.abs_diff(step.counted.0);
         self.steps += 1;
@@ -89,10 +89,10 @@ impl CountTally {
     }
 }
 
-/// How well counts hold, by model and by what was added.
+/// Accuracy of counts, by model and by kind of additions.
 pub type Counts = BTreeMap<(String, Added), CountTally>;
 
-/// The steps of a history whose contents were counted.
+/// Steps of a history whose contents were counted.
 pub(crate) fn counted_steps(history: &History, steps: &[Step]) -> Vec<CountedStep> {
     let numbered = history.of_transcripts().iter().zip(steps).enumerate();
     let counted = numbered.filter_map(|(number, (request, step))| {
@@ -118,6 +118,7 @@ fn counted_step(
         history.contents_before(request).unzip();
     let added = Added::of(&contents)?;
     let sizes = counted.sizes(&contents);
+    // Some content is only partly in its line, such as a report with words of the client around it.
     if !sizes.iter().all(|size| size.is_whole) {
         return None;
     }
@@ -132,15 +133,16 @@ fn counted_step(
     })
 }
 
-/// Clients before this one kept some of what they added to themselves, and wrote outputs down before they were
-/// complete.
+/// First client version that writes down all that it adds.
+///
+/// Earlier ones left out some of their additions, and wrote outputs down before they were complete.
 const FIRST_TELLING: ClientVersion = ClientVersion::new(2, 1, 97);
 
-/// Whether what was added and the answer before it are not all that a step shows.
+/// Returns true if a step adds more than the counted content and the answer before it.
 fn has_more(request: &Request, previous: &Request) -> bool {
     previous.model != request.model
         || request.between.drops_answer
-        // What the client writes around these is not told.
+        // The words that the client writes around these are in no line.
         || request.between.attachments > 0
         || request.between.has_tool_hook
 }

@@ -1,4 +1,4 @@
-//! How long requests waited for the next one of their chain, and what breaks after it cost.
+//! Gaps: a histogram of the pauses between the requests of a chain, and the cost of breaks after them.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
@@ -6,36 +6,38 @@ use crate::explain::breaks::Break;
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::Selection;
 
-/// The number of bins between the two TTLs. Both are borders, and the widths grow by a constant
-/// factor.
+/// Number of bins between the two TTLs.
+///
+/// Both are borders, and the widths grow by a constant factor.
+// Pauses last from seconds to days, so the bins are even on a logarithmic scale.
 const BINS_BETWEEN_TTLS: i32 = 5;
 
-/// Shorter gaps belong to the first bin.
+/// Shortest length in milliseconds: shorter gaps count as this long.
 const SHORTEST_MILLIS: f64 = 1_000.0;
 
 /// Gaps of about the same length.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GapBin {
-    /// The lower border in milliseconds. The first bin also has shorter gaps.
+    /// Lower border in milliseconds; the first bin also has shorter gaps.
     pub from: f64,
-    /// The upper border.
+    /// Upper border in milliseconds, exclusive.
     pub to: f64,
-    /// The number of gaps.
+    /// Number of gaps.
     pub gaps: u64,
-    /// The number of breaks after them.
+    /// Number of breaks after these gaps.
     pub breaks: u64,
-    /// What these sent again.
+    /// Tokens that these breaks sent again.
     pub rewritten: Tokens,
-    /// Its cost beyond reading it, as far as there are prices.
+    /// Cost of these tokens beyond reading them, for breaks with a price.
     pub excess: Picodollars,
-    /// Breaks without a price.
+    /// Number of breaks without a price.
     pub unpriced: u64,
 }
 
 /// A histogram of gaps between the starts of consecutive requests of a chain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Gaps {
-    /// The bins in order, without holes between the first and the last that has a gap.
+    /// Bins in order, without holes between the first and the last one that has a gap.
     pub bins: Vec<GapBin>,
 }
 
@@ -76,14 +78,14 @@ fn millis(ttl: Ttl) -> f64 {
     millis
 }
 
-/// The lower border of a bin, counted from the one that begins at five minutes.
+/// Lower border of a bin in milliseconds; bin 0 begins at five minutes.
 fn border(number: i32) -> f64 {
     let ratio = millis(Ttl::OneHour) / millis(Ttl::FiveMinutes);
     let root = ratio.powf(1.0 / f64::from(BINS_BETWEEN_TTLS));
     (millis(Ttl::FiveMinutes) * root.powi(number)).round()
 }
 
-/// The bin of a gap.
+/// Number of the bin with a gap.
 fn number_of(gap: i64) -> i32 {
     #[allow(clippy::cast_precision_loss)] // a float has milliseconds for 280,000 years
     let gap = (gap as f64).max(SHORTEST_MILLIS);

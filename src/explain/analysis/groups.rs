@@ -1,5 +1,6 @@
-//! Requests in groups: what each group cost under every strategy, and what its breaks cost. Each
-//! row of the ledger is in exactly one group, so the groups add up to the total. Groups by time are
+//! Groups of requests: the cost of each group under every strategy, and the cost of its breaks.
+//!
+//! Each row of the ledger is in exactly one group, so the groups add up to the total. Groups by time are
 //! days, weeks, months and years of a time zone.
 
 use std::cmp::Reverse;
@@ -18,10 +19,10 @@ use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};
 
-/// What the requests of a group have in common.
+/// Property that the requests of a group have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
-    /// The day, week or month of the answer, in the time zone of the history.
+    /// Day, week or month of the answer, in the time zone of the history.
     Period(PeriodLength),
     /// The project.
     Project,
@@ -54,7 +55,7 @@ impl Grouping {
         Self::Source,
     ];
 
-    /// The word used in every output.
+    /// Word of the grouping in every output.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,14 +71,14 @@ impl Grouping {
     }
 }
 
-/// What breaks cost.
+/// Number and cost of breaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lost {
-    /// How many there are.
+    /// Number of breaks.
     pub breaks: u64,
-    /// Their extra cost, as far as there are prices.
+    /// Extra cost of the breaks with a price.
     pub cost: Picodollars,
-    /// The breaks without a price.
+    /// Number of breaks without a price.
     pub unpriced: u64,
 }
 
@@ -90,7 +91,7 @@ impl Lost {
         }
     }
 
-    /// The extra cost, or `None` where there are breaks and none has a price.
+    /// Extra cost, or `None` if there are breaks and none has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
         (self.breaks == 0 || self.unpriced < self.breaks).then_some(self.cost)
@@ -100,15 +101,15 @@ impl Lost {
 /// Some requests and their sums.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// What they have in common, or `None` where that is unknown.
+    /// Value that the requests have in common, or `None` if unknown.
     pub name: Option<String>,
-    /// How many there are, those in sums among them.
+    /// Number of requests, including requests in sums.
     pub requests: u64,
-    /// Whether any is under the rules of markers, or a row of one that is.
+    /// True if any request, or a row of one, is under the rules of markers.
     pub has_marked: bool,
-    /// The sums of each strategy, in the order of the columns.
+    /// Totals of each strategy, in the order of the columns.
     pub by_strategy: Vec<Totals>,
-    /// What breaks cost.
+    /// Breaks of the requests.
     pub lost: Lost,
 }
 
@@ -133,18 +134,18 @@ impl Group {
 /// The groups of a selection.
 #[derive(Clone, Debug)]
 pub struct Groups {
-    /// What the requests of each have in common.
+    /// Property that the requests of each group have in common.
     pub grouping: Grouping,
-    /// Periods in order of time, other groups with the most expensive first.
+    /// Periods in order of time; other groups most expensive first.
     pub list: Vec<Group>,
-    /// All requests, summed independently of the groups.
+    /// Totals of all requests, summed independently of the groups.
     pub total: Group,
-    /// The column by which they are ordered: what was billed if known for all, else the first known
-    /// one.
+    /// Index of the column that orders the groups: the billed one if known for all requests, else the first
+    /// known one.
     pub shown: usize,
 }
 
-/// What identifies a group.
+/// Identity of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum GroupKey<'a> {
     Period(Period),
@@ -162,7 +163,7 @@ impl GroupKey<'_> {
     }
 }
 
-/// Groups the selected requests. The breaks are those of the selection.
+/// Groups the selected requests, with the breaks of the selection.
 #[must_use]
 pub fn groups(
     ledger: &Ledger<'_>,
@@ -177,6 +178,7 @@ pub fn groups(
     let mut total = Group::empty(ledger.columns.len());
     for index in selection.requests() {
         let key = keys.of(index);
+        // A record that sums several requests counts as all of them.
         let requests = u64::from(ledger.history.request(index).sum_of);
         let is_marked = ledger.history.is_marked(index);
         let group = sums.of(key);
@@ -206,7 +208,7 @@ pub fn groups(
     Groups { grouping, list: sums.ordered(shown), total, shown }
 }
 
-/// What was billed if known for all requests, else the first known column.
+/// Index of the billed column if it is known for all requests, else of the first known one.
 fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     let is_known = |number: &usize| total.by_strategy[*number].unrecorded == 0;
     let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
@@ -214,7 +216,7 @@ fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     billed.filter(is_known).or_else(first).unwrap_or_default()
 }
 
-/// The keys of the requests.
+/// Keys of requests under a grouping.
 struct Keys<'a> {
     history: &'a History,
     projects: &'a BTreeMap<Symbol, String>,
@@ -245,13 +247,13 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// The key of a row, whose model may differ from the request's.
+    /// Key of a row, whose model may differ from the request's.
     fn of_row(&self, request: GroupKey<'a>, model: &'a str) -> GroupKey<'a> {
         if self.grouping == Grouping::Model { GroupKey::Name(model) } else { request }
     }
 }
 
-/// The groups during the summation.
+/// Groups while they are summed.
 struct GroupSums<'a> {
     columns: usize,
     places: FxHashMap<GroupKey<'a>, usize>,
@@ -269,6 +271,7 @@ impl<'a> GroupSums<'a> {
 
     fn ordered(mut self, shown: usize) -> Vec<Group> {
         self.list.order_by_key(|(key, group)| match key {
+            // Their cost is left out, so that the key orders periods by time.
             GroupKey::Period(_) => (Reverse(None), *key),
             _ => (Reverse(group.by_strategy.get(shown).and_then(Totals::cost)), *key),
         });
@@ -278,7 +281,7 @@ impl<'a> GroupSums<'a> {
 }
 
 words! {
-    /// How long a period is.
+    /// Length of a period.
     pub enum PeriodLength {
         /// A day.
         Day = "day";
@@ -292,7 +295,7 @@ words! {
 }
 
 impl PeriodLength {
-    /// The shortest period that is less than `most` times in the time between two moments, or a year.
+    /// Shortest period that is less than `most` times in the time between two moments, or a year.
     #[must_use]
     pub fn covering(first: Millis, last: Millis, most: i64) -> Self {
         const DAY: i64 = 86_400_000;
@@ -321,7 +324,7 @@ pub struct Period {
 }
 
 impl Period {
-    /// The period of a moment, or `None` outside of the calendar.
+    /// Period of a moment, or `None` outside of the calendar.
     #[must_use]
     pub fn of(zone: &Zone, at: Millis, length: PeriodLength) -> Option<Self> {
         let day = zone.day(at)?;
@@ -337,9 +340,10 @@ impl Period {
         Some(Self { first, length })
     }
 
-    /// `2026-11-02`, `2026-W45`, `2026-11` or `2026`.
+    /// Name like `2026-11-02`, `2026-W45`, `2026-11` or `2026`.
     #[must_use]
     pub fn name(self) -> String {
+        // The ISO year of a week may differ from the calendar year of its first day.
         let week = self.first.iso_week_date();
         match self.length {
             PeriodLength::Day => self.first.to_string(),
@@ -349,13 +353,13 @@ impl Period {
         }
     }
 
-    /// The first day.
+    /// First day of the period.
     #[must_use]
     pub fn first_day(self) -> Date {
         self.first
     }
 
-    /// This period and those after it up to `last`.
+    /// This period and the later ones up to `last`.
     pub(crate) fn until(self, last: Self) -> impl Iterator<Item = Self> {
         let next = move |period: &Self| {
             let first = period.first.checked_add(self.length.span()).ok()?;

@@ -1,4 +1,4 @@
-//! Which of the two lifetimes costs less, for all requests, by session, and by kind of agent.
+//! Comparison of the two lifetimes: the cheaper one for all requests, by session, and by kind of agent.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Picodollars;
@@ -8,26 +8,26 @@ use crate::simulate::ledger::{Ledger, Selection};
 /// Costs of the same requests, if every marker asked for one lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ByLifetime {
-    /// Under five minutes.
+    /// Cost with five minutes.
     pub five_minutes: Picodollars,
-    /// Under an hour.
+    /// Cost with an hour.
     pub hour: Picodollars,
 }
 
 impl ByLifetime {
-    /// The lifetime that costs less. An hour, if they cost the same.
+    /// The cheaper lifetime, or an hour if they cost the same.
     #[must_use]
     pub fn better(self) -> Ttl {
         if self.five_minutes < self.hour { Ttl::FiveMinutes } else { Ttl::OneHour }
     }
 
-    /// What it costs.
+    /// Cost of the cheaper lifetime.
     #[must_use]
     pub fn least(self) -> Picodollars {
         self.five_minutes.min(self.hour)
     }
 
-    /// What the other one costs more.
+    /// Cost of the other lifetime beyond it.
     #[must_use]
     pub fn difference(self) -> Picodollars {
         self.five_minutes.max(self.hour).minus(self.least())
@@ -39,19 +39,19 @@ impl ByLifetime {
     }
 }
 
-/// The comparison of both lifetimes, over the requests that were sent with markers and have a price.
+/// Comparison of both lifetimes, over the requests that were sent with markers and have a price.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
-    /// Main conversations, and sub-agents if there are any.
+    /// Costs of main conversations, and of sub-agents; `None` if there are none.
     pub by_agent: [Option<ByLifetime>; 2],
-    /// Each session with a cost.
+    /// Costs of each session with any.
     pub by_session: Vec<ByLifetime>,
-    /// What was billed for the same requests, if it is known of all.
+    /// Amount billed for the same requests, if it is known for all of them.
     pub billed: Option<Picodollars>,
 }
 
 impl Lifetimes {
-    /// Compares both strategies of a ledger. `None` if one of them is missing or cannot act.
+    /// Compares both strategies of a ledger; `None` if one of them is missing or cannot act.
     #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection) -> Option<Self> {
         let [five, hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(|ttl| ledger.lifetime(ttl));
@@ -92,7 +92,7 @@ impl Lifetimes {
         (!by_session.is_empty()).then_some(Self { by_agent, by_session, billed })
     }
 
-    /// All requests.
+    /// Costs of all requests.
     #[must_use]
     pub fn all(&self) -> ByLifetime {
         let mut all = ByLifetime::default();

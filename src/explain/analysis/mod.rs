@@ -1,5 +1,5 @@
-//! What the ledger shows: how well the rules and the counts reproduce the record, what happened at each request,
-//! and where time and money went.
+//! Analyses of the ledger: accuracy of the rules and of counts, events at each request, and time and money by
+//! period, pause and group.
 
 mod answer;
 mod counts;

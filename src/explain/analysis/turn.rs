@@ -1,4 +1,4 @@
-//! What happened at a request: as recorded, or under a strategy.
+//! Events at a request: as recorded, or under a strategy.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
@@ -11,7 +11,7 @@ use crate::simulate::ledger::{Ledger, StrategyColumn};
 /// An event worth mentioning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Its figures are the sum of so many requests.
+    /// A record that sums this many requests.
     Sum(u32),
     /// The first request of a chain.
     Opening,
@@ -30,34 +30,36 @@ pub enum Event {
     /// A captured conversation begins with another message than before: a summary, or a new
     /// conversation.
     Restart,
-    /// The cache had expired, with the gap in milliseconds and the TTL that it exceeded.
+    /// An expired cache, with the gap in milliseconds and the TTL that it exceeded.
     Expired(i64, Ttl),
-    /// A break: how much less was read than possible, and why.
+    /// A break: the tokens read less than possible, and the cause.
     Break(Tokens, Cause),
-    /// More was read than the record explains, since a background request wrote it.
+    /// Tokens read beyond what the record explains, as a background request wrote them.
     BackgroundWrite(Tokens),
-    /// A large part after the last marker was sent in full.
+    /// Large part after the last marker that was sent in full.
     UncachedTail(Tokens),
     /// The branch was abandoned later.
     Rewound,
 }
 
-/// A request, with what happened at it.
+/// A request, with its events.
 #[derive(Clone, Debug)]
 pub struct Turn {
-    /// The request.
+    /// Index of the request.
     pub request: RequestIndex,
-    /// From the start of the previous request to its own, in milliseconds.
+    /// Time from the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// What the client added since, including the previous answer: the growth of the prompt less
-    /// the previous output. `None` where it cannot be told. Derived.
+    /// Tokens that the client added since the previous answer: the growth of the prompt less the previous
+    /// output.
+    ///
+    /// `None` if the two requests are not comparable. Derived.
     pub added: Option<Tokens>,
-    /// What happened, most important first.
+    /// Events, most important first.
     pub events: Vec<Event>,
 }
 
 impl Turn {
-    /// A request as recorded, which may be a break.
+    /// Events of a request as recorded, with its break if it is one.
     #[must_use]
     pub fn recorded(
         history: &History,
@@ -72,8 +74,8 @@ impl Turn {
         Self { request, gap: step.gap, added, events }
     }
 
-    /// A recorded turn under a strategy: what the conversation did stays as recorded, and what the
-    /// cache made of it is the strategy's.
+    /// Events of a recorded turn under a strategy: the conversation's stay as recorded, the cache's are the
+    /// strategy's.
     #[must_use]
     pub fn under(&self, ledger: &Ledger<'_>, column: &StrategyColumn) -> Self {
         match column.simulated {
@@ -83,8 +85,9 @@ impl Turn {
     }
 }
 
-/// What the cache made of it. A recorded break counts under a strategy as far as less is read there
-/// than was cached.
+/// Events of a turn under a strategy.
+///
+/// A recorded break counts by the shortfall that the request has under the strategy.
 fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<Event> {
     let expiry = ledger.expiry(column, turn.request);
     let shortfall = || ledger.shortfall(column, turn.request).filter(|tokens| *tokens > NOISE);
@@ -94,6 +97,7 @@ fn simulated(ledger: &Ledger<'_>, column: &StrategyColumn, turn: &Turn) -> Vec<E
         (is_cached && billing.input > LARGEST_CONSTANT_TAIL).then_some(billing.input)
     };
     let of_conversation = turn.events.iter().filter_map(|event| match event {
+        // The strategy has expiries of its own, and nothing is read there that a simulation did not write.
         Event::Expired(..) | Event::BackgroundWrite(_) => None,
         Event::Break(_, cause) => shortfall().map(|shortfall| Event::Break(shortfall, *cause)),
         Event::UncachedTail(_) => tail().map(Event::UncachedTail),
@@ -119,7 +123,7 @@ fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> 
 fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     let request = history.request(index);
     let between = &request.between;
-    // Of a sum nobody can say what happened at it.
+    // The record of a sum does not separate the events of its requests.
     if request.sum_of > 1 {
         return vec![Event::Sum(request.sum_of)];
     }
@@ -129,7 +133,7 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
         StepKind::ModelChange => events.push(Event::ModelChange),
         StepKind::Expired => {
             let read = request.usage.as_ref().map(|usage| usage.prompt.read);
-            // What branches or other traffic kept alive has not expired.
+            // A prefix that branches or other traffic kept alive has not expired.
             let is_lost = read.is_none_or(|read| read < step.previous_end);
             let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost);
             if let Some((gap, ttl)) = late {
@@ -164,19 +168,19 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     events
 }
 
-/// Whether it was sent to a cache with markers.
+/// Returns true if the request was sent to a cache with markers.
 fn has_markers(request: &Request) -> bool {
     request.vendor == Vendor::Anthropic
 }
 
-/// Whether its prompt is smaller than that of the request before it.
+/// Returns true if the prompt is smaller than that of the request before it.
 fn is_smaller_than_before(history: &History, request: &Request) -> bool {
     let prompt = |request: &Request| request.usage.as_ref().map(|usage| usage.prompt.total());
     let before = history.predecessor(request).and_then(prompt);
     prompt(request).zip(before).is_some_and(|(own, before)| own < before)
 }
 
-/// What was read beyond what the previous request had left.
+/// Tokens read beyond the end that the previous request had left.
 fn background_write(request: &Request, step: &Step) -> Option<Tokens> {
     let read = request.usage.as_ref()?.prompt.read;
     let surplus = read.saturating_sub(step.previous_end);

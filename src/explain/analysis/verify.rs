@@ -1,8 +1,8 @@
-//! How well the rules reproduce the record.
+//! Verification of the rules against the record.
 //!
-//! The simulated reads of `replay` are compared with the recorded ones. The shares leave out the
-//! first requests of chains and those after a change of model, as their recorded read is an input
-//! of the simulation.
+//! The simulated reads of `replay` are compared with the recorded ones. The shares leave out the first
+//! requests of chains and the first ones after a change of model, as their recorded read is an input of the
+//! simulation.
 
 use std::collections::BTreeMap;
 
@@ -18,18 +18,18 @@ use crate::requests::prompt::{MeasuredRule, NOISE, Step, StepKind, ends_of_sugge
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::simulate::provider::{NotSimulated, expectation};
 
-/// How many of the worst requests are listed.
+/// Most requests in the list of the worst.
 const WORST_LISTED: usize = 20;
 
-/// How much a prompt must have left in the cache for an expiry to show.
+/// Smallest prefix, left in the cache by a prompt, whose expiry shows.
 const SMALLEST_TELLING_PREFIX: Tokens = Tokens(5_000);
 
-/// Which requests were compared.
+/// Numbers of requests that were compared, or not.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// All requests.
     pub requests: u64,
-    /// The simulated requests: all but those of which nothing is expected.
+    /// Simulated requests: all for which the rules expect anything.
     pub simulated: u64,
     /// The compared requests.
     pub compared: u64,
@@ -39,16 +39,15 @@ pub struct Coverage {
     pub model_changes: u64,
     /// Captured requests without usage to compare with.
     pub without_usage: u64,
-    /// Requests sent too soon after a write.
+    /// Requests sent too soon after a write for it to be read.
     pub too_recent: u64,
-    /// Requests after a suggestion that no line tells of, or after none where one was expected.
+    /// Requests after a suggestion that no line shows, or without one that was expected.
     pub suggestions: u64,
-    /// Requests to services whose caches need no markers, which have rules and figures of their
-    /// own.
+    /// Requests to services whose caches need no markers, with rules and figures of their own.
     pub unmarked: u64,
 }
 
-/// How far simulated and recorded reads agree.
+/// Agreement of simulated and recorded reads.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The compared requests.
@@ -57,9 +56,9 @@ pub struct Agreement {
     pub within: u64,
     /// Requests whose read is predicted exactly.
     pub exact: u64,
-    /// The sum of |simulated − recorded read|.
+    /// Sum of |simulated − recorded read|.
     pub error: Tokens,
-    /// The sum of the prompts.
+    /// Sum of the prompts.
     pub prompt: Tokens,
 }
 
@@ -73,16 +72,16 @@ impl Agreement {
     }
 }
 
-/// How far the rules of a service without markers agree with what was recorded.
+/// Agreement of the rules of a service without markers with the record.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ServiceAgreement {
     /// All compared requests.
     pub all: Agreement,
-    /// Those of them that did not lose what the rules find.
+    /// Compared requests that did not lose the prefix that the rules find.
     pub outside_breaks: Agreement,
-    /// Those that go on from a request less than five minutes before.
+    /// Requests that continue one of less than five minutes before.
     pub soon: u64,
-    /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
+    /// Requests of `soon` whose read is within 1 % of the prompt, or within a step of the rules.
     pub soon_within_step: u64,
 }
 
@@ -95,30 +94,31 @@ impl ServiceAgreement {
         let goes_on = step.kind == StepKind::Continued;
         if goes_on && step.gap.is_some_and(|gap| gap < Ttl::FiveMinutes.millis()) {
             self.soon += 1;
-            // A prompt that ends in the middle of a step may leave that one, too.
+            // A prompt that ends in the middle of a step may leave that step, too.
             let is_near = comparison.error() <= spacing + SLACK;
             self.soon_within_step += u64::from(is_near || comparison.is_within());
         }
     }
 }
 
-/// Whether a request read over 2,000 tokens and over 5 % less than the rules find, as a break is elsewhere.
+/// Returns true if a request read over 2,000 tokens and over 5 % less than the rules find, as for a break
+/// elsewhere.
 fn is_lost(comparison: &ComparedRead) -> bool {
     let lost = comparison.simulated.saturating_sub(comparison.recorded);
     lost > Tokens(2_000) && lost.0 * 20 > comparison.simulated.0
 }
 
-/// Reads fall short of the step where a prompt ends by up to so much more. (Measured of `OpenAI`'s.)
+/// Tokens by which a read may further fall short of the last step of a prompt. (Measured of `OpenAI`'s.)
 const SLACK: Tokens = Tokens(128);
 
 /// Requests that are not simulated.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unsimulated {
-    /// How many there are.
+    /// Number of requests.
     pub requests: u64,
-    /// Those that go on from another one.
+    /// Requests that continue another one.
     pub pairs: u64,
-    /// Those of them that read the prompt before within 1 %, as a cache that keeps all would have.
+    /// Requests of `pairs` that read the prompt before within 1 %, as from a cache that keeps everything.
     pub pairs_within: u64,
 }
 
@@ -139,77 +139,81 @@ impl Unsimulated {
 pub struct Expiries {
     /// Pairs of requests with a long enough gap.
     pub pairs: u64,
-    /// Expired in the record.
+    /// Pairs that expired in the record.
     pub recorded: u64,
-    /// Expired in the simulation.
+    /// Pairs that expired in the simulation.
     pub simulated: u64,
-    /// Expired in both.
+    /// Pairs that expired in both.
     pub both: u64,
 }
 
-/// How often a measured rule decided, and what the record says of it.
+/// Decisions of a measured rule, by the verdict of the record.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RuleCount {
-    /// Requests whose read is nearer to what the rule says than to what would be read without it.
+    /// Requests whose read is nearer to the rule's than to the one without the rule.
     pub agreeing: u64,
-    /// The others.
+    /// All other requests.
     pub against: u64,
 }
 
 /// A badly predicted request.
 #[derive(Clone, Copy, Debug)]
 pub struct Worst {
-    /// The request.
+    /// Index of the request.
     pub request: RequestIndex,
-    /// How it follows its predecessor.
+    /// Relation to its predecessor.
     pub kind: StepKind,
-    /// Whether it is a break.
+    /// True if the request is a break.
     pub is_break: bool,
-    /// What it read.
+    /// Recorded read.
     pub recorded: Tokens,
-    /// What the rules say.
+    /// Read by the rules.
     pub simulated: Tokens,
 }
 
 /// The result of a verification.
 #[derive(Debug, Default)]
 pub struct Verification {
-    /// Which requests were compared.
+    /// Numbers of requests that were compared, or not.
     pub coverage: Coverage,
-    /// All requests compared.
+    /// Agreement over all compared requests.
     pub all: Agreement,
-    /// The compared requests without large misses.
+    /// Agreement over the compared requests without large misses.
     pub without_large_misses: Agreement,
-    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the TTL, on the same
-    /// model. [`Breaks`](crate::explain::breaks::Breaks) also has smaller ones and expiries.
+    /// Large misses: over 2,000 tokens and over 5 % less than was left, inside the TTL, on the same model.
+    ///
+    /// [`Breaks`](crate::explain::breaks::Breaks) also has smaller ones and expiries.
     pub large_misses: u64,
-    /// Requests that were sent so soon after the answer before that its write could not be read: no
-    /// line tells these from others sent as soon. They are in no figure but the dollars.
+    /// Agreement over requests sent so soon after the answer before that its write could not be read.
+    ///
+    /// No line separates these from others sent as soon. They are in no figure but the dollars.
     pub too_recent: Agreement,
-    /// Requests at the beginning of a turn that read as if the client had asked for a suggestion before,
-    /// and none was expected, or the reverse: under the same lines both were seen. They are in no figure
-    /// but the dollars.
+    /// Agreement over requests at the beginning of a turn that read as if the client had asked for a
+    /// suggestion before and none was expected, or the reverse.
+    ///
+    /// Both were seen under the same lines. They are in no figure but the dollars.
     pub suggestions: Agreement,
-    /// The measured rules, each with the client versions that it decided for.
+    /// Decisions of the measured rules, by the client versions that they hold for.
     pub rules: BTreeMap<(MeasuredRule, String), RuleCount>,
-    /// Expiries.
+    /// Recorded and simulated expiries.
     pub expiries: Expiries,
-    /// Money: the record, the rules, and how much of the difference breaks explain.
+    /// Dollars: the record, the rules, and the part of the difference that breaks explain.
     pub dollars: Reconciliation,
     /// Rows of all strategies whose parts were checked.
     pub conserved_rows: u64,
-    /// Rows whose parts do not add up to the prompt. Always 0.
+    /// Rows whose parts do not add up to the prompt; always 0.
     pub violations: u64,
-    /// By client version.
+    /// Agreement by client version.
     pub by_client_version: BTreeMap<String, Agreement>,
-    /// By model.
+    /// Agreement by model.
     pub by_model: BTreeMap<String, Agreement>,
-    /// Requests that were sent without markers, by client and model. They are in no other figure
-    /// but the dollars.
+    /// Agreement over requests sent without markers, by client and model.
+    ///
+    /// They are in no other figure but the dollars.
     pub unmarked: BTreeMap<(Client, String), ServiceAgreement>,
-    /// Requests that count as recorded under all rules, by why and by model.
+    /// Requests that count as recorded under all rules, by reason and by model.
     pub not_simulated: BTreeMap<(NotSimulated, String), Unsimulated>,
-    /// The worst requests, the worst first.
+    /// Badly predicted requests, the worst first.
     pub worst: Vec<Worst>,
 }
 
@@ -237,17 +241,18 @@ impl ComparedRead {
     }
 }
 
-/// From 2026-03-18 on and before 2026-05-05 (UTC), some writes could not be read for a moment. (Measured:
-/// 76 of 698 requests within a second of the answer's first line, none of 796 later ones; 1 of 3,146 as
-/// soon on other days. Requests with the same lines had both outcomes.)
+/// Days, from 2026-03-18 on and before 2026-05-05 (UTC), on which some writes could not be read for a moment.
+///
+/// (Measured: 76 of 698 requests within a second of the answer's first line, none of 796 later ones; 1 of
+/// 3,146 as soon on other days. Requests with the same lines had both outcomes.)
 const LATE_WRITES: (Millis, Millis) =
     (Millis::new(1_773_792_000_000), Millis::new(1_777_939_200_000));
 
-/// The longest such moment, in milliseconds.
+/// Longest such moment, in milliseconds.
 const TOO_RECENT: i64 = 1_000;
 
-/// Whether a request read exactly what the one before it had, which had written more, and was sent within
-/// a moment of its answer.
+/// Returns true if a request, sent within a moment of the previous answer, read exactly as much as the
+/// request before, which had written more.
 fn is_too_recent(
     history: &History,
     request: &Request,
@@ -265,7 +270,8 @@ fn is_too_recent(
         && comparison.recorded < comparison.simulated
 }
 
-/// Whether a request read what the other one of two ways would have left, of which no line tells.
+/// Returns true if a request read to the end of the case that was not expected: with a suggestion that no
+/// line shows, or without one.
 fn is_untold_suggestion(
     history: &History,
     request: &Request,
@@ -280,7 +286,7 @@ fn is_untold_suggestion(
     without.abs_diff(with) > NOISE && (crosses(without, with) || crosses(with, without))
 }
 
-/// Compares the `replay` column of a ledger with the record. `None` where there is none.
+/// Compares the `replay` column of a ledger with the record; `None` if either column is missing.
 #[must_use]
 pub fn verify(
     ledger: &Ledger<'_>,
@@ -311,13 +317,14 @@ pub fn verify(
 }
 
 impl Verification {
-    /// Requests with a record but without a price, which are in no dollar amount.
+    /// Number of requests with a record but without a price, which are in no dollar amount.
     #[must_use]
     pub fn unpriced(&self) -> u64 {
         self.dollars.left_out.saturating_sub(self.coverage.without_usage)
     }
 
-    /// Adds the verification of another history, but for its worst requests, as these are told by their places in it.
+    /// Adds the verification of another history, but for its worst requests, whose indices mean nothing
+    /// outside of it.
     pub fn absorb(&mut self, other: Self) {
         self.coverage += other.coverage;
         self.all += other.all;
@@ -341,6 +348,7 @@ impl Verification {
         let prompt = ledger.prompt_total(index);
         let columns = ledger.columns.iter().chain(&ledger.bounds);
         let rows = columns.filter_map(|column| ledger.row(column, index));
+        // All figures of a refused request are zero.
         for row in rows.filter(|row| row.refusal.is_none()) {
             let billing = row.billing;
             let parts = billing.read + billing.write_5m + billing.write_1h + billing.input;
@@ -389,6 +397,7 @@ impl Verification {
         self.coverage.compared += 1;
         if let Some(rule) = step.rule {
             let count = self.rules.entry((rule, version.to_owned())).or_default();
+            // Without the rule an expired entry would not be read, and any other read to its end.
             let without = match rule {
                 _ if step.kind == StepKind::Expired => Tokens::ZERO,
                 MeasuredRule::LateExpiry => Tokens::ZERO,
@@ -422,9 +431,10 @@ impl Verification {
         }
     }
 
-    /// Adds a pair of consecutive requests of one chain and model, the earlier one with over 5,000
-    /// cached tokens, over 1.3 TTLs apart. It expired if less than half of what was cached was
-    /// read.
+    /// Adds a pair of consecutive requests of one chain and model, over 1.3 TTLs apart, with over 5,000
+    /// cached tokens after the earlier one.
+    ///
+    /// It expired if less than half of what was cached was read.
     fn add_expiry(
         &mut self,
         ledger: &Ledger<'_>,
@@ -437,6 +447,7 @@ impl Verification {
         };
         let is_telling = step.kind != StepKind::ModelChange
             && step.previous_end > SMALLEST_TELLING_PREFIX
+            // Starts are known to a few seconds, and some entries outlive their TTL: only clear gaps count.
             && gap * 10 > ttl.millis() * 13;
         if !is_telling {
             return;

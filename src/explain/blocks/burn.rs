@@ -1,42 +1,43 @@
-//! How fast the open window is used, and what is left to expect of it, by how earlier windows went on.
+//! Burn rate of the open window, and a projection of its use from earlier windows.
 //!
-//! What earlier windows used after the same time is what there is to go by: those at a tenth, at half and at nine tenths
-//! of them are added to what was used so far. Windows that were in use at that time and windows that were not go on
-//! differently, so that those count that were as the open one is. How often such a range would have held is measured:
-//! each of these windows is held against the others.
+//! The projection adds to the use so far the use of earlier windows after the same time, at a tenth, at half
+//! and at nine tenths of their sorted list. Windows that were in use at that time continue differently from
+//! windows that were not, so only windows in the same state count. The coverage of such a range is measured
+//! by leave-one-out: each of these windows is compared with the range of the others.
 
 use super::Spent;
 use super::span::{BlockLength, BlockSpan};
 use crate::base::units::{Millis, Picodollars};
 use crate::read::agent::LimitReading;
 
-/// The part of a window in which it is in use if anything was sent: a tenth, half an hour of five.
+/// Part of a window, as a divisor, within which something was sent if the window is in use: a tenth, half an
+/// hour of five.
 const TENTH: i64 = 10;
 
-/// With fewer windows to go by there is no range.
+/// Fewest windows for a range.
 const FEWEST_WINDOWS: usize = 8;
 
 /// The use of an open window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burn {
-    /// What was used so far.
+    /// Cost of the requests so far.
     pub so_far: Picodollars,
-    /// What was used lately: in the last hour, of a week in the last day, in whichever windows.
+    /// Cost of the latest requests: of the last hour, in a week of the last day, in whichever windows.
     pub lately: Picodollars,
-    /// How long that is, in milliseconds.
+    /// Length of that time, in milliseconds.
     pub lately_is: i64,
-    /// What was used since the newest reading of the limit; all without one.
+    /// Cost since the newest reading of the limit, or all of it without one.
     pub since_reading: Picodollars,
-    /// Requests so far whose model has no price, which no amount has.
+    /// Requests so far whose model has no price, which are in no amount.
     pub unpriced: u64,
-    /// How long it stays open, in milliseconds.
+    /// Time until the window ends, in milliseconds.
     pub left: i64,
-    /// What it may come to.
+    /// Use at its end, as earlier windows suggest.
     pub projection: Projection,
 }
 
 impl Burn {
-    /// What it comes to at the latest rate.
+    /// Use at its end at the latest rate.
     #[must_use]
     pub fn at_last_rate(&self) -> Picodollars {
         let more = self.lately.0.saturating_mul(i128::from(self.left)) / i128::from(self.lately_is);
@@ -44,27 +45,27 @@ impl Burn {
     }
 }
 
-/// What an open window may come to.
+/// Projected use of an open window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Projection {
-    /// There are too few earlier windows that were in use, or were not, as this one is at the same time.
+    /// Too few earlier windows in the same state at the same time, in use or not; their number.
     TooFew(usize),
-    /// As earlier windows went on.
+    /// Range from the continuation of earlier windows.
     Range {
-        /// Ninety per cent of the windows would have led to more.
+        /// Use that ninety per cent of the windows would have exceeded.
         low: Picodollars,
-        /// Half of them.
+        /// Use that half of them would have exceeded.
         middle: Picodollars,
-        /// Ten per cent.
+        /// Use that ten per cent would have exceeded.
         high: Picodollars,
-        /// How many windows there are to go by.
+        /// Number of earlier windows.
         windows: usize,
-        /// For how many of these the range from low to high of the others would have held.
+        /// Number of these windows for which the range of the others, from low to high, would have held.
         held: usize,
     },
 }
 
-/// The use of the window that is open at `now`, after which nothing was sent: the last one.
+/// Use of the window that is open at `now`: the last one, as nothing was sent after `now`.
 pub(super) fn burn(
     length: BlockLength,
     (spans, spent): (&[BlockSpan], &[Vec<Spent>]),
@@ -80,6 +81,7 @@ pub(super) fn burn(
     let newest_first = spent.iter().rev().flat_map(|used| used.iter().rev());
     let is_in_use = is_used(span, used, elapsed);
     let alike = before.iter().zip(earlier).filter(|(span, used)| {
+        // A window that was cut short earlier has no use after this time.
         span.end.since(span.start) > elapsed && is_used(span, used, elapsed) == is_in_use
     });
     let later = alike.map(|(span, used)| used_after(span, used, elapsed)).collect();
@@ -99,13 +101,13 @@ fn cost<'s>(spent: impl IntoIterator<Item = &'s Spent>) -> Picodollars {
     spent.into_iter().filter_map(|one| one.cost).sum()
 }
 
-/// Whether anything was sent shortly before so many milliseconds had passed.
+/// Returns true if anything was sent shortly before `elapsed` milliseconds of the window.
 fn is_used(span: &BlockSpan, used: &[Spent], elapsed: i64) -> bool {
     let from = elapsed - span.end.since(span.start) / TENTH;
     used.iter().any(|one| (from..=elapsed).contains(&one.sent.since(span.start)))
 }
 
-/// What was used after so many milliseconds.
+/// Use after `elapsed` milliseconds of the window.
 fn used_after(span: &BlockSpan, used: &[Spent], elapsed: i64) -> Picodollars {
     cost(used.iter().filter(|one| one.sent.since(span.start) > elapsed))
 }
@@ -116,7 +118,8 @@ fn projection(so_far: Picodollars, mut later: Vec<Picodollars>) -> Projection {
         return Projection::TooFew(windows);
     }
     later.sort_unstable();
-    // The one at a tenth of a sorted list of which one may be left out: of two at either side the outer one.
+    // Quantile of the sorted list, without one place if that is given. Between two places it is the outer
+    // one.
     let at = |tenth: usize, without: Option<usize>| {
         let last = windows - 1 - usize::from(without.is_some());
         let place = if tenth < 5 { last * tenth / 10 } else { (last * tenth).div_ceil(10) };
@@ -149,7 +152,7 @@ mod tests {
         BlockSpan { start, end, basis: Basis::Estimated }
     }
 
-    /// Requests so many minutes after the beginning of a window, and their dollars.
+    /// Requests at minutes of a window, with their dollars.
     fn used(number: i64, requests: &[(i64, i128)]) -> Vec<Spent> {
         let request = |(minute, dollars): &(i64, i128)| {
             let sent = Millis::new((number * 1_000 + minute) * MINUTE);

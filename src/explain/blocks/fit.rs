@@ -1,20 +1,20 @@
-//! Weights of use that fit readings of a limit best, by least squares within stretches of readings, and how far they are
-//! off.
+//! Weights of use that fit readings of a limit best, by least squares within stretches of readings, and their
+//! errors.
 
-/// The classes of tokens: sent in full, read, written, and answered.
+/// Number of classes of tokens: sent in full, read, written, and answered.
 pub(super) const CLASSES: usize = 4;
 
-/// How much of a limit use takes, in per cent.
+/// Weight of use in a limit, in per cent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Weight {
-    /// For a dollar at list prices.
+    /// Weight of a dollar at list prices.
     Dollar(f64),
-    /// For a million tokens sent in full, read, written, and answered.
+    /// Weights of a million tokens sent in full, read, written, and answered.
     Classes([f64; CLASSES]),
 }
 
 impl Weight {
-    /// How much of the limit a dollar takes, where prices are the weights.
+    /// Per cent of the limit that a dollar takes, if prices are the weights.
     #[must_use]
     pub fn of_a_dollar(&self) -> Option<f64> {
         match self {
@@ -24,7 +24,7 @@ impl Weight {
     }
 }
 
-/// A reading: the per cents, the dollars and the millions of tokens since the beginning of its window.
+/// A reading: per cent, dollars and millions of tokens since the beginning of its window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Point {
     pub(super) percent: f64,
@@ -32,10 +32,10 @@ pub(super) struct Point {
     pub(super) tokens: [f64; CLASSES],
 }
 
-/// Readings between which the input has no pause.
+/// Readings without a pause of the input between them.
 pub(super) type Stretch = Vec<Point>;
 
-/// Weights, and how far they are off.
+/// Weights, with their errors.
 pub(super) struct Candidate {
     pub(super) weight: Weight,
     pub(super) error: f64,
@@ -43,7 +43,7 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// The weights of figures that fit all windows best. `None` where none fit.
+    /// Weights of figures that fit all windows best, or `None` if none fit.
     pub(super) fn of<const N: usize>(
         windows: &[Vec<Stretch>],
         figures: fn(&Point) -> [f64; N],
@@ -70,13 +70,14 @@ fn predicted(weight: &Weight, point: &Point) -> f64 {
     }
 }
 
-/// How far readings are off once each stretch is moved to where it fits best.
+/// Root mean square error of readings, with each stretch moved to where it fits best.
 #[allow(clippy::cast_precision_loss)] // a count of readings
 fn error(weight: &Weight, windows: &[Vec<Stretch>]) -> f64 {
     let mut squares = 0.0;
     let mut readings = 0;
     for points in windows.iter().flatten() {
         let off: Vec<f64> = points.iter().map(|one| one.percent - predicted(weight, one)).collect();
+        // Use before a stretch that is not in the input moves all of its readings alike.
         let mean = off.iter().sum::<f64>() / off.len() as f64;
         squares += off.iter().map(|one| (one - mean).powi(2)).sum::<f64>();
         readings += off.len();
@@ -84,7 +85,8 @@ fn error(weight: &Weight, windows: &[Vec<Stretch>]) -> f64 {
     (squares / readings as f64).sqrt()
 }
 
-/// How far the growth within each window is off where the weights come from the others, all of its stretches together.
+/// Mean error of the growth within a window, all of its stretches together, if the weights come from the
+/// other windows (leave-one-out).
 #[allow(clippy::cast_precision_loss)] // a count of windows
 fn held_out<const N: usize>(
     windows: &[Vec<Stretch>],
@@ -110,8 +112,8 @@ fn held_out<const N: usize>(
     Some(sum / windows.len() as f64)
 }
 
-/// The sums of the products of what differs from the mean of its stretch: among figures, and of these with the per
-/// cents.
+/// Sums of products of deviations from the mean of a stretch: of figures with each other, and of figures with
+/// per cents.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Moments<const N: usize> {
     squares: [[f64; N]; N],
@@ -161,27 +163,30 @@ impl<const N: usize> Moments<N> {
     }
 }
 
-/// The smallest part of a sum of squares that is more than what rounding leaves of one that was taken off.
+/// Smallest sum of squares that is more than the rounding left after a window is taken out.
 const SMALLEST_SQUARES: f64 = 1e-12;
 
-/// The weight of a dollar with the smallest squares.
+/// Least-squares weight of a dollar.
 pub(super) fn dollar_weight(moments: &Moments<1>) -> Option<Weight> {
     let Moments { squares: [[squares]], products: [product] } = *moments;
+    // More use cannot leave more of a limit, so a weight is not negative.
     (squares > SMALLEST_SQUARES).then(|| Weight::Dollar((product / squares).max(0.0)))
 }
 
-/// The weights of the classes with the smallest squares of which none is negative: of every set of classes the best
-/// weights are found, and of the sets without a negative one the best is taken.
+/// Non-negative least-squares weights of the classes.
+///
+/// Every subset of classes is solved, and of the subsets without a negative weight the best one is taken.
 pub(super) fn class_weights(moments: &Moments<CLASSES>) -> Option<Weight> {
     let Moments { squares, products } = moments;
     let mut best: Option<(f64, [f64; CLASSES])> = None;
+    // Four classes have 15 subsets, so trying all of them is exact and cheap.
     for set in 1_u32..1 << CLASSES {
         let chosen: Vec<usize> = (0..CLASSES).filter(|class| set >> class & 1 == 1).collect();
         let Some(weights) = solved(squares, products, &chosen) else { continue };
         if weights.iter().any(|weight| *weight < 0.0) {
             continue;
         }
-        // By how much the squares are smaller than without any weight.
+        // Decrease of the squares, compared with no weights at all.
         let gain: f64 =
             weights.iter().zip(products).map(|(weight, product)| weight * product).sum();
         if best.is_none_or(|(before, _)| gain > before) {
@@ -191,14 +196,16 @@ pub(super) fn class_weights(moments: &Moments<CLASSES>) -> Option<Weight> {
     best.map(|(_, weights)| Weight::Classes(weights))
 }
 
-/// The weights of the chosen classes that solve the normal equations, by elimination; the others are zero. `None`
-/// where the readings do not tell the classes apart.
+/// Solves the normal equations of the chosen classes by Gauss-Jordan elimination with partial pivoting; other
+/// weights are zero.
+///
+/// `None` if the readings do not separate the classes.
 fn solved(
     squares: &[[f64; CLASSES]; CLASSES],
     products: &[f64; CLASSES],
     chosen: &[usize],
 ) -> Option<[f64; CLASSES]> {
-    /// What is left of a pivot where classes always grow together.
+    /// Largest relative size of a pivot that is left if classes always grow together.
     const SMALLEST_PIVOT: f64 = 1e-9;
     let row = |row: &usize| -> Vec<f64> {
         chosen.iter().map(|column| squares[*row][*column]).chain([products[*row]]).collect()

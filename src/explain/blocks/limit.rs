@@ -1,12 +1,13 @@
-//! What a per cent of a recorded limit is: the weights with which use fits the readings best, and how far they are off.
+//! Fit of a recorded limit: the use that a per cent of it is, by the weights that fit the readings best, and
+//! their error.
 //!
-//! Services tell how much of a window is used, mostly in whole per cents, and not what they count. The readings are held
-//! against what was used, in stretches of a window in which requests of the input follow each other closely: in a pause
-//! of the input something else may have been used (other machines, sub-agents whose sessions are not there, chats), and
-//! what came before a stretch moves all of its readings alike and so does no harm. Two kinds of weights are tried: one
-//! for each dollar at list prices, and with twenty readings one for each class of tokens. With several windows each is
-//! predicted from the others, and what is off least is taken; with one window that is what is off least in itself, and
-//! list prices unless classes are off by a third less.
+//! Services report the used part of a window, mostly in whole per cents, and not what they count. The
+//! readings are compared with the use in stretches of a window with requests of the input in close
+//! succession: in a pause of the input something else may have been used (other machines, sub-agents without
+//! their sessions, chats), and use before a stretch moves all of its readings alike and so does no harm. Two
+//! kinds of weights are tried: one for each dollar at list prices, and with twenty readings one for each
+//! class of tokens. With several windows each is predicted from the others, and the smaller error wins. With
+//! one window its own error decides: list prices win unless the error of classes is smaller by a third.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,46 +19,47 @@ use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::agent::LimitReading;
 
-/// The fewest readings with which there is something to fit.
+/// Fewest readings for a fit.
 const FEWEST_READINGS: usize = 3;
 
-/// The fewest readings from which the weights of classes are told apart.
+/// Fewest readings that separate the weights of classes.
 const FEWEST_FOR_CLASSES: usize = 20;
 
-/// How many windows of one limit are told side by side at most, as several accounts have them.
+/// Most windows of one limit that are kept apart at a time, as several accounts have them.
 const MOST_OPEN: usize = 16;
 
-/// A longer pause in the input ends a stretch, in milliseconds.
+/// Longest pause of the input within a stretch, in milliseconds.
 const LONGEST_PAUSE: i64 = 2 * 60 * 1_000;
 
-/// A million tokens.
 const MILLION: f64 = 1e6;
 
-/// By how much classes have to be better in one window alone, as they have more weights.
+/// Largest error of classes, as a part of that of prices, with which they win in one window alone.
+// Four weights fit one window better than one weight does, even without meaning.
 const CLASSES_BETTER: f64 = 2.0 / 3.0;
 
-/// What per cents of a limit are.
+/// Fit of one limit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitFit {
-    /// The limit, where the service gives it a name.
+    /// Limit, if the service gives it a name.
     pub limit: Option<Symbol>,
-    /// The plan that it is of.
+    /// Plan of the limit.
     pub plan: Option<Symbol>,
-    /// How many readings were held against use.
+    /// Number of readings compared with use.
     pub readings: usize,
-    /// In how many windows they are.
+    /// Number of windows with these readings.
     pub windows: usize,
-    /// The weights that fit best.
+    /// Weights that fit best.
     pub weight: Weight,
-    /// How far readings are off, as the root of the mean square, in per cent of the limit.
+    /// Root mean square error of the readings, in per cent of the limit.
     pub error: f64,
-    /// How far the growth from the first to the last reading of a window is off where its weights come from the other
-    /// windows, in per cent of the limit, as the mean of all windows. `None` with one window.
+    /// Error of the growth from the first to the last reading of a window with weights from the other
+    /// windows, in per cent of the limit, as the mean of all windows; `None` with one window.
     pub held_out: Option<f64>,
 }
 
-/// The fits of every limit and plan, those with most readings first. `readings` are in order of time, `spent` holds the
-/// requests of each window.
+/// Fits of every limit and plan, most readings first.
+///
+/// `readings` are in order of time, `spent` holds the requests of each window.
 pub(super) fn fits(readings: &[LimitReading], spent: &[Vec<Spent>]) -> Vec<LimitFit> {
     let requests = Running::of(spent);
     let mut limits: BTreeMap<(Option<Symbol>, Option<Symbol>), Vec<&LimitReading>> =
@@ -87,16 +89,18 @@ fn windows(readings: &[&LimitReading], requests: &[Running]) -> Vec<Vec<Stretch>
     let stretches = |(_, readings): (&LimitReading, Vec<&LimitReading>)| {
         let without_pause =
             |one: &&LimitReading, next: &&LimitReading| !has_pause(requests, one.at, next.at);
+        // A single reading shows no growth.
         let stretches = readings.chunk_by(without_pause).filter(|stretch| stretch.len() > 1);
         stretches.map(|stretch| stretch.iter().map(|one| point(one, requests)).collect()).collect()
     };
     windows.into_iter().map(stretches).filter(|window: &Vec<Stretch>| !window.is_empty()).collect()
 }
 
-/// Whether nothing was answered for long between two moments, or something that has no price.
+/// Returns true if for long nothing was answered between two moments, or something without a price was.
 fn has_pause(requests: &[Running], from: Millis, until: Millis) -> bool {
     let first = requests.partition_point(|one| one.answered <= from);
     let last = requests.partition_point(|one| one.answered <= until).max(first);
+    // Use without a price cannot be weighed, so it ends a stretch like a pause.
     if Running::before(requests, first).unpriced != Running::before(requests, last).unpriced {
         return true;
     }
@@ -111,18 +115,18 @@ fn has_pause(requests: &[Running], from: Millis, until: Millis) -> bool {
     false
 }
 
-/// What was used until a moment.
+/// Use up to a moment.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     answered: Millis,
     cost: Picodollars,
     tokens: [Tokens; CLASSES],
-    /// Requests without a price.
+    /// Number of requests without a price.
     unpriced: u64,
 }
 
 impl Running {
-    /// What was used until each answer, in the order of the answers.
+    /// Prefix sums of use, at each answer in order.
     fn of(spent: &[Vec<Spent>]) -> Vec<Self> {
         let mut requests: Vec<&Spent> = spent.iter().flatten().collect();
         requests.order_by_key(|one| (one.answered, one.index));
@@ -144,14 +148,14 @@ impl Running {
         Self { answered, cost, tokens: [Tokens::ZERO; CLASSES], unpriced: 0 }
     }
 
-    /// What was used by requests that were answered before the one at a place.
+    /// Use of the requests that were answered before the one at a place.
     fn before(requests: &[Self], place: usize) -> Self {
         let last = place.checked_sub(1).and_then(|last| requests.get(last));
         last.copied().unwrap_or_else(Self::nothing)
     }
 }
 
-/// What was used since the beginning of the reading's window, by requests that were answered by then.
+/// Use since the beginning of the reading's window, of requests answered by the time of the reading.
 fn point(reading: &LimitReading, requests: &[Running]) -> Point {
     let begins = reading.begins();
     let from = requests.partition_point(|one| one.answered < begins);
@@ -201,8 +205,8 @@ mod tests {
     const SECOND: i64 = 1_000;
     const FIVE_HOURS: i64 = 5 * 3_600 * SECOND;
 
-    /// A request that was answered so many seconds after midnight: its cents, and thousands of tokens sent in full, read,
-    /// written and answered.
+    /// A request answered a number of seconds after midnight: its cents, and thousands of tokens sent in
+    /// full, read, written and answered.
     fn request(second: i64, cents: i128, thousands: [u64; CLASSES]) -> Spent {
         let at = Millis::new(second * SECOND);
         let cost = Picodollars(cents * 10_000_000_000);
@@ -211,7 +215,8 @@ mod tests {
         Spent { index, is_selected, sent: at, answered: at, cost, tokens }
     }
 
-    /// A reading so many seconds after midnight, in hundredths of a per cent, of the window that began at a second.
+    /// A reading a number of seconds after midnight, in hundredths of a per cent, of the window that began at
+    /// a second.
     fn reading(second: i64, used: u32, began: i64) -> LimitReading {
         LimitReading {
             at: Millis::new(second * SECOND),
@@ -317,7 +322,7 @@ mod tests {
         let spent = [10, 20, 25, 30, 40].map(|second| request(second, 100, [1; 4]));
         let mut spent = spent.to_vec();
         spent[2].cost = None;
-        // What has no price took 30 %, the others 4 % each.
+        // The request without a price took 30 %, the others 4 % each.
         let used = [(10, 400), (20, 800), (26, 3_800), (30, 4_200), (40, 4_600)];
         let readings = used.map(|(second, used)| reading(second, used, 0));
         let fit = only(&readings, spent);

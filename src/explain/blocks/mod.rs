@@ -1,10 +1,11 @@
-//! Windows in which plans count use, five hours and weeks: what used each up, how fast, what is left to expect of the
-//! open one, and how what was used compares with the limits that sessions record.
+//! Windows of plans, five hours and weeks: the use of each and who caused it, the rate and projection of the
+//! open one, and a comparison of use with the limits that sessions record.
 //!
-//! Use is told at list prices, which is what is known of every request: no plan publishes what it counts. Windows are
-//! those of an account, so those of each service apart, over all sessions and projects of the input. A request is in
-//! the window in which it was sent, also where its answer came after the end. (`span.rs` says when windows begin.) What
-//! used windows up is told of the selected requests; rates, projections and limits are of all.
+//! Use is reported at list prices, which are known for every request: no plan publishes what it counts.
+//! Windows belong to an account, so each service has its own, over all sessions and projects of the input. A
+//! request is in the window in which it was sent, even if its answer came after the end. (`span.rs` finds the
+//! beginning of windows.) The use of windows covers the selected requests; rates, projections and limits
+//! cover all.
 
 mod burn;
 mod fit;
@@ -36,25 +37,26 @@ use crate::requests::conversation::History;
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 
-/// The windows of one length of one account.
+/// Windows of one length of one account.
 #[derive(Debug)]
 pub struct Quota {
-    /// Whose service it is.
+    /// Service of the account.
     pub service: Service,
-    /// How long a window is.
+    /// Length of a window.
     pub length: BlockLength,
-    /// The windows with selected requests, in order of time.
+    /// Windows with selected requests, in order of time.
     pub blocks: Vec<Block>,
-    /// What is left to expect of the open one, which is the last, of all its requests.
+    /// Rate and projection of the open window, which is the last, over all its requests.
     pub burn: Option<Burn>,
-    /// What a per cent of each recorded limit of this length is.
+    /// Fits of each recorded limit of this length.
     pub fits: Vec<LimitFit>,
 }
 
 impl Quota {
-    /// When all of the newest recorded limit of the open window is used at the latest rate. `None` where that is not
-    /// before the window ends, where all is used already, where no limit is recorded, and where its per cents do not fit
-    /// list prices.
+    /// Time at which the newest recorded limit of the open window is used up at the latest rate.
+    ///
+    /// `None` if that is not before the window ends, if all is used already, if no limit is recorded, or if
+    /// its per cents do not fit list prices.
     #[must_use]
     pub fn all_used(&self, now: Millis) -> Option<Millis> {
         let open = self.blocks.last().filter(|block| block.is_open(now))?;
@@ -65,7 +67,7 @@ impl Quota {
         let unread = weight * burn.since_reading.to_dollars_lossy();
         let left = 100.0 - f64::from(newest.used) / 100.0 - unread;
         let times = left.max(0.0) / (weight * burn.lately.to_dollars_lossy());
-        // A wait beyond the window, or without an end, is cut off where it is too long anyway.
+        // A wait beyond the window, or without an end, may be cut off: it is too long anyway.
         #[allow(clippy::cast_possible_truncation, clippy::cast_precision_loss)]
         let wait = (times * burn.lately_is as f64) as i64;
         (times.is_finite() && wait < burn.left).then(|| Millis::new(now.get() + wait))
@@ -75,49 +77,50 @@ impl Quota {
 /// A window with its use.
 #[derive(Debug)]
 pub struct Block {
-    /// From when to when it is.
+    /// Beginning and end of the window.
     pub span: BlockSpan,
-    /// How long no window was before it, in milliseconds; nothing before the first.
+    /// Time without a window before it, in milliseconds; zero before the first.
     pub idle_before: i64,
-    /// When the first of its selected requests was sent.
+    /// Send time of the first selected request.
     pub first: Millis,
-    /// When the last one was.
+    /// Send time of the last selected request.
     pub last: Millis,
-    /// What used it up.
+    /// Use by the selected requests.
     pub used: BlockUse,
-    /// The first and the newest reading of its limit: of several the one that is read most often.
+    /// First and newest reading of its limit: of several limits the one that is read most often.
     pub readings: Option<[LimitReading; 2]>,
-    /// Those of each other limit.
+    /// First and newest reading of each other limit.
     pub other_readings: Vec<[LimitReading; 2]>,
 }
 
 impl Block {
-    /// Whether it goes on at a moment.
+    /// Returns true if the window is open at a moment.
     #[must_use]
     pub fn is_open(&self, now: Millis) -> bool {
         self.span.start <= now && now < self.span.end
     }
 }
 
-/// What is looked at.
+/// Inputs of the windows.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockSources<'a> {
-    /// The record.
+    /// Ledger with the record.
     pub ledger: &'a Ledger<'a>,
-    /// How each request follows its predecessor.
+    /// Relation of each request to its predecessor.
     pub steps: &'a [Step],
-    /// The prompts.
+    /// Prompts of the requests.
     pub trace: &'a PromptTrace,
-    /// The requests whose use is told. Windows begin with any request.
+    /// Requests whose use is reported; windows begin with any request.
     pub selection: &'a Selection,
-    /// Their breaks.
+    /// Breaks of these requests.
     pub breaks: &'a Breaks,
-    /// The moment at which it is looked at: a window that holds it is open, and no later reading of a limit counts.
+    /// Current moment: a window that holds it is open, and no later reading of a limit counts.
     pub now: Millis,
 }
 
-/// The windows of every service and of these lengths, the most expensive service first. Requests that were sent after
-/// now are in none. `None` if the ledger lacks the record.
+/// Windows of every service and of these lengths, most expensive service first.
+///
+/// Requests sent after `now` are in none. `None` if the ledger lacks the record.
 #[must_use]
 pub fn blocks(sources: BlockSources<'_>, lengths: &[BlockLength]) -> Option<Vec<Quota>> {
     let column = sources.ledger.billed()?;
@@ -138,19 +141,19 @@ pub fn blocks(sources: BlockSources<'_>, lengths: &[BlockLength]) -> Option<Vec<
     let cost = |quota: &Quota| {
         quota.blocks.iter().filter_map(|block| block.used.all.cost()).sum::<Picodollars>()
     };
-    // The windows of a service stay together: one length has the same requests as another.
+    // The windows of a service stay together: each length has the same requests as the others.
     quotas.order_by_key(|quota| (Reverse(cost(quota)), quota.service, quota.length));
     Some(quotas)
 }
 
-/// What the prompts in each window were made of, in the order of `windows`.
+/// Contents of the prompts in each window, in the order of `windows`.
 fn contents(
     sources: BlockSources<'_>,
     lengths: &[BlockLength],
     windows: &[Windows],
 ) -> Option<Vec<BTreeMap<usize, Contents>>> {
     let BlockSources { ledger, steps, trace, selection, .. } = sources;
-    // The windows of one length of all services, each by its place among these.
+    // A division for each length, with the windows of all services numbered in a row.
     let mut divisions: Vec<Division> =
         vec![vec![None; ledger.history.requests.len()]; lengths.len()];
     let mut firsts = Vec::with_capacity(windows.len());
@@ -174,14 +177,14 @@ fn contents(
     Some(of_windows.collect())
 }
 
-/// The windows of one length of one service, before their use is summed up.
+/// Windows of one length of one service, before their use is summed.
 struct Windows {
     service: Service,
     length: BlockLength,
     spans: Vec<BlockSpan>,
-    /// The requests of each.
+    /// Requests of each window.
     spent: Vec<Vec<Spent>>,
-    /// The readings of limits of this length until now, in order of time.
+    /// Readings of limits of this length until now, in order of time.
     readings: Vec<LimitReading>,
 }
 
@@ -192,6 +195,7 @@ impl Windows {
         length: BlockLength,
         requests: &[Spent],
     ) -> Self {
+        // `Vendor::Other` is several services, so its readings belong to none of them.
         let is_of_quota = |one: &&LimitReading| {
             one.vendor == service.vendor()
                 && one.vendor != Vendor::Other
@@ -261,7 +265,7 @@ impl Windows {
     }
 }
 
-/// Whether each request is selected.
+/// Flag of each request: true if selected.
 fn selected(history: &History, selection: &Selection) -> Vec<bool> {
     let mut is_selected = vec![false; history.requests.len()];
     for index in selection.requests() {

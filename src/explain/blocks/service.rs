@@ -1,4 +1,4 @@
-//! Whose limits windows are of.
+//! Services, whose limits windows belong to.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use crate::simulate::provider::rules_of;
 /// A service with limits of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Service {
-    /// Anthropic's.
+    /// Service of Anthropic.
     Anthropic,
-    /// `OpenAI`'s.
+    /// Service of `OpenAI`.
     OpenAi,
-    /// Another one, by the name of its rules.
+    /// Another service, by the name of its rules.
     Named(&'static str),
-    /// Those of which nothing is known, all together.
+    /// All services without known rules together.
     Other,
 }
 
 impl Service {
-    /// Whose service answered a request.
+    /// Service that answered a request.
     pub(super) fn of(history: &History, index: RequestIndex) -> Self {
         match history.request(index).vendor {
             Vendor::Anthropic => Self::Anthropic,
@@ -36,7 +36,7 @@ impl Service {
         }
     }
 
-    /// The vendor whose windows begin alike.
+    /// Vendor whose rule for the beginning of windows holds.
     pub(super) fn vendor(self) -> Vendor {
         match self {
             Self::Anthropic => Vendor::Anthropic,
@@ -45,7 +45,7 @@ impl Service {
         }
     }
 
-    /// The name that people see.
+    /// Name for people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -55,14 +55,14 @@ impl Service {
         }
     }
 
-    /// Whether its plans are known to count over five hours and weeks.
+    /// Returns true if its plans are known to count over five hours and weeks.
     #[must_use]
     pub fn has_known_windows(self) -> bool {
         matches!(self, Self::Anthropic | Self::OpenAi)
     }
 }
 
-/// The requests of each service that were sent until now, in the order in which they were.
+/// Requests of each service that were sent until now, in the order of sending.
 pub(super) fn services(history: &History, now: Millis) -> BTreeMap<Service, Vec<RequestIndex>> {
     let mut services: BTreeMap<Service, Vec<RequestIndex>> = BTreeMap::new();
     let all = (0..history.requests.len()).map(RequestIndex::new);

@@ -1,8 +1,8 @@
-//! The windows in which a plan counts use: when each begins and ends.
+//! Time spans of the windows in which a plan counts use.
 //!
-//! A window begins with the first request after the one before has ended, whatever stands open, and lasts as long as
-//! the plan says. Where sessions record when a window ends, that is taken. Elsewhere the beginning is an estimate: use
-//! that is not in the input (on another machine, in a chat) may have begun the window earlier.
+//! A window begins with the first request after the one before has ended, whatever else is open, and lasts as
+//! long as the plan says. A recorded end of a window is taken as it is. Otherwise the beginning is an
+//! estimate: use outside of the input (on another machine, in a chat) may have begun the window earlier.
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +16,7 @@ const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
 
 words! {
-    /// How long a window is.
+    /// Length of a window.
     pub enum BlockLength {
         /// Five hours.
         FiveHours = "5h";
@@ -26,7 +26,7 @@ words! {
 }
 
 impl BlockLength {
-    /// In milliseconds.
+    /// Length in milliseconds.
     #[must_use]
     pub fn millis(self) -> i64 {
         match self {
@@ -35,7 +35,7 @@ impl BlockLength {
         }
     }
 
-    /// Over how long the newest rate of use is measured, in milliseconds: an hour, a day.
+    /// Time over which the latest rate of use is measured, in milliseconds: an hour, a day.
     #[must_use]
     pub fn lately(self) -> i64 {
         match self {
@@ -45,12 +45,15 @@ impl BlockLength {
     }
 }
 
-/// From when on Anthropic's windows begin at whole ten minutes and not at whole hours: 2026-05-01. Ends that clients
-/// showed in public were whole hours until 2026-04-17 and whole ten minutes from 2026-05-06 on.
+/// Moment from which Anthropic's windows begin at whole ten minutes and not at whole hours: 2026-05-01.
+///
+/// Ends that clients showed in public were whole hours until 2026-04-17 and whole ten minutes from 2026-05-06
+/// on.
 const TEN_MINUTES_SINCE: Millis = Millis::new(1_777_593_600_000);
 
-/// When a window begins whose first request was sent at a moment. `OpenAI`'s begin with the request, as the ends show
-/// that Codex records.
+/// Beginning of a window whose first request was sent at a moment.
+///
+/// `OpenAI`'s begin with the request, as the ends that Codex records show.
 pub(super) fn beginning(vendor: Vendor, first: Millis) -> Millis {
     let grain = match vendor {
         Vendor::Anthropic if first >= TEN_MINUTES_SINCE => 10 * MINUTE,
@@ -60,23 +63,26 @@ pub(super) fn beginning(vendor: Vendor, first: Millis) -> Millis {
     Millis::new(first.get().saturating_sub(first.get().rem_euclid(grain)))
 }
 
-/// A window.
+/// Time span of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockSpan {
-    /// When it begins.
+    /// Beginning.
     pub start: Millis,
-    /// When it ends, exclusive.
+    /// End, exclusive.
     pub end: Millis,
-    /// Measured where the end was recorded, else estimated.
+    /// Measured if the end was recorded, else estimated.
     pub basis: Basis,
 }
 
-/// How long before the recorded beginning of a window its first request may have been sent.
+/// Time before the recorded beginning of a window within which its first request may have been sent, in
+/// milliseconds.
 const SENT_BEFORE: i64 = 2 * MINUTE;
 
 impl BlockSpan {
-    /// The windows of which the end was recorded, in order. They do not overlap: where a plan began anew in the
-    /// middle of one, that one ended there. Of several limits the one counts that was read most often.
+    /// Windows with a recorded end, in order.
+    ///
+    /// They do not overlap: if a plan began again in the middle of one, that one ended there. Of several
+    /// limits the one counts that was read most often.
     pub(super) fn recorded(readings: &[LimitReading]) -> Vec<Self> {
         let Some(main) = of_main_limit(readings) else { return Vec::new() };
         let mut spans: Vec<Self> = Vec::new();
@@ -89,6 +95,7 @@ impl BlockSpan {
             latest = Some(reading);
         }
         spans.order_by_key(|span| (span.start, span.end));
+        // Recorded ends of the same window differ by seconds.
         spans.dedup_by(|later, earlier| later.start.since(earlier.start) <= MINUTE);
         for place in 1..spans.len() {
             spans[place - 1].end = spans[place - 1].end.min(spans[place].start);
@@ -110,7 +117,7 @@ pub(super) fn of_main_limit(readings: &[LimitReading]) -> Option<&LimitReading> 
     readings.iter().max_by_key(|one| times[&one.limit])
 }
 
-/// The windows of requests that were sent at these moments, in order, and the window of each request.
+/// Windows of requests that were sent at these moments, in order, and the window of each request.
 pub(super) fn spans(
     sent: &[Millis],
     recorded: &[BlockSpan],
@@ -123,7 +130,7 @@ pub(super) fn spans(
     for at in sent.iter().copied() {
         let before = spans.last().copied();
         if before.is_none_or(|open| at >= open.end) {
-            // Each is passed once.
+            // Each recorded window is passed once: the walk is linear.
             while told.next_if(|one| one.end <= at).is_some() {}
             let begun = before.map_or(Millis::new(i64::MIN), |before| before.end);
             spans.push(match told.peek() {
@@ -133,6 +140,7 @@ pub(super) fn spans(
                 next => {
                     let start = beginning(vendor, at).max(begun);
                     let end = Millis::new(start.get().saturating_add(length.millis()));
+                    // An assumed window ends no later than the next recorded one begins.
                     let end = next.map_or(end, |next| end.min(next.start).max(at));
                     BlockSpan { start, end, basis: Basis::Estimated }
                 }

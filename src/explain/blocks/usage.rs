@@ -1,4 +1,4 @@
-//! What used a window up.
+//! Use of a window: by agent, content and break.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,25 @@ use crate::explain::context::Contents;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, StrategyColumn, Totals};
 
-/// What used a window up. `main` and the types of sub-agents add up to all, as do the kinds of content with output,
-/// searches and samplings apart. The sums of breaks are what they cost beyond reading, and part of all.
+/// Use of a window.
+///
+/// `main` and the types of sub-agents add up to `all`, as do the kinds of content with output, searches and
+/// samplings apart. The sums of breaks are their cost beyond reading, and part of `all`.
 #[derive(Clone, Debug, Default)]
 pub struct BlockUse {
-    /// All requests.
+    /// Totals of all requests.
     pub all: Totals,
-    /// Those of main conversations.
+    /// Totals of main conversations.
     pub main: Totals,
-    /// Those of sub-agents by their type, which may be unknown.
+    /// Totals of sub-agents by their type, which may be unknown.
     pub agents: BTreeMap<Option<Symbol>, Totals>,
-    /// What the prompts were made of.
+    /// Contents of the prompts.
     pub contents: Contents,
-    /// The other breaks, which something can be done about.
+    /// Sum of the other breaks, which something can be done about.
     pub breaks: Sum,
-    /// Entries that expired in pauses.
+    /// Sum of the entries that expired in pauses.
     pub expiries: Sum,
-    /// Compactions, and old tool results that were cleared.
+    /// Sum of compactions and of cleared tool results.
     pub compactions: Sum,
 }
 
@@ -43,7 +45,7 @@ impl BlockUse {
         self.compactions += other.compactions;
     }
 
-    /// All sub-agents together.
+    /// Totals of all sub-agents together.
     #[must_use]
     pub fn all_agents(&self) -> Totals {
         let mut all = Totals::default();
@@ -74,16 +76,16 @@ impl BlockUse {
     }
 }
 
-/// A request in a window: when it was sent and answered, and what it used.
+/// A request in a window, with its times and its use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Spent {
     pub(super) index: RequestIndex,
     pub(super) is_selected: bool,
     pub(super) sent: Millis,
     pub(super) answered: Millis,
-    /// `None` without a price.
+    /// Cost at list prices, `None` without a price.
     pub(super) cost: Option<Picodollars>,
-    /// Sent in full, read, written, and answered.
+    /// Tokens sent in full, read, written, and answered.
     pub(super) tokens: [Tokens; 4],
 }
 

@@ -1,5 +1,4 @@
-//! Causes of a captured request's miss: a comparison of the two requests shows what differs, to the
-//! byte.
+//! Causes of a captured request's miss, by the differences between the two requests, to the byte.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ use crate::requests::difference::{Difference, differences};
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 
-/// A captured request, and the one before it.
+/// A captured request, with the one before it.
 pub(super) struct CapturedCase<'a> {
     pub(super) history: &'a History,
     pub(super) reads: &'a Reads<'a>,
@@ -39,6 +38,7 @@ impl CapturedCase<'_> {
         let differences = differences(self.history, self.previous, self.index);
         candidates.extend(self.differing(&differences));
         candidates.extend(self.lookback());
+        // Weak causes do not explain a miss, so the service stays a candidate.
         if candidates.iter().all(|one| one.confidence == Confidence::Low) {
             candidates.push(self.server_side());
         }
@@ -54,7 +54,7 @@ impl CapturedCase<'_> {
         vec![Evidence::of_field(self.history.request(self.index), field, meaning)]
     }
 
-    /// Each organisation or workspace has its own caches.
+    /// Change of organisation or workspace: each has its own caches.
     fn scope(&self) -> Option<Candidate> {
         let scope = |index: RequestIndex| self.trace.prompts[index.get()].scope;
         let meaning = "sent to another organisation or workspace than the request before";
@@ -105,8 +105,10 @@ impl CapturedCase<'_> {
         })
     }
 
-    /// The differences. The first one in the prefix certainly broke it, later ones no longer
-    /// matter, and those beside the prefix explain what is left.
+    /// Candidates from the differences.
+    ///
+    /// The first one in the prefix certainly broke it, later ones no longer matter, and differences outside
+    /// of the prefix explain the rest.
     fn differing(&self, differences: &[Difference]) -> Vec<Candidate> {
         // An attribution line that is part of the key breaks the prefix like any other block.
         let first = differences.iter().position(Difference::is_of_prefix);
@@ -142,7 +144,7 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// The prefix came back, but every marker is too far after its end.
+    /// Exceeded lookback: the prefix came back, but every marker is too far after its end.
     fn lookback(&self) -> Option<Candidate> {
         let entry = self.trace.markers_of(&self.trace.prompts[self.previous.get()]).last()?.node;
         let prompt = self.prompt();
@@ -183,10 +185,11 @@ impl CapturedCase<'_> {
         }
     }
 
-    /// What could have been read: everything that the previous request had cached. A branch or a
-    /// new conversation, where nothing of the earlier one comes back after they diverge, is
-    /// compared with the longest prefix of its own that had been marked before. What its edits
-    /// newly delete is no loss.
+    /// Tokens that could have been read: everything that the previous request had cached.
+    ///
+    /// A branch or a new conversation is compared with the longest prefix of its own that had been marked
+    /// before, if nothing of the earlier one comes back after they diverge. New deletions by its edits are no
+    /// loss.
     pub(super) fn expected(&self, entries: &FirstEntries, previous_end: Tokens) -> Tokens {
         let before = &self.trace.prompts[self.previous.get()];
         let deleted = self.prompt().deleted.saturating_sub(before.deleted);
@@ -213,7 +216,7 @@ impl CapturedCase<'_> {
         entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
     }
 
-    /// Whether a block after the first different one is sent again.
+    /// Returns true if a block after the first different one is sent again.
     fn comes_back(
         &self,
         before: WireNodeId,
@@ -227,6 +230,7 @@ impl CapturedCase<'_> {
             node.bytes.clone().filter(|_| node.part.is_block())
         };
         let sent: FxHashSet<Arc<[u8]>> = behind(after).filter_map(bytes).collect();
+        // The first block after the shared prefix is the one that changed.
         let first = behind(before).last();
         behind(before)
             .filter(|node| Some(*node) != first)
@@ -238,10 +242,11 @@ impl CapturedCase<'_> {
 /// The first captured request with a marker at a node of the trace.
 pub(super) type FirstEntries = FxHashMap<NodeId, RequestIndex>;
 
-/// Where captured requests have left entries, apart from refused ones.
+/// Entries left by captured requests, apart from refused ones.
 pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntries {
     let history = reads.history();
     let mut entries = FirstEntries::default();
+    // Captured requests follow those of transcripts, and requests without markers come last.
     let captured = history.of_transcripts().len()..history.sent_with_markers().len();
     for index in captured.map(RequestIndex::new).filter(|index| !reads.is_refused(*index)) {
         let prompt = &trace.prompts[index.get()];
@@ -252,8 +257,9 @@ pub(super) fn first_entries(reads: &Reads<'_>, trace: &PromptTrace) -> FirstEntr
     entries
 }
 
-/// The TTL of what each request left. An entry keeps the TTL it was written with, so that is the
-/// TTL of the last request of the chain that wrote something.
+/// TTL of the entry that each request left.
+///
+/// An entry keeps the TTL it was written with: that of the last request of the chain that wrote something.
 pub(super) fn entry_ttls(reads: &Reads<'_>, steps: &[Step]) -> Vec<Option<Ttl>> {
     let mut ttls: Vec<Option<Ttl>> = Vec::with_capacity(steps.len());
     for (index, step) in steps.iter().enumerate() {

@@ -1,5 +1,8 @@
-//! A shortfall with everything that rules may look at, and sub-agents that were started side by
-//! side: each writes the prefix that they share, as none can read what another is still writing.
+//! Case of a shortfall, with everything that rules may look at, and sub-agents that were started side by
+//! side.
+//!
+//! Each of the latter writes the prefix that they share, as none can read an entry that another is still
+//! writing.
 
 use rustc_hash::FxHashMap;
 
@@ -16,14 +19,14 @@ use crate::requests::prompt::{Kept, NOISE, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 use crate::simulate::provider::expectation;
 
-/// The field with the number of tokens read.
+/// Field with the number of tokens read.
 const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
 
-/// A read up to this percentage above the known end of tools and system prompt still counts as
-/// theirs: a tool or a word more.
+/// Percentage of the known end of tools and system prompt up to which a read still counts as theirs: a tool
+/// or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
 
-/// The time since the oldest write that a request could not read.
+/// Time since the oldest write that a request could not read, in milliseconds.
 fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
     let writes = match readable {
         Readable::EarlierEnd(steps) => steps.saturating_sub(1),
@@ -35,16 +38,16 @@ fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
     oldest.map_or(i64::MAX, |oldest| request.start.since(oldest.start))
 }
 
-/// The requests that a case is about.
+/// Requests of a case.
 #[derive(Clone, Copy)]
 pub(super) struct Requests {
     pub(super) index: RequestIndex,
     pub(super) previous: RequestIndex,
-    /// An earlier request that continued the same one.
+    /// Earlier request that continued the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
 }
 
-/// A request that fell short, and the one before it.
+/// A request that fell short, with the one before it.
 pub(super) struct Case<'a> {
     pub(super) history: &'a History,
     pub(super) request: &'a Request,
@@ -55,17 +58,16 @@ pub(super) struct Case<'a> {
     pub(super) split: PromptSplit,
     pub(super) previous_split: PromptSplit,
     pub(super) readable: Readable,
-    /// What the rules read in its place.
+    /// Tokens that the rules read in its place.
     pub(super) replayed: Tokens,
-    /// How long the service keeps entries after their last use, in milliseconds, where it decides that
-    /// itself.
+    /// Time for which the service keeps entries after their last use, in milliseconds, if it alone decides
+    /// that.
     pub(super) kept_for: Option<i64>,
-    /// From the start of the oldest request whose write was not readable to this one's, in
-    /// milliseconds.
+    /// Time from the start of the oldest request whose write was not readable to this one's, in milliseconds.
     pub(super) unread_for: i64,
-    /// An earlier request that continued the same one.
+    /// Earlier request that continued the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
-    /// The least end of tools and system prompt that reads show, or zero.
+    /// Least end of tools and system prompt that reads show, or zero.
     pub(super) system_end: Tokens,
     trail: Vec<TrailEntry>,
     signs: Signs,
@@ -87,6 +89,7 @@ impl<'a> Case<'a> {
         let file = &history.files[request.file];
         let mut trail: Vec<TrailEntry> =
             file.trail.back_from(request.between.trail).copied().collect();
+        // Evidence is the first line with a sign, and the trail is walked from its end.
         trail.reverse();
         Self {
             history,
@@ -108,8 +111,8 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether nothing was seen that could have changed the prompt, in the middle of a turn, where
-    /// the client only appends.
+    /// Returns true in the middle of a turn, where the client only appends, if nothing was seen that could
+    /// have changed the prompt.
     pub(super) fn is_undisturbed(&self) -> bool {
         !self.begins_turn() && !self.has_any(signs_of_change()) && !self.step.is_rewritten
     }
@@ -122,7 +125,7 @@ impl<'a> Case<'a> {
         !self.signs.is_disjoint(signs)
     }
 
-    /// The first line that shows each of some signs.
+    /// First line with each of some signs, as evidence.
     pub(super) fn evidence_of(&self, signs: Signs) -> Vec<Evidence> {
         let first = |sign: Sign| self.trail.iter().find(|entry| entry.signs.contains(sign));
         signs
@@ -146,13 +149,13 @@ impl<'a> Case<'a> {
         self.answer_field(READ_FIELD, self.readable.meaning())
     }
 
-    /// Whether a rewrite explains the loss: lines tell how much of the messages was kept, and that
-    /// much was read.
+    /// Returns true if a rewrite explains the loss: lines show the part of the messages that was kept, and
+    /// that part was read.
     pub(super) fn is_explained_by_rewrite(&self) -> bool {
         self.step.readable_place().is_none_or(|kept| self.split.read + NOISE >= kept)
     }
 
-    /// The lines that tell of a rewrite, and how much they say was kept.
+    /// Lines that show a rewrite, with the part that they say was kept.
     pub(super) fn evidence_of_rewrite(&self, signs: Signs) -> Vec<Evidence> {
         let mut evidence = self.evidence_of(signs);
         let Kept::Until { request, .. } = self.step.kept else { return evidence };
@@ -171,13 +174,15 @@ impl<'a> Case<'a> {
         evidence
     }
 
-    /// Whether a turn ended before it. The client then reads its settings again.
+    /// Returns true if a turn ended before the request.
+    ///
+    /// The client then reads its settings again.
     pub(super) fn begins_turn(&self) -> bool {
         self.request.between.has_prompt
     }
 
-    /// Whether at most tools and system prompt were readable: something changed before the
-    /// messages, or at their very beginning.
+    /// Returns true if at most tools and system prompt were readable: something changed before the messages,
+    /// or at their very beginning.
     pub(super) fn fell_to_system(&self) -> bool {
         match self.readable {
             Readable::Nothing | Readable::SharedPrefix | Readable::WholeSystem => true,
@@ -190,7 +195,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// Whether messages were readable, so that tools and system prompt had not changed.
+    /// Returns true if messages were readable, so that tools and system prompt had not changed.
     pub(super) fn reaches_into_messages(&self) -> bool {
         if self.fell_to_system() {
             return false;
@@ -210,7 +215,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// How long the service keeps the entries of a request without markers, if its rules are known.
+/// Lifetime of the entries of a request without markers, in milliseconds, if its rules are known.
 fn kept_for(history: &History, index: RequestIndex) -> Option<i64> {
     history.unmarked(index)?;
     Some(expectation(history, index).ok()?.rules.lifetime())
@@ -233,29 +238,29 @@ fn signs_of_change() -> Signs {
         | Sign::OtherCommand
 }
 
-/// Smaller shared prefixes are not worth reporting.
+/// Smallest shared prefix worth reporting.
 const LEAST_SHARED: Tokens = Tokens(2_000);
 
-/// The first request of a sub-agent, sent before a sibling's write could be read.
+/// First request of a sub-agent, sent before a sibling's write could be read.
 pub(super) struct Sibling {
     pub(super) request: RequestIndex,
-    /// From the start of the sibling that first wrote the prefix, in milliseconds.
+    /// Time from the start of the sibling that first wrote the prefix, in milliseconds.
     pub(super) gap: i64,
-    /// The prefix that they share.
+    /// Length of the prefix that they share.
     pub(super) shared: Tokens,
     pub(super) candidate: Candidate,
 }
 
-/// The prompts of one kind of agent differ only by their task: at most this percentage.
+/// Largest difference in per cent of the prompts of one kind of agent, which differ only by their task.
 const SAME_KIND_WITHIN_PERCENT: u64 = 2;
 
-/// How many later siblings are examined, as hostile sessions may have any number.
+/// Most later siblings examined, as hostile sessions may have any number.
 const MOST_LATER: usize = 64;
 
-/// The siblings of all sessions that could not read each other's writes.
+/// Siblings of all sessions that could not read each other's writes.
 ///
-/// A later sibling shows that agents share a prefix: it reads more than the first ones found. Where
-/// none came later inside the TTL, nothing is reported.
+/// A later sibling shows that agents share a prefix: it reads more than the first ones found. If none came
+/// later inside the TTL, nothing is reported.
 pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     let mut families: FxHashMap<(Symbol, Symbol), Vec<RequestIndex>> = FxHashMap::default();
     for (index, request) in history.of_transcripts().iter().enumerate() {
@@ -269,11 +274,12 @@ pub(super) fn siblings(history: &History, steps: &[Step]) -> Vec<Sibling> {
     }
     let mut found: Vec<Sibling> =
         families.values().flat_map(|family| of_family(history, steps, family)).collect();
+    // A hash map has no order, and the same input gives the same bytes.
     found.order_by_key(|sibling| sibling.request);
     found
 }
 
-/// The requests of a family are sorted by their starts.
+/// Siblings of one family, whose requests are sorted by their starts.
 fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<Sibling> {
     let mut found = Vec::new();
     let mut first = 0;
@@ -300,19 +306,18 @@ fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<
     found
 }
 
-/// Whether two agents have prompts of about the same length, like those of one kind.
+/// Returns true if two agents have prompts of about the same length, like agents of one kind.
 fn is_of_one_kind(one: &Request, other: &Request) -> bool {
     let (one, other) = (one.prompt_total(), other.prompt_total());
     one.abs_diff(other) <= one.max(other).share(SAME_KIND_WITHIN_PERCENT, 100)
 }
 
-/// Whether a request could read a write: the response to the writer had begun, as far as lines
-/// tell.
+/// Returns true if a request could read a write: by the lines, the response to the writer had begun.
 fn is_visible(writer: &Request, reader: &Request) -> bool {
     writer.answered.is_none_or(|answered| reader.start >= answered)
 }
 
-/// What a later sibling read.
+/// Read of a later sibling.
 struct Later {
     request: RequestIndex,
     shared: Tokens,

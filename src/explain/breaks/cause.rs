@@ -1,5 +1,6 @@
-//! Why a request missed the cache: the names of the causes, and the facts about each. A new cause
-//! is a variant with its facts here, and a rule in `rules/`.
+//! Causes of cache misses: their names, and the facts about each.
+//!
+//! A new cause is a variant with its facts here, and a rule in `rules/`.
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -10,7 +11,7 @@ use crate::base::words::words;
 use crate::requests::difference::DifferenceKind;
 
 words! {
-    /// Why a request read less than it could have.
+    /// Cause of a read that fell short.
     #[derive(Deserialize)]
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Cause {
@@ -30,11 +31,11 @@ words! {
         ToolsChanged = "tools_changed", "the tools changed";
         /// The system prompt differs.
         SystemPromptChanged = "system_prompt_changed", "the system prompt changed";
-        /// Earlier messages differ from what had been sent.
+        /// Earlier messages differ from those sent before.
         MessagesRewritten = "messages_rewritten", "earlier messages changed their form";
         /// The context that hooks gave around tools' calls is sent at another place.
         HookContextMoved = "hook_context_moved", "the context of hooks moved at a new prompt";
-        /// The conversation goes on from an earlier point.
+        /// The conversation restarts at an earlier point.
         Rewound = "rewound", "the conversation was rewound";
         /// Images appeared, went or were sent in another form.
         ImageChanged = "image_changed", "images came, went or changed";
@@ -61,13 +62,13 @@ words! {
         Compaction = "compaction", "the conversation was summarised";
         /// Old tool results were cleared.
         Microcompaction = "microcompaction", "old tool results were cleared";
-        /// Another process went on with the session.
+        /// Another process continued the session.
         Resumed = "resumed", "the session was left and resumed";
-        /// Another version of the client went on.
+        /// Another client version continued it.
         ClientVersionChanged = "client_version_changed", "another version of the client";
         /// The model drops the thinking of earlier turns.
         ThinkingStripped = "thinking_stripped", "the model dropped earlier thinking";
-        /// The prompt is shorter than what the model caches.
+        /// The prompt is shorter than the model caches.
         BelowMinimum = "below_minimum", "the prompt is too short to be cached";
         /// More blocks were added than a marker looks back.
         LookbackExceeded = "lookback_exceeded", "an entry was beyond a marker's reach";
@@ -75,14 +76,14 @@ words! {
         WriteNotVisible = "write_not_visible", "the last write could not be read yet";
         /// The prompt did not change: the entry was dropped by the service.
         LikelyServerSide = "likely_server_side", "the service dropped the entry";
-        /// Nothing tells.
+        /// No evidence.
         Unknown = "unknown", "nothing tells why";
     }
-    /// Its meaning in a few words.
+    /// Meaning in a few words.
     pub fn meaning;
 }
 
-/// The cause for each difference between two captured requests.
+/// Cause for each difference between two captured requests.
 impl From<DifferenceKind> for Cause {
     fn from(kind: DifferenceKind) -> Self {
         match kind {
@@ -118,8 +119,10 @@ impl From<DifferenceKind> for Cause {
 }
 
 impl Cause {
-    /// How to prevent it. `None` for compactions, which are intended, and for expiries, against
-    /// which there are lifetimes and pings.
+    /// Remedy against the cause.
+    ///
+    /// `None` for compactions, which are intended, and for expiries, against which there are lifetimes and
+    /// pings.
     #[must_use]
     #[allow(clippy::too_many_lines)] // one arm for each cause
     pub fn remedy(self) -> Option<Remedy> {
@@ -243,7 +246,7 @@ impl Cause {
         })
     }
 
-    /// The cause for an expired TTL.
+    /// Cause for an expired TTL.
     #[must_use]
     pub fn expiry(ttl: Ttl) -> Self {
         match ttl {
@@ -252,14 +255,14 @@ impl Cause {
         }
     }
 
-    /// Whether the miss follows from what was done, and surprises nobody: a compaction or an
-    /// expiry.
+    /// Returns true if the miss follows from what was done, and surprises nobody: a compaction or an expiry.
     #[must_use]
     pub fn is_expected(self) -> bool {
+        // Exactly the expected causes have no remedy.
         self.remedy().is_none()
     }
 
-    /// Whether it is a change in the messages, which leaves tools and system prompt readable.
+    /// Returns true for a change in the messages, which leaves tools and system prompt readable.
     #[must_use]
     pub fn is_of_messages(self) -> bool {
         matches!(
@@ -273,26 +276,27 @@ impl Cause {
         )
     }
 
-    /// Whether it names what changed.
+    /// Returns true if the cause names what changed.
     #[must_use]
     pub fn is_named(self) -> bool {
         !matches!(self, Self::LikelyServerSide | Self::Unknown)
     }
 
-    /// Whether a verdict of the service agrees, or `None` where the verdict says nothing.
+    /// Agreement with a verdict of the service, or `None` if the verdict says nothing.
     #[must_use]
     pub fn agrees_with(self, reason: &str) -> Option<bool> {
         let says = |cause: Self| cause.verdicts().contains(&reason);
         Self::ALL.into_iter().any(says).then(|| says(self))
     }
 
-    /// The service's verdicts that mean the same.
+    /// Verdicts of the service with the same meaning.
     fn verdicts(self) -> &'static [&'static str] {
         match self {
             Self::TtlExpired5m | Self::TtlExpired1h => &["previous_message_not_found"],
             Self::ModelChanged => &["model_changed"],
             Self::ToolsChanged => &["tools_changed"],
             Self::SystemPromptChanged | Self::ClientVersionChanged => &["system_changed"],
+            // Another process may render system prompt or reminders again: either level is named.
             Self::Resumed => &["system_changed", "messages_changed"],
             Self::Compaction => &["messages_changed"],
             _ if self.is_of_messages() => &["messages_changed"],
@@ -302,36 +306,36 @@ impl Cause {
 }
 
 words! {
-    /// Who can make a change.
+    /// Maker of a change.
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Who {
         /// The user of a client, by a setting or by how it is used.
         User = "user", "you";
-        /// Who builds the agent that sends the requests.
+        /// Builder of the agent that sends the requests.
         Builder = "builder", "the agent's builder";
         /// Nobody but the service.
         Nobody = "nobody", "nobody";
     }
-    /// The name for people.
+    /// Name for people.
     pub fn label;
 }
 
-/// How to prevent a cause of breaks.
+/// Remedy against a cause of breaks.
 #[derive(Clone, Copy, Debug)]
 pub struct Remedy {
-    /// What to do.
+    /// Action to take.
     pub label: &'static str,
-    /// Who can do it.
+    /// Role that can act.
     pub who: Who,
-    /// The setting or command, for a user.
+    /// Setting or command, for a user.
     pub setting: Option<&'static str>,
-    /// The field of the request, for a builder.
+    /// Field of the request, for a builder.
     pub field: Option<&'static str>,
-    /// Whether it avoids only an unknown part of the breaks.
+    /// True if only an unknown part of the breaks is avoided.
     pub is_at_most: bool,
-    /// How to do it, where the label does not say.
+    /// Instructions, if the label is not enough.
     pub advice: Option<&'static str>,
-    /// The patterns about the same thing.
+    /// Names of the patterns about the same thing.
     pub patterns: &'static [&'static str],
 }
 

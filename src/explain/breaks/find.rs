@@ -1,5 +1,6 @@
-//! Finds every request that read less than it could have, and joins the service's own verdicts on
-//! misses with the inferred causes.
+//! Search for requests that read less than they could have.
+//!
+//! The service's own verdicts on misses are joined with the inferred causes.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -16,85 +17,85 @@ use crate::requests::prompt::{NOISE, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::expectation;
 
-/// How many requests a thread looks at, one after the other.
+/// Number of requests that a thread looks at in a row.
 const SIDE_BY_SIDE: usize = 1_024;
 
-/// What counts as falling short.
+/// Definition of a shortfall.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DetectionRule {
-    /// Reading less than the previous request had left, which is what it read and wrote.
+    /// A read below the end that the previous request had left, the sum of its read and write.
     #[default]
     Complete,
-    /// The client's own rule: over 5 % and at least 2,000 tokens less than the previous request
-    /// read, not on Haiku, and not after a compaction.
+    /// The client's own rule: a read over 5 % and at least 2,000 tokens below that of the previous request,
+    /// not on Haiku, and not after a compaction.
     Client,
 }
 
-/// How breaks are found.
+/// Options of the search.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// What counts as a break.
+    /// Definition of a break.
     pub rule: DetectionRule,
-    /// Whether causes are found without the service's verdicts.
+    /// True if causes are found without the service's verdicts.
     pub ignores_server_reason: bool,
 }
 
 /// A request that read less than it could have.
 #[derive(Clone, Debug)]
 pub struct Break {
-    /// The request.
+    /// Index of the request.
     pub request: RequestIndex,
-    /// What happened to the cache.
+    /// Outcome for the cache.
     pub class: Class,
-    /// Whether it is the first request of a fork, compared with its parent.
+    /// True for the first request of a fork, compared with its parent.
     pub is_fork: bool,
-    /// The cause.
+    /// Most certain cause.
     pub cause: Cause,
-    /// The cause as far as it can be inferred without the service's verdict.
+    /// Most certain cause without the service's verdict.
     pub inferred: Cause,
     /// Every cause that fits, most certain first.
     pub candidates: Vec<Candidate>,
-    /// From the start of the previous request to its own, in milliseconds.
+    /// Time from the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
-    /// Whether the entry should have been alive, because its TTL is known and was not exceeded.
+    /// True if the entry should have been alive: its TTL is known and was not exceeded.
     pub is_inside_ttl: bool,
-    /// What could have been read: what the previous request had read and written.
+    /// Tokens that could have been read: the read and write of the previous request.
     pub expected: Tokens,
-    /// What was read.
+    /// Tokens that were read.
     pub read: Tokens,
-    /// What had to be sent again, as far as it is still in the prompt.
+    /// Tokens sent again, of those still in the prompt.
     pub rewritten: Tokens,
-    /// What these tokens are based on.
+    /// Basis of these tokens.
     pub basis: Basis,
-    /// Its cost beyond reading it, or `None` where the model has no price.
+    /// Cost of the tokens sent again beyond reading them, or `None` if the model has no price.
     pub excess: Option<Picodollars>,
-    /// The part of that which the rules charge as well: an expiry is one in the replay, too.
+    /// Part of the excess that the rules charge as well: an expiry is one in the replay, too.
     pub predicted: Option<Picodollars>,
 }
 
 impl Break {
-    /// How much less was read than possible.
+    /// Tokens read less than possible.
     #[must_use]
     pub fn shortfall(&self) -> Tokens {
         self.expected.saturating_sub(self.read)
     }
 }
 
-/// The result of the search.
+/// Result of the search.
 #[derive(Debug, Default)]
 pub struct Breaks {
-    /// The breaks by session, in order of time.
+    /// Breaks by session, in order of time.
     pub list: Vec<Break>,
-    /// The requests that were compared with their predecessors.
+    /// Number of requests compared with their predecessors.
     pub compared: u64,
-    /// Requests after a hole in their chain, and those where a usage sums several samplings up.
+    /// Number of requests after a hole in their chain, without rules, or with a usage that sums several
+    /// samplings.
     pub not_comparable: u64,
-    /// First requests of a chain, which have no predecessor.
+    /// Number of first requests of a chain, which have no predecessor.
     pub openings: u64,
 }
 
-/// Finds the breaks among the selected requests. `None` unless the ledger has `billed` and
-/// `replay`.
+/// Finds the breaks among the selected requests; `None` unless the ledger has `billed` and `replay`.
 #[must_use]
 pub fn find(
     ledger: &Ledger<'_>,
@@ -121,6 +122,7 @@ pub fn find(
     for part in side_by_side(&chunks, |requests| finder.look_at_all(requests)) {
         breaks.absorb(part);
     }
+    // The client's rule needs a request before, which first requests do not have.
     if options.rule == DetectionRule::Complete {
         finder.add_siblings(selection, &mut breaks);
     }
@@ -131,9 +133,9 @@ struct Finder<'a> {
     reads: Reads<'a>,
     landmarks: ReadLandmarks,
     branches: FxHashMap<RequestIndex, RequestIndex>,
-    /// The TTL of what each request left.
+    /// TTL of the entry that each request left.
     entry_ttls: Vec<Option<Ttl>>,
-    /// The first captured request with a marker at a node.
+    /// First captured request with a marker at a node.
     entries: FirstEntries,
     trace: &'a PromptTrace,
     steps: &'a [Step],
@@ -156,13 +158,13 @@ fn earlier_branches(history: &History) -> FxHashMap<RequestIndex, RequestIndex> 
     branches
 }
 
-/// The cause of the first candidate.
+/// Cause of the first candidate.
 fn surest(candidates: &[Candidate]) -> Cause {
     candidates.first().map_or(Cause::Unknown, |candidate| candidate.cause)
 }
 
 impl Breaks {
-    /// Adds what was found among later requests.
+    /// Adds the findings among later requests.
     fn absorb(&mut self, later: Self) {
         let Self { list, compared, not_comparable, openings } = later;
         self.list.extend(list);
@@ -207,13 +209,13 @@ impl Finder<'_> {
         }
     }
 
-    /// Whether rules say what it could have read.
+    /// Returns true if rules say how much the request could have read.
     fn is_expected_to_read(&self, index: RequestIndex) -> bool {
         let history = self.reads.history();
         history.is_marked(index) || expectation(history, index).is_ok()
     }
 
-    /// The last request before this one in its chain that the service did not refuse.
+    /// Last request before this one in its chain that the service did not refuse.
     fn previous(&self, index: RequestIndex) -> Option<RequestIndex> {
         let before = |index: &RequestIndex| self.reads.history().request(*index).predecessor;
         let mut chain = std::iter::successors(before(&index), before);
@@ -235,16 +237,17 @@ impl Finder<'_> {
         }
     }
 
-    /// What a request could have read: what the previous one had read and written, less what the
-    /// service has deleted since, which is no loss.
+    /// Tokens that a request could have read: the read and write of the previous one, less the tokens that
+    /// the service has deleted since, which are no loss.
     fn expected(&self, index: RequestIndex, previous: RequestIndex) -> Tokens {
         let deleted = self.steps[index.get()].deleted;
         let end = self.reads.split(previous).cached_end().saturating_sub(deleted);
         self.captured(index, previous).map_or(end, |case| case.expected(&self.entries, end))
     }
 
-    /// How much of that its model had cached, if it served the conversation before. What another
-    /// model had cached was lost once, at the first switch to this one.
+    /// Part of `expected` that this model had cached, if it served the conversation before.
+    ///
+    /// The cache of another model was lost once, at the first switch to this one.
     fn recoverable(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Tokens {
         let history = self.reads.history();
         let model = |index: RequestIndex| history.request(index).model;
@@ -294,7 +297,7 @@ impl Finder<'_> {
         history.request(index).is_fork_of(history.request(previous))
     }
 
-    /// The inferred cause of a transcript's miss, and all causes that fit.
+    /// Inferred cause of a transcript's miss, and all causes that fit.
     fn transcript_causes(
         &self,
         index: RequestIndex,
@@ -313,11 +316,11 @@ impl Finder<'_> {
         (inferred, candidates)
     }
 
-    /// A break without its causes, where `expected` could have been read.
+    /// A break without its causes, if `expected` tokens could have been read.
     fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
         let read = self.reads.split(index).read;
         let prompt = self.reads.ledger.prompt_total(index);
-        // What a shorter prompt no longer has was not sent again.
+        // Tokens that a shorter prompt no longer has were not sent again.
         let rewritten = expected.min(prompt).saturating_sub(read);
         Break {
             request: index,
@@ -371,6 +374,7 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
     let meaning = format!("the service says {}", reason.replace('_', " "));
     let field = "message.diagnostics.cache_miss_reason.type";
     let says_so = |one: &Candidate| one.cause.agrees_with(reason) == Some(true);
+    // The service may name a cause that no rule saw a sign of.
     if !candidates.iter().any(says_so)
         && let Some(cause) = named_cause(reason)
     {
@@ -383,8 +387,9 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
     candidates.order_by_key(|one| !says_so(one));
 }
 
-/// The cause that a verdict names by itself. `previous_message_not_found` only says that the
-/// service has nothing to compare with, so it names none.
+/// Cause that a verdict names by itself.
+///
+/// `previous_message_not_found` names none: it only says that the service has nothing to compare with.
 fn named_cause(reason: &str) -> Option<Cause> {
     match reason {
         "tools_changed" => Some(Cause::ToolsChanged),

@@ -1,23 +1,20 @@
-//! Cache misses that should not have happened: what was lost, why, and what it cost.
+//! Breaks: cache misses that should not have happened, with the loss, the cause and the cost of each.
 //!
-//! Every request is compared with the end of its predecessor's cached prefix, recorded or, where
-//! usage is unknown, replayed. What was still readable (`readable.rs`) is compared with the
-//! landmarks of its chain and of other sessions: what first requests and expiries left (the shared
-//! prefix), what compactions left (all of tools and system prompt), the ends and reads of earlier
-//! requests. Requests after a hole (`Between::has_hole`) are not compared. A captured branch or new
-//! conversation whose bytes do not come back is compared with the longest prefix of its own that
-//! had been marked.
+//! Every request is compared with the end of its predecessor's cached prefix, recorded or, if usage is
+//! unknown, replayed. The length that was still readable (`readable.rs`) is compared with the landmarks of
+//! its chain and of other sessions: the rest after first requests and expiries (the shared prefix), the rest
+//! after compactions (all of tools and system prompt), the ends and reads of earlier requests. Requests after
+//! a hole (`Between::has_hole`) are not compared. A captured branch or new conversation whose bytes do not
+//! come back is compared with the longest prefix of its own that had been marked.
 //!
-//! Each rule (`rules/`) looks for one cause in the step, the signs between the two requests and the
-//! readable length, and says how certain it is. The most certain one wins, and the order of the
-//! rules decides among equals. A rule names a mechanism (tools are rendered first, a new process
-//! renders its prompt anew, entries expire), never a session. For captured requests, differences of
-//! the bodies replace the signs (`captured.rs`). The service's verdict is joined last, so that what
-//! is inferred without it is known.
+//! Each rule (`rules/`) looks for one cause in the step, the signs between the two requests and the readable
+//! length, and says how certain it is. The most certain one wins, and the order of the rules decides among
+//! equals. A rule names a mechanism (tools are rendered first, a new process renders its prompt again,
+//! entries expire), never a session. For captured requests, differences of the bodies replace the signs
+//! (`captured.rs`). The service's verdict is joined last, so that the cause inferred without it stays known.
 //!
-//! The excess of a break is the price of what was sent again less that of reading it. The part that
-//! the replay pays as well is kept apart, so that billed − replay = (excess − predicted) +
-//! unexplained.
+//! The excess of a break is the price of the tokens sent again less that of reading them. The part that the
+//! replay pays as well is kept apart, so that billed − replay = (excess − predicted) + unexplained.
 
 mod captured;
 mod case;
@@ -44,14 +41,14 @@ use crate::read::transcript::Sign;
 use crate::requests::conversation::Request;
 
 words! {
-    /// How sure a cause is.
+    /// A cause's certainty.
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Confidence {
         /// The length that was still readable allows it; nothing else speaks for it.
         Low = "low";
         /// Something was seen that often has this effect, or a length that names the level.
         Medium = "medium";
-        /// What was seen has this effect by the rules.
+        /// The evidence has this effect by the rules.
         High = "high";
     }
 }
@@ -59,17 +56,17 @@ words! {
 /// Evidence for a cause.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// What was seen, without any text of the prompt.
+    /// Observation, without any text of the prompt.
     pub meaning: String,
-    /// The file that shows it, as an index into the history's files.
+    /// File with the observation, as an index into the history's files.
     pub file: usize,
-    /// The line of that file.
+    /// Line of that file.
     pub line: u64,
-    /// The field of that line.
+    /// Field of that line.
     pub field: &'static str,
-    /// The sign that the line shows.
+    /// Sign in the line, if there is one.
     pub sign: Option<Sign>,
-    /// Names and words of the prompt, which are shown only on request.
+    /// Names and words of the prompt, shown only on request.
     pub text: Option<String>,
 }
 
@@ -90,11 +87,11 @@ impl Evidence {
 /// A cause that fits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// The cause.
+    /// Cause of the miss.
     pub cause: Cause,
-    /// How certain it is.
+    /// Certainty of the cause.
     pub confidence: Confidence,
-    /// The evidence for it.
+    /// Evidence for the cause.
     pub evidence: Vec<Evidence>,
 }
 

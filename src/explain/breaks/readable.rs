@@ -1,14 +1,12 @@
-//! The length that was still readable, which names the level that changed.
+//! Readable length: the part of a prompt that was still cached, which names the level that changed.
 //!
-//! Tools are rendered first, then the system prompt, then the messages. What comes before the
-//! change can still be read where an entry ends there. Measured over 687 shortfalls with the
-//! service's verdicts (transcript format, H.7): nothing readable inside the TTL meant changed tools
-//! (5 of 5), the shared prefix a changed system prompt (13 of 13), the end of an earlier request a
-//! rewritten message (3 of 3).
+//! Tools are rendered first, then the system prompt, then the messages. Everything before the change can
+//! still be read if an entry ends there. Measured over 687 shortfalls with the service's verdicts (transcript
+//! format, H.7): nothing readable inside the TTL meant changed tools (5 of 5), the shared prefix a changed
+//! system prompt (13 of 13), the end of an earlier request a rewritten message (3 of 3).
 //!
-//! Here also stand the reads and writes of every request (recorded, or by the rules where unknown),
-//! and the landmarks: lengths at which the shared prefix, and tools and system prompt, end in other
-//! requests.
+//! Also here are the reads and writes of every request (recorded, or by the rules if unknown), and the
+//! landmarks: lengths at which the shared prefix, and tools and system prompt, end in other requests.
 
 use rustc_hash::FxHashMap;
 #[cfg(test)]
@@ -23,24 +21,25 @@ use crate::requests::prompt::{Step, StepKind};
 use crate::simulate::ledger::{Ledger, Row, StrategyColumn};
 use crate::simulate::pricing::Billing;
 
-/// How many earlier requests of a chain are examined. Older reads say nothing new, and hostile
-/// chains stay linear.
+/// Most earlier requests of a chain that are examined.
+///
+/// Older reads say nothing new, and hostile chains stay linear.
 pub(super) const LONGEST_WALK: usize = 2_000;
 
-/// A write that is not readable yet is at most this old.
+/// Largest age of a write that is not readable yet, in milliseconds.
 pub(super) const SHORT_GAP_MILLIS: i64 = 60_000;
 
-/// What a request could still read.
+/// Length that a request could still read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readable {
     /// Nothing.
     Nothing,
-    /// What the previous request had read, and nothing of what it wrote.
+    /// The read of the previous request, and nothing of its write.
     PreviousRead,
-    /// What first requests of the same client and model read: the part of tools and system prompt
-    /// that other traffic keeps warm.
+    /// The read of first requests of the same client and model: the part of tools and system prompt that
+    /// other traffic keeps warm.
     SharedPrefix,
-    /// What compactions of this session left: all of tools and system prompt.
+    /// The rest after compactions of this session: all of tools and system prompt.
     WholeSystem,
     /// The end of the cached prefix of an earlier request of the chain, by its distance.
     EarlierEnd(usize),
@@ -51,14 +50,14 @@ pub enum Readable {
 }
 
 words! {
-    /// What happened to the cache.
+    /// Outcome for the cache.
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Class {
         /// Nothing was read.
         FellToZero = "fell_to_zero";
         /// Only the prefix that other traffic keeps warm was read.
         FellToSharedPrefix = "fell_to_shared_prefix";
-        /// The last write was not readable, what lies before it was.
+        /// The last write was not readable, the part before it was.
         OneStepBehind = "one_step_behind";
         /// Another part was read.
         Partial = "partial";
@@ -91,7 +90,7 @@ impl Readable {
                 let appends = !request.between.has_prompt && gap_is_short;
                 return if is_shared && !appends { Self::SharedPrefix } else { Self::PreviousRead };
             }
-            // The end of one request may be the read of the next. The end tells more.
+            // The end of one request may be the read of the next. The end says more.
             if split.cached_end() == read {
                 return Self::EarlierEnd(back + 1);
             }
@@ -108,7 +107,7 @@ impl Readable {
         }
     }
 
-    /// The class of the miss.
+    /// Outcome for the cache.
     #[must_use]
     pub fn class(self) -> Class {
         match self {
@@ -121,7 +120,7 @@ impl Readable {
         }
     }
 
-    /// Its meaning in a few words.
+    /// Meaning in a few words.
     #[must_use]
     pub fn meaning(self) -> String {
         match self {
@@ -144,7 +143,7 @@ impl Readable {
     }
 }
 
-/// The reads and writes of a ledger's requests.
+/// Reads and writes of a ledger's requests.
 pub(super) struct Reads<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     billed: &'a StrategyColumn,
@@ -162,15 +161,16 @@ impl<'a> Reads<'a> {
         self.ledger.history
     }
 
-    /// Whether the split of a request is that of its own usage. Recorded tokens cannot be compared
-    /// with prompts counted in bytes.
+    /// Returns true if the split of a request is that of its own usage.
+    ///
+    /// Recorded tokens cannot be compared with prompts counted in bytes.
     pub(super) fn is_recorded(&self, index: RequestIndex) -> bool {
         let history = self.history();
         let is_in_bytes = history.is_captured(index) && history.is_counted_in_bytes();
         history.request(index).usage.is_some() && !is_in_bytes
     }
 
-    /// How a request's prompt was split into read, written and sent in full.
+    /// Split of a request's prompt into read, written and sent in full.
     pub(super) fn split(&self, index: RequestIndex) -> PromptSplit {
         let recorded = self.history().request(index).usage.as_ref();
         match recorded.filter(|_| self.is_recorded(index)) {
@@ -179,23 +179,25 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Whether the service refuses a request, as far as the rules tell. It answered one with usage.
+    /// Returns true if the service refuses a request by the rules.
+    ///
+    /// A request with usage was answered.
     pub(super) fn is_refused(&self, index: RequestIndex) -> bool {
         self.row(index).is_some_and(|row| row.refusal.is_some())
     }
 
-    /// Whether a request's read and written tokens are those of one prefix.
+    /// Returns true if a request's read and written tokens are those of one prefix.
     pub(super) fn is_one_sampling(&self, index: RequestIndex) -> bool {
         let usage = self.history().request(index).usage.as_ref();
         !self.is_recorded(index) || usage.is_none_or(|usage| !usage.is_sum)
     }
 
-    /// What a request reads by the rules.
+    /// Tokens that a request reads by the rules.
     pub(super) fn replayed(&self, index: RequestIndex) -> Tokens {
         self.ledger.row_tokens(self.replay, index).map_or(Tokens::ZERO, |row| row.billing.read)
     }
 
-    /// What the split of a request is based on.
+    /// Basis of a request's split.
     pub(super) fn basis(&self, index: RequestIndex) -> Basis {
         self.row(index).map_or(Basis::Measured, |row| row.basis)
     }
@@ -205,13 +207,13 @@ impl<'a> Reads<'a> {
         self.ledger.row(column, index)
     }
 
-    /// How much more a request cost than if it had read so many more tokens. `None` where its model
-    /// has no price.
+    /// Cost of a request beyond its cost with `rewritten` more tokens read, or `None` if its model has no
+    /// price.
     pub(super) fn excess(&self, index: RequestIndex, rewritten: Tokens) -> Option<Picodollars> {
         excess(&self.row(index)?.billing, rewritten, self.ledger, index)
     }
 
-    /// The same for its replay: what the rules charge for the miss.
+    /// Excess of the request's replay: the rules' charge for the miss.
     pub(super) fn predicted_excess(
         &self,
         index: RequestIndex,
@@ -233,8 +235,9 @@ fn split_of(billing: &Billing) -> PromptSplit {
     }
 }
 
-/// The cost of the tokens after the read beyond reading them. One-hour writes come before
-/// five-minute writes, and both before the input.
+/// Cost of the tokens after the read beyond reading them.
+///
+/// One-hour writes come before five-minute writes, and both before the input.
 fn excess(
     billing: &Billing,
     rewritten: Tokens,
@@ -254,24 +257,23 @@ fn excess(
     Some(billing.cost(rates).minus(read_again.cost(rates)))
 }
 
-/// Prefixes that differ by less than this percentage are the same but for a word: a date, a path, a
-/// tool that was loaded.
+/// Percentage below which prefixes differ by a word alone: a date, a path, a tool that was loaded.
 const SAME_WITHIN_PERCENT: u64 = 1;
 
-/// How many lengths near a read are examined, as hostile sessions may have any number.
+/// Most lengths near a read that are examined, as hostile sessions may have any number.
 const MOST_NEAR: usize = 1_000;
 
-/// Sessions are comparable on one model and client, and within main chains or within agents.
+/// Kind of a session: model, client, and agents or main chains. Only sessions of one kind are comparable.
 type SessionKind = (Symbol, Option<Symbol>, bool);
 
-/// The lengths that reads have shown.
+/// Landmarks: lengths that reads have shown.
 #[derive(Debug, Default)]
 pub(super) struct ReadLandmarks {
-    /// What first requests and expiries left, in ascending order, each with its session.
+    /// Reads of first requests and after expiries, in ascending order, each with its session.
     shared: FxHashMap<SessionKind, Vec<(Tokens, Symbol)>>,
-    /// What was left where the messages were rewritten inside the TTL.
+    /// Reads after compactions of the messages, in ascending order.
     systems: FxHashMap<ConversationKey, Vec<Tokens>>,
-    /// What the first request of a conversation read.
+    /// Read of the first request of each conversation.
     own_openings: FxHashMap<ConversationKey, Tokens>,
 }
 
@@ -298,6 +300,7 @@ impl ReadLandmarks {
                     landmarks.add_shared(request, read);
                 }
                 StepKind::Rewritten
+                    // A read up to the kept messages is more than tools and system prompt.
                     if request.between.has_compaction
                         && step.readable_place().is_none_or(|kept| read < kept) =>
                 {
@@ -321,8 +324,8 @@ impl ReadLandmarks {
         self.shared.entry(kind(request)).or_default().push((read, request.session));
     }
 
-    /// Whether the conversation's first request, or other sessions' first requests or expiries,
-    /// read about as much.
+    /// Returns true if the conversation's first request, or other sessions' first requests or expiries, read
+    /// about as much.
     pub(super) fn is_shared_prefix(&self, request: &Request, read: Tokens) -> bool {
         if self.is_own_opening(request, read) {
             return true;
@@ -331,23 +334,24 @@ impl ReadLandmarks {
         let margin = read.share(SAME_WITHIN_PERCENT, 100);
         let from = shared.partition_point(|(one, _)| *one < read.saturating_sub(margin));
         let near = shared[from..].iter().take_while(|(one, _)| *one <= read + margin);
+        // Only another session shows that a prefix is shared.
         near.take(MOST_NEAR).any(|(_, session)| *session != request.session)
     }
 
-    /// Whether the first request of the conversation read about as much.
+    /// Returns true if the first request of the conversation read about as much.
     fn is_own_opening(&self, request: &Request, read: Tokens) -> bool {
         let opening = self.own_openings.get(&request.conversation());
         opening.is_some_and(|opening| is_about(*opening, read))
     }
 
-    /// Whether compactions of the session left exactly this, and not the shared prefix.
+    /// Returns true if compactions of the session left exactly this, and it is not the shared prefix.
     pub(super) fn is_whole_system(&self, request: &Request, read: Tokens) -> bool {
         let systems = self.systems.get(&request.conversation());
         !self.is_own_opening(request, read)
             && systems.is_some_and(|systems| systems.binary_search(&read).is_ok())
     }
 
-    /// The least size of a conversation's tools and system prompt that reads show.
+    /// Least size of a conversation's tools and system prompt that reads show.
     pub(super) fn system_end(&self, request: &Request) -> Tokens {
         let systems = self.systems.get(&request.conversation());
         let largest = systems.and_then(|systems| systems.last());
@@ -356,7 +360,7 @@ impl ReadLandmarks {
     }
 }
 
-/// Whether two lengths differ by a word at most.
+/// Returns true if two lengths differ by a word at most.
 fn is_about(one: Tokens, other: Tokens) -> bool {
     one.abs_diff(other) <= one.max(other).share(SAME_WITHIN_PERCENT, 100)
 }

@@ -1,6 +1,7 @@
-//! Breaks summed up by cause, class, project, client version and week, what they explain of the
-//! difference between the record and the rules, and all of it together with the breaks and their
-//! patterns.
+//! Sums of breaks by cause, class, project, client version and week, and the part of the difference between
+//! the record and the rules that they explain.
+//!
+//! [`Analysis`] has all of it together with the breaks and their patterns.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,16 +19,16 @@ use crate::requests::conversation::{History, project_names};
 use crate::requests::prompt::{PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 
-/// The sum of some breaks.
+/// Sum of some breaks.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// The number of breaks.
+    /// Number of breaks.
     pub breaks: u64,
-    /// What was sent again.
+    /// Tokens sent again.
     pub rewritten: Tokens,
-    /// Its cost beyond reading it, for breaks that have a price.
+    /// Cost of these tokens beyond reading them, for breaks that have a price.
     pub excess: Picodollars,
-    /// Breaks without a price.
+    /// Number of breaks without a price.
     pub unpriced: u64,
 }
 
@@ -36,7 +37,7 @@ impl Sum {
         self.add_figures(found.rewritten, found.excess);
     }
 
-    /// Adds a break by what was sent again and its cost beyond reading it.
+    /// Adds a break by the tokens sent again and their cost beyond reading.
     pub(crate) fn add_figures(&mut self, rewritten: Tokens, excess: Option<Picodollars>) {
         self.breaks += 1;
         self.rewritten += rewritten;
@@ -46,62 +47,63 @@ impl Sum {
         }
     }
 
-    /// The excess, or `None` where no break has a price.
+    /// Excess, or `None` if no break has a price.
     #[must_use]
     pub fn excess(&self) -> Option<Picodollars> {
         (self.unpriced < self.breaks || self.breaks == 0).then_some(self.excess)
     }
 }
 
-/// How much of the difference between what was billed and what the rules charge the breaks explain.
+/// Reconciliation of the amount billed with the rules' charge: the part of the difference that the breaks
+/// explain.
 ///
 /// billed − apart − replay = (excess − predicted) + unexplained, exactly. The rules charge for
 /// expiries and compactions, too, so that part of the excess is in both.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reconciliation {
-    /// What was billed.
+    /// Amount billed.
     pub billed: Picodollars,
-    /// The part of it billed for separate samplings, which no simulation has.
+    /// Part billed for separate samplings, which no simulation has.
     pub apart: Picodollars,
-    /// What the rules charge.
+    /// The rules' charge.
     pub replay: Picodollars,
-    /// The excess of all breaks.
+    /// Excess of all breaks.
     pub excess: Picodollars,
-    /// The part of it that the rules charge as well.
+    /// Part of the excess that the rules charge as well.
     pub predicted: Picodollars,
-    /// The requests in the sums.
+    /// Number of requests in the sums.
     pub priced: u64,
-    /// The requests in none of the sums, without a price or a record.
+    /// Number of requests in none of the sums, without a price or a record.
     pub left_out: u64,
 }
 
 impl Reconciliation {
-    /// Whether the sums mean anything: no requests at all, or some with a record and a price.
+    /// Returns true if the sums mean anything: no requests at all, or some with a record and a price.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.priced > 0 || self.left_out == 0
     }
 
-    /// The excess that the rules do not charge.
+    /// Excess that the rules do not charge.
     #[must_use]
     pub fn beyond_rules(&self) -> Picodollars {
         self.excess.minus(self.predicted)
     }
 
-    /// What was billed beyond what the rules charge for the same samplings. May be negative.
+    /// Amount billed beyond the rules' charge for the same samplings. May be negative.
     #[must_use]
     pub fn difference(&self) -> Picodollars {
         self.billed.minus(self.apart).minus(self.replay)
     }
 
-    /// What neither the rules nor the breaks explain. May be negative.
+    /// Amount that neither the rules nor the breaks explain. May be negative.
     #[must_use]
     pub fn unexplained(&self) -> Picodollars {
         self.difference().minus(self.beyond_rules())
     }
 
-    /// 1 − |unexplained| / (billed − apart), or `None` where nothing was billed that a simulation
-    /// has.
+    /// Share that is explained, 1 − |unexplained| / (billed − apart), or `None` if nothing was billed that a
+    /// simulation has.
     #[must_use]
     pub fn explained(&self) -> Option<f64> {
         let unexplained = Picodollars(self.unexplained().0.abs());
@@ -121,6 +123,7 @@ impl Reconciliation {
                 (Some(own), Some(replay)) => {
                     let apart = ledger.totals(billed, [index]).apart;
                     sums.priced += 1;
+                    // The cost of a row is without its separate samplings.
                     sums.billed += own + apart;
                     sums.apart += apart;
                     sums.replay += replay;
@@ -129,6 +132,7 @@ impl Reconciliation {
             }
         }
         for found in &breaks.list {
+            // Without a record a break is in no billed amount.
             let is_billed = ledger.row(billed, found.request).is_some();
             if let (Some(excess), Some(predicted), true) =
                 (found.excess, found.predicted, is_billed)
@@ -141,30 +145,30 @@ impl Reconciliation {
     }
 }
 
-/// How inferred causes and the service's verdicts agree, over misses of more than 2,000 tokens.
+/// Agreement of inferred causes with the service's verdicts, over misses of more than 2,000 tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictAgreement {
-    /// How often each verdict and inferred cause occur together, inside the TTL and beyond it.
+    /// Numbers of misses with each verdict and inferred cause, inside the TTL and beyond it.
     pub table: BTreeMap<(String, Cause), Counted>,
-    /// Verdicts that name a cause.
+    /// Number of verdicts that name a cause.
     pub named: Counted,
-    /// Named verdicts that agree with the inferred cause.
+    /// Number of these that agree with the inferred cause.
     pub agreeing: Counted,
 }
 
-/// Adds sums by name.
+/// Adds each sum to the one with the same name.
 pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut BTreeMap<K, S>, other: BTreeMap<K, S>) {
     for (name, sum) in other {
         *own.entry(name).or_default() += sum;
     }
 }
 
-/// A count, and how much of it is inside the TTL.
+/// A count, with its part inside the TTL.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
-    /// All.
+    /// Whole count.
     pub all: u64,
-    /// Those inside the TTL.
+    /// Part inside the TTL.
     pub inside_ttl: u64,
 }
 
@@ -175,7 +179,8 @@ impl Counted {
     }
 }
 
-/// The loss from which on a miss is compared with a verdict.
+/// Loss above which a miss is compared with a verdict.
+// The client's own rule for breaks begins here, too.
 const REAL_MISS: Tokens = Tokens(2_000);
 
 impl VerdictAgreement {
@@ -198,26 +203,26 @@ impl VerdictAgreement {
     }
 }
 
-/// All sums.
+/// Sums of breaks, in all and by each property.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// All breaks.
+    /// Sum of all breaks.
     pub total: Sum,
-    /// The breaks that follow from what was done: compactions and expiries.
+    /// Sum of the breaks that follow from what was done: compactions and expiries.
     pub expected: Sum,
-    /// By cause, most expensive first.
+    /// Sums by cause, most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
-    /// By class.
+    /// Sums by outcome for the cache.
     pub by_class: BTreeMap<Class, Sum>,
-    /// By project: as much of the end of its folder as distinguishes it from the others.
+    /// Sums by project: as much of the end of its folder as distinguishes it from the others.
     pub by_project: BTreeMap<String, Sum>,
-    /// By the client's version.
+    /// Sums by the client's version.
     pub by_client_version: BTreeMap<String, Sum>,
-    /// By ISO week, as `2026-W07`, in the time zone of the history.
+    /// Sums by ISO week, as `2026-W07`, in the time zone of the history.
     pub by_week: BTreeMap<String, Sum>,
-    /// What they explain.
+    /// Part of the difference to the rules that they explain.
     pub reconciliation: Reconciliation,
-    /// Causes and verdicts.
+    /// Agreement of causes with verdicts.
     pub agreement: VerdictAgreement,
 }
 
@@ -253,7 +258,7 @@ impl Summary {
         summary
     }
 
-    /// Adds the sums of another history, but for projects: their names tell them apart within one history alone.
+    /// Adds the sums of another history, but for projects, whose names are distinct within one history alone.
     pub fn absorb(&mut self, other: Self) {
         self.total += other.total;
         self.expected += other.expected;
@@ -268,7 +273,7 @@ impl Summary {
         self.agreement.agreeing += other.agreement.agreeing;
     }
 
-    /// The sums of breaks of which nothing but their causes is told.
+    /// Sums of breaks whose causes alone are known.
     pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: BTreeMap<Cause, Sum>) -> Self {
         let reconciliation = Reconciliation { excess: total.excess, ..Reconciliation::default() };
         Self {
@@ -281,7 +286,7 @@ impl Summary {
     }
 }
 
-/// The causes of two histories together, most expensive first.
+/// Causes of two histories together, most expensive first.
 #[must_use]
 pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Cause, Sum)> {
     let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
@@ -300,17 +305,18 @@ fn dearest_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
 /// Everything known of the breaks of a selection.
 #[derive(Debug)]
 pub struct Analysis {
-    /// The breaks.
+    /// Breaks of the selection.
     pub breaks: Breaks,
-    /// Their sums.
+    /// Sums of the breaks.
     pub summary: Summary,
-    /// What recurs, with the largest saving first.
+    /// Recurring breaks, largest saving first.
     pub patterns: Vec<Pattern>,
 }
 
 impl Analysis {
-    /// Finds the breaks of a ledger and sums them up. `None` unless the ledger has `billed` and
-    /// `replay`. Without `5m` and `1h`, what these would have saved stays unknown.
+    /// Finds the breaks of a ledger and sums them up; `None` unless the ledger has `billed` and `replay`.
+    ///
+    /// Without `5m` and `1h`, the savings of these strategies stay unknown.
     #[must_use]
     pub fn new(
         ledger: &Ledger<'_>,
@@ -326,7 +332,7 @@ impl Analysis {
     }
 }
 
-/// The ISO week in a time zone, as `2026-W07`, or `unknown` outside of the calendar.
+/// ISO week in a time zone, as `2026-W07`, or `unknown` outside of the calendar.
 pub(super) fn week(zone: &Zone, at: Millis) -> String {
     let Some(day) = zone.day(at) else { return "unknown".to_owned() };
     let week = day.iso_week_date();

@@ -6,31 +6,31 @@ use rust_decimal::{Decimal, RoundingStrategy};
 
 use crate::base::wording::grouped;
 
-/// The unit of a figure.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Dollars.
     Dollars,
-    /// Hundredths.
+    /// Hundredths of a whole.
     Percent,
     /// Tokens.
     Tokens,
     /// Bytes.
     Bytes,
-    /// A number of things.
+    /// Number of things.
     Count,
 }
 
 /// An exact amount of something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The value, in dollars, per cent, tokens, bytes or things.
+    /// Value in dollars, per cent, tokens, bytes or things.
     pub value: Decimal,
-    /// The unit.
+    /// Unit of the value.
     pub unit: Unit,
 }
 
-/// Words after a number, and their units.
+/// Words of units after a number.
 const WORDS: [(&str, Unit); 11] = [
     ("USD", Unit::Dollars),
     ("usd", Unit::Dollars),
@@ -42,6 +42,7 @@ const WORDS: [(&str, Unit); 11] = [
     ("tokens", Unit::Tokens),
     ("token", Unit::Tokens),
     ("bytes", Unit::Bytes),
+    // Changes of a share are written in points.
     ("byte", Unit::Bytes),
 ];
 
@@ -49,7 +50,7 @@ const WORDS: [(&str, Unit); 11] = [
 const FACTORS: [(&str, u32); 4] = [("k", 1_000), ("K", 1_000), ("M", 1_000_000), ("m", 1_000_000)];
 
 impl Unit {
-    /// An example amount of the unit, for messages.
+    /// Example of an amount in the unit, for messages.
     #[must_use]
     pub fn example(self) -> &'static str {
         match self {
@@ -63,8 +64,9 @@ impl Unit {
 }
 
 impl Amount {
-    /// Parses an amount: `0.80 USD`, `$0.80`, `70 %`, `150k tokens`, `3`. `None` where it is not an
-    /// amount or is negative.
+    /// Parses an amount: `0.80 USD`, `$0.80`, `70 %`, `150k tokens`, `3`.
+    ///
+    /// `None` if the text is not an amount or is negative.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -78,6 +80,7 @@ impl Amount {
         };
         let number = number.trim_end();
         let factor = FACTORS.iter().find(|(letter, _)| number.ends_with(letter));
+        // `1k USD` is refused: thousands and millions are for things that are counted.
         let is_counted = matches!(unit, Unit::Tokens | Unit::Bytes | Unit::Count);
         let value = match factor.filter(|_| is_counted) {
             Some((letter, factor)) => {
@@ -92,7 +95,9 @@ impl Amount {
         Some(Self { value: value.normalize(), unit })
     }
 
-    /// The same amount in `unit`. A number without a unit may be tokens or bytes, too.
+    /// The same amount in `unit`, or `None` if the units differ.
+    ///
+    /// A number without a unit may be tokens or bytes, too.
     #[must_use]
     pub fn of_unit(self, unit: Unit) -> Option<Self> {
         let is_plain = self.unit == Unit::Count && matches!(unit, Unit::Tokens | Unit::Bytes);
@@ -100,9 +105,12 @@ impl Amount {
     }
 }
 
-/// Parses digits with at most one decimal point. Before it, commas or underscores may group digits
-/// by three. Commas elsewhere are refused, as they could be decimal points.
+/// Parses digits with at most one decimal point.
+///
+/// Before it, commas or underscores may group digits by three. Commas elsewhere are refused, as they could be
+/// decimal points.
 fn number_of(text: &str) -> Option<Decimal> {
+    // Fewer than the 28 digits that a `Decimal` holds.
     const MOST_DIGITS: usize = 24;
     let text = text.trim();
     let (whole, fraction) = match text.split_once('.') {
@@ -117,6 +125,7 @@ fn number_of(text: &str) -> Option<Decimal> {
     let first = groups.next().filter(|first| is_number(first))?;
     let mut digits = first.to_owned();
     for group in groups {
+        // `12345,678` has no groups of three, and the comma of `1,2345` may be a decimal one.
         if first.len() > 3 || group.len() != 3 || !is_number(group) {
             return None;
         }
@@ -138,7 +147,7 @@ impl fmt::Display for Amount {
 }
 
 impl Amount {
-    /// As the value of a key in TOML.
+    /// Value of a key in TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
         let value = self.value.normalize();
@@ -149,7 +158,7 @@ impl Amount {
         }
     }
 
-    /// With all its decimals.
+    /// Text with all decimals.
     #[must_use]
     pub fn exact(&self) -> String {
         let value = self.value.normalize();
@@ -161,7 +170,8 @@ impl Amount {
     }
 }
 
-/// The least number of decimals: four below a dollar and two from one on, as in every other output.
+/// Least number of decimals: four below a dollar and two from one on, as in every other output.
+///
 /// The rounded value decides.
 fn least_decimals(value: Decimal) -> u32 {
     if value.abs() < Decimal::new(99_995, 5) { 4 } else { 2 }
@@ -174,11 +184,12 @@ fn dollars(value: Decimal, decimals: u32) -> String {
     rounded.rescale(decimals);
     let text = rounded.to_string();
     let (integer, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    // An amount beyond 64 bits is written without groups.
     let integer = integer.parse().map_or_else(|_| integer.to_owned(), grouped);
     format!("{sign}${integer}.{fraction}")
 }
 
-/// With up to two decimals.
+/// Value with up to two decimals.
 fn short(value: Decimal) -> Decimal {
     value.round_dp(2).normalize()
 }

@@ -1,4 +1,4 @@
-//! The figures that can have a budget.
+//! Metrics: figures that can have a budget.
 
 use std::collections::BTreeSet;
 
@@ -6,57 +6,57 @@ use super::amount::Unit;
 use crate::explain::breaks::Cause;
 use crate::explain::lint::{Rule, Severity};
 
-/// What is measured.
+/// Measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// What was paid.
+    /// Amount paid.
     Cost,
-    /// The mean cost of a session.
+    /// Mean cost of a session.
     MeanCostOfSessions,
-    /// The mean cost of a request.
+    /// Mean cost of a request.
     MeanCostOfRequests,
-    /// The share of the prompts that was read from cache.
+    /// Share of the prompts that was read from cache.
     HitRate,
     /// Tokens written to cache, at either TTL.
     WrittenTokens,
     /// Requests that read less than they could have.
     Breaks,
-    /// The cost of breaks beyond reading.
+    /// Cost of breaks beyond reading.
     BreaksCost,
-    /// That cost as a share of what was paid.
+    /// Cost of breaks beyond reading, as a share of the amount paid.
     BreaksShare,
     /// Different prefixes of captured conversations: tools and system prompt, up to the last marker
     /// on the system prompt.
     PrefixVariants,
-    /// The bytes of a captured prompt: tools, system prompt and messages.
+    /// Bytes of a captured prompt: tools, system prompt and messages.
     PromptBytes,
-    /// The bytes of its tool definitions.
+    /// Bytes of the tool definitions of a captured prompt.
     ToolBytes,
     /// Findings of `lint`, by their places in captured prompts.
     LintFindings,
 }
 
-/// What it is measured over.
+/// Scope of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everything selected.
     Total,
-    /// Each session, all of which must keep the limit.
+    /// Each session; all must keep the limit.
     EachSession,
-    /// Each request, all of which must keep the limit.
+    /// Each request; all must keep the limit.
     EachRequest,
 }
 
 /// A figure with its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// In files and outputs.
+    /// Name in files and outputs.
     pub name: &'static str,
-    /// What is measured.
+    /// Measured quantity.
     pub quantity: Quantity,
-    /// What it is measured over.
+    /// Scope of the measurement.
     pub scope: Scope,
-    /// In a few words.
+    /// Meaning in a few words.
     pub meaning: &'static str,
 }
 
@@ -90,7 +90,7 @@ impl Metric {
         Scope::Total,
         "the share of all prompt tokens that was read from cache",
     );
-    /// The same share of each session.
+    /// The share of each session's prompt tokens that was read from cache.
     pub const HIT_RATE_PER_SESSION: Self = metric(
         "hit_rate_per_session",
         Quantity::HitRate,
@@ -118,14 +118,14 @@ impl Metric {
         Scope::Total,
         "requests that read less than they could have, of the causes named",
     );
-    /// What these breaks cost beyond what reading would have.
+    /// Cost of these breaks beyond reading.
     pub const BREAKS_COST: Self = metric(
         "breaks_cost",
         Quantity::BreaksCost,
         Scope::Total,
         "what these breaks cost beyond what reading would have",
     );
-    /// That cost in hundredths of what was paid.
+    /// Cost of these breaks beyond reading, in hundredths of the amount paid.
     pub const BREAKS_SHARE: Self = metric(
         "breaks_share",
         Quantity::BreaksShare,
@@ -181,13 +181,13 @@ impl Metric {
         Self::LINT_FINDINGS,
     ];
 
-    /// The metric with a name.
+    /// Metric with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name == name)
     }
 
-    /// Its unit.
+    /// Unit of the figure.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self.quantity {
@@ -202,27 +202,28 @@ impl Metric {
         }
     }
 
-    /// Whether it needs prompts whose bytes are known.
+    /// Returns true if the metric needs prompts whose bytes are known.
     #[must_use]
     pub fn is_of_captures(self) -> bool {
         self.is_size() || matches!(self.quantity, Quantity::PrefixVariants | Quantity::LintFindings)
     }
 
-    /// Whether it is the size of prompts, in bytes.
+    /// Returns true if the metric is the size of prompts, in bytes.
     #[must_use]
     pub fn is_size(self) -> bool {
         matches!(self.quantity, Quantity::PromptBytes | Quantity::ToolBytes)
     }
 
-    /// Whether it is about breaks.
+    /// Returns true if the metric is about breaks.
     #[must_use]
     pub fn is_of_breaks(self) -> bool {
         matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
     }
 
-    /// Whether it differs between strategies.
+    /// Returns true if the metric differs between strategies.
     #[must_use]
     pub fn is_of_strategy(self) -> bool {
+        // Breaks are found in the record, and captured prompts have their bytes under any strategy.
         !self.is_of_captures() && !self.is_of_breaks()
     }
 }
@@ -236,29 +237,29 @@ const fn metric(
     Metric { name, quantity, scope, meaning }
 }
 
-/// Which breaks count.
+/// Selection of the breaks that count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BreakKinds {
-    /// All.
+    /// All breaks.
     #[default]
     All,
-    /// Those with these causes.
+    /// Breaks with these causes.
     Causes(BTreeSet<Cause>),
 }
 
 impl BreakKinds {
-    /// The word for causes that follow from what was done: a compaction or an expiry.
+    /// Word for causes that follow from what was done: a compaction or an expiry.
     pub const EXPECTED: &'static str = "expected";
-    /// The word for all other causes.
+    /// Word for all other causes.
     pub const UNEXPECTED: &'static str = "unexpected";
 
-    /// The breaks that nobody expects.
+    /// Breaks that nobody expects.
     #[must_use]
     pub fn unexpected() -> Self {
         Self::Causes(Cause::ALL.into_iter().filter(|cause| !cause.is_expected()).collect())
     }
 
-    /// Whether breaks with a cause count.
+    /// Returns true if breaks with a cause count.
     #[must_use]
     pub fn has(&self, cause: Cause) -> bool {
         match self {
@@ -268,12 +269,12 @@ impl BreakKinds {
     }
 }
 
-/// Which findings of `lint` count.
+/// Selection of the findings of `lint` that count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LintKinds {
-    /// The least severity that counts.
+    /// Least severity that counts.
     pub severity: Severity,
-    /// Only these rules, or all where none is named.
+    /// Rules that count, or all if empty.
     pub rules: BTreeSet<Rule>,
 }
 
@@ -284,7 +285,7 @@ impl Default for LintKinds {
 }
 
 impl LintKinds {
-    /// Whether findings of a rule count that matter so much.
+    /// Returns true if findings of a rule with this severity count.
     #[must_use]
     pub fn has(&self, rule: Rule, severity: Severity) -> bool {
         // Graver severities sort first.

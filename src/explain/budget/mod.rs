@@ -1,4 +1,4 @@
-//! Budgets: what a run may cost, and by how much it may change against a baseline.
+//! Budgets: limits of the figures of a run, and of their change against a baseline.
 //!
 //! ```toml
 //! [[budget]]
@@ -9,8 +9,8 @@
 //! model = "claude-opus-*"              # only these; also project, files, strategy
 //! ```
 //!
-//! A budget has a metric, a limit, and a selection of requests. The budgets of a run without any of
-//! its own stand here, too.
+//! A budget has a metric, a limit, and a selection of requests. The budgets of a run without any of its own
+//! are here, too.
 
 mod amount;
 mod metric;
@@ -30,7 +30,7 @@ use crate::base::words::words;
 use crate::explain::lint::Severity;
 
 words! {
-    /// What happens where a limit is exceeded.
+    /// Effect of an exceeded limit.
     pub enum BudgetLevel {
         /// It is reported.
         Warn = "warn";
@@ -39,28 +39,28 @@ words! {
     }
 }
 
-/// A figure, and its limit.
+/// A figure, with its limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Its name in outputs, which no other budget has.
+    /// Name in outputs, which no other budget has.
     pub name: String,
-    /// The figure.
+    /// Figure that is limited.
     pub metric: Metric,
-    /// Its limit.
+    /// Limit of the figure.
     pub limit: Limit,
-    /// What happens where the limit is exceeded.
+    /// Effect of an exceeded limit.
     pub level: BudgetLevel,
-    /// What to print then.
+    /// Text to print if the limit is exceeded.
     pub message: Option<String>,
-    /// The requests that it covers.
+    /// Requests that the budget covers.
     pub selector: Selector,
-    /// Which breaks count.
+    /// Breaks that count.
     pub breaks: BreakKinds,
-    /// Which findings count.
+    /// Findings that count.
     pub lint: LintKinds,
-    /// Whether it is a default. A default is left out where it does not apply.
+    /// True for a default, which is left out if it does not apply.
     pub is_default: bool,
-    /// Its offset in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: usize,
 }
 
@@ -98,26 +98,27 @@ impl fmt::Display for Budget {
 #[derive(Clone, Debug)]
 pub struct NamePattern {
     text: String,
-    /// A set with one glob: unlike a single matcher, a set reports what cannot be compiled.
+    /// Set with one glob: unlike a single matcher, a set reports a glob that cannot be compiled.
     matcher: GlobSet,
 }
 
-/// The longest pattern, which limits how deeply braces can nest.
+/// Length of the longest pattern in bytes, which limits how deeply braces can nest.
 const MOST_BYTES: usize = 256;
 
-/// A selection of requests. `None` selects everything.
+/// A selection of requests; a field of `None` selects everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector {
-    /// The project, by as much of the end of its folder as distinguishes it from others.
+    /// Project, by as much of the end of its folder as distinguishes it from others.
     pub project: Option<NamePattern>,
-    /// The session, by its id.
+    /// Session, by its id.
     pub session: Option<NamePattern>,
-    /// The model of a request.
+    /// Model of a request.
     pub model: Option<NamePattern>,
-    /// The file of a request, relative to the given paths.
+    /// File of a request, relative to the given paths.
     pub files: Option<NamePattern>,
-    /// The strategy whose figures count. `None` is the record, or its replay where something is not
-    /// recorded.
+    /// Strategy whose figures count.
+    ///
+    /// `None` is the record, or its replay if something is not recorded.
     pub strategy: Option<String>,
 }
 
@@ -125,7 +126,7 @@ impl NamePattern {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with the pattern.
+    /// The text is longer than 256 bytes, or not a valid glob.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.len() > MOST_BYTES {
             return Err(format!("it is longer than {MOST_BYTES} bytes"));
@@ -136,13 +137,13 @@ impl NamePattern {
         Ok(Self { text: text.to_owned(), matcher })
     }
 
-    /// Whether a name matches.
+    /// Returns true if a name matches.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
-    /// The pattern as written.
+    /// Pattern as written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -151,6 +152,7 @@ impl NamePattern {
 
 impl PartialEq for NamePattern {
     fn eq(&self, other: &Self) -> bool {
+        // A `GlobSet` cannot be compared; equal texts match the same names.
         self.text() == other.text()
     }
 }
@@ -158,13 +160,14 @@ impl PartialEq for NamePattern {
 impl Eq for NamePattern {}
 
 impl Selector {
-    /// Whether it selects only some of the requests.
+    /// Returns true if the selection has only some of the requests.
     #[must_use]
     pub fn is_partial(&self) -> bool {
+        // `strategy` chooses other figures of the same requests.
         [&self.project, &self.session, &self.model, &self.files].iter().any(|part| part.is_some())
     }
 
-    /// Whether a session is selected.
+    /// Returns true if a session is selected.
     #[must_use]
     pub fn has_session(&self, id: &str, project: Option<&str>) -> bool {
         let has_project = |pattern: &NamePattern| project.is_some_and(|name| pattern.matches(name));
@@ -172,7 +175,7 @@ impl Selector {
             && self.project.as_ref().is_none_or(has_project)
     }
 
-    /// Whether a request of a selected session is selected.
+    /// Returns true if a request of a selected session is selected.
     #[must_use]
     pub fn has_request(&self, model: &str, file: &str) -> bool {
         self.model.as_ref().is_none_or(|pattern| pattern.matches(model))
@@ -181,8 +184,7 @@ impl Selector {
 }
 
 impl fmt::Display for Selector {
-    /// Writes the selection, as `model claude-opus-*, files a/**`. Empty where everything is
-    /// selected.
+    /// Writes the selection, as `model claude-opus-*, files a/**`, or nothing if everything is selected.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let patterns = [
             ("project", &self.project),
@@ -199,7 +201,7 @@ impl fmt::Display for Selector {
     }
 }
 
-/// A limit.
+/// Limit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// At most this.
@@ -212,20 +214,20 @@ pub enum Limit {
     MaxDecrease(LimitChange),
 }
 
-/// By how much a figure may change.
+/// Change of a figure that a limit allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitChange {
-    /// In per cent of the baseline's.
+    /// Per cent of the baseline's figure.
     Relative(Decimal),
-    /// In the figure's own unit. For a share that is percentage points.
+    /// Change in the figure's own unit; for a share in percentage points.
     Absolute(Amount),
 }
 
 impl Limit {
-    /// The key of each kind, for files and outputs.
+    /// Key of each kind, for files and outputs.
     pub const KEYS: [&'static str; 4] = ["max", "min", "max_increase", "max_decrease"];
 
-    /// Its key.
+    /// Key of the limit in files and outputs.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -236,13 +238,13 @@ impl Limit {
         }
     }
 
-    /// Whether it refers to a baseline.
+    /// Returns true if the limit refers to a baseline.
     #[must_use]
     pub fn needs_baseline(self) -> bool {
         matches!(self, Self::MaxIncrease(_) | Self::MaxDecrease(_))
     }
 
-    /// Whether a figure keeps the limit. `None` where the limit refers to a baseline and there is
+    /// Returns true if a figure keeps the limit, or `None` if the limit refers to a baseline and there is
     /// none.
     #[must_use]
     pub fn is_kept(self, figure: Decimal, baseline: Option<Decimal>) -> Option<bool> {
@@ -262,7 +264,7 @@ impl Limit {
 }
 
 impl LimitChange {
-    /// The change in the figure's unit.
+    /// Change in the figure's unit.
     fn of(self, baseline: Decimal) -> Option<Decimal> {
         match self {
             Self::Relative(percent) => {
@@ -296,9 +298,10 @@ impl fmt::Display for Limit {
     }
 }
 
-/// The budgets of a run without any of its own. Refused requests fail it, and so do, with a
-/// baseline, sessions that cost over 5 % more. Unstable prefixes, and unexpected breaks that make
-/// up more than a tenth of the cost, give a warning.
+/// Budgets of a run without any of its own.
+///
+/// Refused requests fail it, and so do, with a baseline, costs over 5 % higher, of all sessions or of one.
+/// Unstable prefixes, and unexpected breaks that make up more than a tenth of the cost, give a warning.
 #[must_use]
 pub fn defaults(has_baseline: bool) -> Vec<Budget> {
     let percent = |percent: u32| LimitChange::Relative(Decimal::from(percent));

@@ -1,4 +1,4 @@
-//! Reads budgets from a configuration file.
+//! Reader of the budgets in a configuration file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::explain::breaks::Cause;
 use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::{ALL as STRATEGIES, Strategy};
 
-/// The keys of a budget.
+/// Keys of a budget.
 pub const KEYS: [&str; 16] = [
     "name",
     "metric",
@@ -46,6 +46,7 @@ pub(crate) fn read(list: &Spanned<DeValue<'_>>) -> Result<Vec<Budget>, Fault> {
     for element in tables {
         let table = element.get_ref().as_table().ok_or_else(|| not_tables(element))?;
         let budget = budget(table, element.span().start)?;
+        // Outputs refer to a budget by its name alone.
         if offsets.insert(budget.name.clone(), budget.offset).is_some() {
             let message =
                 format!("two budgets are called `{}`; give one a `name`", quoted(&budget.name));
@@ -71,6 +72,7 @@ fn budget(table: &DeTable<'_>, offset: usize) -> Result<Budget, Fault> {
     budget.name = match text(table, "name")? {
         Some(("", at)) => return Err(Fault::at(at, "`name` is empty")),
         Some((name, _)) => name.to_owned(),
+        // A budget without a name is called by its own words, as in `cost at most $1.00`.
         None => budget.to_string(),
     };
     Ok(budget)
@@ -91,7 +93,7 @@ fn level(table: &DeTable<'_>) -> Result<BudgetLevel, Fault> {
         .ok_or_else(|| unknown("level", name, at, &BudgetLevel::ALL.map(BudgetLevel::name)))
 }
 
-/// The one limit of a budget.
+/// The only limit of a budget.
 fn limit(table: &DeTable<'_>, metric: Metric, offset: usize) -> Result<Limit, Fault> {
     let given: Vec<_> =
         Limit::KEYS.into_iter().filter_map(|key| Some((key, table.get(key)?))).collect();
@@ -114,6 +116,7 @@ fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amou
     let unit = metric.unit();
     let amount = amount(value).and_then(|amount| amount.of_unit(unit));
     let amount =
+        // A share cannot exceed 100 %, so a limit above it is a mistake.
         amount.filter(|amount| unit != Unit::Percent || amount.value <= Decimal::ONE_HUNDRED);
     amount.ok_or_else(|| {
         let expected = format!("{} for {}", unit.example(), metric.name);
@@ -121,10 +124,12 @@ fn bound(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<Amou
     })
 }
 
-/// Reads a change: in per cent of the baseline, or in the unit of a metric. For a share "per cent"
-/// would be ambiguous, so its changes are in points.
+/// Reads a change: in per cent of the baseline, or in the unit of a metric.
+///
+/// For a share "per cent" would be ambiguous, so its changes are in points.
 fn change(key: &str, value: &Spanned<DeValue<'_>>, metric: Metric) -> Result<LimitChange, Fault> {
     let unit = metric.unit();
+    // `Amount` reads `2 %` and `2 points` alike, so the text decides.
     let is_in_points = value.get_ref().as_str().is_some_and(|text| text.ends_with("points"));
     let change = amount(value).and_then(|amount| match (amount.unit, unit) {
         (Unit::Percent, Unit::Percent) => is_in_points.then_some(LimitChange::Absolute(amount)),
@@ -145,6 +150,7 @@ fn amount(value: &Spanned<DeValue<'_>>) -> Option<Amount> {
     match value.get_ref() {
         DeValue::String(text) => Amount::parse(text),
         DeValue::Integer(integer) => {
+            // TOML writes whole numbers in other radices, too.
             let number = u64::from_str_radix(integer.as_str(), integer.radix()).ok()?;
             Some(Amount { value: Decimal::from_u64(number)?, unit: Unit::Count })
         }
@@ -188,6 +194,7 @@ fn strategy(table: &DeTable<'_>, metric: Metric) -> Result<Option<String>, Fault
 
 fn break_kinds(table: &DeTable<'_>, metric: Metric) -> Result<BreakKinds, Fault> {
     let names = texts(table, "causes")?;
+    // An empty list names no cause, so all of them count.
     let Some((_, at)) = names.first() else { return Ok(BreakKinds::All) };
     if !metric.is_of_breaks() {
         let message = "`causes` does not apply: it is for breaks, breaks_cost and breaks_share";

@@ -1,24 +1,24 @@
-//! Whether the client's attribution line is part of a captured request's cache key.
+//! Role of the client's attribution line in the cache key of a captured request.
 
 use super::record::Request;
 
-/// How the attribution line of Claude Code begins.
+/// Beginning of Claude Code's attribution line.
 pub(crate) const ATTRIBUTION: &str = "x-anthropic-billing-header";
 
-/// Where the text of a block begins with the line.
+/// Beginning of a text that is the line, with its key.
 const TEXT_OF_LINE: &str = "\"text\":\"x-anthropic-billing-header";
 
-/// What names of models have on other platforms and behind gateways alone.
+/// Parts of model names that occur only on other platforms and behind gateways.
 const OTHER_MODELS: [&str; 3] = ["anthropic.", "@", "/"];
 
-/// The host of Anthropic's own service.
+/// Host of Anthropic's own service.
 const FIRST_PARTY: &str = "anthropic.com";
 
-/// Whether the attribution line of the system prompt is part of the key (`--attribution`).
+/// Treatment of the system prompt's attribution line in the key (`--attribution`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AttributionKey {
-    /// As the record shows: it is part of the key behind gateways and on other platforms, and not at
-    /// Anthropic's own service, which replaces it. What shows nothing is taken to have been sent there.
+    /// As the record shows: part of the key behind gateways and on other platforms, and not at
+    /// Anthropic's own service, which replaces it. A record that shows nothing counts as sent there.
     #[default]
     Auto,
     /// Never: every line is as good as any other.
@@ -27,33 +27,34 @@ pub enum AttributionKey {
     Literal,
 }
 
-/// Where a request was sent, as far as its record tells.
+/// Destination of a request, if its record shows one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Host {
-    /// To Anthropic's own service.
+    /// Anthropic's own service.
     FirstParty,
-    /// Through a gateway, or to another platform.
+    /// Gateway, or another platform.
     Other,
     /// The record does not say.
     Unknown,
 }
 
 impl Host {
-    /// That of an address.
+    /// Host of an address.
     pub(super) fn of_url(url: &str) -> Self {
         let host = url.split_once("://").map_or(url, |(_, rest)| rest);
         let host = host.split(['/', ':', '?', '#']).next().unwrap_or(host);
+        // Not every name with this ending: a dot must come before it.
         let is_own =
             host.strip_suffix(FIRST_PARTY).is_some_and(|sub| sub.is_empty() || sub.ends_with('.'));
         if is_own { Self::FirstParty } else { Self::Other }
     }
 
-    /// That of a bundle.
+    /// Host of a bundle.
     pub(super) fn of_bundle(is_first_party: bool) -> Self {
         if is_first_party { Self::FirstParty } else { Self::Other }
     }
 
-    /// Where only the body can tell: other platforms have names of their own for the models, and take
+    /// Host by the body, if nothing else shows it: other platforms have names of their own for the models, and take
     /// beta features in the body.
     fn shown_by(self, body: &Request<'_>) -> Self {
         let model = body.model.as_str().unwrap_or_default();
@@ -64,7 +65,7 @@ impl Host {
 }
 
 impl AttributionKey {
-    /// Whether the line of a request is no part of the key.
+    /// Returns true if the line of a request is not part of the key.
     pub(super) fn is_neutral(self, host: Host, body: &Request<'_>) -> bool {
         match self {
             Self::Auto => host.shown_by(body) != Host::Other,
@@ -74,14 +75,15 @@ impl AttributionKey {
     }
 }
 
-/// The canonical bytes of a block that begins with the attribution line without that line, of which only
-/// the name stays; what stands on further lines stays, too. `None` for any other block.
+/// Canonical bytes of a block that begins with the attribution line, without all of that line but
+/// its name; further lines stay. `None` for any other block.
 pub(super) fn neutral(block: &[u8]) -> Option<Vec<u8>> {
     let start = memchr::memmem::find(block, TEXT_OF_LINE.as_bytes())? + TEXT_OF_LINE.len();
     let mut end = start;
     while let Some(byte) = block.get(end) {
         match byte {
             b'"' => break,
+            // Canonical bytes are JSON, so the line ends at an escaped line feed.
             b'\\' if block.get(end + 1) == Some(&b'n') => break,
             b'\\' => end += 2,
             _ => end += 1,

@@ -1,4 +1,4 @@
-//! One block of a prompt: what kind it is, how it is marked, and what its size rests on.
+//! Block of a prompt: its kind, its markers, and the fields that its size follows from.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -6,35 +6,35 @@ use serde_json::value::RawValue;
 use super::record::CacheControl;
 use crate::read::input::{Flag, Listed, Shape, Text};
 
-/// The kind of a block, as far as the rules tell kinds apart.
+/// Kind of a block, in the distinctions that the rules make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum BlockKind {
-    /// A tool's definition.
+    /// Definition of a tool.
     Tool,
-    /// A call; a run of them is one position.
+    /// Call; a run of calls is one position.
     ToolUse,
-    /// A result; a run of them is one position.
+    /// Result; a run of results is one position.
     ToolResult,
     /// Thinking, open or redacted, which cannot be marked.
     Thinking,
-    /// An image or a document.
+    /// Image or document.
     Media,
-    /// A text of the model's.
+    /// Text of the model's.
     Answer,
-    /// Anything else, unknown types among it.
+    /// Anything else, including unknown types.
     #[default]
     Other,
 }
 
 impl BlockKind {
-    /// Whether this block, after one of kind `before`, is at the same position.
+    /// Returns true if this block, after one of kind `before`, is at the same position.
     #[must_use]
     pub fn continues_run(self, before: Self) -> bool {
         matches!(self, Self::ToolUse | Self::ToolResult) && self == before
     }
 }
 
-/// The fields of a block that matter.
+/// Fields of a block that matter.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Block<'a> {
@@ -75,7 +75,7 @@ pub(super) struct Block<'a> {
     edits: Listed<Shape<Edit<'a>>>,
 }
 
-/// A deletion inside a `cache_edits` block.
+/// Deletion inside a `cache_edits` block.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Edit<'a> {
@@ -85,7 +85,7 @@ struct Edit<'a> {
     cache_reference: Text<'a>,
 }
 
-/// A block that is a text and nothing else.
+/// Block that is a text and nothing else.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PlainText {
@@ -93,13 +93,13 @@ struct PlainText {
     text: String,
 }
 
-/// The text of a block, given by its canonical bytes; `None` where it is, or may be, more than a text.
+/// Text of a block, from its canonical bytes; `None` if it is, or may be, more than a text.
 pub(crate) fn plain_text(canonical: &str) -> Option<String> {
     let block: PlainText = serde_json::from_str(canonical).ok()?;
     (block.r#type == "text").then_some(block.text)
 }
 
-/// The canonical bytes of a block with a text.
+/// Canonical bytes of a block with a text.
 pub(crate) fn text_block(text: &str) -> String {
     format!("{{\"type\":\"text\",\"text\":{}}}", serde_json::Value::from(text))
 }
@@ -122,7 +122,7 @@ struct Citations {
 }
 
 impl<'a> Block<'a> {
-    /// The blocks inside a tool result, with their JSON.
+    /// Blocks inside a tool result, with their JSON.
     pub(super) fn inner(&self) -> Vec<(&'a str, Block<'a>)> {
         let list = self.content.filter(|content| content.get().starts_with('['));
         let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
@@ -133,26 +133,27 @@ impl<'a> Block<'a> {
         list.unwrap_or_default().into_iter().map(block).collect()
     }
 
-    /// The kind of a block of the system prompt or of a message.
+    /// Kind of a block of the system prompt or of a message.
     pub(super) fn kind(&self) -> BlockKind {
         match self.r#type.as_str() {
             Some("tool_use") => BlockKind::ToolUse,
             Some("tool_result") => BlockKind::ToolResult,
             Some("thinking" | "redacted_thinking") => BlockKind::Thinking,
             Some("image" | "document") => BlockKind::Media,
+            // A text does not say whose it is: the walk knows the role of its message.
             _ => BlockKind::Other,
         }
     }
 
-    /// By what edits refer to it, if it is a result: its `cache_reference`, or the id of its call, which
-    /// clients take for it, where it has none.
+    /// Name of a result for edits: its `cache_reference`, or else the id of its call, which
+    /// clients take for it.
     pub(super) fn reference(&self) -> Option<&str> {
         let is_result = self.kind() == BlockKind::ToolResult;
         let name = self.cache_reference.as_str().or(self.tool_use_id.as_str());
         name.filter(|_| is_result)
     }
 
-    /// What a `cache_edits` block deletes, by reference; `None` for any other block.
+    /// References that a `cache_edits` block deletes; `None` for any other block.
     pub(super) fn deletions(&self) -> Option<impl Iterator<Item = &str>> {
         if !self.r#type.is("cache_edits") {
             return None;
@@ -162,7 +163,7 @@ impl<'a> Block<'a> {
         Some(deletes.filter_map(|edit| edit.cache_reference.as_str()))
     }
 
-    /// Its marker. One on the last block inside a tool result counts for the result.
+    /// Marker of the block. One on the last block inside a tool result counts for the result.
     pub(super) fn marker(&self) -> Option<CacheControl<'a>> {
         if let Some(own) = &self.cache_control.0 {
             return Some(CacheControl::clone(own));
@@ -172,7 +173,7 @@ impl<'a> Block<'a> {
         inner.1.cache_control.0
     }
 
-    /// Whether it is an image or a result that holds one.
+    /// Returns true for an image, or a result that holds one.
     pub(super) fn has_image(&self) -> bool {
         let is_image = |block: &Block<'_>| block.r#type.is("image");
         is_image(self)
@@ -180,7 +181,7 @@ impl<'a> Block<'a> {
                 && self.inner().iter().any(|(_, inner)| is_image(inner)))
     }
 
-    /// Whether it asks for citations, which the service writes into the system prompt.
+    /// Returns true if it asks for citations, which the service writes into the system prompt.
     pub(super) fn has_citations(&self) -> bool {
         let asks = |block: &Block<'_>| {
             block.citations.0.as_ref().is_some_and(|citations| citations.enabled.0)
@@ -190,7 +191,7 @@ impl<'a> Block<'a> {
                 && self.inner().iter().any(|(_, inner)| asks(inner)))
     }
 
-    /// What a media block holds.
+    /// Data of a media block.
     pub(super) fn source_data(&self) -> &str {
         self.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default()
     }

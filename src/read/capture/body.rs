@@ -1,4 +1,4 @@
-//! The body of a request → its path through the tree, and its markers.
+//! Path of a request's body through the tree, and its markers.
 
 use std::hash::{Hash, Hasher};
 
@@ -18,19 +18,19 @@ use crate::base::ttl::Ttl;
 use crate::read::input::{Shape, Text};
 use crate::read::rendered::USUAL_NAME;
 
-/// The effort of a request that names none; naming it changes nothing.
+/// Effort of a request that names none; naming it changes nothing.
 const DEFAULT_EFFORT: &str = "\"high\"";
 
-/// A marker of a request.
+/// Marker of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireMarker {
-    /// The prefix it marks.
+    /// Prefix that it marks.
     pub node: WireNodeId,
-    /// Its TTL.
+    /// TTL that it asks for.
     pub ttl: Ttl,
-    /// Whether its scope is `global`.
+    /// True for the scope `global`.
     pub is_global: bool,
-    /// Whether it is the request's own and not a block's (automatic caching).
+    /// True for the request's own marker, which no block has (automatic caching).
     pub is_automatic: bool,
 }
 
@@ -41,34 +41,34 @@ impl WireMarker {
     }
 }
 
-/// A prompt as a path.
+/// Prompt as a path.
 #[derive(Clone, Debug)]
 pub(super) struct WirePath {
     pub(super) leaf: WireNodeId,
-    /// In the order of the prefix.
+    /// Markers in the order of the prefix.
     pub(super) markers: Vec<WireMarker>,
-    /// The results that edits delete, in the order of the prefix.
+    /// Results that edits delete, in the order of the prefix.
     pub(super) deleted: Vec<WireNodeId>,
-    /// How many deletions refer to nothing in front of them.
+    /// Number of deletions that refer to nothing in front of them.
     pub(super) idle_edits: u32,
     pub(super) attribution: Option<AttributionPart>,
     pub(super) likeness: Likeness,
 }
 
-/// What requests of one conversation have in common, whatever became of the bytes in front.
+/// Features that requests of one conversation share, whatever became of the bytes in front.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Likeness {
-    /// A hash of the first block of the messages.
+    /// Hash of the first block of the messages.
     pub opening: u64,
-    /// A hash of the first message.
+    /// Hash of the first message.
     pub first_message: u64,
-    /// How many messages there are.
+    /// Number of messages.
     pub messages: u32,
-    /// A hash of tools and system prompt.
+    /// Hash of tools and system prompt.
     pub head: u64,
-    /// How many tools there are.
+    /// Number of tools.
     pub tools: u32,
-    /// How many blocks the system prompt has.
+    /// Number of blocks of the system prompt.
     pub system: u32,
 }
 
@@ -101,7 +101,7 @@ impl Likeness {
     }
 }
 
-/// Why a body is no prompt.
+/// Reason why a body is not a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
     /// A field that every Messages API request has is missing or of another type.
@@ -118,10 +118,10 @@ impl From<TooDeep> for BodyError {
     }
 }
 
-/// Adds the prompt of a body to the tree, sized by what is known of its model.
+/// Adds the prompt of a body to the tree, with sizes for its model.
 ///
 /// # Errors
-/// [`BodyError`]; nodes that were added by then stay, and do no harm.
+/// [`BodyError`]; nodes that were added before it stay, and do no harm.
 pub(super) fn add_prompt<'a>(
     body: &'a Request<'a>,
     tree: &mut WireTree,
@@ -138,6 +138,7 @@ pub(super) fn add_prompt<'a>(
         walk.tool(tool)?;
     }
     let messages = Messages::read(messages)?;
+    // Each group of settings is in front of the parts whose cache it invalidates.
     walk.system_settings(body, &messages);
     walk.system(body.system)?;
     walk.message_settings(body, &messages)?;
@@ -159,14 +160,14 @@ pub(super) fn add_prompt<'a>(
     })
 }
 
-/// A message with its blocks apart.
+/// Message with its blocks parsed.
 struct MessageBlocks<'a> {
     role: Option<&'a RawValue>,
     content: Content<'a>,
 }
 
 enum Content<'a> {
-    /// A string, which is one text block.
+    /// String, which is one text block.
     Text(&'a RawValue),
     Blocks(Vec<(&'a RawValue, Block<'a>)>),
 }
@@ -205,7 +206,7 @@ fn content(content: Option<&RawValue>) -> Result<Content<'_>, BodyError> {
     }
 }
 
-/// The fields of a block; anything but an object is a block of an unknown type, and so is one whose
+/// Fields of a block; anything but an object is a block of an unknown type, and so is one whose
 /// strings cannot be decoded.
 fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
     match serde_json::from_str::<Shape<Block<'_>>>(raw.get()) {
@@ -215,7 +216,7 @@ fn block(raw: &RawValue) -> Result<Block<'_>, BodyError> {
     }
 }
 
-/// A setting of several kinds.
+/// Setting with a type.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default)]
 struct Kind<'a> {
@@ -223,25 +224,25 @@ struct Kind<'a> {
     r#type: Text<'a>,
 }
 
-/// The way through the tree.
+/// Walk through the tree, block by block.
 struct Walk<'t, 'a> {
     tree: &'t mut WireTree,
     options: &'a CaptureOptions,
     sizes: Sizes<'a>,
-    /// Tools that are no part of the prompt, to which results may refer.
+    /// Tools outside of the prompt, to which results may refer.
     deferred: Deferred<'a>,
-    /// How many results stand right before this place in its message.
+    /// Number of results right before this place in its message.
     results_before: u64,
-    /// The tokens of the names of the tools that were called, by hashes of the calls' ids.
+    /// Tokens of the names of the tools that were called, by hashes of the calls' ids.
     names: FxHashMap<u64, u64>,
-    /// Those of the result before, and of the one that is added.
+    /// Tokens of the tool's name for the result before, and for the one that is added.
     result_names: [u64; 2],
     here: WireNodeId,
     hash: PrefixHash,
     has_tools: bool,
     markers: Vec<WireMarker>,
     last_markable: Option<WireNodeId>,
-    /// The results so far, by what edits refer to them.
+    /// Results so far, by the names that edits use.
     results: FxHashMap<String, WireNodeId>,
     deleted: Vec<WireNodeId>,
     idle_edits: u32,
@@ -250,7 +251,7 @@ struct Walk<'t, 'a> {
     likeness: Likeness,
     canonical: Vec<u8>,
     label: String,
-    /// The role of the message that the walk is in, as canonical JSON.
+    /// Role of the message that the walk is in, as canonical JSON.
     role: Vec<u8>,
 }
 
@@ -284,12 +285,13 @@ impl<'t, 'a> Walk<'t, 'a> {
             label: "model".to_owned(),
             role: Vec::new(),
         };
+        // The root, as each model has caches of its own.
         walk.canonical.extend_from_slice(model.as_bytes());
         walk.extend(None, Part::Model, BlockKind::Other, |walk| walk.sizes.frame());
         walk
     }
 
-    /// Goes on to the node that adds `self.canonical` under `self.label`.
+    /// Moves to the node that adds `self.canonical` under `self.label`.
     fn extend(
         &mut self,
         parent: Option<WireNodeId>,
@@ -301,6 +303,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.here = if let Some(known) = self.tree.find(hash) {
             known
         } else {
+            // Only a new node is sized: a request mostly repeats the prefix of the one before.
             let Size { tokens, is_counted } = size(self);
             let is_counted = is_counted && parent.is_none_or(|id| self.tree.node(id).is_counted);
             let &CaptureOptions { keeps_bytes, parts, counting, .. } = self.options;
@@ -328,12 +331,12 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.label.clear();
     }
 
-    /// Goes on to a block whose canonical bytes and label are set.
+    /// Moves to a block whose canonical bytes and label are set.
     fn add_block(&mut self, part: Part, kind: BlockKind, block: &Block<'_>) {
         self.add_sized(part, kind, block, None);
     }
 
-    /// The same with a block whose size may be known.
+    /// Moves to a block whose size may be known.
     fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, size: Option<Size>) {
         self.likeness.add(part, &self.canonical);
         self.extend(Some(self.here), part, kind, |walk| {
@@ -347,7 +350,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// The size of a block whose canonical bytes are set, after what the walk has come to.
+    /// Size of a block whose canonical bytes are set, at the current place.
     fn block_size(&self, part: Part) -> Size {
         let role = match self.role.as_slice() {
             b"\"assistant\"" => Role::Assistant,
@@ -356,6 +359,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         };
         let before = self.tree.node(self.here).kind;
         let [first, own] = self.result_names;
+        // The second result is written with the name of the first one's tool, too.
         let names = if self.results_before == 1 { first + own } else { own };
         let place = Place { part, before, results_before: self.results_before, names, role };
         self.sizes.block(place, &self.canonical, &self.deferred)
@@ -376,7 +380,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// What is in front of the system prompt.
+    /// Adds the settings in front of the system prompt.
     fn system_settings(&mut self, body: &Request<'_>, messages: &Messages<'_>) {
         let speed = body.speed.as_str().unwrap_or("standard");
         let citations = messages.any(Block::has_citations);
@@ -406,8 +410,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Goes on to a block of the system prompt whose canonical bytes are set. One that begins with the
-    /// attribution line has its whole size, whether the line is part of the key or not.
+    /// Moves to a block of the system prompt whose canonical bytes are set. A block that begins with the
+    /// attribution line has its whole size, even if the line is not part of the key.
     fn system_block(&mut self, kind: BlockKind, block: &Block<'_>) {
         self.label.push_str("system");
         let Some(neutral) = neutral(&self.canonical) else {
@@ -418,6 +422,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             return self.add_block(Part::System, kind, block);
         }
         self.attribution = Some(AttributionPart::Neutral);
+        // Sized with the line, which is sent either way.
         let size = self.block_size(Part::System);
         self.canonical = neutral;
         self.add_sized(Part::System, kind, block, Some(size));
@@ -429,7 +434,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.add_block(part, kind, &Block::default());
     }
 
-    /// What is in front of the messages. That a setting is not given differs from any value but the
+    /// Adds the settings in front of the messages. A missing setting differs from any value but the
     /// default effort.
     fn message_settings(
         &mut self,
@@ -459,7 +464,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             value.is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
         };
         let has_budget = is(body.thinking, &["enabled"]);
-        // What these write into the prompt is not known.
+        // The text that these write into the prompt is unknown.
         let is_unknown = output.format.is_some() || is(body.tool_choice, &["any", "tool"]);
         self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
             match (is_unknown, has_budget) {
@@ -505,8 +510,8 @@ impl<'t, 'a> Walk<'t, 'a> {
         Ok(())
     }
 
-    /// Notes the name of the tool that a block calls, or whose result it is: results that stand together are written
-    /// with them.
+    /// Records the name of the tool that a block calls, or whose result it is: results in a row are written with
+    /// these names.
     fn note_name(&mut self, block: &Block<'_>) {
         let hash = |id: &Text<'_>| {
             let mut hasher = FxHasher::default();
@@ -526,8 +531,9 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
     }
 
-    /// Notes what a block deletes of the prefix in front of it, and says whether it is one that does. Such
-    /// a block is an instruction and no content: it has neither bytes nor a position, and the prefix is
+    /// Records the deletions of a block in the prefix in front of it, and returns true for such a block.
+    ///
+    /// It is an instruction and no content: it has neither bytes nor a position, and the prefix is
     /// the same with and without it.
     fn edit(&mut self, block: &Block<'_>) -> bool {
         let Some(references) = block.deletions() else { return false };
@@ -537,13 +543,14 @@ impl<'t, 'a> Walk<'t, 'a> {
                 None => self.idle_edits += 1,
             }
         }
+        // The block has no position, so its marker is on the last one that can carry it.
         if let Some((node, control)) = self.last_markable.zip(block.marker()) {
             self.markers.push(WireMarker::new(node, &control));
         }
         true
     }
 
-    /// The request's own marker falls on the last block that can carry one.
+    /// Adds the request's own marker to the last block that can carry one.
     fn automatic(&mut self, control: &CacheControl<'_>) {
         let Some(node) = self.last_markable else { return };
         let automatic = WireMarker { is_automatic: true, ..WireMarker::new(node, control) };

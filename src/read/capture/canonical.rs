@@ -1,26 +1,25 @@
-//! The canonical bytes of a block, of which prefix identity and `--tokens bytes:N` are made.
+//! Canonical bytes of a block, from which prefix identity and `--tokens bytes:N` are made.
 //!
 //! They are the block's JSON without white space outside of strings, keys in the order received,
-//! numbers as written, and strings as UTF-8 in which only `"`, `\` and control characters are
+//! numbers as written, and strings as UTF-8 with only `"`, `\` and control characters
 //! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` and a `cache_reference` of
 //! the block itself are left out: a marker and a name for later deletions are no content. Half a
-//! surrogate pair, which UTF-8 cannot hold, keeps its
-//! escape.
+//! surrogate pair, which UTF-8 cannot hold, keeps its escape.
 
-/// How deep JSON may be nested. No API request comes near it.
+/// Deepest nesting of JSON. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;
 
-/// The members of a block that are no content.
+/// Members of a block that are no content.
 const NO_CONTENT: [&[u8]; 2] = [b"\"cache_control\"", b"\"cache_reference\""];
 
-/// A value is nested more deeply than [`DEEPEST_NESTING`].
+/// Error of a value that is nested more deeply than [`DEEPEST_NESTING`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TooDeep;
 
 /// Appends the canonical bytes of a JSON value, which has to be valid, to `out`.
 ///
 /// # Errors
-/// [`TooDeep`]; `out` is then of no use.
+/// [`TooDeep`]; `out` is then useless.
 pub(super) fn write_canonical(json: &str, out: &mut Vec<u8>) -> Result<(), TooDeep> {
     Writer { json: json.as_bytes(), position: 0, out, open: Vec::new(), dropped: None }.run()
 }
@@ -33,12 +32,12 @@ pub(super) fn write_text_block(json_string: &str, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// An object or array that has begun.
+/// Object or array that has begun.
 #[derive(Clone, Copy)]
 struct Open {
     is_object: bool,
     is_empty: bool,
-    /// Whether the next string is a key.
+    /// True if the next string is a key.
     awaits_key: bool,
 }
 
@@ -47,7 +46,7 @@ struct Writer<'a> {
     position: usize,
     out: &'a mut Vec<u8>,
     open: Vec<Open>,
-    /// Where the output ended before a member that is left out, and whether it was the first.
+    /// End of the output before a member that is left out, and true if it was the first.
     dropped: Option<(usize, bool)>,
 }
 
@@ -92,6 +91,7 @@ impl Writer<'_> {
     }
 
     fn end_value(&mut self) {
+        // Members are left out of the block itself, not of objects in it.
         if self.open.len() != 1 {
             return;
         }
@@ -155,7 +155,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes the string that `json` begins with, quotes included, and says how long it was there.
+/// Writes the string at the beginning of `json`, quotes included, and returns its length there.
 fn write_string(json: &[u8], out: &mut Vec<u8>) -> usize {
     out.push(b'"');
     let mut position = 1;
@@ -168,13 +168,14 @@ fn write_string(json: &[u8], out: &mut Vec<u8>) -> usize {
         }
         position += write_escape(&json[position..], out);
     }
-    // Only invalid JSON has no closing quote.
+    // Only invalid JSON lacks a closing quote.
     json.len()
 }
 
-/// Writes what an escape sequence stands for and says how long the sequence is.
+/// Writes the character of an escape sequence, and returns the length of the sequence.
 fn write_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
     match json.get(1) {
+        // A slash needs no escape, so it loses one that it has.
         Some(b'/') => out.push(b'/'),
         Some(b'u') => return write_unicode_escape(json, out),
         Some(short) => out.extend_from_slice(&[b'\\', *short]),
@@ -202,7 +203,7 @@ fn write_unicode_escape(json: &[u8], out: &mut Vec<u8>) -> usize {
     6
 }
 
-/// The four hexadecimal digits of `\uXXXX`.
+/// Code unit in the four hexadecimal digits of `\uXXXX`.
 fn code_unit(escape: &[u8]) -> Option<u32> {
     let digits = std::str::from_utf8(escape.get(2..6)?).ok()?;
     u32::from_str_radix(digits, 16).ok()

@@ -1,4 +1,4 @@
-//! One source of captured requests or of bundles → its requests.
+//! Loading of one source of captured requests or of bundles.
 
 use std::sync::Arc;
 
@@ -13,60 +13,60 @@ use crate::base::project::ProjectNaming;
 use crate::read::harness::{Harness, Placed, place_lines};
 use crate::read::input::{Chunk, Diagnostics, Extent, ObjectReader, OpenSource};
 
-/// What is known of parts of blocks.
+/// Knowledge about parts of blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BlockParts {
     /// Nothing: two blocks are the same or not.
     #[default]
     Unknown,
-    /// Landmarks of every block are kept, by which caches without markers find how much of their beginnings
+    /// Landmarks of every block, from which caches without markers learn how much of their beginnings
     /// two blocks share.
     Landmarks,
 }
 
-/// How captures are read.
+/// Options of the reading of captures.
 #[derive(Clone, Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // independent wishes, not states of one machine
 pub struct CaptureOptions {
-    /// What is known of models.
+    /// Facts about models.
     pub models: Models,
-    /// How tokens are counted.
+    /// Method of counting tokens.
     pub counting: TokenCounting,
-    /// Whether the canonical bytes of every block are kept, each once.
+    /// True if the canonical bytes of every block are kept, each once.
     pub keeps_bytes: bool,
-    /// What is known of parts of blocks.
+    /// Knowledge about parts of blocks.
     pub parts: BlockParts,
-    /// Whether the attribution line is part of the key.
+    /// Treatment of the attribution line in the key.
     pub attribution: AttributionKey,
-    /// What the flag `global_scope` of every bundle is taken for; `None` leaves it as recorded.
+    /// Value in place of the flag `global_scope` of every bundle; `None` leaves it as recorded.
     pub global_scope: Option<bool>,
-    /// Whether the tokens of what stands in a transcript are counted, and not only its bytes.
+    /// True if the tokens of a transcript's contents are counted, and not only its bytes.
     pub counts_contents: bool,
-    /// Whether the titles of sessions are kept, which only transcripts have.
+    /// True if the titles of sessions are kept, which only transcripts have.
     pub keeps_titles: bool,
-    /// How projects are named, in the labels of files, too.
+    /// Naming of projects, in the labels of files, too.
     pub naming: ProjectNaming,
-    /// Whether what lies between the requests of a transcript is left out. Breaks, contexts and the
-    /// management of contexts look at it; the ledger does not.
+    /// True if the trails between the requests of a transcript are left out. Breaks, contexts and the
+    /// management of contexts look at them; the ledger does not.
     pub leaves_out_trails: bool,
 }
 
-/// The captured requests of one file.
+/// Captured requests of one file.
 #[derive(Debug)]
 pub struct Captures {
-    /// The file's name.
+    /// Name of the file, relative to the path that was given.
     pub label: Arc<str>,
-    /// The file's name without folders and endings.
+    /// Name of the file without folders and endings.
     pub stem: String,
-    /// Under which program its requests are told: a log's own where they stand in one.
+    /// Program that the requests are listed under: a log's own if they are in one.
     pub client: Client,
-    /// The requests, in file order.
+    /// Requests in file order.
     pub requests: Vec<WireRequest>,
-    /// Their prompts.
+    /// Tree of their prompts.
     pub tree: WireTree,
-    /// The strings the requests name.
+    /// Strings that the requests name.
     pub symbols: Symbols,
-    /// What was rejected.
+    /// Rejected places.
     pub diagnostics: Diagnostics,
     /// Bytes read, after decompression.
     pub bytes: u64,
@@ -74,7 +74,7 @@ pub struct Captures {
     pub lines: u64,
 }
 
-/// Reads an open source of captures with so many threads.
+/// Reads an open source of captures on `threads` threads.
 pub(crate) fn load_captures(
     open: &mut OpenSource,
     threads: usize,
@@ -106,6 +106,7 @@ pub(crate) fn load_bundles(
     let mut diagnostics = Diagnostics::default();
     let extent = place_lines(open, harness, &mut diagnostics, |number, placed, is_first_party| {
         if let Placed::Request(record, _) = placed {
+            // A placed record has no address; the bundle's flags name the provider.
             parser.sent_to(Host::of_bundle(is_first_party));
             parser.text(&record, number);
         }
@@ -115,16 +116,16 @@ pub(crate) fn load_bundles(
     finish(joined, open, extent)
 }
 
-/// Reads captured requests that stand in a log of something else, as records made one after another.
+/// Reader of captured requests in a log of another kind, as records made one after another.
 pub(in crate::read) struct RecordReader<'a>(RequestParser<'a>);
 
 impl<'a> RecordReader<'a> {
-    /// A reader of a file of that name.
+    /// Reader for a file of this name.
     pub(in crate::read) fn new(label: &'a Arc<str>, options: &'a CaptureOptions) -> Self {
         Self(RequestParser::new(label, options))
     }
 
-    /// Takes in a record of a request that was sent to an address, and says whether it is one that can be
+    /// Reads a record of a request that was sent to an address. Returns true if it can be
     /// used.
     pub(in crate::read) fn record(&mut self, record: &str, line: u64, url: Option<&str>) -> bool {
         let before = self.0.count();
@@ -133,12 +134,12 @@ impl<'a> RecordReader<'a> {
         self.0.count() > before
     }
 
-    /// Whether a request was taken in.
+    /// Returns true if a request was read.
     pub(in crate::read) fn has_requests(&self) -> bool {
         self.0.count() > 0
     }
 
-    /// What was read of a source.
+    /// Captures that were read of a source.
     pub(in crate::read) fn finish(self, open: &OpenSource, extent: Extent) -> Captures {
         finish(self.0.finish(), open, extent)
     }

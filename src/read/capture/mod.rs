@@ -1,17 +1,17 @@
-//! Captured requests → paths through a tree of prefixes, with their markers.
+//! Captured requests as paths through a tree of prefixes, with their markers.
 //!
 //! The bytes are known, so prefixes are exact: blocks have canonical bytes, and a prefix is known by
-//! a chain of hashes over them. Text is kept only where it is asked for.
+//! a chain of hashes over them. Text is kept only on request.
 //!
 //! A line is parsed by a typed parser; each block's canonical bytes (`canonical.rs`) extend the
 //! hash of the prefix before it, and a prefix that is in the tree already is that node. So memory
-//! follows what is new, and equal prefixes of any sessions, scopes and files are one. What is no
-//! block but part of the key is a node of its own, without a size and a position: the model is the
-//! root, speed and citations stand in front of the system prompt, thinking, tool choice, effort,
+//! follows new content, and equal prefixes of any sessions, scopes and files are one. Settings that are
+//! part of the key are nodes of their own, without a size and a position: the model is the
+//! root, speed and citations are in front of the system prompt, thinking, tool choice, effort,
 //! format and the presence of images in front of the messages. Deferred tools are no part of the
-//! prefix, nor are `cache_edits`: what they delete stays in the tree and comes off the sizes of
-//! the prompt (`Prompt::edits`), and of the attribution line only its name is hashed where the
-//! service replaces it (`read/capture/attribution.rs`). Beta features are no node: they part
+//! prefix, nor are `cache_edits`: the deleted results stay in the tree and come off the sizes of
+//! the prompt (`Prompt::edits`), and only the name of the attribution line is hashed if the
+//! service replaces it (`read/capture/attribution.rs`). Beta features are no node: they separate
 //! caches (`Partition`), as the model and the scope do, and so does a marker's TTL under
 //! `--ttl-change loses`. Bundles are placed and then read as captures; exchanges of a claude-trace
 //! log are unwrapped. A single line may be 64 MiB.

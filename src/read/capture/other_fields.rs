@@ -1,10 +1,10 @@
-//! The fields of a request's body that no other module reads: the service may make them part of the
+//! Other fields of a request's body, which no other module reads: the service may make them part of the
 //! cache key all the same.
 //!
-//! Counted is whatever is not known to leave the prompt alone: context management, tool servers,
+//! Every field counts that is not known to leave the prompt alone: context management, tool servers,
 //! containers, tiers and places of service, and every field that is new or unknown.
 //!
-//! The beta features that a request asks for: in a header, or in its body where there is none.
+//! Beta features that a request asks for: in a header, in its body, or in both.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::BuildHasher as _;
@@ -25,7 +25,7 @@ use crate::read::input::{Listed, Text};
 #[derive(Debug, Default)]
 pub(super) struct OtherFields<'a>(Vec<(Text<'a>, &'a RawValue)>);
 
-/// The canonical JSON of what a body says besides what is modelled: an object with its names in
+/// Canonical JSON of the fields of a body that are not modelled: an object with its names in
 /// alphabetical order.
 pub(super) fn other_fields(body: &Request<'_>) -> String {
     let own = body.other.named("");
@@ -38,7 +38,7 @@ pub(super) fn other_fields(body: &Request<'_>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
-/// Whether a request is to be served in the United States alone.
+/// Returns true if a request is to be served in the United States alone.
 pub(super) fn is_us_only(body: &Request<'_>) -> bool {
     let told = body.other.named("").filter(|(name, _)| name == "inference_geo").last();
     told.is_some_and(|(_, value)| {
@@ -46,8 +46,8 @@ pub(super) fn is_us_only(body: &Request<'_>) -> bool {
     })
 }
 
-/// A name and its value as they stand in an object. In place of a value that is nested too deeply stands by what another
-/// one is told from it.
+/// Name and value as a member of an object. A value that is nested too deeply is replaced by its hash, which still
+/// distinguishes it from another one.
 fn member(name: &str, value: &RawValue) -> Option<String> {
     let name = Value::from(name);
     let mut canonical = Vec::new();
@@ -68,7 +68,7 @@ impl OtherFields<'_> {
     }
 }
 
-/// A deserialiser of a struct that lays aside the fields which the struct does not have.
+/// Deserialiser of a struct that sets aside the fields that the struct does not have.
 pub(super) struct Sieve<'o, 'de, D> {
     inner: D,
     other: &'o mut OtherFields<'de>,
@@ -80,6 +80,7 @@ impl<'o, 'de, D> Sieve<'o, 'de, D> {
     }
 }
 
+// `#[serde(flatten)]` would copy every value, and cannot take raw ones.
 impl<'de, D: Deserializer<'de>> Deserializer<'de> for Sieve<'_, 'de, D> {
     type Error = D::Error;
 
@@ -149,8 +150,9 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SieveMap<'_, 'de, A> {
     }
 }
 
-/// The names of the beta features, each once, in alphabetical order and joined by commas. `None` where
-/// nothing tells: the headers were not captured, and the body has no field for them.
+/// Names of the beta features, each once, in alphabetical order and joined by commas.
+///
+/// `None` if nothing shows them: the headers were not captured, and the body has no field for them.
 pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> Option<String> {
     let in_headers = headers.and_then(named_by_headers);
     let in_body = [body.betas, body.anthropic_beta].map(|field| field.and_then(names));
@@ -162,15 +164,16 @@ pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> O
     Some(features.into_iter().collect::<Vec<_>>().join(","))
 }
 
-/// The names in the headers; none in headers that are no object, which tell nothing.
+/// Names in the headers; `None` for headers that are no object, which show nothing.
 fn named_by_headers(headers: &RawValue) -> Option<Vec<String>> {
     let headers: BTreeMap<String, &RawValue> = serde_json::from_str(headers.get()).ok()?;
     let beta = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER));
     Some(beta.filter_map(|(_, value)| names(value)).flatten().collect())
 }
 
-/// The names in a comma-separated string, or in a list of such strings; `None` in anything else.
+/// Names in a comma-separated string, or in a list of such strings; `None` for anything else.
 fn names(value: &RawValue) -> Option<Vec<String>> {
+    // Headers have one text with commas, bodies a list.
     let texts = match value.get().as_bytes().first()? {
         b'"' => vec![serde_json::from_str(value.get()).ok()?],
         b'[' => serde_json::from_str::<Listed<Text<'_>>>(value.get()).ok()?.0?,

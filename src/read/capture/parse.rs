@@ -1,4 +1,4 @@
-//! One line of bytes → a captured request in the tree, and diagnostics.
+//! Parser of one line of bytes into a captured request in the tree, and diagnostics.
 
 use std::sync::Arc;
 
@@ -18,86 +18,86 @@ use crate::read::input::{
     read_usage,
 };
 
-/// The scope of records that name none.
+/// Scope of records that name none.
 const DEFAULT_SCOPE: &str = "default";
 
-/// How addresses end to which requests are sent: Bedrock and Google Cloud name the operation there.
+/// Endings of the addresses of requests: Bedrock and Google Cloud name the operation there.
 pub(crate) const MESSAGES_ENDPOINTS: [&str; 5] =
     ["/messages", ":rawPredict", ":streamRawPredict", "/invoke", "/invoke-with-response-stream"];
 
-/// The status codes of an answer that was given.
+/// Status codes of a successful answer.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
-/// What stands in front of a fork's directive.
+/// Tag in front of a fork's directive.
 pub(crate) const FORK_TAG: &str = "<fork-boilerplate>";
 
-/// A captured request.
+/// Captured request.
 #[derive(Clone, Debug)]
 pub struct WireRequest {
-    /// The line it stands on.
+    /// Line of the record.
     pub line: u64,
-    /// How many lines before it in its file are damaged, so that a request may be missing.
+    /// Number of damaged lines before it in its file, so that a request may be missing.
     pub lost_before: u32,
-    /// When it was sent.
+    /// Time at which it was sent.
     pub start: Millis,
-    /// When its response began.
+    /// Start of its response.
     pub response_started: Option<Millis>,
     /// `request_id`.
     pub request: Option<Symbol>,
-    /// The answer's message id.
+    /// Message id of the answer.
     pub message: Option<Symbol>,
     /// `session_id`.
     pub session: Option<Symbol>,
     /// `agent_id`.
     pub agent: Option<Symbol>,
-    /// The workspace whose cache it uses.
+    /// Workspace whose cache it uses.
     pub scope: Symbol,
-    /// The model asked.
+    /// Model that was asked.
     pub model: Symbol,
-    /// Where its prompt ends in the tree.
+    /// End of its prompt in the tree.
     pub leaf: WireNodeId,
-    /// Its markers, in the order of the prefix.
+    /// Markers in the order of the prefix.
     pub markers: Vec<WireMarker>,
-    /// The results that it has deleted on the server (`cache_edits`), in the order of the prefix, each
+    /// Results that it has deleted on the server (`cache_edits`), in the order of the prefix, each
     /// once.
     pub deleted: Vec<WireNodeId>,
-    /// How many deletions refer to nothing that stands in front of them.
+    /// Number of deletions that refer to nothing in front of them.
     pub idle_edits: u32,
-    /// Whether its attribution line is part of the key; `None` where it has none.
+    /// Role of its attribution line in the key; `None` without a line.
     pub attribution: Option<AttributionPart>,
-    /// By what requests of its conversation are known.
+    /// Features that requests of its conversation share.
     pub likeness: Likeness,
-    /// How many of its messages tell a fork what to do.
+    /// Number of its messages with a fork's directive.
     pub fork_messages: u32,
-    /// What it asks for that changes its price: `speed: fast` and `inference_geo: us`.
+    /// Settings that change its price: `speed: fast` and `inference_geo: us`.
     pub asked_tier: PriceTier,
-    /// The beta features it asks for, in alphabetical order and joined by commas; `None` where the
-    /// capture does not tell.
+    /// Beta features that it asks for, in alphabetical order and joined by commas; `None` if the
+    /// capture does not show them.
     pub betas: Option<Symbol>,
-    /// The canonical JSON of an object with what else its body says and may be part of the cache
-    /// key; `None` where bytes are not kept.
+    /// Canonical JSON of an object with the other fields of its body, which may be part of the cache
+    /// key; `None` if bytes are not kept.
     pub other_fields: Option<Symbol>,
-    /// What the answer reports, where it is known.
+    /// Usage that the answer reports, if it is known.
     pub usage: Option<Usage>,
 }
 
-/// What an attribution line is to the key.
+/// Role of an attribution line in the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributionPart {
-    /// Its bytes are part of it.
+    /// Its bytes are part of the key.
     Literal,
     /// Any line is as good as another.
     Neutral,
 }
 
-/// What a stretch of lines holds.
+/// Contents of a stretch of lines.
 #[derive(Debug, Default)]
 pub(super) struct ParsedRequests {
     pub(super) requests: Vec<WireRequest>,
     pub(super) tree: WireTree,
     pub(super) symbols: Symbols,
     pub(super) diagnostics: Diagnostics,
-    /// Lines that are damaged, so that a request may be missing.
+    /// Number of damaged lines, so that a request may be missing.
     lost: u32,
 }
 
@@ -108,7 +108,7 @@ impl Stretch for ParsedRequests {
 }
 
 impl ParsedRequests {
-    /// Puts what later lines hold after these.
+    /// Appends the contents of later lines.
     pub(super) fn append(&mut self, later: Self) {
         let nodes = self.tree.absorb(later.tree);
         let symbols = self.symbols.absorb(later.symbols);
@@ -124,13 +124,14 @@ impl ParsedRequests {
 }
 
 impl WireRequest {
-    /// Replaces its nodes and symbols by those that other tables have for them.
+    /// Replaces its nodes and symbols by those of other tables.
     pub(crate) fn move_to(&mut self, nodes: &[WireNodeId], symbols: &Moved) {
         let node = |id: WireNodeId| nodes[id.0 as usize];
         let move_marker = |marker: &mut WireMarker| marker.node = node(marker.node);
         self.leaf = node(self.leaf);
         self.markers.iter_mut().for_each(move_marker);
         self.deleted.iter_mut().for_each(|id| *id = node(*id));
+        // The nodes may have another order in the other tree.
         self.deleted.sort_unstable();
         self.move_symbols(symbols);
     }
@@ -143,7 +144,7 @@ has_symbols!(WireRequest {
     likeness, fork_messages, asked_tier, usage
 });
 
-/// When and by what names a request is known, whatever the format.
+/// Times, ids and usage of a request, whatever the format.
 struct Envelope<'a> {
     start: Option<Millis>,
     response_started: Option<Millis>,
@@ -154,13 +155,13 @@ struct Envelope<'a> {
     host: Host,
 }
 
-/// Parses lines into [`ParsedRequests`].
+/// Parser of lines into [`ParsedRequests`].
 pub(super) struct RequestParser<'a> {
     file: &'a Arc<str>,
     options: &'a CaptureOptions,
-    /// The model of the last request, and what is known of it: most of a file's are of one.
+    /// Model of the last request, and its facts: most requests of a file are for one model.
     model: (String, Facts),
-    /// Where the requests were sent whose records do not say.
+    /// Destination of the requests whose records do not say.
     host: Host,
     parsed: ParsedRequests,
 }
@@ -171,12 +172,12 @@ impl<'a> RequestParser<'a> {
         Self { file, options, model, host: Host::Unknown, parsed: ParsedRequests::default() }
     }
 
-    /// Says where the next requests were sent.
+    /// Sets the destination of the next requests.
     pub(super) fn sent_to(&mut self, host: Host) {
         self.host = host;
     }
 
-    /// How many requests there are so far.
+    /// Number of requests so far.
     pub(super) fn count(&self) -> usize {
         self.parsed.requests.len()
     }
@@ -208,8 +209,8 @@ impl<'a> RequestParser<'a> {
         self.request(record, request, envelope, line);
     }
 
-    /// An exchange of a claude-trace log. Requests that were not answered, or with an error, are left
-    /// out: what became of them is not known.
+    /// Reads an exchange of a claude-trace log. Requests that were not answered, or with an error, are left
+    /// out: their fate is unknown.
     fn logged(&mut self, record: &Record<'_>, sent: &Request<'_>, body: &Request<'_>, line: u64) {
         let Some(response) = record.response.0.as_ref() else {
             return self.reject(Kind::FailedRequest, line, "it was not answered");
@@ -296,7 +297,7 @@ impl<'a> RequestParser<'a> {
         self.reject(kind, line, detail);
     }
 
-    /// A request without usage is simulated all the same; what it was billed stays unknown.
+    /// Usage of a request. Without it the request is simulated all the same; its bill stays unknown.
     fn usage(&mut self, usage: Result<Usage, UsageProblem>, line: u64) -> Option<Usage> {
         let kind = match usage {
             Ok(usage) => return Some(usage),
@@ -318,6 +319,7 @@ impl ObjectReader for RequestParser<'_> {
     }
 
     fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
+        // Only damage may hide a request; a line of another kind hides nothing.
         let is_lost = matches!(
             kind,
             Kind::TornLine | Kind::NotJson | Kind::NotUtf8 | Kind::TooDeep | Kind::DuplicateKey
@@ -327,11 +329,12 @@ impl ObjectReader for RequestParser<'_> {
     }
 }
 
-/// How many messages hold the tag in which a client wraps a fork's directive.
+/// Number of messages with the tag that a client puts in front of a fork's directive.
 fn fork_messages(body: &Request<'_>) -> u32 {
     let messages = body.messages.0.iter().flatten().filter_map(|message| message.0.as_ref());
     let is_told = |message: &Message<'_>| {
         let is_user = message.role.is_some_and(|role| role.get() == "\"user\"");
+        // The tag has no character that JSON escapes, so nothing is decoded.
         is_user && message.content.is_some_and(|content| content.get().contains(FORK_TAG))
     };
     let told = messages.filter(|message| is_told(message)).count();
@@ -347,8 +350,8 @@ pub(in crate::read) fn is_messages_endpoint(url: &str) -> bool {
     MESSAGES_ENDPOINTS.iter().any(|end| path.ends_with(end))
 }
 
-/// Claude Code names the session in `metadata.user_id`, after the words `session_` or in a JSON object.
-/// The user, the account and the device, which stand there, too, are never part of the name.
+/// Session that Claude Code names in `metadata.user_id`, after the words `session_` or in a JSON object.
+/// The user, the account and the device, which are there, too, are never part of the name.
 pub(in crate::read) fn session_of_user(user: &str) -> Option<&str> {
     #[derive(serde::Deserialize)]
     struct User<'a> {

@@ -1,13 +1,13 @@
-//! The fields of a captured request that matter, as they are spelled in the file: capture records,
+//! Fields of a captured request that matter, as spelled in the file: capture records,
 //! and the lines of claude-trace logs.
 //!
-//! Only this module and `block.rs` know the JSON names. What is not named here is skipped, but for the
+//! Only this module and `block.rs` know the JSON names. Anything not named here is skipped, except the
 //! other fields of a body, which may be part of the key, too.
 //!
-//! What a log says of an answer: its message's id and usage, from a plain body or from the event
+//! Answers in a log: the message's id and usage, from a plain body or from the event
 //! stream of a streamed one.
 //!
-//! Moments as logs write them.
+//! Times as logs write them.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -18,10 +18,10 @@ use crate::read::input::{
     Count, Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, read_usage,
 };
 
-/// The header that names beta features, in lower case.
+/// Header that names beta features, in lower case.
 pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 
-/// Fields of a body that say how the answer is sampled, checked and sent, or what it is compared with;
+/// Fields of a body for the sampling, the checks and the sending of the answer, or for a comparison with it;
 /// they change nothing in front of it. (`metadata` does not either, and is read for the session
 /// alone. Claude Code sends `safeguards` with the first request of a turn and leaves it out of the
 /// next ones, which read the cache all the same.)
@@ -36,10 +36,10 @@ pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
     "top_p",
 ];
 
-/// How the fields begin that LiteLLM puts into a body that it logs. It does not send them.
+/// Prefix of the fields that LiteLLM puts into a body that it logs. It does not send them.
 pub(super) const OF_LITELLM: &str = "litellm_";
 
-/// A line: a capture record, or an exchange in a claude-trace log.
+/// Line: a capture record, or an exchange in a claude-trace log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Record<'a> {
@@ -59,7 +59,7 @@ pub(super) struct Record<'a> {
     pub(super) scope: Text<'a>,
     #[serde(borrow)]
     pub(super) request: Shape<Request<'a>>,
-    /// The headers of the request, where they were captured.
+    /// Headers of the request, if they were captured.
     #[serde(borrow)]
     pub(super) headers: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -68,7 +68,7 @@ pub(super) struct Record<'a> {
     pub(super) response: Shape<LoggedResponse<'a>>,
 }
 
-/// A request's body as sent; in a log, what wraps it.
+/// Body of a request as sent; in a log, its wrapper.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, remote = "Self")]
 pub(super) struct Request<'a> {
@@ -92,28 +92,29 @@ pub(super) struct Request<'a> {
     pub(super) cache_control: Shape<CacheControl<'a>>,
     #[serde(borrow)]
     pub(super) metadata: Shape<Metadata<'a>>,
-    /// Beta features, as SDKs are given them.
+    /// Beta features, as SDKs take them.
     #[serde(borrow)]
     pub(super) betas: Option<&'a RawValue>,
-    /// Beta features where there is no header for them, as on Bedrock.
+    /// Beta features in the body, as on Bedrock, which has no header for them.
     #[serde(borrow)]
     pub(super) anthropic_beta: Option<&'a RawValue>,
-    /// In a log: the headers.
+    /// In a log: headers.
     #[serde(borrow)]
     pub(super) headers: Option<&'a RawValue>,
-    /// In a log: when the request was sent, in seconds.
+    /// In a log: time of the request, in seconds.
     pub(super) timestamp: Number,
-    /// In a log: where it was sent.
+    /// In a log: address that it was sent to.
     #[serde(borrow)]
     pub(super) url: Text<'a>,
-    /// In a log: the body.
+    /// In a log: body.
     #[serde(borrow)]
     pub(super) body: Shape<Box<Request<'a>>>,
-    /// The fields that are not named above.
+    /// Fields that are not named above.
     #[serde(skip)]
     pub(super) other: OtherFields<'a>,
 }
 
+// Around the derived reader, which drops the fields that it does not name.
 impl<'de: 'a, 'a> Deserialize<'de> for Request<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut other = OtherFields::default();
@@ -139,7 +140,7 @@ pub(super) struct OutputConfig<'a> {
     pub(super) effort: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) format: Option<&'a RawValue>,
-    /// The fields that are not named above.
+    /// Fields that are not named above.
     #[serde(skip)]
     pub(super) other: OtherFields<'a>,
 }
@@ -153,7 +154,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for OutputConfig<'a> {
     }
 }
 
-/// A marker.
+/// Marker.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CacheControl<'a> {
@@ -170,7 +171,7 @@ pub(super) struct Metadata<'a> {
     pub(super) user_id: Text<'a>,
 }
 
-/// The answer in a log.
+/// Answer in a log.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct LoggedResponse<'a> {
@@ -178,12 +179,12 @@ pub(super) struct LoggedResponse<'a> {
     pub(super) status_code: Number,
     #[serde(borrow)]
     pub(super) body: Shape<Answer<'a>>,
-    /// The event stream of a streamed answer.
+    /// Event stream of a streamed answer.
     #[serde(borrow)]
     pub(super) body_raw: Text<'a>,
 }
 
-/// An answer's message, or an event of a stream.
+/// Message of an answer, or an event of a stream.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Answer<'a> {
@@ -191,12 +192,12 @@ pub(super) struct Answer<'a> {
     pub(super) id: Text<'a>,
     #[serde(borrow)]
     pub(super) usage: Shape<UsageObject<'a>>,
-    /// In a `message_start` event: the message.
+    /// In a `message_start` event: message.
     #[serde(borrow)]
     pub(super) message: Shape<Box<Answer<'a>>>,
 }
 
-/// What is known of an answer.
+/// Id and usage of an answer.
 #[derive(Debug)]
 pub(super) struct Answered {
     pub(super) message: Option<String>,
@@ -215,7 +216,7 @@ fn answered(message: Option<&str>, usage: Option<&UsageObject<'_>>) -> Answered 
     Answered { message: message.map(str::to_owned), usage: read_usage(usage) }
 }
 
-/// The prompt's figures come with the first event, the output's with the last that has any.
+/// Reads a stream. The prompt's figures come with the first event, the output's with the last that has any.
 fn read_stream(stream: &str) -> Answered {
     let mut known = answered(None, None);
     for line in stream.lines() {
@@ -226,16 +227,17 @@ fn read_stream(stream: &str) -> Answered {
         } else if let (Some(delta), Ok(usage)) = (&event.usage.0, &mut known.usage)
             && let Count::Value(output) = delta.output_tokens
         {
+            // Deltas count from the beginning of the answer, so the largest count is the last.
             usage.output = usage.output.max(Tokens(output));
         }
     }
     known
 }
 
-/// Seconds since the Unix epoch, as logs write them.
+/// Time from seconds since the Unix epoch, as logs write them.
 pub(super) fn seconds(number: Number) -> Option<Millis> {
     let millis = (number.0? * 1_000.0).round();
-    // Beyond the year 5000 it is no moment but damage.
+    // Beyond the year 5000 it is damage and no time.
     let is_moment = (0.0..1e14).contains(&millis);
     #[allow(clippy::cast_possible_truncation)] // in range, as was just seen
     is_moment.then_some(Millis::new(millis as i64))

@@ -1,7 +1,7 @@
-//! Prompts with known bytes as paths through one tree, in which equal prefixes are one node.
+//! Prompts with known bytes as paths through one tree, with one node for equal prefixes.
 //!
-//! A node is known by its [`PrefixHash`], so it does not matter in which order, by which thread or
-//! from which file the prompts come.
+//! A node is known by its [`PrefixHash`], so the order of the prompts, their threads and their files
+//! do not matter.
 //!
 //! The identity of a prefix: a chain of hashes over canonical bytes.
 //!
@@ -23,15 +23,16 @@
 //! | `message ` and the role as a JSON string | canonical bytes | the first block of a message |
 //! | `block` | canonical bytes | every other block of a message |
 //!
-//! Where the attribution line is no part of the key, of its block only the name of the line is among the
-//! canonical bytes, and what follows the line. `cache_edits` are no nodes.
+//! If the attribution line is no part of the key, only its name is among the canonical bytes of its block, and
+//! the text behind the line. `cache_edits` are no nodes.
 //!
-//! Equal hashes are equal prefixes, whatever the order in which files and threads came to them.
+//! Equal hashes are equal prefixes, whatever the order of files and threads.
 //!
-//! Digests along the bytes of a block, by which two blocks show how much of their beginnings is the same
+//! Landmarks: digests along the bytes of a block, which show how much of their beginnings two blocks share
 //! once their text is gone.
 //!
 //! A landmark is a digest of all bytes before it. Two blocks share as many as both have in front of their
+//! first difference; so the common beginning is known to the distance of two landmarks.
 //! first difference; so the common beginning is known to the distance of two landmarks.
 
 use std::cmp::Ordering;
@@ -48,14 +49,14 @@ use super::size::TokenCounting;
 
 use crate::base::words::words;
 
-/// A node, as a position in [`WireTree::nodes`].
+/// Node, as a position in [`WireTree::nodes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WireNodeId(pub u32);
 
 words! {
-    /// What a node adds to the prompt.
+    /// A node's part of the prompt.
     pub enum Part {
-        /// The model, of which each has caches of its own.
+        /// The model. Each has caches of its own.
         Model = "model";
         /// A tool.
         Tool = "tool";
@@ -73,77 +74,77 @@ words! {
 }
 
 impl Part {
-    /// Whether it is a block of a message.
+    /// Returns true for a block of a message.
     #[must_use]
     pub fn is_message(self) -> bool {
         matches!(self, Self::MessageStart | Self::Block)
     }
 
-    /// Whether it is content, which has a position, and no setting.
+    /// Returns true for content, which has a position, and false for a setting.
     #[must_use]
     pub fn is_block(self) -> bool {
         !matches!(self, Self::Model | Self::SystemSettings | Self::MessageSettings)
     }
 }
 
-/// The end of a prefix.
+/// End of a prefix.
 #[derive(Clone, Debug)]
 pub struct WireNode {
-    /// What the whole prefix is known by.
+    /// Identity of the whole prefix.
     pub hash: PrefixHash,
-    /// The prefix in front; always an earlier node.
+    /// Prefix in front; always an earlier node.
     pub parent: Option<WireNodeId>,
-    /// What this node adds.
+    /// Part of the prompt that this node adds.
     pub part: Part,
-    /// The kind of its block.
+    /// Kind of its block.
     pub kind: BlockKind,
-    /// Its own tokens, as counted.
+    /// Tokens of its own, as counted.
     pub tokens: u64,
-    /// Whether these and the tokens of all before it were counted in the model's vocabulary, with frames that are
-    /// known, and none of them was estimated.
+    /// True if these and the tokens of all before it were counted in the model's vocabulary, with known
+    /// frames, and none of them was estimated.
     pub is_counted: bool,
-    /// Its canonical bytes, where they are kept.
+    /// Canonical bytes, if they are kept.
     pub bytes: Option<Arc<[u8]>>,
-    /// The role of the message that begins here as canonical JSON, where bytes are kept.
+    /// Role of the message that begins here as canonical JSON, if bytes are kept.
     pub role: Option<Arc<[u8]>>,
-    /// Where landmarks are kept, those of its bytes.
+    /// Landmarks of its bytes, if they are kept.
     pub landmarks: Option<Arc<[Landmark]>>,
 }
 
 impl WireNode {
-    /// Its canonical bytes as text; empty where they are not kept.
+    /// Canonical bytes as text; empty if they are not kept.
     #[must_use]
     pub fn text(&self) -> &str {
-        // Canonical bytes are made from text.
+        // Canonical bytes are made from text, so they are UTF-8.
         std::str::from_utf8(self.bytes.as_deref().unwrap_or_default()).unwrap_or_default()
     }
 }
 
-/// The tree.
+/// Tree of prefixes.
 #[derive(Debug, Default)]
 pub struct WireTree {
-    /// The nodes, parents before their children.
+    /// Nodes, parents before their children.
     pub nodes: Vec<WireNode>,
     by_hash: FxHashMap<PrefixHash, WireNodeId>,
-    /// Bytes that are kept, each once, whatever stands in front of them.
+    /// Kept bytes, each once, whatever is in front of them.
     contents: FxHashSet<Arc<[u8]>>,
     /// Landmarks, each list once.
     landmarks: FxHashSet<Arc<[Landmark]>>,
 }
 
 impl WireTree {
-    /// The node of an id.
+    /// Node of an id.
     #[must_use]
     pub fn node(&self, id: WireNodeId) -> &WireNode {
         &self.nodes[id.0 as usize]
     }
 
-    /// A node and all before it, from its end to the root.
+    /// Node and all before it, from its end to the root.
     pub fn path(&self, id: WireNodeId) -> impl Iterator<Item = WireNodeId> + '_ {
         std::iter::successors(Some(id), |id| self.node(*id).parent)
     }
 
-    /// The last node that two paths share; `None` where not even the model is the same.
+    /// Last node that two paths share; `None` if not even the model is the same.
     #[must_use]
     pub fn shared(&self, one: WireNodeId, other: WireNodeId) -> Option<WireNodeId> {
         let (mut one, mut other) = (one, other);
@@ -157,18 +158,18 @@ impl WireTree {
         }
     }
 
-    /// The node with a hash.
+    /// Node with a hash.
     #[must_use]
     pub fn find(&self, hash: PrefixHash) -> Option<WireNodeId> {
         self.by_hash.get(&hash).copied()
     }
 
-    /// The one copy of some bytes.
+    /// Shared copy of some bytes.
     pub(super) fn keep(&mut self, bytes: &[u8]) -> Arc<[u8]> {
         keep_once(&mut self.contents, bytes)
     }
 
-    /// The one copy of some landmarks.
+    /// Shared copy of some landmarks.
     pub(super) fn keep_landmarks(&mut self, landmarks: &[Landmark]) -> Arc<[Landmark]> {
         keep_once(&mut self.landmarks, landmarks)
     }
@@ -184,16 +185,17 @@ impl WireTree {
         id
     }
 
-    /// Takes every node of `other` over and says which each is here.
+    /// Takes over every node of `other`, and returns the id of each here.
     pub fn absorb(&mut self, other: Self) -> Vec<WireNodeId> {
         if self.nodes.is_empty() {
-            // Bytes and landmarks are kept for nodes alone.
+            // Bytes and landmarks are kept for nodes alone, so this tree has none.
             *self = other;
             return (0..).map(WireNodeId).take(self.nodes.len()).collect();
         }
         let mut moved: Vec<WireNodeId> = Vec::with_capacity(other.nodes.len());
         for mut node in other.nodes {
             let here = self.find(node.hash).unwrap_or_else(|| {
+                // Parents come before their children, so their places here are known.
                 node.parent = node.parent.map(|parent| moved[parent.0 as usize]);
                 node.bytes = node.bytes.map(|bytes| self.keep(&bytes));
                 node.role = node.role.map(|role| self.keep(&role));
@@ -207,6 +209,7 @@ impl WireTree {
 }
 
 fn keep_once<T: Copy + Eq + Hash>(kept: &mut FxHashSet<Arc<[T]>>, list: &[T]) -> Arc<[T]> {
+    // Looked up by the slice, so that a known list is not copied.
     if let Some(known) = kept.get(list) {
         return Arc::clone(known);
     }
@@ -217,12 +220,12 @@ fn keep_once<T: Copy + Eq + Hash>(kept: &mut FxHashSet<Arc<[T]>>, list: &[T]) ->
 
 const VERSION: &[u8] = b"cachesim.prefix/v1";
 
-/// The hash of a prefix.
+/// Hash of a prefix.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PrefixHash(pub [u8; 32]);
 
 impl PrefixHash {
-    /// What stands in front of a root.
+    /// Parent of a root.
     pub const NOTHING: Self = Self([0; 32]);
 
     /// The hash of the prefix that extends this one by `bytes`.
@@ -251,16 +254,18 @@ impl std::fmt::Debug for PrefixHash {
     }
 }
 
-/// The distance where tokens are no bytes: some ten tokens, a sixth of the smallest step of a provider that
-/// has steps.
+/// Distance of landmarks in bytes, if tokens are no bytes: some ten tokens, a sixth of the smallest step of a
+/// provider that has steps.
 const ESTIMATED_DISTANCE: usize = 32;
 
-/// A digest of a block up to a place.
+/// Digest of a block up to a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Landmark(u64);
 
-/// The landmarks of a block, the last one at its end. Where tokens are bytes there is one after each
-/// token, so that the common beginning of two blocks is exact. Settings have none: they are no text.
+/// Landmarks of a block, the last one at its end.
+///
+/// If tokens are bytes there is one after each token, so that the common beginning of two blocks is exact.
+/// Settings have none: they are no text.
 pub(crate) fn landmarks(
     part: Part,
     role: &[u8],
@@ -274,6 +279,7 @@ pub(crate) fn landmarks(
         TokenCounting::Exact | TokenCounting::Estimated => ESTIMATED_DISTANCE,
         TokenCounting::Bytes(bytes) => usize::try_from(bytes.get()).unwrap_or(usize::MAX),
     };
+    // The same bytes in another part or under another role are not the same prefix.
     let mut state = digest(part as u64, role);
     let next = |piece: &[u8]| {
         state = digest(state, piece);
@@ -282,7 +288,7 @@ pub(crate) fn landmarks(
     bytes.chunks(distance).map(next).collect()
 }
 
-/// A digest of a piece after what another digest stands for.
+/// Digest of a piece, chained to the digest before it.
 fn digest(before: u64, piece: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     hasher.write_u64(before);
@@ -291,10 +297,10 @@ fn digest(before: u64, piece: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// How many landmarks two blocks share.
+/// Number of landmarks that two blocks share.
 pub(crate) fn shared(one: &[Landmark], other: &[Landmark]) -> usize {
     let pairs = one.len().min(other.len());
-    // Each stands for all before it, so that after a difference all differ.
+    // Binary search: each landmark covers all before it, so that after a difference all differ.
     let (mut same, mut end) = (0, pairs);
     while same < end {
         let middle = same + (end - same) / 2;

@@ -1,11 +1,11 @@
-//! A request that was never sent → a record, as captures have them.
+//! Conversion of a request that was never sent into a record, as captures have them.
 
 use std::collections::BTreeMap;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The records that an input has, one a line: a body, or records as they are, all for `model` where one is given. `None` of
-/// a text that is neither.
+/// Records of an input, one a line: a body, or records as they are, all for `model` if one is given. `None` for a text
+/// that is neither.
 pub(crate) fn as_records(text: &str, model: Option<&str>) -> Option<String> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -23,11 +23,12 @@ pub(crate) fn as_records(text: &str, model: Option<&str>) -> Option<String> {
     records.filter(|records| !records.is_empty()).map(|records| records.join("\n"))
 }
 
-/// The members of an object, of which the order does not matter.
+/// Members of an object, in any order.
 type Object = BTreeMap<String, Box<RawValue>>;
 
-/// A line of captured requests: the object itself, or what wraps it where it is a body.
+/// Line of captured requests: the object itself, or a wrapper around a body.
 fn record(object: Object, model: Option<&str>) -> Option<String> {
+    // A record without a time is left out, and a request that was never sent has none.
     const MOMENT: &str = "1970-01-01T00:00:00Z";
     let begins =
         |key: &str, with: char| object.get(key).is_some_and(|raw| raw.get().starts_with(with));
@@ -50,7 +51,7 @@ fn record(object: Object, model: Option<&str>) -> Option<String> {
     one_line(&record)
 }
 
-/// A body for another model; one that a log wraps is inside.
+/// Body for another model; the inner one in a log's wrapper.
 fn with_model(body: &RawValue, model: &str) -> Option<Box<RawValue>> {
     let of_model = |body: &RawValue| {
         let mut body: Object = serde_json::from_str(body.get()).ok()?;
@@ -64,7 +65,7 @@ fn with_model(body: &RawValue, model: &str) -> Option<Box<RawValue>> {
     to_raw_value(&outer).ok()
 }
 
-/// JSON without line ends: strings have none.
+/// JSON without line ends. Strings escape theirs, so any that is left is white space.
 fn one_line(object: &Object) -> Option<String> {
     Some(serde_json::to_string(object).ok()?.replace(['\n', '\r'], " "))
 }

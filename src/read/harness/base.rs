@@ -1,5 +1,4 @@
-//! What a system prompt is made of: a base, and what is appended to it (Claude Code 2.1.88, as
-//! documented).
+//! Parts of a system prompt: a base, and the parts appended to it (Claude Code 2.1.88, as documented).
 
 use serde_json::value::RawValue;
 
@@ -8,34 +7,34 @@ use super::place::BundleError;
 use super::raw::{Object, list, unexpected};
 use super::system::{Part, is_attribution};
 
-/// Where a system prompt can come from; the first that has anything counts.
+/// Sources of a system prompt; the first one with any part counts.
 const BASES: [&str; 5] = [OVERRIDE, "coordinator", AGENT, CUSTOM, DEFAULT];
 
-/// The base that takes nothing after it.
+/// Base that takes nothing after it.
 const OVERRIDE: &str = "override";
 
-/// The base that a proactive agent has after the default one.
+/// Base that a proactive agent puts after the default one.
 const AGENT: &str = "agent";
 
-/// The base that takes no system context.
+/// Base that takes no system context.
 const CUSTOM: &str = "custom";
 
-/// The base that the simple mode cuts down to a line.
+/// Base that the simple mode reduces to a line.
 const DEFAULT: &str = "default";
 
 const EXPECTED: &str =
     "a list, or an object of lists (override, coordinator, agent, custom, default, simple, append)";
 
-/// The parts of a system prompt in their order.
+/// Parts of a system prompt in their order.
 #[derive(Debug, Default)]
 pub(super) struct Base<'a> {
     pub(super) parts: Vec<Part<'a>>,
-    /// Whether it is another one than that of the client, which knows nothing of its surroundings.
+    /// True for a base other than the client's, which knows nothing of its surroundings.
     pub(super) is_custom: bool,
 }
 
 impl<'a> Base<'a> {
-    /// Reads `system` of a prompt. A list stands for the default base.
+    /// Reads `system` of a prompt. A list is the default base.
     pub(super) fn read(prompt: &Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
         let Some(system) = prompt.get("system").filter(|system| system.get() != "null") else {
             return Ok(Self::default());
@@ -49,9 +48,10 @@ impl<'a> Base<'a> {
         Self::chosen(&system, flags)
     }
 
-    /// The first base that has anything, and what is appended to it.
+    /// First base with any part, and the parts appended to it.
     fn chosen(system: &Object<'a>, flags: &Flags<'_>) -> Result<Self, BundleError> {
         let parts_of = |name: &str| read_parts(system.list(name)?.unwrap_or_default());
+        // Read on demand: parts of a base that is not used may have any shape.
         let default = || {
             let simple = if flags.base.is_simple { parts_of("simple")? } else { Vec::new() };
             Ok(default_parts(parts_of(DEFAULT)?, simple, flags))
@@ -84,8 +84,9 @@ fn read_parts(parts: Vec<&RawValue>) -> Result<Vec<Part<'_>>, BundleError> {
     parts.into_iter().map(Part::read).collect()
 }
 
-/// The default base; in the simple mode what says who the client is, and a short line. Where the
-/// bundle has neither, the usual sentence is that line.
+/// Default base; in the simple mode only the attribution, the identity and a short line.
+///
+/// If the bundle has neither identity nor line, the usual identity is the line.
 fn default_parts<'a>(
     mut parts: Vec<Part<'a>>,
     simple: Vec<Part<'a>>,

@@ -1,9 +1,9 @@
-//! The blocks of a prompt: tools and the parts of a message's content. A marker that a block came
-//! with is not the harness's and is taken off.
+//! Blocks of a prompt: tools and the parts of a message's content. A marker that a block came with is not the
+//! harness's and is removed.
 //!
-//! Cached microcompaction (Claude Code 2.1.88, as documented): the service is told to delete old
-//! results from the cached prefix, whose bytes stay as they are. What was deleted once stands in the
-//! same message of every later request, so that these bytes stay the same, too.
+//! Cached microcompaction (Claude Code 2.1.88, as documented): the service deletes old results from the cached
+//! prefix on request, and their bytes stay. A deletion is repeated in the same message of every later request, so
+//! that these bytes stay the same, too.
 
 use std::borrow::Cow;
 
@@ -15,21 +15,21 @@ use super::raw::{Member, Object, ObjectWriter, list, quoted, write_list, write_o
 use super::tool::COMPACTABLE_TOOLS;
 use super::ttl::{CACHE_CONTROL, Marker};
 
-/// The key under which a result says by what name the service can delete it.
+/// Key under which a result names itself for deletions.
 const CACHE_REFERENCE: &str = "cache_reference";
 
-/// A block as it is going to be sent.
+/// Block as it will be sent.
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     pub(super) kind: BlockKind<'a>,
     form: Form<'a>,
-    /// Whether this block carries the marker of the messages.
+    /// True if the block carries the marker of the messages.
     pub(super) is_marked: bool,
-    /// Whether it says by what name it can be deleted.
+    /// True if the block names itself for deletions.
     pub(super) has_reference: bool,
 }
 
-/// What the rules look at of a block.
+/// Properties of a block that the rules use.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum BlockKind<'a> {
     /// Text, of white space or more.
@@ -37,23 +37,23 @@ pub(super) enum BlockKind<'a> {
         is_blank: bool,
     },
     Thinking,
-    /// A call, with its id and the name of its tool.
+    /// Call, with its id and the name of its tool.
     Call {
         id: Id<'a>,
         tool: Option<Cow<'a, str>>,
     },
-    /// The result of a call.
+    /// Result of a call.
     Result {
         call: Id<'a>,
     },
-    /// An image or a document.
+    /// Image or document.
     Media,
-    /// A file of instructions of a folder further down, as the client came across it.
+    /// Instruction file of a folder further down, as the client found it.
     NestedMemory,
     Other,
 }
 
-/// An id as it is written, and its text.
+/// Id as written, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Id<'a> {
     json: &'a str,
@@ -62,14 +62,14 @@ pub(super) struct Id<'a> {
 
 #[derive(Debug)]
 enum Form<'a> {
-    /// As the bundle has it. Of another type there is no object; it goes out as it is.
+    /// Block of the bundle. Without an object it is of another type and goes out as it is.
     Given { raw: &'a RawValue, object: Option<Object<'a>>, came_with_marker: bool },
     /// Keys and values, as JSON.
     Made(Vec<(Cow<'a, str>, Cow<'a, str>)>),
 }
 
 impl<'a> Block<'a> {
-    /// The path is for errors.
+    /// Reads a block; `path` is for errors.
     pub(super) fn read(raw: &'a RawValue, path: &'static str) -> Self {
         let object = Object::read(raw, path);
         let came_with_marker = object
@@ -79,7 +79,7 @@ impl<'a> Block<'a> {
         Self::new(kind, Form::Given { raw, object, came_with_marker })
     }
 
-    /// A text block; the text is JSON already.
+    /// Text block; the text is already JSON.
     pub(super) fn text(json: impl Into<Cow<'a, str>>, is_blank: bool) -> Self {
         Self::made(
             BlockKind::Text { is_blank },
@@ -87,7 +87,7 @@ impl<'a> Block<'a> {
         )
     }
 
-    /// The result of a call that has none: an error.
+    /// Error as the result of a call that has none.
     pub(super) fn missing_result(call: &Id<'a>, text: &str) -> Self {
         let members = [
             ("type", "\"tool_result\"".into()),
@@ -98,7 +98,7 @@ impl<'a> Block<'a> {
         Self::made(BlockKind::Result { call: call.clone() }, members)
     }
 
-    /// The results that the service is to delete from the cached prefix, by their references.
+    /// Block that asks the service to delete results from the cached prefix, by their references.
     pub(super) fn cache_edits(references: &[String]) -> Self {
         let mut edits = String::new();
         write_list(&mut edits, references, |text, reference| {
@@ -127,7 +127,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Whether it is sent otherwise than the bundle has it.
+    /// Returns true if the block is sent in another form than the bundle's.
     pub(super) fn is_changed(&self) -> bool {
         let is_as_given = matches!(self.form, Form::Given { came_with_marker: false, .. });
         !is_as_given || self.is_marked || self.has_reference
@@ -138,16 +138,17 @@ impl<'a> Block<'a> {
             Form::Given { object, .. } => object.is_some(),
             Form::Made(_) => true,
         };
+        // The service accepts no marker on thinking.
         is_object && self.kind != BlockKind::Thinking
     }
 
-    /// The parts of a result that are no single text.
+    /// Parts of a result whose content is a list.
     pub(super) fn parts(&self) -> Option<Vec<Block<'a>>> {
         let content = self.object()?.get("content")?;
         Some(list(content)?.into_iter().map(|part| Block::read(part, "")).collect())
     }
 
-    /// Takes other parts in place of those that a result has.
+    /// Replaces the parts of a result.
     pub(super) fn set_parts(&mut self, parts: &[Block<'_>]) {
         let Some(object) = self.object() else { return };
         let mut content = String::new();
@@ -156,12 +157,13 @@ impl<'a> Block<'a> {
             let is_content = member.is("content");
             if is_content { content.clone().into() } else { member.value.get().into() }
         };
+        // A marker that the result came with goes, as everywhere.
         let members = object.members.iter().filter(|member| !member.is(CACHE_CONTROL));
         let members = members.map(|member| (member.key.get().into(), value(member))).collect();
         self.form = Form::Made(members);
     }
 
-    /// Appends the block, with this marker where it is the marked one, and with no other.
+    /// Appends the block, with `marker` if it is the marked one, and with no other marker.
     pub(super) fn write(&self, text: &mut String, marker: Option<Marker>) {
         let marker = marker.filter(|_| self.is_marked);
         match &self.form {
@@ -237,20 +239,19 @@ impl<'a> Id<'a> {
     }
 }
 
-/// Which results are to be deleted, as a bundle says it.
+/// Results to delete, as a bundle names them.
 #[derive(Debug)]
 pub(super) enum Deletion {
-    /// When more results of tools that can be called again are there than a trigger, all but the
-    /// newest.
+    /// All but the newest `keep_recent`, once there are more than `trigger` results of tools that can be called again.
     Beyond { trigger: usize, keep_recent: usize },
-    /// Those of these calls.
+    /// Results of these calls.
     Of(Vec<String>),
 }
 
-/// What a session has told the service to delete.
+/// Deletions that a session has asked the service for.
 #[derive(Debug, Default)]
 pub(super) struct CacheEdits {
-    /// Once on, it stays so.
+    /// Latched: once on, it stays on.
     is_on: bool,
     pinned: Vec<Pinned>,
 }
@@ -263,8 +264,8 @@ struct Pinned {
 }
 
 impl CacheEdits {
-    /// Puts the deletions of earlier requests and those of this one into the messages, and has the
-    /// results in front of the marked message say by what name they can be deleted.
+    /// Puts the deletions of earlier requests and of this one into the messages, and gives the results in front of the
+    /// marked message their references.
     pub(super) fn apply(
         &mut self,
         messages: &mut [Message<'_>],
@@ -280,6 +281,7 @@ impl CacheEdits {
         if let Some(message) = last.filter(|_| !references.is_empty()) {
             self.pinned.push(Pinned { message, references });
         }
+        // At the same index in every later request, so that the bytes of the prefix stay the same.
         for Pinned { message, references } in &self.pinned {
             let message = messages.get_mut(*message).filter(|message| message.is_of(Role::User));
             if let Some(message) = message {
@@ -291,7 +293,7 @@ impl CacheEdits {
         }
     }
 
-    /// The results that are to be deleted now, none of them for the second time.
+    /// Results to delete now; none is deleted twice.
     fn chosen(&self, messages: &[Message<'_>], deletion: &Deletion) -> Vec<String> {
         let pinned = self.pinned.iter().flat_map(|pinned| &pinned.references);
         let mut deleted: FxHashSet<&str> = pinned.map(String::as_str).collect();
@@ -311,7 +313,7 @@ impl CacheEdits {
     }
 }
 
-/// The calls of the results that a microcompaction may clear, the oldest first.
+/// Calls whose results a microcompaction may clear, the oldest first.
 fn compactable_results(messages: &[Message<'_>]) -> Vec<String> {
     let calls = messages.iter().flat_map(Message::calls);
     let compactable =

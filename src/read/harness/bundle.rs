@@ -1,5 +1,5 @@
-//! A bundle record, taken apart: what a harness is about to send, before the markers are placed.
-//! Unknown keys are not looked at; those of the prompt go into the request as they are.
+//! Parsed bundle record: the parts that a harness is about to send, before the markers are placed. Unknown keys are
+//! ignored; those of the prompt go into the request as they are.
 
 use std::borrow::Cow;
 
@@ -17,46 +17,46 @@ use super::raw::{Member, Object, is_string, key, string};
 use super::system::Part;
 use super::tool;
 
-/// What a capture record repeats of the bundle, in its order.
+/// Members of the bundle that a capture record repeats, in its order.
 const REPEATED: [&str; 7] =
     ["timestamp", "response_started_at", "request_id", "session_id", "agent_id", "scope", "usage"];
 
-/// The keys of a prompt that the harness works on.
+/// Keys of a prompt that the harness processes.
 const ASSEMBLED: [&str; 7] =
     ["model", "system", "tools", "messages", "system_context", "user_context", "memory_files"];
 
-/// The entry of the user context that holds the files of instructions.
+/// Entry of the user context that holds the instruction files.
 const CLAUDE_MD: &str = "claudeMd";
 
-/// A bundle record. All of it is known to be usable: nothing that follows can fail.
+/// Bundle record that is known to be usable: no later step can fail.
 #[derive(Debug)]
 pub(super) struct Bundle<'a> {
     pub(super) session: Option<Cow<'a, str>>,
     pub(super) request_id: Option<&'a RawValue>,
-    /// What goes beside the request into the capture record.
+    /// Members of the capture record besides the request.
     pub(super) repeated: Vec<(&'static str, &'a RawValue)>,
     pub(super) prompt: Prompt<'a>,
     pub(super) flags: Flags<'a>,
 }
 
-/// The prompt of a bundle record.
+/// Prompt of a bundle record.
 #[derive(Debug)]
 pub(super) struct Prompt<'a> {
     pub(super) model: &'a RawValue,
-    /// The base and what is appended to it.
+    /// Base and the parts appended to it.
     pub(super) system: Vec<Part<'a>>,
     pub(super) system_context: Context<'a>,
-    /// In the order in which they are sent.
+    /// Tools in the order of the request.
     pub(super) tools: Vec<Block<'a>>,
-    /// With the user context in front.
+    /// Messages, with the user context in front.
     pub(super) messages: Vec<Message<'a>>,
-    /// What had to be mended in them.
+    /// Repairs of the messages.
     pub(super) repairs: Repairs,
-    /// What the request takes over as it is.
+    /// Members that the request takes over as they are.
     pub(super) settings: Vec<Member<'a>>,
 }
 
-/// What the client tells about its surroundings: names and texts.
+/// Names and texts of the client's surroundings.
 pub(super) type Context<'a> = Vec<(Cow<'a, str>, Cow<'a, str>)>;
 
 impl<'a> Bundle<'a> {
@@ -68,6 +68,7 @@ impl<'a> Bundle<'a> {
             .ok_or_else(|| record.unexpected("prompt", "an object"))?;
         let flags = record.object("flags", "flags")?.unwrap_or_else(|| Object::empty("flags"));
         let mut flags = Flags::read(&flags)?;
+        // Only the main conversation deletes results, and it has no agent id.
         flags.cache.may_be_edited &=
             record.get("agent_id").is_none_or(|agent| agent.get() == "null");
         let prompt = Prompt::read(prompt, &flags)?;
@@ -101,7 +102,7 @@ impl<'a> Prompt<'a> {
         })
     }
 
-    /// A result can be deleted where it is.
+    /// Checks that each result to delete is in the messages.
     fn check_deletion(&self, deletion: Option<&Deletion>) -> Result<(), BundleError> {
         let Some(Deletion::Of(calls)) = deletion else { return Ok(()) };
         let known: FxHashSet<&str> =
@@ -122,7 +123,7 @@ fn model<'a>(prompt: &Object<'a>) -> Result<&'a RawValue, BundleError> {
     model.ok_or_else(|| prompt.unexpected("model", "the name of a model"))
 }
 
-/// The messages as they are sent, the user context in front, which is never merged with another.
+/// Messages as they are sent, with the user context in front.
 fn messages<'a>(prompt: &Object<'a>) -> Result<(Vec<Message<'a>>, Repairs), BundleError> {
     let files = MemoryFile::read_all(prompt.list("memory_files")?.unwrap_or_default())?;
     let user_context = user_context(prompt, &files)?;
@@ -132,11 +133,12 @@ fn messages<'a>(prompt: &Object<'a>) -> Result<(Vec<Message<'a>>, Repairs), Bund
     let mut given = given.into_iter().map(Message::read).collect::<Result<Vec<_>, _>>()?;
     memory::tell_nested(&mut given, &files)?;
     let (given, repairs) = normalised(given);
+    // Added after the normal form, which would merge it with a user message behind it.
     let context = Message::of_user_context(&user_context);
     Ok((context.into_iter().chain(given).collect(), repairs))
 }
 
-/// What the bundle tells of the surroundings, the files of instructions in front.
+/// User context of the bundle, with the instruction files in front.
 fn user_context<'a>(
     prompt: &Object<'a>,
     files: &[MemoryFile<'a>],
@@ -174,7 +176,7 @@ fn context<'a>(
     context.members.iter().map(entry).collect()
 }
 
-/// A string's text, or the JSON of another value.
+/// Text of a string, or the JSON of another value.
 fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
     if is_string(value) { string(value) } else { Some(Cow::Borrowed(value.get())) }
 }

@@ -1,5 +1,4 @@
-//! The flags of a bundle record: what the client knows and has been told when it sends a request.
-//! They are kept by who asks for them.
+//! Flags of a bundle record: the state of the client when it sends a request, grouped by the module that uses them.
 
 use std::borrow::Cow;
 
@@ -7,7 +6,7 @@ use super::block::Deletion;
 use super::place::BundleError;
 use super::raw::Object;
 
-/// What a client says it is where the record does not replace it.
+/// Identities of the client, unless the record replaces them.
 pub(crate) const IDENTITIES: [&str; 3] = [
     "You are Claude Code, Anthropic's official CLI for Claude.",
     "You are Claude Code, Anthropic's official CLI for Claude, running within the Claude Agent SDK.",
@@ -22,10 +21,10 @@ pub(crate) const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
 /// All flags of a record.
 #[derive(Debug)]
 pub(super) struct Flags<'a> {
-    /// The conversation was cleared or compacted: the session starts afresh with this record.
+    /// Cleared or compacted conversation: the session starts again with this record.
     pub(super) is_cleared: bool,
     pub(super) has_caching: bool,
-    /// The request is a side branch, whose own tail nobody will read.
+    /// Side branch, whose own tail no later request reads.
     pub(super) skips_cache_write: bool,
     pub(super) cache: CacheFlags,
     pub(super) base: BaseFlags,
@@ -33,46 +32,45 @@ pub(super) struct Flags<'a> {
     pub(super) ttl: TtlFlags<'a>,
 }
 
-/// What decides what is deleted from the cache.
+/// Flags for deletions from the cache.
 #[derive(Debug)]
 pub(super) struct CacheFlags {
-    /// Whether a main conversation on the service's own host asks, which alone has the service
-    /// delete results.
+    /// Main conversation on the service's own host: only there the service deletes results.
     pub(super) may_be_edited: bool,
-    /// The results that the service is to delete.
+    /// Results that the service is to delete.
     pub(super) deletion: Option<Deletion>,
 }
 
-/// What decides where the system prompt comes from.
+/// Flags for the source of the system prompt.
 #[derive(Debug)]
 pub(super) struct BaseFlags {
-    /// Of the default prompt nothing is sent but a short line.
+    /// Short line in place of the default prompt.
     pub(super) is_simple: bool,
-    /// The agent's prompt stands after the default one instead of in its place.
+    /// Agent's prompt after the default one instead of in its place.
     pub(super) has_proactive_agent: bool,
 }
 
-/// What decides the blocks of the system prompt.
+/// Flags for the blocks of the system prompt.
 #[derive(Debug)]
 pub(super) struct SystemFlags<'a> {
-    /// The static part may be cached for everyone.
+    /// Static part that may be cached for everyone.
     pub(super) allows_global_scope: bool,
-    /// It is sent to the provider's own service.
+    /// Request to the provider's own service.
     pub(super) is_first_party: bool,
-    /// Neither the tools nor the provider forbid that.
+    /// Neither the tools nor the provider forbid a global scope.
     pub(super) may_have_global_scope: bool,
     pub(super) identities: Vec<Cow<'a, str>>,
 }
 
-/// What decides the TTL of a marker.
+/// Flags for the TTL of a marker.
 #[derive(Debug)]
 pub(super) struct TtlFlags<'a> {
     /// Bedrock, with an hour switched on.
     pub(super) has_bedrock_hour: bool,
-    /// A subscriber who is not over the limit.
+    /// Subscriber within the limit.
     pub(super) is_eligible: bool,
     pub(super) allow_list: Vec<Cow<'a, str>>,
-    /// What in the client sends the request; `None` is on no list.
+    /// Part of the client that sends the request; `None` is on no list.
     pub(super) query_source: Option<Cow<'a, str>>,
 }
 
@@ -100,7 +98,7 @@ impl<'a> Flags<'a> {
 impl<'a> SystemFlags<'a> {
     fn read(flags: &Object<'a>, provider: &str) -> Result<Self, BundleError> {
         let has_global_scope = is_not_off(flags, "global_scope")?;
-        // They stand in front of the system prompt and differ from one installation to the next.
+        // They come before the system prompt and differ from one installation to the next.
         let has_user_tools = is_set(flags, "upfront_mcp_tools")?;
         let is_first_party = provider == DEFAULT_PROVIDER;
         let may_have_global_scope = !has_user_tools && is_first_party;
@@ -112,7 +110,7 @@ impl<'a> SystemFlags<'a> {
         })
     }
 
-    /// Takes the flag `global_scope` for another one.
+    /// Replaces the flag `global_scope`.
     pub(super) fn set_global_scope(&mut self, has_global_scope: bool) {
         self.allows_global_scope = has_global_scope && self.may_have_global_scope;
     }
@@ -149,7 +147,7 @@ fn strings_or<'a>(
     Ok(given.unwrap_or_else(|| default.iter().copied().map(Cow::Borrowed).collect()))
 }
 
-/// Here a null is not as good as absent: it says that there is no source.
+/// Source of the request. Here a null is not as good as absent: it says that there is no source.
 fn query_source<'a>(flags: &Object<'a>) -> Result<Option<Cow<'a, str>>, BundleError> {
     match flags.get("query_source") {
         Some(_) => flags.string("query_source"),
@@ -158,6 +156,7 @@ fn query_source<'a>(flags: &Object<'a>) -> Result<Option<Cow<'a, str>>, BundleEr
 }
 
 fn is_main_thread(flags: &Object<'_>) -> Result<bool, BundleError> {
+    // Sources of the main thread may have a suffix, as the `*` of the allow-list shows.
     Ok(query_source(flags)?.is_some_and(|source| source.starts_with(DEFAULT_QUERY_SOURCE)))
 }
 
@@ -166,6 +165,7 @@ fn deletion(flags: &Object<'_>) -> Result<Option<Deletion>, BundleError> {
     let Some(settings) = flags.object(name, "flags.cached_microcompaction")? else {
         return Ok(None);
     };
+    // A list of results counts before the numbers, which it may replace.
     if let Some(calls) = settings.strings("delete")? {
         let calls = calls.into_iter().map(Cow::into_owned).collect();
         return Ok(Some(Deletion::Of(calls)));

@@ -1,8 +1,7 @@
-//! Files of instructions (`CLAUDE.md`) as the client tells them to the model: those of the levels in
-//! the user context, those of folders further down where they came up, each once.
+//! Instruction files (`CLAUDE.md`) as the client shows them to the model: files of the levels in the user context,
+//! files of folders further down at their first mention, each once.
 //!
-//! The order of the levels and that no file is told twice are documented. The words around a file
-//! are assumed.
+//! The order of the levels and the rule that no file is repeated are documented. The words around a file are assumed.
 
 use std::borrow::Cow;
 
@@ -15,13 +14,13 @@ use super::place::BundleError;
 use super::raw::{Object, quoted};
 use crate::base::order::Order as _;
 
-/// The levels in the order in which their files are told, the most general first.
+/// Levels in the order of their files, the most general first.
 const LEVELS: [&str; 4] = ["managed", "user", "project", "local"];
 
-/// Where a file stands, for errors.
+/// Path of a file, for errors.
 const PATH: &str = "prompt.memory_files[…]";
 
-/// A file of instructions.
+/// Instruction file.
 #[derive(Debug)]
 pub(super) struct MemoryFile<'a> {
     level: usize,
@@ -39,11 +38,12 @@ impl<'a> MemoryFile<'a> {
         Ok(Self { level: level.ok_or_else(|| file.unexpected("level", expected))?, path, content })
     }
 
-    /// The files in the order in which they are told. Of a path that is given twice the first
-    /// counts; one without text is left out.
+    /// Files in the order of their levels. The first file of a path counts; one without text is left out.
     pub(super) fn read_all(files: Vec<&'a RawValue>) -> Result<Vec<Self>, BundleError> {
         let mut files = files.into_iter().map(Self::read).collect::<Result<Vec<_>, _>>()?;
+        // Before paths are compared: an empty file must not hide another one of its path.
         files.retain(|file| !file.content.trim().is_empty());
+        // Stable: files of a level stay in the order given.
         files.order_by_key(|file| file.level);
         let mut known = FxHashSet::default();
         files.retain(|file| known.insert(file.path.clone()));
@@ -51,13 +51,13 @@ impl<'a> MemoryFile<'a> {
     }
 }
 
-/// The path and the text of a file.
+/// Path and text of a file.
 fn told<'a>(file: &Object<'a>) -> Result<(Cow<'a, str>, Cow<'a, str>), BundleError> {
     let path = file.string("path")?.ok_or_else(|| file.unexpected("path", "a string"))?;
     Ok((path, file.string("content")?.unwrap_or_default()))
 }
 
-/// What the user context says of the files; nothing where there are none.
+/// Text of the user context about the files, if there are any.
 pub(super) fn text(files: &[MemoryFile<'_>]) -> Option<String> {
     let told = files.iter().map(|file| {
         let MemoryFile { level, path, content } = file;
@@ -67,8 +67,9 @@ pub(super) fn text(files: &[MemoryFile<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| told.join("\n\n"))
 }
 
-/// Turns nested files into reminders where they first come up, and leaves out those that the user
-/// context or an earlier message tells already, with the messages that hold nothing else.
+/// Turns nested files into reminders at their first mention.
+///
+/// Files that the user context or an earlier message has are left out, with the messages that hold nothing else.
 pub(super) fn tell_nested(
     messages: &mut Vec<Message<'_>>,
     files: &[MemoryFile<'_>],
@@ -84,7 +85,7 @@ pub(super) fn tell_nested(
     Ok(())
 }
 
-/// Does so in a message, and says whether nothing is left of it.
+/// Does the same in one message. Returns true if nothing of it is left.
 fn tell_nested_of(
     message: &mut Message<'_>,
     known: &mut FxHashSet<String>,

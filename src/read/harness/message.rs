@@ -1,5 +1,5 @@
-//! Messages, and the one of them that carries a marker (Claude Code 2.1.88, as documented): the
-//! last one, on its last block, so that the next request can read all of this one.
+//! Messages, and the one that carries a marker (Claude Code 2.1.88, as documented): the last one, on its last block,
+//! so that the next request can read all of this one.
 
 use serde_json::value::RawValue;
 
@@ -10,25 +10,24 @@ use super::raw::{Member, Object, is_string, list, quoted, string, write_list, wr
 use super::ttl::Marker;
 use crate::base::order::Order as _;
 
-/// Where a message stands, for errors.
+/// Path of a message, for errors.
 const PATH: &str = "prompt.messages[…]";
 
-/// Where a part of a message's content stands.
+/// Path of a part of a message's content, for errors.
 const BLOCK_PATH: &str = "prompt.messages[…].content[…]";
 
-/// What stands where a message would have no content. Its text is assumed: it is what transcripts
-/// show in such places.
+/// Content of a message that would have none. Its text is assumed: transcripts show it in such places.
 const FILLER: &str = "\"(no content)\"";
 
-/// A message as it is going to be sent.
+/// Message as it will be sent.
 #[derive(Debug)]
 pub(super) struct Message<'a> {
     role: Role,
-    /// Nothing where the bundle does not have it, or has it in parts.
+    /// JSON of the bundle; nothing for a message that was added or opened for a change.
     raw: Option<&'a RawValue>,
-    /// As the bundle has them; none where it does not.
+    /// Members as in the bundle; empty for a message that was added.
     members: Vec<Member<'a>>,
-    /// Nothing where it is missing or of another type, which goes out as it is.
+    /// Content; nothing if it is missing or of another type, which goes out as it is.
     content: Option<Content<'a>>,
 }
 
@@ -41,15 +40,17 @@ pub(super) enum Role {
 
 #[derive(Debug, Default)]
 struct Content<'a> {
-    /// The JSON of a string, where the content is still one.
+    /// JSON of a string, while the content is one.
     string: Option<&'a RawValue>,
-    /// Of a string, the text block that it stands for.
+    /// Blocks of the content; for a string the text block of the same meaning.
     blocks: Vec<Block<'a>>,
 }
 
-/// Which message carries the marker: the last one, or where the last one is not to be cached, the
-/// one before. `None` where that one does not exist or cannot carry it: no other does instead.
+/// Index of the message with the marker: the last one, or the one before if the last one is not to be cached.
+///
+/// `None` if that message does not exist or cannot carry a marker: no other does instead.
 pub(super) fn marked(messages: &[Message<'_>], skips_cache_write: bool) -> Option<usize> {
+    // The tail of a side branch is never read again, so the marker is one message earlier.
     let index = messages.len().checked_sub(if skips_cache_write { 2 } else { 1 })?;
     messages[index].can_be_marked().then_some(index)
 }
@@ -66,7 +67,7 @@ impl<'a> Message<'a> {
         Ok(Self { role, raw: Some(raw), members: object.members, content })
     }
 
-    /// The message that stands in front of all others, where there is anything to tell.
+    /// Message in front of all others, if there is any context.
     pub(super) fn of_user_context(context: &Context<'_>) -> Option<Self> {
         if context.is_empty() {
             return None;
@@ -78,18 +79,18 @@ impl<'a> Message<'a> {
         Some(Self::of_user(vec![Block::text(quoted(&reminder(&text)), false)]))
     }
 
-    /// A user message that the bundle does not have.
+    /// User message that is not in the bundle.
     pub(super) fn of_user(blocks: Vec<Block<'a>>) -> Self {
         let content = Some(Content { string: None, blocks });
         Self { role: Role::User, raw: None, members: Vec::new(), content }
     }
 
-    /// Whether it has this role, and content that can be worked on.
+    /// Returns true if the message has this role, and content that can be changed.
     pub(super) fn is_of(&self, role: Role) -> bool {
         self.role == role && self.content.is_some()
     }
 
-    /// Adds the content of another message after its own. The results of calls come first.
+    /// Appends the content of another message. The results of calls come first.
     pub(super) fn absorb(&mut self, mut other: Self) {
         let mut others = std::mem::take(other.blocks_mut());
         let blocks = self.blocks_mut();
@@ -97,12 +98,12 @@ impl<'a> Message<'a> {
         blocks.order_by_key(|block| !matches!(block.kind, BlockKind::Result { .. }));
     }
 
-    /// The blocks of the content.
+    /// Blocks of the content.
     pub(super) fn blocks(&self) -> &[Block<'a>] {
         self.content.as_ref().map_or(&[], |content| &content.blocks)
     }
 
-    /// The blocks of the content, to be changed. A string becomes the text block it stands for.
+    /// Blocks of the content, to be changed. A string becomes its text block.
     pub(super) fn blocks_mut(&mut self) -> &mut Vec<Block<'a>> {
         self.raw = None;
         let content = self.content.get_or_insert_default();
@@ -110,14 +111,14 @@ impl<'a> Message<'a> {
         &mut content.blocks
     }
 
-    /// Whether it says nothing: text of white space alone, or thinking alone.
+    /// Returns true if the message has only white space or only thinking.
     pub(super) fn says_nothing(&self) -> bool {
         let (blank, thinking) = (BlockKind::Text { is_blank: true }, BlockKind::Thinking);
         let all = |kind: &BlockKind<'_>| self.blocks().iter().all(|block| block.kind == *kind);
         !self.blocks().is_empty() && (all(&blank) || all(&thinking))
     }
 
-    /// Puts a filler where there is no content. Says whether there was none.
+    /// Fills a message without content. Returns true if it had none.
     pub(super) fn fill(&mut self) -> bool {
         let is_empty = self.content.is_some() && self.blocks().is_empty();
         if is_empty {
@@ -126,7 +127,7 @@ impl<'a> Message<'a> {
         is_empty
     }
 
-    /// The ids of the calls in it, and the names of their tools.
+    /// Ids of the calls in the message, and the names of their tools.
     pub(super) fn calls(&self) -> impl Iterator<Item = (&Id<'a>, Option<&str>)> {
         self.blocks().iter().filter_map(|block| match &block.kind {
             BlockKind::Call { id, tool } => Some((id, tool.as_deref())),
@@ -134,7 +135,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The ids of the calls whose results stand in it.
+    /// Ids of the calls whose results are in the message.
     pub(super) fn results(&self) -> impl Iterator<Item = &Id<'a>> {
         self.blocks().iter().filter_map(|block| match &block.kind {
             BlockKind::Result { call } => Some(call),
@@ -142,7 +143,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Puts a block right after the results, in front of all else.
+    /// Inserts a block right behind the results, in front of all else.
     pub(super) fn insert_behind_results(&mut self, block: Block<'a>) {
         let blocks = self.blocks_mut();
         let is_result = |block: &Block<'_>| matches!(block.kind, BlockKind::Result { .. });
@@ -150,7 +151,7 @@ impl<'a> Message<'a> {
         blocks.insert(place, block);
     }
 
-    /// Has each result say by what name it can be deleted.
+    /// Gives each result its name for deletions.
     pub(super) fn refer_to_results(&mut self) {
         if self.results().next().is_some() {
             for block in self.blocks_mut() {
@@ -163,15 +164,16 @@ impl<'a> Message<'a> {
         self.blocks().last().is_some_and(Block::can_be_marked)
     }
 
-    /// Has the last block carry the marker.
+    /// Puts the marker on the last block.
     pub(super) fn mark(&mut self) {
         if let Some(last) = self.blocks_mut().last_mut() {
             last.is_marked = true;
         }
     }
 
-    /// Appends the message, with this marker where a block of it is marked, and with no other.
+    /// Appends the message, with `marker` on a marked block, and with no other marker.
     pub(super) fn write(&self, text: &mut String, marker: Option<Marker>) {
+        // An untouched message keeps its bytes, white space included.
         if let Some(raw) = self.raw.filter(|_| !self.is_changed()) {
             return text.push_str(raw.get());
         }
@@ -190,7 +192,7 @@ impl<'a> Message<'a> {
         });
     }
 
-    /// Whether a block of it is sent otherwise than the bundle has it.
+    /// Returns true if a block is sent in another form than the bundle's.
     fn is_changed(&self) -> bool {
         let blocks = self.content.as_ref().filter(|content| content.string.is_none());
         blocks.is_some_and(|content| content.blocks.iter().any(Block::is_changed))
@@ -218,7 +220,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A text as the client tells it to the model beside what a user says.
+/// Reminder: a text that the client adds for the model, besides a user's words.
 pub(super) fn reminder(text: &str) -> String {
     format!("<system-reminder>\n{text}</system-reminder>")
 }

@@ -1,10 +1,10 @@
-//! Bundles → capture records: what a harness is about to send, with the cache markers where Claude
-//! Code puts them.
+//! Conversion of bundles into capture records: the prompt that a harness is about to send, with the cache markers
+//! where Claude Code puts them.
 //!
-//! A bundle names the parts of a prompt; its `flags` say what the client would know at that moment.
+//! A bundle names the parts of a prompt; its `flags` are the state of the client at that moment.
 //! [`Harness::place`] assembles the system prompt, sorts the tools, places the markers and prints
 //! the request as it would go over the wire. The rules are those of Claude Code 2.1.88, as
-//! documented. Whatever they do not touch is copied as it is written.
+//! documented. Parts that they do not touch are copied as written.
 
 mod base;
 mod block;

@@ -1,13 +1,12 @@
-//! The messages of a bundle as the client sends them (Claude Code 2.1.88, as documented): user
-//! messages in a row are one, answers that say nothing are left out, calls and results are paired,
-//! and of many images and documents only the newest stay.
+//! Normal form of a bundle's messages, as the client sends them (Claude Code 2.1.88, as documented): user messages in
+//! a row are merged, answers that say nothing are left out, calls and results are paired, and of many images and
+//! documents only the newest stay.
 //!
-//! What the client does with what only its own records have has happened before a bundle is made:
-//! attachments are text, lines of one answer are one message. Thinking at the end of the last
-//! answer stays, as the placement cases have it.
+//! Steps that need the client's own records are done before a bundle is made: attachments are text, and the lines of
+//! one answer are one message. Thinking at the end of the last answer stays, as in the placement cases.
 //!
-//! Calls of tools and their results, paired as the service demands it (Claude Code 2.1.88, as
-//! documented): each call of an answer has one result in the next message, and each result a call.
+//! Calls and results are paired as the service demands it (Claude Code 2.1.88, as documented): each call of an
+//! answer has one result in the next message, and each result a call.
 
 use std::fmt;
 
@@ -17,29 +16,28 @@ use super::block::{Block, BlockKind, Id};
 use super::message::{Message, Role};
 use crate::base::wording::counted;
 
-/// The most images and documents of a request.
+/// Largest number of images and documents in a request.
 const MOST_MEDIA: usize = 100;
 
-/// What was mended in messages that could not have been sent as they were.
+/// Repairs of messages that could not have been sent as they were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Repairs {
-    /// Calls without a result, to which an error was given as one.
+    /// Calls without a result, which got an error as one.
     pub missing_results: usize,
-    /// Results without a call in the message before, or given twice, which were left out.
+    /// Results that were left out: without a call in the message before, or repeated.
     pub surplus_results: usize,
-    /// Calls with the id of an earlier one, which were left out.
+    /// Calls that were left out: with the id of an earlier one.
     pub repeated_calls: usize,
-    /// Answers of white space or thinking alone, which were left out.
+    /// Answers that were left out: white space or thinking alone.
     pub answers: usize,
-    /// Images and documents beyond the most that a request may have, the oldest, which were left
-    /// out.
+    /// Images and documents that were left out: the oldest beyond the limit of a request.
     pub media: usize,
-    /// Messages without content, which were given some.
+    /// Messages without content, which got some.
     pub fillers: usize,
 }
 
 impl Repairs {
-    /// Whether nothing had to be mended.
+    /// Returns true if nothing was repaired.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -69,7 +67,7 @@ impl fmt::Display for Repairs {
     }
 }
 
-/// The messages in the form in which they are sent, and what had to be mended.
+/// Messages in their normal form, and the repairs that they needed.
 pub(super) fn normalised<'a>(messages: Vec<Message<'a>>) -> (Vec<Message<'a>>, Repairs) {
     let mut repairs = Repairs::default();
     let messages = merged(messages);
@@ -78,13 +76,14 @@ pub(super) fn normalised<'a>(messages: Vec<Message<'a>>) -> (Vec<Message<'a>>, R
         |message: &Message<'_>| !(message.is_of(Role::Assistant) && message.says_nothing());
     let messages: Vec<Message<'a>> = messages.into_iter().filter(is_said).collect();
     repairs.answers = said - messages.len();
+    // Merged again: an answer that was left out may have separated two user messages.
     let mut messages = repaired(merged(messages), &mut repairs);
     repairs.media = drop_oldest_media(&mut messages);
     fill(&mut messages, &mut repairs);
     (messages, repairs)
 }
 
-/// User messages in a row are one.
+/// Messages with user messages in a row merged.
 fn merged(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
     let mut merged: Vec<Message<'_>> = Vec::with_capacity(messages.len());
     for message in messages {
@@ -98,7 +97,7 @@ fn merged(messages: Vec<Message<'_>>) -> Vec<Message<'_>> {
     merged
 }
 
-/// Leaves out the oldest images and documents beyond the most, and says how many.
+/// Leaves out the oldest images and documents beyond the limit, and returns their number.
 fn drop_oldest_media(messages: &mut [Message<'_>]) -> usize {
     let media = messages.iter().map(media_of).sum::<usize>();
     let surplus = media.saturating_sub(MOST_MEDIA);
@@ -107,6 +106,7 @@ fn drop_oldest_media(messages: &mut [Message<'_>]) -> usize {
         if left == 0 {
             break;
         }
+        // To open a message for a change costs it its original bytes.
         if media_of(message) > 0 {
             drop_media(message, &mut left);
         }
@@ -114,7 +114,7 @@ fn drop_oldest_media(messages: &mut [Message<'_>]) -> usize {
     surplus
 }
 
-/// The images and documents of a message, those in results of tools included.
+/// Number of images and documents in a message, those in results of tools included.
 fn media_of(message: &Message<'_>) -> usize {
     let blocks = message.blocks().iter();
     blocks
@@ -149,7 +149,7 @@ fn drop_media(message: &mut Message<'_>, left: &mut usize) {
     });
 }
 
-/// No message but a last answer, which the model is to go on with, is without content.
+/// Fills all messages without content, except a last answer, which the model is to continue.
 fn fill(messages: &mut [Message<'_>], repairs: &mut Repairs) {
     let last = messages.len().saturating_sub(1);
     for (index, message) in messages.iter_mut().enumerate() {
@@ -160,10 +160,10 @@ fn fill(messages: &mut [Message<'_>], repairs: &mut Repairs) {
     }
 }
 
-/// What stands in for a result that is missing. That it is an error is documented, its text is not.
+/// Text in place of a missing result. The error is documented, its text is assumed.
 const MISSING_RESULT: &str = "The result of this call is missing.";
 
-/// The messages with each call answered once, in the message after it.
+/// Messages with each call answered once, in the message after it.
 pub(super) fn repaired<'a>(messages: Vec<Message<'a>>, repairs: &mut Repairs) -> Vec<Message<'a>> {
     let mut repaired: Vec<Message<'a>> = Vec::with_capacity(messages.len());
     let mut known = FxHashSet::default();
@@ -184,7 +184,7 @@ pub(super) fn repaired<'a>(messages: Vec<Message<'a>>, repairs: &mut Repairs) ->
     repaired
 }
 
-/// Leaves out calls whose id an earlier one has; the ids of the others.
+/// Leaves out calls with the id of an earlier one, and returns the ids of the others.
 fn calls_once<'a>(
     message: &mut Message<'a>,
     known: &mut FxHashSet<String>,
@@ -208,8 +208,7 @@ fn calls_once<'a>(
     ids
 }
 
-/// Leaves out the results that no open call asks for, and puts errors in front for those that are
-/// missing.
+/// Leaves out results that no open call asks for, and puts errors in front for missing ones.
 fn answer<'a>(message: &mut Message<'a>, open: &[Id<'a>], repairs: &mut Repairs) {
     let mut missing: FxHashSet<&str> = open.iter().map(|id| &*id.text).collect();
     let is_wanted: Vec<bool> =
@@ -229,7 +228,7 @@ fn answer<'a>(message: &mut Message<'a>, open: &[Id<'a>], repairs: &mut Repairs)
     }
 }
 
-/// The message that answers calls after which no user message stands.
+/// Message that answers open calls if no user message follows.
 fn stand_in<'a>(open: &mut Vec<Id<'a>>, repairs: &mut Repairs) -> Option<Message<'a>> {
     if open.is_empty() {
         return None;

@@ -1,6 +1,6 @@
-//! One record after the other: each is placed with what its session has decided before.
+//! Placement of bundle records one after another, each with the decisions of its session so far.
 //!
-//! Why a record is no bundle.
+//! Errors of records that are not bundles.
 
 use rustc_hash::FxHashMap;
 
@@ -15,8 +15,7 @@ use super::system::{Part, Sections};
 use super::tool::Schemas;
 use super::ttl::{Latches, Scope};
 
-/// A harness: places the markers of a stream of bundle records, and remembers for each session
-/// what it has decided.
+/// Harness that places the markers of a stream of bundle records, and keeps the decisions of each session.
 ///
 /// ```
 /// use cachesim::read::harness::Harness;
@@ -30,26 +29,26 @@ use super::ttl::{Latches, Scope};
 /// ```
 #[derive(Debug, Default)]
 pub struct Harness {
-    /// Records that name no session share one.
+    /// Sessions by name. Records without a name share one.
     sessions: FxHashMap<Option<String>, Session>,
-    /// What the flag `global_scope` of every record is taken for.
+    /// Value in place of the flag `global_scope` of every record.
     global_scope: Option<bool>,
-    /// Whether the record that was placed last is sent to the provider's own service.
+    /// True if the last placed record is sent to the provider's own service.
     is_first_party: bool,
 }
 
-/// What became of a bundle record: the text of one JSON object on one line, without a line end.
+/// Placed bundle record: the text of one JSON object on one line, without a line end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placed {
-    /// A capture record, whose `request` carries the markers, and what had to be mended for it.
+    /// Capture record, whose `request` carries the markers, and the repairs that it needed.
     Request(String, Repairs),
     /// `{"request_id": …, "error": "volatile_without_reason"}`: a section of the system prompt is
-    /// recomputed for each request and nobody said why. The session is as if the record had never
+    /// recomputed for each request and no reason is given. The session is as if the record had never
     /// been.
     Refused(String),
 }
 
-/// What a session has decided since it was last cleared.
+/// Decisions of a session since it was last cleared.
 #[derive(Debug, Default)]
 struct Session {
     latches: Latches,
@@ -59,21 +58,22 @@ struct Session {
 }
 
 impl Harness {
-    /// One that has seen no session.
+    /// Harness that has seen no session.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that has seen no session, and takes the flag `global_scope` of every record for this one
-    /// where there is one: with it, what stands before the boundary of a system prompt is cached for
-    /// everyone, unless the tools or the provider forbid it.
+    /// Harness that has seen no session, with a value in place of the flag `global_scope` of every record.
+    ///
+    /// With the flag, the part of a system prompt before the boundary is cached for everyone, unless the tools or the
+    /// provider forbid it. `None` leaves each record its own flag.
     #[must_use]
     pub fn with_global_scope(global_scope: Option<bool>) -> Self {
         Self { global_scope, ..Self::default() }
     }
 
-    /// Whether the record that was placed last is sent to the provider's own service, and not through a
+    /// Returns true if the last placed record is sent to the provider's own service, and not through a
     /// gateway or to another platform.
     #[must_use]
     pub fn is_first_party(&self) -> bool {
@@ -88,6 +88,7 @@ impl Harness {
             bundle.flags.system.set_global_scope(global_scope);
         }
         self.is_first_party = bundle.flags.system.is_first_party;
+        // Refused before the session is touched: the record counts as never sent.
         if bundle.prompt.system.iter().any(Part::lacks_reason) {
             return Ok(Placed::Refused(on_one_line(refusal(&bundle))));
         }
@@ -102,7 +103,7 @@ impl Harness {
 }
 
 impl Placed {
-    /// The JSON, whatever became of the record.
+    /// JSON of the placed record or of the refusal.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -150,6 +151,7 @@ impl Session {
         write_list(text, &blocks, |text, block| {
             let marker = block.scope.and_then(|scope| self.latches.marker(scope, flags));
             let mut block = Block::text(quoted(&block.text), false);
+            // `write` adds nothing if there is no marker for the block's scope.
             block.is_marked = true;
             block.write(text, marker);
         });
@@ -180,13 +182,13 @@ fn refusal(bundle: &Bundle<'_>) -> String {
     text
 }
 
-/// A record may be written on several lines, and parts of it are copied. Inside strings a line end
+/// JSON on one line. A record may span lines, and parts of it are copied; inside strings a line end
 /// is escaped, so any that is left is white space.
 fn on_one_line(json: String) -> String {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ") } else { json }
 }
 
-/// Why a record is no bundle. Nothing was placed and no session changed.
+/// Error of a record that is not a bundle. Nothing was placed and no session changed.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The text is not JSON.
@@ -195,11 +197,11 @@ pub enum BundleError {
     /// A value that the rules depend on is missing or of another type.
     #[error("`{field}` is {found}; expected {expected}")]
     Shape {
-        /// Where it stands.
+        /// Path of the value.
         field: String,
-        /// What stands there.
+        /// Description of the value.
         found: &'static str,
-        /// What should.
+        /// Description of a correct value.
         expected: &'static str,
     },
 }
@@ -305,7 +307,7 @@ mod tests {
         }
     }
 
-    /// Whatever the record is, what is placed is JSON on one line.
+    /// Checks that any record at all is placed as JSON on one line.
     fn place_anything(record: &str) {
         if let Ok(placed) = Harness::new().place(record) {
             assert!(serde_json::from_str::<&RawValue>(placed.text()).is_ok(), "{record}");

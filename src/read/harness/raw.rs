@@ -1,9 +1,9 @@
-//! JSON text taken apart one level at a time. What is not looked at stays as it is written, and is
+//! JSON text parsed one level at a time. Values that are not looked at stay as written, and are
 //! never decoded: neither numbers nor the order of keys change, and depth costs nothing.
 //!
-//! JSON text put together again from parts as they are written.
+//! Writers of JSON text from parts as written.
 //!
-//! The lines of a file of bundles, each placed.
+//! Placement of the lines of a file of bundles.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use super::place::{BundleError, Harness, Placed};
 use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource, only_value};
 
-/// A key and its value, as they are written.
+/// Key and value as written.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Member<'a> {
     pub(super) key: &'a RawValue,
@@ -52,11 +52,11 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
     }
 }
 
-/// The members of an object in their order. Of a key that occurs more than once, the last counts.
+/// Members of an object in their order. The last value of a repeated key counts.
 /// A null is as good as absent wherever a type is asked for.
 #[derive(Debug)]
 pub(super) struct Object<'a> {
-    /// Where it stands, for errors.
+    /// Path of the object, for errors.
     path: &'static str,
     pub(super) members: Vec<Member<'a>>,
 }
@@ -66,7 +66,7 @@ impl<'a> Object<'a> {
         Self { path, members: Vec::new() }
     }
 
-    /// The value's members, or nothing where it is no object.
+    /// Members of a value, or nothing if it is not an object.
     pub(super) fn read(value: &'a RawValue, path: &'static str) -> Option<Self> {
         let Members(members) = serde_json::from_str(value.get()).ok()?;
         Some(Self { path, members })
@@ -91,7 +91,7 @@ impl<'a> Object<'a> {
         self.typed(name, "a string", string)
     }
 
-    /// A whole number that is not negative; nothing for anything else.
+    /// Whole number that is not negative; nothing for anything else.
     pub(super) fn whole_number(&self, name: &str) -> Option<usize> {
         serde_json::from_str(self.get(name)?.get()).ok()
     }
@@ -114,7 +114,7 @@ impl<'a> Object<'a> {
         self.typed(name, "an object", |value| Self::read(value, path))
     }
 
-    /// The error that something else stands there than what is expected.
+    /// Error for a member of another type than expected.
     pub(super) fn unexpected(&self, name: &str, expected: &'static str) -> BundleError {
         unexpected(&format!("{}.{name}", self.path), self.get(name), expected)
     }
@@ -138,8 +138,8 @@ pub(super) fn is_string(value: &RawValue) -> bool {
     value.get().starts_with('"')
 }
 
-/// The text of a string; nothing for another type, or where half of a surrogate pair is escaped,
-/// which stands for no character.
+/// Text of a string; nothing for another type, or for an escaped half of a surrogate pair,
+/// which is no character.
 pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
     if inner.contains('\\') {
@@ -149,17 +149,17 @@ pub(super) fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A key as text. One that stands for no text is shown as it is written.
+/// Text of a key. A key that is no text is shown as written.
 pub(super) fn key<'a>(member: &Member<'a>) -> Cow<'a, str> {
     string(member.key).unwrap_or(Cow::Borrowed(member.key.get()))
 }
 
-/// The elements of a list; nothing for another type.
+/// Elements of a list; nothing for another type.
 pub(super) fn list(value: &RawValue) -> Option<Vec<&RawValue>> {
     only_value(value.get()).ok()
 }
 
-/// The error that something else stands in a field than what is expected.
+/// Error for a field of another type than expected.
 pub(super) fn unexpected(
     field: &str,
     value: Option<&RawValue>,
@@ -180,7 +180,7 @@ fn kind(value: &RawValue) -> &'static str {
     }
 }
 
-/// The JSON of a string.
+/// JSON of a string.
 pub(super) fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
@@ -208,14 +208,14 @@ pub(super) fn write_list<T>(
     text.push(']');
 }
 
-/// An object that is being written.
+/// Writer of the members of an object.
 pub(super) struct ObjectWriter<'t> {
     text: &'t mut String,
     is_empty: bool,
 }
 
 impl ObjectWriter<'_> {
-    /// Begins a member; its value is to be appended to the text that is returned. The name must
+    /// Begins a member and returns the text to append its value to. The name must
     /// need no escapes.
     pub(super) fn member(&mut self, name: &str) -> &mut String {
         self.separate();
@@ -241,8 +241,8 @@ impl ObjectWriter<'_> {
     }
 }
 
-/// Places every record of an open source, in order, and says of each whether it is sent to the provider's
-/// own service; what cannot be placed is named.
+/// Places every record of an open source in order, and passes on whether it is sent to the provider's own service.
+/// Records that cannot be placed are reported.
 pub(crate) fn place_lines(
     open: &mut OpenSource,
     harness: &mut Harness,
@@ -256,7 +256,7 @@ pub(crate) fn place_lines(
     extent
 }
 
-/// Places record after record.
+/// Reader that places record after record.
 struct Placing<'a, Each> {
     harness: &'a mut Harness,
     label: &'a Arc<str>,
@@ -268,6 +268,7 @@ impl<Each: FnMut(u64, Placed, bool)> ObjectReader for Placing<'_, Each> {
     type Object<'a> = &'a RawValue;
     const FILE: &'static str = "a bundle";
 
+    // The harness parses the record itself, so the text is enough.
     fn object(&mut self, _: &&RawValue, text: &str, line: u64) {
         let placed = match self.harness.place(text) {
             Ok(placed) => placed,

@@ -1,21 +1,17 @@
-//! The blocks of a system prompt and their scopes (Claude Code 2.1.88, as documented).
+//! Blocks of a system prompt and their scopes (Claude Code 2.1.88, as documented).
 //!
-//! The line that names the client's version and the sentence that says what it is are found
-//! wherever they stand and go to the front. Of the rest, what stands before the boundary is the
-//! same in all installations and may be cached for everyone; where that is not allowed, or there is
-//! no boundary, the rest is one block.
+//! The line that names the client's version and the sentence of its identity go to the front from any place. Of the
+//! rest, the part before the boundary is the same in all installations and may be cached for everyone; if that is not
+//! allowed, or there is no boundary, the rest is one block.
 //!
-//! The parts of a system prompt, and the session's memory of its sections (Claude Code 2.1.88, as
+//! Parts of a system prompt, and the session's memory of its sections (Claude Code 2.1.88, as
 //! documented): a section is computed once and keeps its text until the conversation is cleared;
-//! one that is volatile is computed for each request, and must say why.
+//! a volatile one is computed for each request, and must give a reason.
 //!
-//! The status of a repository as the client tells it: cut where it is long, so that many changed
-//! files do not fill the system prompt.
-//!
-//! That the text of the status is cut at 2,000 characters is documented; what is the text of the
-//! status, and the words that stand for the rest, are assumed: each paragraph is cut by itself, its
-//! label (a first line that ends with a colon) aside, so that the branch in front and the commits
-//! after stay.
+//! The status of a repository is cut if it is long, so that many changed files do not fill the system prompt. The
+//! limit of 2,000 characters is documented; the extent of the text and the words in place of the rest are assumed:
+//! each paragraph is cut by itself, its label (a first line that ends with a colon) aside, so that the branch in
+//! front and the commits after stay.
 
 use std::borrow::Cow;
 
@@ -28,24 +24,24 @@ use super::place::BundleError;
 use super::raw::{Object, string, unexpected};
 use super::ttl::Scope;
 
-/// What the line begins with that names the client's version.
+/// Prefix of the line that names the client's version.
 const ATTRIBUTION_PREFIX: &str = "x-anthropic-billing-header";
 
-/// Stands between the static and the dynamic part, and is never sent.
+/// Mark between the static and the dynamic part, never sent.
 pub(crate) const BOUNDARY: &str = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__";
 
-/// The entry of the system context whose text is cut.
+/// Entry of the system context whose text is cut.
 const GIT_STATUS: &str = "gitStatus";
 
-/// A text block of the system prompt.
+/// Text block of the system prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SystemBlock {
     pub(super) text: String,
-    /// Nothing where the block has no marker.
+    /// Scope of the marker; nothing for a block without a marker.
     pub(super) scope: Option<Scope>,
 }
 
-/// The strings of a system prompt, told apart.
+/// Strings of a system prompt by kind.
 #[derive(Debug, Default)]
 struct Strings<'s> {
     attribution: Option<&'s str>,
@@ -55,12 +51,12 @@ struct Strings<'s> {
     has_boundary: bool,
 }
 
-/// Whether a text is the line that names the client's version.
+/// Returns true if a text is the line that names the client's version.
 pub(super) fn is_attribution(text: &str) -> bool {
     text.starts_with(ATTRIBUTION_PREFIX)
 }
 
-/// The string that stands after all others, where there is anything to tell.
+/// Last string of the system prompt, if there is any context.
 pub(super) fn context_text(context: &Context<'_>) -> Option<String> {
     let line = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| match &**name {
         GIT_STATUS => format!("{name}: {}", cut(value)),
@@ -70,7 +66,7 @@ pub(super) fn context_text(context: &Context<'_>) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The blocks that strings, none of them empty, are sent as.
+/// Blocks for strings, none of them empty.
 pub(super) fn blocks(strings: &[&str], flags: &SystemFlags<'_>) -> Vec<SystemBlock> {
     let strings = Strings::tell_apart(strings, flags);
     if flags.allows_global_scope && strings.has_boundary {
@@ -81,7 +77,7 @@ pub(super) fn blocks(strings: &[&str], flags: &SystemFlags<'_>) -> Vec<SystemBlo
 }
 
 impl<'s> Strings<'s> {
-    /// Of several attributions or identities the last one counts, and the others are dropped.
+    /// Strings by kind. Of several attributions or identities the last one counts, and the others are dropped.
     fn tell_apart(strings: &[&'s str], flags: &SystemFlags<'_>) -> Self {
         let mut apart = Self::default();
         for text in strings {
@@ -104,6 +100,7 @@ impl<'s> Strings<'s> {
         present([
             (self.attribution.into_iter().collect(), None),
             (self.identity.into_iter().collect(), None),
+            // Its marker covers attribution and identity, too, as they are in front.
             (self.before_boundary, Some(Scope::Global)),
             (self.after_boundary, None),
         ])
@@ -119,7 +116,7 @@ impl<'s> Strings<'s> {
     }
 }
 
-/// Those that have any text, their strings joined by blank lines.
+/// Blocks with any text, their strings joined by blank lines.
 fn present<const N: usize>(blocks: [(Vec<&str>, Option<Scope>); N]) -> Vec<SystemBlock> {
     blocks
         .into_iter()
@@ -128,14 +125,14 @@ fn present<const N: usize>(blocks: [(Vec<&str>, Option<Scope>); N]) -> Vec<Syste
         .collect()
 }
 
-/// One element of a system prompt. A text that is null is empty, which is as good as left out.
+/// Element of a system prompt. A text that is null is empty, which is as good as left out.
 #[derive(Debug)]
 pub(super) enum Part<'a> {
-    /// A string.
+    /// Plain string.
     Plain(Cow<'a, str>),
-    /// A section that is computed once.
+    /// Section that is computed once.
     Memoised { name: Cow<'a, str>, text: Cow<'a, str> },
-    /// A section that is computed for each request.
+    /// Section that is computed for each request.
     Volatile { text: Cow<'a, str>, has_reason: bool },
 }
 
@@ -164,14 +161,14 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The sections that a session has computed.
+/// Sections that a session has computed.
 #[derive(Debug, Default)]
 pub(super) struct Sections {
     texts: FxHashMap<String, String>,
 }
 
 impl Sections {
-    /// The texts of the parts, as this session has them. Empty ones are left out.
+    /// Texts of the parts, as this session has them. Empty ones are left out.
     pub(super) fn texts<'s>(&'s mut self, parts: &'s [Part<'_>]) -> Vec<&'s str> {
         self.remember(parts);
         parts.iter().map(|part| self.text(part)).filter(|text| !text.is_empty()).collect()
@@ -195,17 +192,18 @@ impl Sections {
     }
 }
 
-/// The most characters of a paragraph.
+/// Longest paragraph, in characters.
 const MOST_CHARACTERS: usize = 2_000;
 
-/// What stands in place of the rest.
+/// Notice in place of the rest.
 const NOTICE: &str = "\n... (cut at 2,000 characters)";
 
-/// What the line in place of the rest begins with, whoever cut it.
+/// Start of the notice in place of the rest, whoever cut it.
 const CUT: &str = "\n...";
 
-/// The status with its long paragraphs cut. What was cut already stays as it is.
+/// Status with its long paragraphs cut. A paragraph that was cut before stays as it is.
 pub(super) fn cut(status: &str) -> Cow<'_, str> {
+    // Bytes bound the characters from above, and are counted already.
     if status.len() <= MOST_CHARACTERS {
         return Cow::Borrowed(status);
     }

@@ -1,9 +1,10 @@
-//! The order of tools: built-in ones by name, then those of MCP servers by name, so that a server
+//! Order of tools: built-in ones by name, then those of MCP servers by name, so that a server
 //! that connects does not move the built-in ones. Tools carry no marker. (Claude Code 2.1.88, as
 //! documented.)
 //!
-//! The definitions of tools that a session has sent (Claude Code 2.1.88, as documented): each keeps
+//! Definitions of tools that a session has sent (Claude Code 2.1.88, as documented): each keeps
 //! the bytes of its first appearance, so that a description that changes later does not change the
+//! prefix. A tool of an MCP server is known by its name and its input schema, any other by its name.
 //! prefix. A tool of an MCP server is known by its name and its input schema, any other by its name.
 
 use std::borrow::Cow;
@@ -17,18 +18,17 @@ use super::raw::{Member, Object, unexpected, write_object};
 use super::ttl::CACHE_CONTROL;
 use crate::base::order::Order as _;
 
-/// What the names of tools begin with that come from an MCP server.
+/// Prefix of the names of tools from MCP servers.
 const MCP_PREFIX: &str = "mcp__";
 
 /// Tools whose results are cleared by microcompactions: those that can be called again.
 pub(crate) const COMPACTABLE_TOOLS: [&str; 9] =
     ["Read", "Bash", "PowerShell", "Grep", "Glob", "WebSearch", "WebFetch", "Edit", "Write"];
 
-/// Where a tool stands, for errors.
+/// Path of a tool, for errors.
 const PATH: &str = "prompt.tools[…]";
 
-/// The tools in the order in which they are sent. One without a name counts as one of the empty
-/// name.
+/// Tools in the order of the request. A tool without a name counts as one of the empty name.
 pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleError> {
     let mut blocks = Vec::with_capacity(tools.len());
     for tool in tools {
@@ -41,33 +41,32 @@ pub(super) fn sorted(tools: Vec<&RawValue>) -> Result<Vec<Block<'_>>, BundleErro
     Ok(blocks.into_iter().map(|(_, block)| block).collect())
 }
 
-/// By what tools are ordered: whether it is of an MCP server, then its name.
+/// Sort key of tools: true for a tool of an MCP server, then the name.
 pub(crate) type ToolRank<'a> = (bool, Cow<'a, str>);
 
 fn rank(name: Cow<'_, str>) -> ToolRank<'_> {
     (is_of_server(&name), name)
 }
 
-/// Whether a tool of this name comes from an MCP server.
+/// Returns true if a tool of this name comes from an MCP server.
 pub(super) fn is_of_server(name: &str) -> bool {
     name.starts_with(MCP_PREFIX)
 }
 
-/// By what a tool, given as JSON, is ordered; anything without a name that is text as one of the empty
-/// name.
+/// Sort key of a tool, given as JSON. Anything without a text as its name counts as one of the empty name.
 pub(crate) fn tool_rank(tool: &str) -> ToolRank<'_> {
     let object = serde_json::from_str(tool).ok().and_then(|tool| Object::read(tool, PATH));
     let name = object.and_then(|object| object.string("name").ok().flatten());
     rank(name.unwrap_or_default())
 }
 
-/// Whether a tool is sent in front or found by a search; told anew for each request.
+/// Key of a tool that is found by a search instead of sent in front; taken from each request.
 const DEFER_LOADING: &str = "defer_loading";
 
 /// Keys and values, as JSON.
 type Members = Vec<(String, String)>;
 
-/// The definitions that a session has sent.
+/// Definitions that a session has sent.
 #[derive(Debug, Default)]
 pub(super) struct Schemas {
     first: FxHashMap<String, Members>,
@@ -81,6 +80,7 @@ impl Schemas {
         let given = fixed(object);
         let first = self.first.entry(key).or_insert_with(|| given.collect());
         if fixed(object).eq(first.iter().cloned()) {
+            // The same members: the tool is copied as written, white space included.
             return tool.write(text, None);
         }
         write_object(text, |tool| {
@@ -94,7 +94,7 @@ impl Schemas {
     }
 }
 
-/// What a definition is known by; nothing where it has no name.
+/// Identity of a definition; nothing without a name.
 fn key(tool: &Object<'_>) -> Option<String> {
     let name = tool.string("name").ok().flatten()?;
     let schema = tool.get("input_schema").filter(|_| is_of_server(&name));
@@ -102,7 +102,7 @@ fn key(tool: &Object<'_>) -> Option<String> {
     Some(format!("{name}\n{}", schema.map_or("", |schema| schema.get())))
 }
 
-/// What the session keeps of a definition.
+/// Members of a definition that the session keeps.
 fn fixed(tool: &Object<'_>) -> impl Iterator<Item = (String, String)> {
     let is_fixed = |member: &&Member<'_>| !member.is(DEFER_LOADING) && !member.is(CACHE_CONTROL);
     let members = tool.members.iter().filter(is_fixed);

@@ -1,15 +1,15 @@
-//! How long a marker asks for, and what of the answer is kept for the session (Claude Code 2.1.88,
-//! as documented): who may have an hour is decided once, as is the list of sources that get it;
-//! whether a request's source is on it is asked each time, and so is Bedrock's switch.
+//! Lifetime of markers, and the decisions about it that a session keeps (Claude Code 2.1.88, as documented).
 //!
-//! A cache marker, with its keys in the order in which Claude Code 2.1.88 sends them, as
-//! documented.
+//! Eligibility for an hour is decided once, as is the list of sources that get it. The place of a request's source
+//! on the list is checked each time, and so is Bedrock's switch.
+//!
+//! Cache markers, with their keys in the order of Claude Code 2.1.88, as documented.
 
 use super::flags::{Flags, TtlFlags};
 use super::raw::{ObjectWriter, quoted, write_object};
 use crate::base::ttl::Ttl;
 
-/// What a session has decided.
+/// Decisions of a session.
 #[derive(Debug, Default)]
 pub(super) struct Latches {
     is_eligible: Option<bool>,
@@ -17,8 +17,7 @@ pub(super) struct Latches {
 }
 
 impl Latches {
-    /// The marker of a block that is to have one, where there is caching at all. Nothing is decided
-    /// before there is a marker that needs it.
+    /// Marker of a block, if there is caching at all. Nothing is decided before a marker needs it.
     pub(super) fn marker(&mut self, scope: Scope, flags: &Flags<'_>) -> Option<Marker> {
         flags.has_caching.then(|| Marker { ttl: self.ttl(&flags.ttl), scope })
     }
@@ -32,6 +31,7 @@ impl Latches {
     }
 
     fn is_eligible(&mut self, flags: &TtlFlags<'_>) -> bool {
+        // Latched: a lifetime that flips in mid-session would change the bytes of the prompt.
         *self.is_eligible.get_or_insert(flags.is_eligible)
     }
 
@@ -44,7 +44,7 @@ impl Latches {
     }
 }
 
-/// The same name, or one that begins with what stands before a trailing `*`.
+/// Returns true for the same name, or for a name that begins with the part before a trailing `*`.
 fn matches(allowed: &str, source: &str) -> bool {
     match allowed.strip_suffix('*') {
         Some(prefix) => source.starts_with(prefix),
@@ -52,19 +52,19 @@ fn matches(allowed: &str, source: &str) -> bool {
     }
 }
 
-/// The key under which a marker stands.
+/// Key of a marker.
 pub(super) const CACHE_CONTROL: &str = "cache_control";
 
-/// Who may read what a marker caches.
+/// Readers of a prefix that a marker caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scope {
-    /// The organisation, which is the default and not written.
+    /// Organisation, which is the default and not written.
     Organisation,
     /// Everyone: text that is the same in all installations.
     Global,
 }
 
-/// A marker: what stands before it, the marked block included, is to be cached.
+/// Marker: the prefix up to its block, the block included, is to be cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Marker {
     pub(super) ttl: Ttl,
@@ -75,6 +75,7 @@ impl Marker {
     pub(super) fn write(self, block: &mut ObjectWriter<'_>) {
         write_object(block.member(CACHE_CONTROL), |marker| {
             marker.member("type").push_str("\"ephemeral\"");
+            // Five minutes are the default, and not written.
             if self.ttl == Ttl::OneHour {
                 marker.member("ttl").push_str(&quoted(self.ttl.name()));
             }

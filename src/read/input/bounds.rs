@@ -1,8 +1,8 @@
-//! What reading may cost: which files are read at all, how much of one is held, how far a compressed
-//! one may unpack, and when the memory of the process is used up.
+//! Limits of reading: the files that are read at all, the bytes held of one, the unpacked size of a compressed one,
+//! and the memory of the process.
 //!
-//! Sessions are read without end, as their lines are not held; everything else is read whole, up to
-//! [`MOST_SETTINGS`] or [`MOST_REPORT`]. A process whose memory is bounded (`--max-memory`) looks at it with
+//! Sessions are read without a limit, as their lines are not held; everything else is read whole, up to
+//! [`MOST_SETTINGS`] or [`MOST_REPORT`]. A process with bounded memory (`--max-memory`) checks it with
 //! every quarter of a megabyte, and stops reading when it has used all but an eighth of it, so that it can
 //! still say so.
 
@@ -15,52 +15,52 @@ use std::{fs, io};
 
 use super::Kind;
 
-/// The most bytes of a configuration or of a strategy file. They have a few hundred.
+/// Largest configuration or strategy file, in bytes. Usual ones have a few hundred.
 pub const MOST_SETTINGS: u64 = 1 << 20;
 
-/// The most bytes of a saved report, of accepted findings or of a price file.
+/// Largest saved report, list of accepted findings or price file, in bytes.
 pub const MOST_REPORT: u64 = 64 << 20;
 
-/// A compressed file may unpack to so many bytes, whatever its size.
+/// Bytes to which any compressed file may unpack, whatever its size.
 const MOST_UNPACKED: u64 = 1_000_000_000;
 
-/// Beyond that it may unpack to so many times its size. Sessions come to 5 to 20 times.
+/// Largest ratio of unpacked to compressed size beyond that. Sessions have 5 to 20.
 const MOST_RATIO: u64 = 100;
 
-/// How much is read from one look at the memory to the next.
+/// Bytes between two checks of the memory.
 const BETWEEN_LOOKS: u64 = 256 * 1024;
 
-/// Which part of the memory is kept for what is under way: one of so many.
+/// Divisor of the memory that is kept for work in progress.
 const RESERVE: u64 = 8;
 
-/// Folders that hold devices, processes and what the kernel shows of itself.
+/// Folders of devices, of processes and of the kernel's view of itself.
 const SYSTEM_FOLDERS: [&str; 3] = ["/dev", "/proc", "/sys"];
 
-/// The folder among them whose files are ordinary.
+/// Folder among them whose files are ordinary.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// A bound that reading came to.
+/// Limit that reading came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Exceeded {
-    /// A compressed file that is far larger than it looks.
+    /// Unpacked size of a compressed file that is far larger than it looks.
     #[error(
         "it unpacks to more than 1 GB and to over 100 times its size, as no session does; if it is one, \
          unpack it first"
     )]
     Unpacked,
-    /// The memory that the process may have.
+    /// Memory that the process may have.
     #[error("the memory that the run may have is used up")]
     Memory,
 }
 
 impl Exceeded {
-    /// The bound that an error is about, if it is about one.
+    /// Limit that an error is about, if it is about one.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<Self> {
         error.get_ref()?.downcast_ref().copied()
     }
 
-    /// The kind under which an error while reading is counted.
+    /// Kind under which an error of reading is counted.
     pub(crate) fn kind(error: &io::Error) -> Kind {
         match Self::of(error) {
             Some(Self::Unpacked) => Kind::UnpacksTooFar,
@@ -70,12 +70,12 @@ impl Exceeded {
     }
 }
 
-/// Whether a path without links is in a folder of the system.
+/// Returns true if a path without links is in a folder of the system.
 pub(crate) fn is_of_system(path: &Path) -> bool {
     SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder)) && !path.starts_with(SHARED_MEMORY)
 }
 
-/// What is at a path where that is neither an ordinary file nor a pipe. `None` also where nothing is.
+/// Name of a special file: neither an ordinary file nor a pipe. `None` also if there is nothing.
 pub(super) fn special(path: &Path, metadata: &Metadata) -> Option<&'static str> {
     if metadata.is_dir() {
         return Some("a folder");
@@ -83,13 +83,13 @@ pub(super) fn special(path: &Path, metadata: &Metadata) -> Option<&'static str> 
     if let Some(what) = node(metadata) {
         return Some(what);
     }
-    // Some never end, and some wait for what never comes.
+    // Some of these never end, and some block forever.
     let is_shown =
         metadata.is_file() && fs::canonicalize(path).is_ok_and(|path| is_of_system(&path));
     is_shown.then_some("a file of the kernel's")
 }
 
-/// What a file is that takes no room on a disk, save for pipes and the empty device.
+/// Name of a file that takes no room on a disk, except pipes and the empty device.
 #[cfg(unix)]
 fn node(metadata: &Metadata) -> Option<&'static str> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -106,12 +106,12 @@ fn node(_: &Metadata) -> Option<&'static str> {
     None
 }
 
-/// Reads a file that is no session, or a pipe, whole.
+/// Reads a file that is not a session, or a pipe, whole.
 ///
 /// # Errors
-/// What the system says, or that it is something else, or larger than `most` bytes.
+/// The system refuses it, it is a special file, or it has more than `most` bytes.
 pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    // Looked at before it is opened, which some devices do not bear.
+    // Checked before it is opened: opening alone may have an effect on a device.
     let metadata = fs::metadata(path)?;
     if let Some(what) = special(path, &metadata) {
         return Err(io::Error::other(format!("it is {what}; give a file or a pipe")));
@@ -119,12 +119,12 @@ pub(crate) fn read_whole(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     bounded(File::open(path)?, metadata.len(), most)
 }
 
-/// Reads a source whole that is expected to have so many bytes.
+/// Reads a source of `expected` bytes whole.
 fn bounded(source: impl Read, expected: u64, most: u64) -> io::Result<Vec<u8>> {
-    // Room for one byte more lets the end be found without room for others.
+    // One byte of extra room finds the end without growing the buffer.
     let room = usize::try_from(expected.min(most) + 1).unwrap_or_default();
     let mut bytes = Vec::with_capacity(room);
-    // Bounded by what is read, not by the size that the system reports: pipes have none.
+    // Bounded by the bytes read, not by the size that the system reports: pipes have none.
     source.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
         let most = most >> 20;
@@ -135,7 +135,7 @@ fn bounded(source: impl Read, expected: u64, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a file of text that is no session, or a pipe, whole.
+/// Reads a text file that is not a session, or a pipe, whole.
 ///
 /// # Errors
 /// As for [`read_whole`], or it is not UTF-8.
@@ -147,7 +147,7 @@ pub(crate) fn read_text(path: &Path, most: u64) -> io::Result<String> {
 /// Reads standard input whole, as text.
 ///
 /// # Errors
-/// What the system says, or that it is larger than `most` bytes or no UTF-8.
+/// The system refuses it, or it has more than `most` bytes or is not UTF-8.
 #[cfg(feature = "cli")]
 pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
     text_of(read_standard_input_bytes(most)?)
@@ -156,7 +156,7 @@ pub(crate) fn read_standard_input(most: u64) -> io::Result<String> {
 /// Reads standard input whole.
 ///
 /// # Errors
-/// What the system says, or that it is larger than `most` bytes.
+/// The system refuses it, or it has more than `most` bytes.
 #[cfg(feature = "cli")]
 pub(crate) fn read_standard_input_bytes(most: u64) -> io::Result<Vec<u8>> {
     bounded(io::stdin(), 0, most)
@@ -170,22 +170,22 @@ fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     })
 }
 
-/// A source that is read within the bounds.
+/// Source that is read within the limits.
 pub(super) struct Bounded<R> {
     source: R,
     read: u64,
     looked: u64,
-    /// What is known of the compressed file beneath it.
+    /// Size of the compressed file beneath, if it is one.
     packed: Option<Packed>,
     memory: Option<MemoryBound>,
 }
 
-/// How large a compressed file is.
+/// Size of a compressed file.
 #[derive(Clone, Default)]
 pub(super) struct Packed {
-    /// Bytes on disk; 0 where unknown.
+    /// Bytes on disk; 0 if unknown.
     size: u64,
-    /// Bytes that were read of it.
+    /// Bytes read of it.
     read: Arc<AtomicU64>,
 }
 
@@ -194,13 +194,15 @@ impl Packed {
         Self { size, read: Arc::default() }
     }
 
-    /// A compressed file, counted while it is read.
+    /// Reader of a compressed file that counts its bytes.
     pub(super) fn count<R: Read>(&self, source: R) -> impl Read + use<R> {
         CountedRead { source, count: Arc::clone(&self.read) }
     }
 
     fn allows(&self, unpacked: u64) -> bool {
+        // A pipe has no size: the bytes read so far count instead.
         let size = self.size.max(self.read.load(Ordering::Relaxed));
+        // A small file may unpack far, and a large one may be large: only both together are refused.
         unpacked <= MOST_UNPACKED || unpacked / MOST_RATIO <= size
     }
 }
@@ -241,39 +243,40 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// The bytes of memory that this process may have.
+/// Memory that this process may have, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryBound(pub u64);
 
-/// The bound of this process.
+/// Limit of this process.
 static MEMORY: OnceLock<MemoryBound> = OnceLock::new();
 
 impl MemoryBound {
-    /// Bounds the memory of this process. The first bound holds.
+    /// Limits the memory of this process. The first limit holds.
     pub fn set(self) {
         MEMORY.get_or_init(|| self);
     }
 
-    /// The bound of this process, if it has one.
+    /// Limit of this process, if it has one.
     #[must_use]
     pub fn of_process() -> Option<Self> {
         MEMORY.get().copied()
     }
 
-    /// Whether so little is left that the work should end. `false` where the system does not say.
+    /// Returns true if the work should end, because little memory is left; `false` if the system does not say.
     #[must_use]
     pub fn is_reached(self) -> bool {
         own_memory().is_some_and(|bytes| bytes > self.0 - self.0 / RESERVE)
     }
 }
 
-/// The bytes of memory that this process takes from others: what it has written to, without files.
+/// Bytes of memory that this process takes from others: those that it has written to, without files.
 #[cfg(target_os = "linux")]
 fn own_memory() -> Option<u64> {
-    // Pages: all of the addresses, those in memory, and those of them that are files'.
+    // Columns in pages: the address space, the pages in memory, and those of them that are files'.
     let sizes = fs::read_to_string("/proc/self/statm").ok()?;
     let mut pages = sizes.split(' ').skip(1).map(str::parse::<u64>);
     let (resident, of_files) = (pages.next()?.ok()?, pages.next()?.ok()?);
+    // The system can take back the pages of files, as those of the program itself.
     Some(resident.saturating_sub(of_files) * rustix::param::page_size() as u64)
 }
 

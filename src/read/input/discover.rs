@@ -1,6 +1,6 @@
-//! Paths → input files, each once, in an order that does not depend on the file system.
+//! Discovery of input files: each path once, in an order that does not depend on the file system.
 //!
-//! Where bytes come from: plain, gzip or Zstandard files, and standard input.
+//! Sources of bytes: plain, gzip or Zstandard files, and standard input.
 
 use std::collections::HashSet;
 use std::fs::{File, Metadata};
@@ -15,10 +15,10 @@ use super::bounds::{Bounded, Packed, is_of_system, special};
 use super::{Diagnostics, Inside, Kind, Unpacked};
 use crate::base::order::Order as _;
 
-/// The largest window of a Zstandard file, in bytes: what its own program accepts if nothing else is asked of it.
+/// Largest window of a Zstandard file, in bytes: the default limit of its own program.
 const LARGEST_WINDOW: u64 = 128 << 20;
 
-/// The input files found.
+/// Input files that were found.
 #[derive(Debug, Default)]
 pub struct Discovered {
     /// Files in the order of the given paths, those of a folder by name.
@@ -27,13 +27,13 @@ pub struct Discovered {
     pub diagnostics: Diagnostics,
 }
 
-/// What a file is known by, whichever path leads to it.
+/// Identity of a file, whichever path leads to it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Identity {
-    /// Its device and its number there.
+    /// Device, and inode number there.
     #[cfg(unix)]
     Node(u64, u64),
-    /// Its path, without links where the system knows it.
+    /// Path, without links if the system knows it.
     Path(PathBuf),
 }
 
@@ -53,7 +53,7 @@ impl Identity {
     }
 }
 
-/// The files that were found so far, and where more may be.
+/// Files that were found so far, and the folders that more may be in.
 struct Seen<'a> {
     files: HashSet<Identity>,
     inside: &'a Inside,
@@ -65,23 +65,26 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Finds the files after `paths`: a file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`,
-/// `*.jsonl.zst`, for sessions that were put aside, and for JSON documents, databases and tables that may be sessions or logs, and `-` is
-/// standard input. A file reached by two ways is taken once. What is neither a file nor a pipe is named and left, and folders of the
-/// kernel's are not walked.
+/// Finds the input files at `paths`.
 ///
-/// They are read in the order of their names, in whichever order they are given: between things that
-/// are otherwise equal, and between bundles of one session, the first file decides.
+/// A file is itself, a folder is walked for `*.jsonl`, `*.jsonl.gz`, `*.jsonl.zst`, for sessions that were put aside,
+/// and for JSON documents, databases and tables that may be sessions or logs, and `-` is standard input. A file
+/// reached by two ways is taken once. Anything that is neither a file nor a pipe is reported and left out, and
+/// folders of the kernel are not walked.
+///
+/// Files are read in the order of their names, in whichever order they are given: between things
+/// that are otherwise equal, and between bundles of one session, the first file decides.
 #[must_use]
 pub fn discover(paths: &[PathBuf]) -> Discovered {
     discover_inside(paths, &Inside::default())
 }
 
-/// Finds them as [`discover`] does, but for those that are not in the folders: these are named and left.
+/// Finds files as [`discover`] does, but reports and leaves out those outside the folders.
 #[must_use]
 pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
     let mut discovered = Discovered::default();
     let mut seen = Seen::of(inside);
+    // By name, so that the output does not depend on the order of the arguments.
     let mut paths: Vec<&PathBuf> = paths.iter().collect();
     paths.order();
     for path in paths {
@@ -97,7 +100,7 @@ pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
         } else if path.is_dir() {
             discovered.walk(path, path, &mut seen);
         } else {
-            // Of a file that is not there the whole path says which was meant.
+            // For a missing file the whole path shows which one was meant.
             let name = path.file_name().filter(|_| path.exists());
             let label = name.map_or_else(|| path.display().to_string(), lossy);
             discovered.file(path.clone(), label, false, &mut seen);
@@ -106,20 +109,22 @@ pub fn discover_inside(paths: &[PathBuf], inside: &Inside) -> Discovered {
     discovered
 }
 
-/// A path that does not lead below the root.
+/// Path that does not lead below the root.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{} does not lead below {}", path.display(), root.display())]
 pub struct OutsideRoot {
-    /// The path.
+    /// Path, joined to the root.
     pub path: PathBuf,
-    /// The root.
+    /// Root that it should be below.
     pub root: PathBuf,
 }
 
-/// Finds the files after paths below a root, from which relative paths lead on. Every file is called by its path
-/// below the root, and they are read in the order of these labels, byte by byte, so that some of the files are
-/// called and ordered as they are among all. A path is a name and nothing else: `-` is a file. Listed files are taken
-/// as those of a folder are. Those that are not in the folders of `inside` are named and left.
+/// Finds files at paths below a root, to which relative paths are joined.
+///
+/// Every file is called by its path below the root, and they are read in the order of these labels, byte by byte, so
+/// that some of the files have the same names and order as among all. A path is a name and nothing else: `-` is a
+/// file. Listed files are taken as those of a folder are. Files outside the folders of `inside` are reported and left
+/// out.
 ///
 /// # Errors
 /// The first path that leads elsewhere.
@@ -144,7 +149,7 @@ pub fn discover_below(
             discovered.walk(root, &path, &mut seen);
         } else {
             let label = relative_label(root, &path);
-            // One with an ending that only sessions have, or with any that none has, was meant.
+            // A listed file was meant as a session, unless its ending is one that other files have, too.
             let may_be_other = is_session_name(&label) && !is_transcript_name(&label);
             discovered.file(path, label, may_be_other, &mut seen);
         }
@@ -154,13 +159,14 @@ pub fn discover_below(
 }
 
 impl Discovered {
-    /// Walks a folder; `root` is what labels are relative to.
+    /// Walks a folder; labels are relative to `root`.
     fn walk(&mut self, root: &Path, folder: &Path, seen: &mut Seen<'_>) {
         let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         let mut entries = walk.into_iter();
         while let Some(entry) = entries.next() {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {
+                    // A link in somebody else's folder may lead to any file of the machine.
                     if entry.path_is_symlink() && !seen.inside.has(entry.path()) {
                         self.leave_outside(&relative_label(root, entry.path()).into());
                         entries.skip_current_dir();
@@ -174,6 +180,7 @@ impl Discovered {
                     let name = entry.file_name().to_string_lossy();
                     let may_be_other = !is_transcript_name(&name);
                     let label = relative_label(root, entry.path());
+                    // Opening a pipe blocks until somebody writes to it.
                     if entry.metadata().is_ok_and(|metadata| is_pipe(&metadata)) {
                         self.leave(
                             &label.into(),
@@ -189,7 +196,7 @@ impl Discovered {
         }
     }
 
-    /// Names what is not read.
+    /// Reports a path that is not read.
     fn leave(&mut self, label: &Arc<str>, why: impl Into<String>) {
         self.diagnostics.add(Kind::SpecialFile, label, 0, why);
     }
@@ -212,6 +219,7 @@ impl Discovered {
     }
 
     fn file(&mut self, path: PathBuf, label: String, may_be_other: bool, seen: &mut Seen<'_>) {
+        // Checked first: a link from outside of the folders must not hide the same file in them.
         if !seen.inside.has(&path) {
             return self.leave_outside(&label.into());
         }
@@ -219,6 +227,7 @@ impl Discovered {
         if !seen.files.insert(Identity::of(&path, metadata.as_ref())) {
             return;
         }
+        // A pipe in a folder could hold up a program that reads for others.
         if seen.inside.is_bounded() && metadata.as_ref().is_some_and(is_pipe) {
             return self
                 .leave(&label.into(), "it is a pipe; inside of folders only files are read");
@@ -252,24 +261,23 @@ fn relative_label(root: &Path, path: &Path) -> String {
     if parts.is_empty() { ".".to_owned() } else { parts.join("/") }
 }
 
-/// An input file.
+/// Input file.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// The name shown: relative to the path that was given, `/` between its parts.
+    /// Name to show: relative to the path that was given, with `/` between its parts.
     pub label: Arc<str>,
-    /// Where to read.
+    /// Location of the bytes.
     pub location: Location,
-    /// Bytes on disk; 0 where unknown.
+    /// Bytes on disk; 0 if unknown.
     pub size: u64,
-    /// Whether it was found in a folder and has an ending that other files have, too, and so may be no
-    /// session at all. One that is none is left without a word.
+    /// True for a file of a folder whose ending other files have, too. If it is not a session, it is left out silently.
     pub may_be_other: bool,
 }
 
-/// A place to read from.
+/// Location of the bytes of a source.
 #[derive(Clone, Debug)]
 pub enum Location {
-    /// A file, compressed or not, as its ending says.
+    /// File, compressed or not, as its ending says.
     File(PathBuf),
     /// Standard input.
     StandardInput,
@@ -277,10 +285,10 @@ pub enum Location {
     Memory(Arc<[u8]>),
 }
 
-/// So many folders of a file are looked at.
+/// Number of folders of a file that are looked at.
 const MOST_FOLDERS: usize = 6;
 
-/// How a file's bytes are stored.
+/// Compression of a file's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compression {
     None,
@@ -288,25 +296,25 @@ enum Compression {
     Zstandard,
 }
 
-/// Whether a folder's file is an input by its name.
+/// Returns true if a folder's file is an input by its name.
 pub(super) fn is_transcript_name(name: &str) -> bool {
     let name = name.strip_suffix(".gz").or_else(|| name.strip_suffix(".zst")).unwrap_or(name);
     name.strip_suffix(".jsonl").is_some_and(|stem| !stem.is_empty())
 }
 
-/// How the names of files end that may be inputs, but often are something else.
+/// Endings of files that may be inputs, but often are something else.
 const OTHER_ENDINGS: [&str; 5] = [".json", ".db", ".har", ".csv", ".parquet"];
 
-/// What stands between the ending and the time in the name of a session that `OpenClaw` has put aside.
+/// Marks between the ending and the time in the name of a session that `OpenClaw` has put aside.
 const PUT_ASIDE: [&str; 2] = [".reset.", ".deleted."];
 
-/// The name that a session had before it was put aside; `None` where it was not.
+/// Name of a session before it was put aside; `None` if it was not.
 fn name_before(name: &str) -> Option<&str> {
     let before = PUT_ASIDE.iter().find_map(|mark| Some(name.rsplit_once(mark)?.0));
     before.filter(|before| before.strip_suffix(".jsonl").is_some_and(|stem| !stem.is_empty()))
 }
 
-/// Whether a folder's file may be an input by its name.
+/// Returns true if a folder's file may be an input by its name.
 fn is_session_name(name: &str) -> bool {
     let ends = |ending| name.strip_suffix(ending).is_some_and(|stem: &str| !stem.is_empty());
     let is_packed_document = || ends(".json.gz") || ends(".json.zst");
@@ -317,7 +325,7 @@ fn is_session_name(name: &str) -> bool {
 }
 
 impl Source {
-    /// A source whose bytes are at hand.
+    /// Source with its bytes in memory.
     #[must_use]
     pub fn in_memory(label: &str, bytes: &[u8]) -> Self {
         Self {
@@ -328,17 +336,17 @@ impl Source {
         }
     }
 
-    /// Whether it is the file with a path without links.
+    /// Returns true if the source is the file at a path without links.
     #[must_use]
     pub fn is_file(&self, real: &Path) -> bool {
         let Location::File(path) = &self.location else { return false };
         fs::canonicalize(path).is_ok_and(|path| path == real)
     }
 
-    /// Opens the source. It ends with an [`Exceeded`](super::Exceeded) where it comes to a bound.
+    /// Opens the source. Reading ends with an [`Exceeded`](super::Exceeded) at a limit.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system cannot open the file.
     pub(crate) fn open(&self) -> io::Result<Box<dyn Read + Send>> {
         let path = match &self.location {
             Location::File(path) => path,
@@ -360,7 +368,7 @@ impl Source {
         })
     }
 
-    /// Whether it can be opened once only, as standard input and pipes.
+    /// Returns true if the source can be opened once only, as standard input and pipes.
     #[must_use]
     pub fn is_read_once(&self) -> bool {
         match &self.location {
@@ -370,12 +378,12 @@ impl Source {
         }
     }
 
-    /// Whether its name says that it is a table of text.
+    /// Returns true if the name is that of a table of text.
     pub(crate) fn is_table(&self) -> bool {
         self.label.ends_with(".csv")
     }
 
-    /// Whether it is a file that begins with text, so that it is no database and no table in columns.
+    /// Returns true for a file that begins with text, so is neither a database nor a table in columns.
     #[cfg(feature = "redact")]
     pub(crate) fn begins_with_text(&self) -> bool {
         let first = self.seekable().and_then(|path| {
@@ -386,21 +394,21 @@ impl Source {
         first.is_some_and(|byte| matches!(byte, b'{' | b'[' | b'"' | b' ' | b'\n' | 0xef))
     }
 
-    /// The file, where it can be read from any place: no pipe, not compressed.
+    /// File that can be read from any place: no pipe, not compressed.
     pub(crate) fn seekable(&self) -> Option<&Path> {
         let Location::File(path) = &self.location else { return None };
         let is_plain = compression(path) == Compression::None && !self.is_read_once();
         is_plain.then_some(path)
     }
 
-    /// The names of the folders that a file is in, the nearest first.
+    /// Names of the folders that a file is in, the nearest first.
     pub(crate) fn folders(&self) -> Vec<String> {
         let Location::File(path) = &self.location else { return Vec::new() };
         let folders = path.ancestors().skip(1).filter_map(Path::file_name);
         folders.take(MOST_FOLDERS).map(lossy).collect()
     }
 
-    /// The name without folders and endings, by which a session or an agent is known.
+    /// Name without folders and endings, which identifies a session or an agent.
     #[must_use]
     pub fn stem(&self) -> &str {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);

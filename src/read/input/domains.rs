@@ -1,8 +1,8 @@
 //! Domains: the parts of an input that share no history.
 //!
-//! What crosses files (copies of a session, parents in other files, what others keep warm, calibrations) ends at
-//! the edge of a domain, so that a domain has the same figures by itself as among others. For transcripts it is the
-//! whole tree of one developer, for captured requests the organisation whose cache they share.
+//! Effects across files (copies of a session, parents in other files, prefixes that others keep warm, calibrations)
+//! end at the edge of a domain, so that a domain has the same figures by itself as among others. For transcripts it
+//! is the whole tree of one developer, for captured requests the organisation whose cache they share.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,47 +10,47 @@ use std::sync::Arc;
 use super::discover::Source;
 use crate::base::order::Order as _;
 
-/// Which domain a file is in.
+/// Rule that gives each file its domain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DomainRule {
-    /// That of the first so many folders of its label, or of all of them where it has fewer.
+    /// First folders of the label, in this number, or all of them if it has fewer.
     Depth(usize),
-    /// That of the longest path in a table that leads to it.
+    /// Longest path in a table that leads to the file.
     Listed(BTreeMap<String, String>),
 }
 
 /// Files that are read together, and apart from all others.
 #[derive(Debug)]
 pub struct Domain {
-    /// Its name.
+    /// Name of the domain.
     pub name: String,
-    /// Its files, in the order of their labels, byte by byte.
+    /// Files in the order of their labels, byte by byte.
     pub sources: Vec<Source>,
 }
 
-/// Why an input has no domains.
+/// Reason why an input has no domains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DomainError {
     /// A line of a table has no domain and path.
     #[error("{file}:{line}: expected a domain, a tab and a path")]
     NotARow {
-        /// The table.
+        /// Name of the table's file.
         file: String,
-        /// The line.
+        /// Number of the line, from 1 on.
         line: usize,
     },
     /// A table has a path in two domains.
     #[error("{file}:{line}: {path} is in {one}, and in {other}; leave one of the lines out")]
     Twice {
-        /// The table.
+        /// Name of the table's file.
         file: String,
-        /// The second line.
+        /// Number of the second line, from 1 on.
         line: usize,
-        /// The path.
+        /// Path with two domains.
         path: String,
         /// The domain of the first line.
         one: String,
-        /// That of the second.
+        /// Domain of the second line.
         other: String,
     },
     /// No line of a table leads to a file.
@@ -58,14 +58,14 @@ pub enum DomainError {
     InNone(Arc<str>),
 }
 
-/// The domain of files that are in no folder.
+/// Domain of files that are in no folder.
 const TOP: &str = ".";
 
 impl DomainRule {
-    /// Reads a table of lines `domain<TAB>path`. Paths lead from where labels do; the longest counts.
+    /// Reads a table of lines `domain<TAB>path`. Paths lead from the same folder as labels; the longest counts.
     ///
     /// # Errors
-    /// A line is something else, or a path has two domains.
+    /// A line has another form, or a path has two domains.
     pub fn parse(table: &str, file: &str) -> Result<Self, DomainError> {
         let mut paths = BTreeMap::new();
         let table = table.strip_prefix('\u{feff}').unwrap_or(table);
@@ -76,6 +76,7 @@ impl DomainRule {
             else {
                 return Err(DomainError::NotARow { file, line });
             };
+            // Labels have neither of the two.
             let path = path.trim_start_matches("./").trim_end_matches('/');
             let path = if path.is_empty() { TOP } else { path };
             match paths.insert(path.to_owned(), domain.to_owned()) {
@@ -107,7 +108,7 @@ impl DomainRule {
         Ok(domains.into_iter().map(domain).collect())
     }
 
-    /// The paths of a table that lead to none of these files.
+    /// Paths of a table that lead to none of these files.
     #[must_use]
     pub fn unused(&self, sources: &[Source]) -> Vec<&str> {
         let Self::Listed(paths) = self else { return Vec::new() };
@@ -121,7 +122,7 @@ impl DomainRule {
         paths.keys().map(String::as_str).filter(is_unused).collect()
     }
 
-    /// The domain of a file, by its label.
+    /// Domain of a file, by its label.
     fn domain_of<'r>(&'r self, label: &'r str) -> Option<&'r str> {
         match self {
             Self::Depth(depth) => {
@@ -129,6 +130,7 @@ impl DomainRule {
                 Some(folders.take(*depth).last().unwrap_or(TOP))
             }
             Self::Listed(paths) => {
+                // From the longest path to the shortest: the first hit is the longest.
                 let folders = label.rmatch_indices('/').map(|(at, _)| &label[..at]);
                 let mut leading = std::iter::once(label).chain(folders).chain([TOP]);
                 leading.find_map(|path| paths.get(path)).map(String::as_str)

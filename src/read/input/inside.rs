@@ -1,17 +1,17 @@
-//! Folders outside of which nothing is read.
+//! Boundary of reading: the folders that files may be in.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// Folders outside of which nothing is read, whichever path or link leads there. Without any, everything is inside.
+/// Folders that all files must be in, whichever path or link leads there. Without any, everything is inside.
 #[derive(Clone, Debug, Default)]
 pub struct Inside(Vec<PathBuf>);
 
 impl Inside {
-    /// These folders.
+    /// Boundary of these folders.
     ///
     /// # Errors
-    /// The first that is not there, or that is no folder.
+    /// The first folder that is missing, or that is no folder.
     pub fn of(folders: &[PathBuf]) -> Result<Self, (PathBuf, io::Error)> {
         let whole = |folder: &PathBuf| {
             let whole = fs::canonicalize(folder).and_then(|whole| {
@@ -22,18 +22,18 @@ impl Inside {
         folders.iter().map(whole).collect::<Result<_, _>>().map(Self)
     }
 
-    /// The folders, from the root of the file system and without links.
+    /// Folders, from the root of the file system and without links.
     #[must_use]
     pub fn folders(&self) -> &[PathBuf] {
         &self.0
     }
 
-    /// Whether anything is outside.
+    /// Returns true if anything is outside.
     pub(super) fn is_bounded(&self) -> bool {
         !self.0.is_empty()
     }
 
-    /// Whether a path leads into the folders. One that is not there does where it is written so.
+    /// Returns true if a path leads into the folders. A missing one is judged by its existing part and its names.
     #[must_use]
     pub fn has(&self, path: &Path) -> bool {
         let leads_into = |path: &Path| self.0.iter().any(|folder| path.starts_with(folder));
@@ -41,11 +41,11 @@ impl Inside {
     }
 }
 
-/// A path without links: of one that is not there, what is there of it and then the names.
+/// Path without links: of a missing one, its existing part and then the names.
 fn whole(path: &Path) -> Option<PathBuf> {
     match fs::canonicalize(path) {
         Ok(whole) => Some(whole),
-        // A link that leads to nothing leads nowhere known.
+        // A broken link leads nowhere known, so it counts as outside.
         Err(_) if path.is_symlink() => None,
         Err(_) => {
             let name = path.file_name()?;

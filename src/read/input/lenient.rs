@@ -1,12 +1,12 @@
-//! Deserialisers that never reject a line for the type of a value.
+//! Lenient deserialisers, which never reject a line for the type of a value.
 //!
 //! Transcripts are written by many client versions and by other programs; a field of an
-//! unexpected type is as good as absent, and must not cost the rest of the line. Text is
-//! borrowed where it has no escapes, and long text is measured without being decoded.
+//! unexpected type is as good as absent, and must not cost the rest of the line. Text without escapes is
+//! borrowed, and long text is measured without being decoded.
 //!
-//! Moments as files write them.
+//! Times as files write them.
 //!
-//! Halves of surrogate pairs in JSON, which stand for no character.
+//! Halves of surrogate pairs in JSON, which are no characters.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -53,6 +53,7 @@ pub(crate) use default_for;
 
 /// Reads a list to its end.
 pub(crate) fn ignore_list<'de, A: SeqAccess<'de>>(mut list: A) -> Result<(), A::Error> {
+    // A list that is left before its end makes the whole text an error.
     while list.next_element::<IgnoredAny>()?.is_some() {}
     Ok(())
 }
@@ -63,7 +64,7 @@ pub(crate) fn ignore_object<'de, A: MapAccess<'de>>(mut object: A) -> Result<(),
     Ok(())
 }
 
-/// A string, or nothing where another type stands.
+/// String, or nothing for another type.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Text<'a>(pub(crate) Option<Cow<'a, str>>);
 
@@ -97,7 +98,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     }
 }
 
-/// A boolean; anything but `true` is `false`.
+/// Boolean; anything but `true` is `false`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Flag(pub(crate) bool);
 
@@ -118,15 +119,15 @@ impl<'de> Deserialize<'de> for Flag {
     }
 }
 
-/// A counter as it stands in the file.
+/// Counter as written in the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Count {
-    /// The key is not there.
+    /// No such key.
     #[default]
     Missing,
     /// `null`.
     Null,
-    /// A whole number that is not negative.
+    /// Whole number that is not negative.
     Value(u64),
     /// Negative, fractional, a string, or another type.
     Invalid,
@@ -171,7 +172,7 @@ impl<'de> Deserialize<'de> for Count {
     }
 }
 
-/// An object of a known shape, or nothing where another type stands.
+/// Object of a known shape, or nothing for another type.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape<T>(pub(crate) Option<T>);
 
@@ -192,13 +193,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shape<T> {
             fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<Self::Value, A::Error> {
                 Ok(Shape(Some(T::deserialize(MapAccessDeserializer::new(object))?)))
             }
+            // Left to itself, a derived reader takes a list for the members in their order.
             default_for!(bool number text null list);
         }
         deserializer.deserialize_any(ShapeVisitor(PhantomData))
     }
 }
 
-/// A list whose elements are themselves lenient; empty where another type stands.
+/// List of elements that are themselves lenient; empty for another type.
 #[derive(Debug)]
 pub(crate) struct List<T>(pub(crate) Vec<T>);
 
@@ -214,7 +216,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for List<T> {
     }
 }
 
-/// A list whose elements are themselves lenient; `None` where it is missing or another type stands.
+/// List of elements that are themselves lenient; `None` if it is missing or of another type.
 #[derive(Debug)]
 pub(crate) struct Listed<T>(pub(crate) Option<Vec<T>>);
 
@@ -248,7 +250,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Listed<T> {
     }
 }
 
-/// A number, or nothing where another type stands.
+/// Number, or nothing for another type.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Number(pub(crate) Option<f64>);
 
@@ -282,7 +284,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// The length in bytes of a value's JSON text; the value itself is skipped, not decoded.
+/// Length in bytes of a value's JSON text; the value itself is skipped, not decoded.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct JsonLength(pub(crate) u64);
 
@@ -293,14 +295,13 @@ impl<'de> Deserialize<'de> for JsonLength {
     }
 }
 
-/// A message's content: a string, of which only what `S` takes from it is kept, or a list of
-/// blocks.
+/// Content of a message: a string, reduced to an `S`, or a list of blocks.
 #[derive(Debug, Default)]
 pub(crate) enum Content<S, T> {
     /// Missing, or of another type.
     #[default]
     Absent,
-    /// A string.
+    /// String, as `S` takes it.
     Text(S),
     /// Blocks in order.
     Blocks(Vec<T>),
@@ -338,14 +339,13 @@ where
     }
 }
 
-/// An RFC 3339 moment; `None` where there is none.
+/// Time in RFC 3339; `None` for anything else.
 pub(crate) fn moment(text: &Text<'_>) -> Option<Millis> {
     let timestamp: jiff::Timestamp = text.as_str()?.parse().ok()?;
     Some(Millis::new(timestamp.as_millisecond()))
 }
 
-/// An RFC 3339 moment, or one without a zone, which is in UTC: databases and `datetime.isoformat` leave
-/// that out.
+/// Time in RFC 3339, or one without a zone, which is in UTC: databases and `datetime.isoformat` omit the zone.
 pub(crate) fn moment_in_utc(text: &Text<'_>) -> Option<Millis> {
     moment(text).or_else(|| {
         let civil: jiff::civil::DateTime = text.as_str()?.parse().ok()?;
@@ -354,7 +354,7 @@ pub(crate) fn moment_in_utc(text: &Text<'_>) -> Option<Millis> {
     })
 }
 
-/// Replaces every `\uD800`–`\uDFFF` escape that is no half of a pair; `None` where there is none.
+/// Replaces every `\uD800`–`\uDFFF` escape that is not half of a pair; `None` if there are no such escapes.
 pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
     let mut repaired = String::new();
     let mut copied = 0;
@@ -374,6 +374,7 @@ pub(crate) fn replace_lone_surrogates(text: &str) -> Option<String> {
                 position = escape + 6;
                 copied = position;
             }
+            // The escaped character may be a backslash itself, so it is skipped, too.
             None => position = (escape + 2).min(bytes.len()),
         }
     }

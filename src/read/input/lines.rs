@@ -1,47 +1,46 @@
-//! A stream of bytes → chunks that end at line borders, within a fixed memory limit.
+//! Chunks of a stream of bytes that end at line borders, within a fixed memory limit.
 
 use std::io::{self, Read};
 
-/// The longest line that is taken in. Images of 20 MB make longer lines than any text does.
+/// Longest line that is read, in bytes. Images of 20 MB make longer lines than any text does.
 pub(crate) const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
-/// How much is read at a time: small enough that what was read is still in a core's own cache when
-/// it is parsed.
+/// Bytes read at a time: few enough that they are still in a core's own cache when they are parsed.
 pub(crate) const CHUNK: usize = 512 * 1024;
 
-/// Room for a file that nothing is known of. Most are small, and room is cleared before it is read into.
+/// First room for a file of unknown size, in bytes. Most are small, and room is cleared before it is read into.
 const FIRST_ROOM: usize = 32 * 1024;
 
 /// Beginnings of lines that no reader looks into, and that can be most of a file: copies of edited
-/// files. (A client writes the type first.) Where such a line does not fit into a chunk, it is
-/// skipped without being held, and only its beginning is given.
+/// files. (A client writes the type first.) If such a line does not fit into a chunk, it is
+/// skipped without being held, and only its beginning is passed on.
 const SKIPPED_BEGINNINGS: [&str; 2] =
     [r#"{"type":"file-history-snapshot""#, r#"{"type":"attribution-snapshot""#];
 
-/// Beginnings of files without lines, of which a chunk is enough to be known: `SQLite` databases and Parquet.
+/// Beginnings of files without lines, for which a chunk is enough: `SQLite` databases and Parquet.
 const WITHOUT_LINES: [&[u8]; 2] = [b"SQLite format 3\0", b"PAR1"];
 
 /// Beginnings of documents that may be one line of any length: lists, answers of APIs, HAR files. Their readers
-/// open the source once more; what is known of it is enough to choose one.
+/// open the source once more; the part that was read is enough to choose one.
 const ONE_LINE: [&[u8]; 3] = [b"[", b"{\"data\"", b"{\"log\""];
 
-/// A buffer that grew for a long line is given back when it is larger than this.
+/// Largest buffer that is kept for other lines, in bytes. A larger one grew for a long line.
 const LARGEST_SPARE: usize = 4 * CHUNK;
 
-/// Whole lines of a file, and where they stand. Its memory is used again.
+/// Whole lines of a file, and their numbers. The memory is used again.
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     bytes: Vec<u8>,
-    /// How many of `bytes` were read; the rest is room.
+    /// Number of `bytes` that were read; the rest is room.
     filled: usize,
-    /// How many of them are whole lines; the rest belongs to the next chunk.
+    /// Number of them in whole lines; the rest belongs to the next chunk.
     complete: usize,
-    /// The number of the chunk's first line, counted from 1.
+    /// Number of the chunk's first line, from 1 on.
     first_line: u64,
 }
 
 impl Chunk {
-    /// The lines with their numbers, without newlines.
+    /// Lines with their numbers, without newlines.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let bytes = &self.bytes[..self.complete];
         let body = bytes.strip_suffix(b"\n").unwrap_or(bytes);
@@ -61,12 +60,12 @@ impl Chunk {
         })
     }
 
-    /// All that its lines are.
+    /// Bytes of all lines.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.complete]
     }
 
-    /// The same memory with nothing in it.
+    /// Empty chunk with the same memory.
     pub(crate) fn emptied(mut self) -> Self {
         if self.bytes.len() > LARGEST_SPARE {
             self.bytes = Vec::new();
@@ -94,12 +93,13 @@ impl Chunk {
         &self.bytes[..self.filled]
     }
 
-    /// Reads until a chunk more is there or the source is at its end; says how much it was.
+    /// Reads until one more chunk is there or the source ends, and returns the number of bytes.
     fn read_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
         let before = self.filled;
         let full = before + CHUNK;
         while self.filled < full {
             if self.filled == self.bytes.len() {
+                // Room is cleared before it is read into, so it grows with the file.
                 self.bytes.resize((2 * self.filled).clamp(FIRST_ROOM, full), 0);
             }
             let room = self.bytes.len().min(full);
@@ -114,23 +114,23 @@ impl Chunk {
     }
 }
 
-/// A line that was skipped because it is longer than [`LONGEST_LINE`].
+/// Line that was skipped because it is longer than [`LONGEST_LINE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LongLine {
     pub(crate) line: u64,
     pub(crate) bytes: u64,
 }
 
-/// Cuts a stream into [`Chunk`]s.
+/// Divider of a stream into [`Chunk`]s.
 pub(crate) struct Chunks<R> {
     source: R,
-    /// The beginning of a line that the last chunk did not end.
+    /// Beginning of a line that the last chunk did not end.
     carried: Vec<u8>,
     next_line: u64,
     bytes_read: u64,
     long_lines: Vec<LongLine>,
     is_at_end: bool,
-    /// A chunk that was looked at and not taken yet, with what was said of it.
+    /// Chunk that was read ahead and not taken yet, with its result.
     peeked: Option<(Chunk, io::Result<bool>)>,
 }
 
@@ -149,7 +149,7 @@ impl<R: Read> Chunks<R> {
 
     /// Fills `chunk`, reusing its memory; `false` at the end of the stream.
     ///
-    /// After an error the stream is over, and what came before it is still given.
+    /// An error ends the stream, and the bytes before it are still passed on.
     pub(crate) fn fill(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
         if let Some((peeked, result)) = self.peeked.take() {
             *chunk = peeked;
@@ -158,13 +158,13 @@ impl<R: Read> Chunks<R> {
         self.fill_next(chunk)
     }
 
-    /// Reads the chunk that is filled next, in the memory of `buffer`.
+    /// Reads the chunk ahead that is filled next, in the memory of `buffer`.
     pub(crate) fn peek(&mut self, mut buffer: Chunk) {
         let result = self.fill_next(&mut buffer);
         self.peeked = Some((buffer, result));
     }
 
-    /// The chunk that was read and not taken yet.
+    /// Chunk that was read ahead and not taken yet.
     pub(crate) fn peeked(&self) -> Option<&Chunk> {
         self.peeked.as_ref().map(|(chunk, _)| chunk)
     }
@@ -173,11 +173,11 @@ impl<R: Read> Chunks<R> {
         chunk.begin(&self.carried, self.next_line);
         self.carried.clear();
         let mut result = Ok(());
-        // What is carried over has no newline.
+        // Carried bytes have no newline.
         let mut searched = chunk.filled;
         while chunk.complete == 0 && !self.is_at_end {
             match self.read_into(chunk) {
-                // Only the end of the stream gives less than a chunk.
+                // Only the end of the stream yields less than a chunk.
                 Ok(count) => self.is_at_end = count < CHUNK,
                 Err(error) => {
                     self.is_at_end = true;
@@ -188,6 +188,7 @@ impl<R: Read> Chunks<R> {
                 chunk.complete = searched + newline + 1;
                 break;
             }
+            // A search for a newline would read all of such a file into memory.
             if self.next_line == 1 && WITHOUT_LINES.iter().any(|one| chunk.read().starts_with(one))
             {
                 break;
@@ -207,6 +208,7 @@ impl<R: Read> Chunks<R> {
                 searched = 0;
             }
         }
+        // The last line of a stream may lack its newline.
         if chunk.complete == 0 {
             chunk.complete = chunk.filled;
         }
@@ -240,11 +242,13 @@ impl<R: Read> Chunks<R> {
         result
     }
 
-    /// Reads on to the end of a line, holding no more than one buffer of it. Of a line that nobody
-    /// looks into the beginning is put in its place; another one is too long.
+    /// Reads to the end of a line, holding no more than one buffer of it.
+    ///
+    /// A line that no reader looks into is replaced by its beginning; another one is too long.
     fn skip_line(&mut self, chunk: &mut Chunk, beginning: Option<&str>) -> io::Result<()> {
         let mut length = chunk.filled as u64;
         let mut last = chunk.read().last().copied();
+        // The buffer grew with the line, and its memory is given back.
         if length > CHUNK as u64 * 2 {
             *chunk = Chunk::default();
         }
@@ -267,7 +271,7 @@ impl<R: Read> Chunks<R> {
             }
         }
         if let Some(beginning) = beginning {
-            // One that is torn stays so.
+            // A torn line stays torn.
             let end = if last == Some(b'}') { "}\n" } else { "\n" };
             chunk.put_in_front(&[beginning, end].concat());
         } else {
@@ -278,7 +282,7 @@ impl<R: Read> Chunks<R> {
     }
 }
 
-/// The known beginning of a line that no reader looks into.
+/// Known beginning of a line that no reader looks into.
 fn skipped_beginning(line: &[u8]) -> Option<&'static str> {
     SKIPPED_BEGINNINGS.into_iter().find(|beginning| line.starts_with(beginning.as_bytes()))
 }

@@ -1,7 +1,7 @@
-//! What every input format shares: which files there are, their lines within a memory limit, a fast
-//! deserialiser, values of unexpected types, the API's usage object, and what was wrong with the input.
+//! Shared parts of all input formats: discovery of files, their lines within a memory limit, a fast
+//! deserialiser, values of unexpected types, the API's usage object, and diagnostics.
 //!
-//! What was rejected or repaired while reading, counted by kind and named by file and line.
+//! Diagnostics are places that were rejected or repaired while reading, counted by kind and named by file and line.
 
 mod bounds;
 mod discover;
@@ -43,11 +43,11 @@ use std::sync::Arc;
 
 use crate::base::words::words;
 
-/// Examples kept of one kind in one file; the count goes on beyond it, so that a binary file of a
+/// Examples kept of one kind in one file; counting continues beyond them, so that a binary file of a
 /// gigabyte costs no memory.
 const EXAMPLES_PER_KIND: usize = 100;
 
-/// What became of a file that could not be read to its end, whose beginning is called `read`.
+/// Words for the fate of a file that could not be read to its end; `read` names its beginning.
 pub(crate) fn what_became(is_used: bool, read: &'static str) -> String {
     if is_used { format!("{read} is used") } else { "the file is left out".to_owned() }
 }
@@ -75,9 +75,9 @@ words! {
         UnreadableFile = "unreadable_file", "unreadable file";
         /// A folder that contains itself through a symbolic link.
         SymlinkLoop = "symlink_loop", "folder that contains itself";
-        /// A link, or a path, that leads out of the folders in which files may be read.
+        /// A link, or a path, that leads out of the folders that may be read.
         LinkOutside = "link_outside", "link that leads outside";
-        /// Something in a folder, or given as an input, that is no file and no pipe: a device, a socket, a
+        /// An entry of a folder, or an input, that is neither file nor pipe: a device, a socket, a
         /// folder of the kernel's. It is not read.
         SpecialFile = "special_file", "neither file nor pipe";
         /// A compressed file that unpacks beyond all measure; it is given up.
@@ -94,18 +94,18 @@ words! {
         DanglingParent = "dangling_parent", "missing parent";
         /// Lines that are their own ancestors; the chain starts at the line that closes the circle.
         ParentCycle = "parent_cycle", "circle of parents";
-        /// A response without a message id, by which it could be known.
+        /// A response without a message id to know it by.
         MissingMessageId = "missing_message_id", "response without a message id";
         /// A response none of whose lines carries usage: no request can be accounted for.
         MissingUsage = "missing_usage", "response without usage";
         /// A response whose usage has numbers that cannot be token counts.
         InvalidUsage = "invalid_usage", "response with impossible token counts";
-        /// A response whose usage does not speak of the cache: what was read is unknown, not zero.
+        /// A response whose usage has no cache counters: tokens read are unknown, not zero.
         UsageWithoutCacheCounters = "usage_without_cache_counters",
             "response that says nothing of the cache";
         /// A sub-agent's copy of a response of its parent's conversation.
         SidechainReplay = "sidechain_replay", "response copied by a sub-agent";
-        /// A fork whose parent is in no file that was read: what its prompt begins with is not known.
+        /// A fork whose parent is in no file that was read: the beginning of its prompt is unknown.
         MissingForkContext = "missing_fork_context", "fork without its parent";
         /// A fork of a fork.
         NestedFork = "nested_fork", "fork of a fork";
@@ -121,7 +121,7 @@ words! {
         OtherEndpoint = "other_endpoint", "exchange with another endpoint";
         /// A logged request that was answered with an error.
         FailedRequest = "failed_request", "failed request";
-        /// Two sources that tell different things of a request, or of the same ones. What is used is said.
+        /// Two sources that contradict each other about requests. The detail says which is used.
         Contradiction = "contradiction", "contradiction between sources";
         /// A record of prompt parts that cannot be placed.
         NotABundle = "not_a_bundle", "no bundle";
@@ -130,12 +130,12 @@ words! {
         /// A record of prompt parts whose messages were mended, as the client does.
         RepairedMessages = "repaired_messages", "mended messages";
     }
-    /// What people read; machine formats have the [`name`](Self::name).
+    /// Label for people; machine formats have the [`name`](Self::name).
     pub fn label;
 }
 
 impl Kind {
-    /// Whether input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
+    /// Returns true if input was lost, so that `--strict` refuses it. Repairs and blank lines lose nothing.
     #[must_use]
     pub fn is_damage(self) -> bool {
         !matches!(
@@ -160,16 +160,16 @@ impl Kind {
     }
 }
 
-/// One rejected or repaired place.
+/// Rejected or repaired place of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What it is.
+    /// Kind of damage or oddity.
     pub kind: Kind,
-    /// The file, relative to the path that was given.
+    /// File, relative to the path that was given.
     pub file: Arc<str>,
-    /// The line, counted from 1; 0 where the whole file is meant.
+    /// Line, from 1 on; 0 for the whole file.
     pub line: u64,
-    /// What to know or do about it; never text of the transcript.
+    /// Explanation or advice; never text of the transcript.
     pub detail: String,
 }
 
@@ -187,7 +187,7 @@ impl fmt::Display for Diagnostic {
     }
 }
 
-/// The diagnostics of a file or of a run.
+/// Diagnostics of a file or of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     counts: BTreeMap<Kind, u64>,
@@ -195,7 +195,7 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Counts one place and, up to a limit, remembers where it is.
+    /// Counts one place and, up to a limit, keeps it as an example.
     pub fn add(&mut self, kind: Kind, file: &Arc<str>, line: u64, detail: impl Into<String>) {
         let count = self.counts.entry(kind).or_default();
         *count += 1;
@@ -209,32 +209,33 @@ impl Diagnostics {
         }
     }
 
-    /// Counts `additional` further places of a kind of which an example was given.
+    /// Counts `additional` further places of a kind that has an example.
     pub fn add_count(&mut self, kind: Kind, additional: u64) {
         if additional > 0 {
             *self.counts.entry(kind).or_default() += additional;
         }
     }
 
-    /// Says more of the places of a kind.
+    /// Sets the detail of the examples of a kind.
     pub fn explain(&mut self, kind: Kind, detail: &str) {
         for example in self.examples.iter_mut().filter(|example| example.kind == kind) {
             detail.clone_into(&mut example.detail);
         }
     }
 
-    /// Gives files other names.
+    /// Renames the files of the examples.
     pub fn name_files(&mut self, named: impl Fn(&str) -> String) {
         for example in &mut self.examples {
             example.file = named(&example.file).into();
         }
     }
 
-    /// Takes over what another part of the input gave.
+    /// Adds the diagnostics of another part of the input.
     pub fn absorb(&mut self, other: Self) {
         for (kind, count) in other.counts {
             *self.counts.entry(kind).or_default() += count;
         }
+        // The limit on examples is one for each file, so they add up.
         self.examples.extend(other.examples);
     }
 
@@ -243,25 +244,25 @@ impl Diagnostics {
         self.counts.iter().map(|(kind, count)| (*kind, *count))
     }
 
-    /// How often a kind occurred.
+    /// Number of places of a kind.
     #[must_use]
     pub fn count(&self, kind: Kind) -> u64 {
         self.counts.get(&kind).copied().unwrap_or_default()
     }
 
-    /// The places remembered, in input order.
+    /// Examples in input order.
     #[must_use]
     pub fn examples(&self) -> &[Diagnostic] {
         &self.examples
     }
 
-    /// Whether any input was lost.
+    /// Returns true if any input was lost.
     #[must_use]
     pub fn has_damage(&self) -> bool {
         self.counts.keys().any(|kind| kind.is_damage())
     }
 
-    /// In how many places input was lost.
+    /// Number of places at which input was lost.
     #[must_use]
     pub fn damaged_places(&self) -> u64 {
         self.counts.iter().filter(|(kind, _)| kind.is_damage()).map(|(_, count)| count).sum()

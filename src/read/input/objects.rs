@@ -1,4 +1,4 @@
-//! The lines of a JSON Lines file → their objects. Every reader of such files takes them from here, so
+//! Objects of a JSON Lines file. Every reader of such files is one of these, so
 //! that a damaged line is the same kind of damage in all of them.
 
 use serde::Deserialize;
@@ -9,21 +9,21 @@ use super::Kind;
 use super::lenient::replace_lone_surrogates;
 use super::skim::{Malformed, first_value, only_value};
 
-/// Takes in the objects of a file, one after another.
+/// Reader of the objects of a file, one after another.
 pub(crate) trait ObjectReader {
-    /// The fields of an object that are looked at.
+    /// Fields of an object that are read.
     type Object<'a>: Deserialize<'a>;
 
-    /// What the file is, for people: "a transcript".
+    /// Description of the file for people: "a transcript".
     const FILE: &'static str;
 
-    /// Takes in an object of a line; `text` is its JSON.
+    /// Reads an object of a line; `text` is its JSON.
     fn object(&mut self, object: &Self::Object<'_>, text: &str, line: u64);
 
-    /// Notes that a line was rejected or repaired.
+    /// Reports a line that was rejected or repaired.
     fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>);
 
-    /// Takes in the line that is number `line` of its file, without its newline.
+    /// Reads the line with number `line` of its file, without its newline.
     fn line(&mut self, bytes: &[u8], line: u64) {
         match simdutf8::basic::from_utf8(bytes) {
             Ok(text) => self.text(text, line),
@@ -31,7 +31,7 @@ pub(crate) trait ObjectReader {
         }
     }
 
-    /// Takes in the text of a line: nearly always one object, sometimes several run together.
+    /// Reads the text of a line: nearly always one object, sometimes several run together.
     fn text(&mut self, text: &str, line: u64) {
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
@@ -41,7 +41,7 @@ pub(crate) trait ObjectReader {
         }
     }
 
-    /// Takes in the objects of a text that holds nothing else.
+    /// Reads the objects of a text that holds nothing else.
     fn objects(&mut self, text: &str, line: u64) {
         let mut rest = text;
         let mut is_first = true;
@@ -62,16 +62,18 @@ pub(crate) trait ObjectReader {
         }
     }
 
-    /// Repairs an object that cannot be parsed, or says what is wrong with it.
+    /// Repairs an object that cannot be parsed, or reports its damage.
     fn broken(&mut self, text: &str, line: u64, Malformed { category, column, .. }: Malformed) {
         match category {
             Category::Eof => {
                 self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
             }
+            // Lenient fields accept any type, so the only error of data is a repeated key.
             Category::Data => self.reject(Kind::DuplicateKey, line, format!("at column {column}")),
             Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
                 Some(repaired) => {
                     self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+                    // Repaired text has no such half left, so this is done once.
                     self.objects(&repaired, line);
                 }
                 None => self.reject(Kind::NotJson, line, format!("bad JSON at column {column}")),
@@ -79,7 +81,7 @@ pub(crate) trait ObjectReader {
         }
     }
 
-    /// Says what stands where an object should.
+    /// Reports a value that is not an object.
     fn other_value(&mut self, text: &str, line: u64) {
         if only_value::<IgnoredAny>(text).is_ok() {
             self.reject(Kind::NotAnObject, line, format!("{} has one object a line", Self::FILE));

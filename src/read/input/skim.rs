@@ -1,8 +1,9 @@
-//! A deserialiser for JSON of which a few fields are wanted: what stands between them is skipped at
+//! Deserialiser for JSON with few wanted fields: the values between them are skipped at
 //! the speed of memory, and strings are borrowed.
 //!
-//! It gives the values that `serde_json` gives. If a text is no JSON, `serde_json` says what is wrong with it, reading it as
-//! any value: a type is compiled for this deserialiser alone, as each one more is a copy of all of the type's code.
+//! It returns the values that `serde_json` returns. The error of a text that is not JSON comes from `serde_json`,
+//! which reads it as any value: types are compiled for this deserialiser alone, as each further one copies all of a
+//! type's code.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,26 +18,27 @@ use wide::{CmpEq, CmpLt, i8x16};
 
 use super::lenient::replace_lone_surrogates;
 
-/// The name by which `serde_json` asks for the text of a value. Were it to change, values with such a field would be
-/// refused, which tests would show.
+/// Name that `serde_json` gives to the text of a value. Were it to change, values with such a field would be
+/// refused, and tests would fail.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
-/// How deep values that are read may be nested, as in `serde_json`.
+/// Deepest nesting of values that are read, as in `serde_json`.
 const DEEPEST: u32 = 127;
 
-/// How deep values are skipped by recursion. Below, `serde_json` skips them, with a stack of its own.
+/// Deepest nesting of values that are skipped by recursion. `serde_json` skips deeper ones, with a stack of its own.
 const DEEPEST_SKIPPED: u32 = 64;
 
-/// How many bytes are looked at together.
+/// Number of bytes that are compared together.
 const BLOCK: usize = 16;
 
-/// The fewest digits of a number that may be beyond 64 bits.
+/// Least number of digits of a number that may be beyond 64 bits.
 const FEWEST_BEYOND: usize = 20;
 
-/// The reason why a text cannot be read, and its place.
+/// Reason why a text cannot be read, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
-    /// `Eof` if the text ends too early, `Syntax` if it is no JSON, `Data` if it is JSON of another type or has a key twice.
+    /// `Eof` if the text ends too early, `Syntax` if it is not JSON, `Data` if it is JSON of another type or has a
+    /// key twice.
     pub(crate) category: Category,
     /// Number of the line, from 1 on.
     pub(crate) line: usize,
@@ -46,7 +48,7 @@ pub(crate) struct Malformed {
 
 impl Malformed {
     fn new(text: &str, fault: Fault, at: usize) -> Self {
-        // A key that stands twice is named by the place of its colon, as by `serde_json`.
+        // A repeated key is reported at its colon, as by `serde_json`.
         let rest = text.as_bytes()[at..].trim_ascii_start();
         let is_key = fault == Fault::Data && rest.starts_with(b":");
         let at = if is_key { text.len() - rest.len() } else { at };
@@ -60,13 +62,13 @@ impl Malformed {
         }
         match serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>().next() {
             Some(Err(error)) => {
-                // Of a number that is skipped it does not tell whether it is torn.
+                // `serde_json` does not say if a number that it skips is torn.
                 let is_torn = at == text.len() && !text.ends_with(|one: char| one.is_ascii_digit());
                 let category = if is_torn { Category::Eof } else { error.classify() };
                 Self { category, line: error.line(), column: error.column() }
             }
             None => Self { category: Category::Eof, ..here },
-            // Half a character, a number beyond all bounds, or too deep: errors only in what is read.
+            // Half a character, a number out of range, or deep nesting: errors only in values that are read.
             Some(Ok(_)) => here,
         }
     }
@@ -75,7 +77,7 @@ impl Malformed {
 /// Reads the only value of a text. Half a character in it is replaced in the memory of `repaired`.
 ///
 /// # Errors
-/// It has none, another one, or more, for another reason than half a character.
+/// The text has no value, another one, or several, for another reason than half a character.
 pub(crate) fn repaired_value<'t, T: Deserialize<'t>>(
     text: &'t str,
     repaired: &'t mut Option<String>,
@@ -88,10 +90,10 @@ pub(crate) fn repaired_value<'t, T: Deserialize<'t>>(
     repaired.as_deref().map_or(read, only_value)
 }
 
-/// The only value of a text.
+/// Reads the only value of a text.
 ///
 /// # Errors
-/// It has none, another one, or more.
+/// The text has no value, another one, or several.
 pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, Malformed> {
     let (value, end) = first_value(text)?;
     let rest = text[end..].trim_start_matches([' ', '\n', '\t', '\r']);
@@ -101,10 +103,10 @@ pub(crate) fn only_value<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, 
     Err(Malformed::new(text, Fault::Syntax, text.len() - rest.len() + 1))
 }
 
-/// The first value of a text, and where it ends.
+/// First value of a text, and its end.
 ///
 /// # Errors
-/// It does not begin with one, or with another one.
+/// The text does not begin with a value, or with one of another type.
 pub(super) fn first_value<'de, T: Deserialize<'de>>(
     text: &'de str,
 ) -> Result<(T, usize), Malformed> {
@@ -117,12 +119,12 @@ pub(super) fn first_value<'de, T: Deserialize<'de>>(
     }
 }
 
-/// What is wrong with a text.
+/// Fault of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
-    /// It is no JSON.
+    /// Not JSON.
     Syntax,
-    /// It is JSON, of something else.
+    /// JSON of another type.
     Data,
 }
 
@@ -139,7 +141,7 @@ impl de::Error for Fault {
         Self::Data
     }
 
-    // Their words would not be shown, so the arguments need no formatting.
+    // The words of these errors are never shown, so the arguments need no formatting.
     fn invalid_type(_: Unexpected<'_>, _: &dyn de::Expected) -> Self {
         Self::Data
     }
@@ -149,7 +151,7 @@ impl de::Error for Fault {
     }
 }
 
-/// A number as visitors take it.
+/// Number as visitors take it.
 enum Number {
     Whole(u64),
     BelowZero(i64),
@@ -161,7 +163,7 @@ struct Skimmer<'de> {
     bytes: &'de [u8],
     at: usize,
     depth: u32,
-    /// Whether a visitor stopped in front of the end of a list or an object, which is no JSON then.
+    /// True if a visitor stopped before the end of a list or an object, which is an error.
     is_left_early: bool,
 }
 
@@ -170,7 +172,7 @@ impl<'de> Skimmer<'de> {
         self.bytes.get(self.at).copied()
     }
 
-    /// The next byte that is no white space.
+    /// Next byte that is not white space.
     fn token(&mut self) -> Result<u8, Fault> {
         while let Some(byte) = self.next() {
             if !matches!(byte, b' ' | b'\n' | b'\t' | b'\r') {
@@ -197,7 +199,7 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    /// Goes after a string whose quote was seen, and says whether it has escapes.
+    /// Skips a string whose quote was seen. Returns true if it has escapes.
     fn skip_string(&mut self) -> Result<bool, Fault> {
         self.at += 1;
         let mut has_escapes = false;
@@ -216,12 +218,13 @@ impl<'de> Skimmer<'de> {
         }
     }
 
-    /// Goes to the next byte that ends a string, escapes, or may not stand in one.
+    /// Moves to the next byte that ends a string, escapes, or is not allowed in one.
     fn next_in_string(&mut self) -> Result<u8, Fault> {
         let (quote, escape) = (i8x16::splat(b'"'.cast_signed()), i8x16::splat(b'\\'.cast_signed()));
-        // Signed, the bytes below a space are those below this once the highest bit is turned.
+        // Signed comparison: with the highest bit flipped, bytes below a space are still below it.
         let (turned, space) = (i8x16::splat(i8::MIN), i8x16::splat((b' ' ^ 0x80).cast_signed()));
         while let Some(block) = self.bytes[self.at..].first_chunk::<BLOCK>() {
+            // Cast as a whole: a loop over the bytes is fast only if it is optimised across modules.
             let block: i8x16 = bytemuck::cast(*block);
             let telling =
                 block.cmp_eq(quote) | block.cmp_eq(escape) | (block ^ turned).cmp_lt(space);
@@ -254,7 +257,7 @@ impl<'de> Skimmer<'de> {
         Ok(())
     }
 
-    /// A string whose quote was seen.
+    /// String whose quote was seen.
     fn string(&mut self) -> Result<Cow<'de, str>, Fault> {
         let start = self.at;
         let has_escapes = self.skip_string()?;
@@ -265,11 +268,12 @@ impl<'de> Skimmer<'de> {
         Ok(Cow::Borrowed(&self.text[start + 1..self.at - 1]))
     }
 
-    /// A number. One of few digits and nothing else, as nearly all are, is read here.
+    /// Number. Short whole ones without a sign, as nearly all are, are read here.
     fn number(&mut self) -> Result<Number, Fault> {
         let start = self.at;
         let mut value = 0_u64;
         while let Some(digit @ b'0'..=b'9') = self.next() {
+            // May wrap: numbers with too many digits are read again below.
             value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
             self.at += 1;
         }
@@ -279,6 +283,7 @@ impl<'de> Skimmer<'de> {
         if is_plain && digits < FEWEST_BEYOND && !has_leading_zero {
             return Ok(Number::Whole(value));
         }
+        // Signs, fractions, leading zeros and long numbers are left to `serde_json`.
         self.at = start;
         self.skip_number()?;
         let number: serde_json::Number =
@@ -378,7 +383,7 @@ impl<'de> Skimmer<'de> {
         self.depth += 1;
     }
 
-    /// Goes to the next element of a list or an object, or after its end.
+    /// Moves to the next element of a list or an object, or behind its end.
     #[inline]
     fn has_element(&mut self, end: u8, is_first: &mut bool) -> Result<bool, Fault> {
         let is_first = std::mem::replace(is_first, false);
@@ -391,14 +396,14 @@ impl<'de> Skimmer<'de> {
             _ if is_first => Ok(true),
             b',' => {
                 self.at += 1;
-                // A comma in front of the end is an error.
+                // A comma before the end is an error.
                 if self.token()? == end { Err(Fault::Syntax) } else { Ok(true) }
             }
             _ => Err(Fault::Syntax),
         }
     }
 
-    /// Goes to the elements of a list or an object whose bracket was seen. Returns how deep it stands.
+    /// Moves to the elements of a list or an object whose bracket was seen. Returns its depth.
     fn enter(&mut self) -> Result<u32, Fault> {
         let depth = self.depth;
         if depth == DEEPEST {
@@ -408,7 +413,7 @@ impl<'de> Skimmer<'de> {
         Ok(depth)
     }
 
-    /// Notes if a visitor stopped in front of the end of the elements.
+    /// Records if a visitor stopped before the end of the elements.
     fn leave(&mut self, depth: u32) {
         self.is_left_early |= self.depth != depth;
     }
@@ -427,8 +432,9 @@ impl<'de> Skimmer<'de> {
         value
     }
 
-    /// The error that another value stands here than what is read, or none.
+    /// Error for a value of another type, or for a text without a value.
     fn other<T>(&mut self) -> Result<T, Fault> {
+        // Damage inside a value of another type is still an error of syntax.
         self.skip_value()?;
         Err(Fault::Data)
     }
@@ -441,7 +447,7 @@ impl<'de> Skimmer<'de> {
     }
 }
 
-/// The name of a member.
+/// Name of a member.
 struct Name<'de>(Cow<'de, str>);
 
 impl<'de> Deserializer<'de> for Name<'de> {
@@ -508,7 +514,7 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
         if self.token()? == b'{' { self.visit_object(visitor) } else { self.other() }
     }
 
-    /// An object: a list is not taken for the members in their order.
+    /// Reads an object: a list is not taken for the members in their order.
     fn deserialize_struct<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -530,7 +536,7 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
         self.deserialize_str(visitor)
     }
 
-    /// A word, or an object with a member by the name of the variant.
+    /// Reads a word, or an object with a member by the name of the variant.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
@@ -560,7 +566,7 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
     }
 }
 
-/// The elements of a list or the members of an object.
+/// Elements of a list, or members of an object.
 struct Elements<'s, 'de> {
     skimmer: &'s mut Skimmer<'de>,
     end: u8,
@@ -573,7 +579,7 @@ impl<'s, 'de> Elements<'s, 'de> {
         Self { skimmer, end, is_first: true, is_over: false }
     }
 
-    /// Goes to the next element. Of a list that is over a visitor may ask again.
+    /// Moves to the next element. A visitor may ask again after the end.
     #[inline]
     fn advance(&mut self) -> Result<bool, Fault> {
         if !self.is_over {
@@ -617,7 +623,7 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
     }
 }
 
-/// The text of a value, in the form in which `serde_json::value::RawValue` takes it.
+/// Text of a value, in the form that `serde_json::value::RawValue` takes.
 struct RawValue<'de> {
     text: Option<&'de str>,
 }
@@ -680,7 +686,7 @@ mod tests {
 
     type Read = Result<(String, usize), Malformed>;
 
-    /// What `serde_json` gives of the first value, and where it ends.
+    /// First value as `serde_json` reads it, and its end.
     fn of_serde_json(text: &str) -> Read {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Sample<'_>>();
         let value = values.next().unwrap_or_else(|| serde_json::from_str(text));
@@ -693,16 +699,16 @@ mod tests {
         Ok((format!("{value:?}"), values.byte_offset()))
     }
 
-    /// Reads the first value as `serde_json` does. Says whether there is one.
+    /// Reads the first value as `serde_json` does. Returns true if there is one.
     fn is_read(text: &str) -> bool {
-        // Readers look at objects. A list `serde_json` would take for the members in their order.
+        // Readers want objects; `serde_json` would take a list for the members in their order.
         if !text.trim_start().starts_with('{') {
             return first_value::<Sample<'_>>(text).is_ok();
         }
         let mut read =
             first_value::<Sample<'_>>(text).map(|(value, end)| (format!("{value:?}"), end));
         let expected = of_serde_json(text);
-        // Of what is no JSON the place is the one that `serde_json` names where it looks for any value.
+        // For text that is not JSON the place is the one that `serde_json` reports for any value.
         if let (Err(read), Err(expected)) = (&mut read, &expected)
             && expected.category == Category::Syntax
         {

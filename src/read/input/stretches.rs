@@ -1,7 +1,7 @@
-//! The lines of an open source, parsed chunk by chunk: by several threads where the file is large,
+//! Lines of an open source, parsed chunk by chunk: by several threads if the file is large,
 //! and joined in file order, so that the result does not depend on the number of threads.
 //!
-//! Parts that several threads make, passed on in their order, whichever is done first.
+//! Parts that several threads make are passed on in their order, whichever is done first.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,14 +13,14 @@ use super::discover::Source;
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
 use super::{Diagnostics, Kind};
 
-/// No more things than this are expected of a source; room for what it has beyond is made later.
+/// Most things that are expected of a source; room for further ones is made later.
 const MOST_EXPECTED: usize = 1_000_000;
 
-/// Reads a source line by line, each with its number, and says how much that was. Lines that are too
+/// Reads a source line by line, each with its number, and returns the extent. Lines that are too
 /// long are left out.
 ///
 /// # Errors
-/// What the system says when the source is opened or read.
+/// The source cannot be opened or read.
 pub fn read_lines(source: &Source, mut each: impl FnMut(u64, &[u8])) -> io::Result<Extent> {
     let mut chunks = Chunks::new(source.open()?);
     let mut chunk = Chunk::default();
@@ -30,49 +30,50 @@ pub fn read_lines(source: &Source, mut each: impl FnMut(u64, &[u8])) -> io::Resu
     Ok(Extent { bytes: chunks.bytes_read(), lines: chunks.lines(), is_cut: false })
 }
 
-/// What a stretch of lines gives.
+/// Parsed stretch of lines.
 pub(crate) trait Stretch: Send {
-    /// What was wrong with the lines.
+    /// Diagnostics of the lines.
     fn diagnostics_mut(&mut self) -> &mut Diagnostics;
 }
 
-/// About how many stretches a source comes in.
+/// Estimated number of stretches of a source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected {
     stretches: usize,
 }
 
 impl Expected {
-    /// How many things all stretches have if the first one has so many; `None` where there are no
-    /// others. A list that has room for them need not be moved when it grows, and room that is not
-    /// used takes no memory. (In a hash table it would: that has entries everywhere.)
+    /// Number of things in all stretches, estimated from the first one; `None` if there are no others.
+    ///
+    /// A list with enough room need not be moved when it grows, and room that is not
+    /// used takes no memory. (In a hash table it would: its entries are everywhere.)
     pub(crate) fn of_first(self, things: usize) -> Option<usize> {
         let all = || things.saturating_mul(self.stretches).min(MOST_EXPECTED);
         (self.stretches > 1).then(all)
     }
 }
 
-/// A source with its first lines read.
+/// Source with its first lines read.
 pub(crate) struct OpenSource {
     chunks: Chunks<Box<dyn Read + Send>>,
-    /// The name shown.
+    /// Name to show.
     pub(crate) label: Arc<str>,
-    /// The name without folders and endings.
+    /// Name without folders and endings.
     pub(crate) stem: String,
-    /// Where it is, and how large.
+    /// Location and size.
     source: Source,
     /// Memory that the next source can use.
     spare: Chunk,
 }
 
-/// How much was read.
+/// Amount of input that was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Bytes, after decompression.
     pub bytes: u64,
-    /// Lines.
+    /// Lines, or rows of a table.
     pub lines: u64,
-    /// Whether reading ended with an error, so that lines may be missing.
+    /// True if reading ended with an error, so that lines may be missing.
     pub is_cut: bool,
 }
 
@@ -80,7 +81,7 @@ impl OpenSource {
     /// Opens a source.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system cannot open it.
     pub(crate) fn open(source: &Source) -> io::Result<Self> {
         Self::open_into(source, Chunk::default())
     }
@@ -88,7 +89,7 @@ impl OpenSource {
     /// Opens a source whose lines are read into the memory of `buffer`.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system cannot open it.
     pub(crate) fn open_into(source: &Source, buffer: Chunk) -> io::Result<Self> {
         let mut chunks = Chunks::new(source.open()?);
         chunks.peek(buffer);
@@ -101,22 +102,22 @@ impl OpenSource {
         })
     }
 
-    /// The first lines, by which its format is known; `None` once they were read.
+    /// First lines, which show the format; `None` once they were read.
     pub(crate) fn first_lines(&self) -> Option<&Chunk> {
         self.chunks.peeked()
     }
 
-    /// The names of the folders that it is in, the nearest first.
+    /// Names of the folders that the source is in, the nearest first.
     pub(crate) fn folders(&self) -> Vec<String> {
         self.source.folders()
     }
 
-    /// The source itself, for formats that are not read from their beginning to their end.
+    /// Source itself, for formats that are not read from their beginning to their end.
     pub(crate) fn source(&self) -> &Source {
         &self.source
     }
 
-    /// About how many stretches the source comes in. Where memory is bounded, room is made only when it
+    /// Estimated number of stretches of the source. With bounded memory, room is made only when it
     /// is needed.
     pub(crate) fn expected(&self) -> Expected {
         if MemoryBound::of_process().is_some() {
@@ -126,12 +127,12 @@ impl OpenSource {
         Expected { stretches: chunks.saturating_add(1) }
     }
 
-    /// The memory that the source was read into.
+    /// Memory that the source was read into.
     pub(crate) fn into_buffer(self) -> Chunk {
         self.spare.emptied()
     }
 
-    /// Reads to the end with so many threads: of each chunk `parse` makes what `join` gets, in file
+    /// Reads to the end on `threads` threads: `parse` makes a part of each chunk, and `join` gets the parts in file
     /// order.
     pub(crate) fn read<S: Stretch>(
         &mut self,
@@ -145,7 +146,7 @@ impl OpenSource {
         let label = &self.label;
         let work = |mut buffer: Chunk| {
             loop {
-                // Bound apart, so that the lock is held for no longer than reading takes.
+                // A binding of its own, so that the lock is held for no longer than reading takes.
                 let filled = locked(&reader).fill(&mut buffer);
                 let Some(Filled { number, error }) = filled else { break };
                 let mut part = parse(&buffer);
@@ -161,6 +162,7 @@ impl OpenSource {
                 (0..threads).for_each(|_| scope.spawn(|_| drop(work(Chunk::default()))));
             });
         } else {
+            // Small files are read on one thread each, which reuses the buffer for the next one.
             self.spare = work(Chunk::default());
         }
         in_order.finish();
@@ -168,7 +170,7 @@ impl OpenSource {
         self.finish(is_cut, diagnostics)
     }
 
-    /// Reads to the end, line by line: for what depends on the lines before.
+    /// Reads to the end, line by line: for results that depend on the lines before.
     pub(crate) fn read_in_order(
         &mut self,
         diagnostics: &mut Diagnostics,
@@ -188,7 +190,7 @@ impl OpenSource {
         self.finish(is_cut, diagnostics)
     }
 
-    /// Names the lines that were skipped, and says how much was read.
+    /// Reports the lines that were skipped, and returns the extent.
     fn finish(&self, is_cut: bool, diagnostics: &mut Diagnostics) -> Extent {
         for long in self.chunks.long_lines() {
             let detail = format!("{} bytes; the limit is {LONGEST_LINE}", long.bytes);
@@ -198,19 +200,19 @@ impl OpenSource {
     }
 }
 
-/// Hands out chunks to several threads, in file order.
+/// Source of chunks for several threads, in file order.
 struct Reader<'a> {
     chunks: &'a mut Chunks<Box<dyn Read + Send>>,
     filled: usize,
-    /// Whether reading ended with an error.
+    /// True if reading ended with an error.
     is_cut: bool,
 }
 
-/// A chunk that was filled.
+/// Chunk that was filled.
 struct Filled {
-    /// The how manieth it is.
+    /// Number of the chunk, from 0 on.
     number: usize,
-    /// Where reading ended with an error, and what it was. What came before is in this chunk and
+    /// Kind, line and detail of an error that ended reading. The input before it is in this chunk and
     /// the next.
     error: Option<(Kind, u64, String)>,
 }
@@ -237,41 +239,43 @@ impl Reader<'_> {
     }
 }
 
-/// Passes on numbered parts, from 0 without gaps.
+/// Queue that passes on numbered parts, from 0 without gaps.
 pub(crate) struct InOrder<Part, Join> {
-    /// What is there and not passed on yet.
+    /// Parts that are there and not passed on yet.
     parts: Mutex<BTreeMap<usize, Part>>,
     joiner: Mutex<Joiner<Join>>,
 }
 
 struct Joiner<Join> {
     join: Join,
-    /// Which part is passed on next.
+    /// Number of the part that is passed on next.
     next: usize,
 }
 
 impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
-    /// Passes parts on to `join`, one at a time, on the thread of whichever is added.
+    /// Passes parts on to `join`, one at a time, on the thread that adds one.
     pub(crate) fn new(join: Join) -> Self {
         Self { parts: Mutex::default(), joiner: Mutex::new(Joiner { join, next: 0 }) }
     }
 
-    /// Adds a part, and passes on what is next.
+    /// Adds a part, and passes on the parts that are next.
     pub(crate) fn add(&self, number: usize, part: Part) {
         locked(&self.parts).insert(number, part);
         self.join_ready();
     }
 
-    /// Passes on what is left when all threads are done.
+    /// Passes on the rest when all threads are done.
     pub(crate) fn finish(self) {
+        // A part may have come in while another thread was about to let go of the joiner.
         self.join_ready();
     }
 
-    /// Passes on the parts that are next. Where another thread is at it, that one goes on, and this
+    /// Passes on the parts that are next. If another thread does so already, it continues, and this
     /// one need not wait.
     fn join_ready(&self) {
         let Ok(mut joiner) = self.joiner.try_lock() else { return };
         loop {
+            // The parts are locked for the removal alone, and others may add some during the join.
             let part = locked(&self.parts).remove(&joiner.next);
             let Some(part) = part else { break };
             (joiner.join)(part);
@@ -280,7 +284,7 @@ impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
     }
 }
 
-/// Waits for a lock. A panic of another thread is passed on by the scope; what it held is not looked at
+/// Waits for a lock. A panic of another thread is passed on by the scope; the value that it held is not used
 /// again.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,8 +1,8 @@
-//! The usage that a response line reports.
+//! Usage that a response line reports.
 //!
 //! A request's prompt is `input_tokens + cache_creation_input_tokens + cache_read_input_tokens`;
 //! `cache_creation` splits the written tokens by TTL. Some clients left the flat figure at zero
-//! while the split was right, so the larger of the two counts. Where only the flat figure exists,
+//! while the split was right, so the larger of the two counts. If only the flat figure exists,
 //! the write was one for five minutes.
 
 use serde::Deserialize;
@@ -11,15 +11,15 @@ use super::lenient::{Count, List, Shape, Text};
 use crate::base::units::Tokens;
 use crate::base::words::words;
 
-/// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
+/// Largest plausible number of tokens. A larger one is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
 
-/// How a prompt was billed.
+/// Billed parts of a prompt, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromptSplit {
     /// `input_tokens`: sent in full, after the last marker.
     pub input: Tokens,
-    /// `cache_read_input_tokens`.
+    /// `cache_read_input_tokens`: read from the cache.
     pub read: Tokens,
     /// `ephemeral_5m_input_tokens`: written for five minutes.
     pub write_5m: Tokens,
@@ -28,19 +28,19 @@ pub struct PromptSplit {
 }
 
 impl PromptSplit {
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     #[must_use]
     pub fn total(&self) -> Tokens {
         self.input + self.cached_end()
     }
 
-    /// All that was written.
+    /// Tokens written for either lifetime.
     #[must_use]
     pub fn written(&self) -> Tokens {
         self.write_5m + self.write_1h
     }
 
-    /// Where the cached prefix ends: read + written.
+    /// End of the cached prefix: read + written.
     #[must_use]
     pub fn cached_end(&self) -> Tokens {
         self.read + self.written()
@@ -48,17 +48,17 @@ impl PromptSplit {
 }
 
 words! {
-    /// How soon a request is served. Each has prices of its own.
+    /// Service speed of a request. Each has prices of its own.
     #[derive(Default, Deserialize)]
     pub enum ServiceTier {
-        /// The ordinary one.
+        /// Ordinary service.
         #[default]
         Standard = "standard";
         /// In a batch.
         Batch = "batch";
-        /// When there is room: `flex`.
+        /// As capacity allows: `flex`.
         Flex = "flex";
-        /// Before others: Anthropic's `speed: fast`, and what `OpenAI`'s API calls `priority`.
+        /// Before others: Anthropic's `speed: fast`, and `priority` of `OpenAI`'s API.
         Fast = "fast";
         /// Before all others: `ultrafast`.
         Ultrafast = "ultrafast";
@@ -66,7 +66,7 @@ words! {
 }
 
 impl ServiceTier {
-    /// By the `service_tier` of services other than Anthropic's, whose `priority` is one with prices by
+    /// Tier by the `service_tier` of services other than Anthropic's, whose own `priority` has prices by
     /// contract.
     #[must_use]
     pub fn elsewhere(name: &str) -> Self {
@@ -77,14 +77,14 @@ impl ServiceTier {
 /// Settings of a request that change its price.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PriceTier {
-    /// How soon it is served.
+    /// Service speed.
     pub service: ServiceTier,
     /// `inference_geo: us`.
     pub us_only: bool,
 }
 
 impl PriceTier {
-    /// From Anthropic's `speed`, `service_tier` and `inference_geo`. There is no fast batch.
+    /// Tier by Anthropic's `speed`, `service_tier` and `inference_geo`. There is no fast batch.
     pub(crate) fn of_messages(is_fast: bool, is_batch: bool, us_only: bool) -> Self {
         let service = match (is_batch, is_fast) {
             (true, _) => ServiceTier::Batch,
@@ -96,7 +96,7 @@ impl PriceTier {
 }
 
 impl PriceTier {
-    /// The same, with what a request asks for. A batch stays one.
+    /// Tier with the settings that a request asks for. A batch stays one.
     pub(crate) fn asking(self, asked: Self) -> Self {
         let is_standard = self.service == ServiceTier::Standard;
         let service = if is_standard { asked.service } else { self.service };
@@ -104,54 +104,54 @@ impl PriceTier {
     }
 }
 
-/// An earlier sampling of a request, billed apart from the request's own figures.
+/// Earlier sampling of a request, billed apart from the request's own figures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// The model that served it; `None` where the line does not say.
+    /// Model that served it; `None` if the line does not say.
     pub model: Option<Box<str>>,
-    /// Its prompt.
+    /// Prompt as it was billed.
     pub prompt: PromptSplit,
-    /// Its output.
+    /// Output tokens.
     pub output: Tokens,
 }
 
-/// The usage of one response line.
+/// Usage of one response line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The prompt as it was billed.
+    /// Prompt as it was billed.
     pub prompt: PromptSplit,
     /// `output_tokens`, which may be a snapshot in mid-stream.
     pub output: Tokens,
-    /// What decides the price besides the model.
+    /// Settings besides the model that change the price.
     pub tier: PriceTier,
-    /// `cache_deleted_input_tokens`: what edits of the cached prefix have deleted so far, this request's
-    /// among them; `None` where the service does not say.
+    /// `cache_deleted_input_tokens`: tokens that edits of the cached prefix have deleted so far, those of this request
+    /// included; `None` if the service does not say.
     pub cache_deleted: Option<Tokens>,
-    /// Web searches, which cost a fee of their own.
+    /// Number of web searches, which cost a fee of their own.
     pub web_searches: u32,
-    /// Whether nothing tells for how long was written: five minutes is assumed.
+    /// True if no lifetime of the writes is reported: five minutes is assumed.
     pub lifetime_is_assumed: bool,
-    /// Whether the prompt's figures are the sum of several samplings, as with tools that the service
+    /// True if the prompt's figures are the sum of several samplings, as with tools that the service
     /// runs: read + written is then no prefix's end.
     pub is_sum: bool,
-    /// The samplings that the figures above leave out, in order: those before a refusal fallback
-    /// or a compaction, and the advisor's with what its request sampled after its answer. Empty where
+    /// Samplings that the figures above leave out, in order: those before a refusal fallback
+    /// or a compaction, and the advisor's with the samplings of its request after its answer. Empty if
     /// the iterations only repeat the request's own figures.
     pub iterations_apart: Vec<Iteration>,
 }
 
-/// Why a line has no usage.
+/// Reason why a line has no usage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UsageProblem {
-    /// There is none, or it is null.
+    /// Missing or null.
     Missing,
-    /// It does not mention the cache.
+    /// Without a mention of the cache.
     WithoutCacheCounters,
-    /// A number is negative, fractional, a string or beyond all reason.
+    /// Number that is negative, fractional, a string or beyond all reason.
     Invalid,
 }
 
-/// A `usage` object as it is spelled in the file.
+/// `usage` object as spelled in the file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct UsageObject<'a> {
@@ -186,7 +186,7 @@ pub(super) struct ServerToolUse {
     pub(super) web_fetch_requests: Count,
 }
 
-/// One sampling of a request. It repeats the usage keys, so it must never be mistaken for them.
+/// One sampling of a request. It repeats the usage keys, so the two must never be confused.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct IterationObject<'a> {
@@ -209,6 +209,7 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
     if is_zeroed(object) {
         return Err(UsageProblem::Missing);
     }
+    // Without cache counters the tokens read are unknown, not zero.
     if object.cache_read_input_tokens == Count::Missing
         && object.cache_creation_input_tokens == Count::Missing
         && object.cache_creation.0.is_none()
@@ -227,6 +228,7 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
         server.map_or(Ok(Tokens::ZERO), |server| tokens(server.web_search_requests))?;
     let fetches = server.map_or(Count::Missing, |server| server.web_fetch_requests);
     let Samplings { prompt, output, apart } = samplings(object, prompt, output)?;
+    // Iterations with nothing apart add up to the figures.
     let has_parts = object.iterations.0.len() > 1 && apart.is_empty();
     Ok(Usage {
         prompt,
@@ -242,6 +244,7 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
         },
         lifetime_is_assumed: object.cache_creation.0.is_none() && prompt.written() > Tokens::ZERO,
         web_searches: u32::try_from(web_searches.0).map_err(|_| UsageProblem::Invalid)?,
+        // After each of its own tools the service samples again.
         is_sum: has_parts
             || web_searches > Tokens::ZERO
             || matches!(fetches, Count::Value(count) if count > 0),
@@ -249,8 +252,8 @@ pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, Usag
     })
 }
 
-/// Whether the figures of a response were set to zero, as in copies that stand behind a compaction: no
-/// prompt has no token, and the writes by lifetime are still there.
+/// Returns true if the figures of a response were set to zero, as in copies behind a compaction: no
+/// prompt is without tokens, and the writes by lifetime are still there.
 fn is_zeroed(object: &UsageObject<'_>) -> bool {
     let is_zero = |count: Count| matches!(count, Count::Value(0));
     let is_positive = |count: Count| matches!(count, Count::Value(1..));
@@ -302,21 +305,20 @@ fn split(
     })
 }
 
-/// The figures of a request, and the samplings that stand apart from them.
+/// Figures of a request, and the samplings apart from them.
 struct Samplings {
     prompt: PromptSplit,
     output: Tokens,
     apart: Vec<Iteration>,
 }
 
-/// The `type` of an iteration in which an advisor answered a model that had called it.
+/// `type` of the iteration of an advisor that a model has called.
 const ADVISOR: &str = "advisor_message";
 
-/// Which iterations come on top of the request's own figures: none where these are their sum, else all
-/// but the last.
+/// Iterations on top of the request's own figures: none if the figures are their sum, else all but the last.
 ///
-/// An advisor's iteration is in no sum. Where those around it are the sum, the first of them is the
-/// request: the next one goes on from what that had cached. The others are billed, too, and stand
+/// An advisor's iteration is in no sum. If the iterations around it are the sum, the first of them is the
+/// request: the next one continues from the prefix that it had cached. The others are billed, too, and are listed
 /// apart with the advisor's. (Measured: 2 of 2 requests with an advisor, clients 2.1.227.)
 fn samplings(
     object: &UsageObject<'_>,
@@ -456,7 +458,7 @@ mod tests {
                 {"type":"message","input_tokens":2,"cache_read_input_tokens":200,"cache_creation_input_tokens":10,"output_tokens":10}]}"#,
         )
         .expect("usage");
-        // The next request goes on from 120 tokens, which the first sampling left.
+        // The next request continues from 120 tokens, which the first sampling left.
         assert_eq!(advised.prompt.cached_end(), Tokens(120));
         assert_eq!((advised.prompt.total(), advised.output), (Tokens(121), Tokens(5)));
         let apart: Vec<Tokens> =

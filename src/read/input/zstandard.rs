@@ -1,28 +1,28 @@
-//! Zstandard (RFC 8878): a reader of all frames of a source.
+//! Zstandard (RFC 8878): reader of all frames of a source.
 
 use std::io::{self, BufRead, BufReader, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// Bytes of a source without its compression. Frames follow each other, as in files that were appended to; frames to be
-/// skipped are; a frame that has a checksum is held against it.
+/// Unpacked bytes of a source. Frames follow each other, as in files that were appended to; skippable ones are skipped;
+/// a frame with a checksum is held against it.
 pub(crate) struct Unpacked<R> {
     source: BufReader<R>,
     decoder: FrameDecoder,
-    /// Whether a frame was begun that has not ended.
+    /// True inside a frame that has not ended.
     is_in_frame: bool,
 }
 
 impl<R: Read> Unpacked<R> {
-    /// Refuses frames that refer to more than `largest_window` bytes before a position, which is what memory follows.
+    /// Refuses frames that refer to more than `largest_window` bytes before a position: memory grows with the window.
     pub(crate) fn new(source: R, largest_window: u64) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(largest_window);
         Self { source: BufReader::new(source), decoder, is_in_frame: false }
     }
 
-    /// Begins the next frame that has data. Returns whether there is one.
+    /// Begins the next frame that has data. Returns true if there is one.
     fn begin(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.source) {
@@ -43,7 +43,7 @@ impl<R: Read> Unpacked<R> {
         Ok(false)
     }
 
-    /// Ends the frame, all of whose bytes were given.
+    /// Ends the frame, after all its bytes were passed on.
     fn end(&mut self) -> io::Result<()> {
         self.is_in_frame = false;
         let written = self.decoder.get_checksum_from_data();
@@ -66,6 +66,7 @@ impl<R: Read> Read for Unpacked<R> {
                     return Ok(0);
                 }
             }
+            // One block at a time, so that no more is unpacked than the caller takes.
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let block = BlockDecodingStrategy::UptoBlocks(1);
                 self.decoder.decode_blocks(&mut self.source, block).map_err(damaged)?;
@@ -92,11 +93,11 @@ mod tests {
 
     use super::*;
 
-    /// Of RFC 8878: the magic number, a descriptor of a single segment with a checksum, a size of 4, one raw block that is
-    /// the last and has 4 bytes, and the low bytes of XXH64 of "abc\n".
+    /// Frame by RFC 8878: the magic number, a descriptor of a single segment with a checksum, a size of 4, one raw
+    /// block that is the last and has 4 bytes, and the low bytes of XXH64 of "abc\n".
     const FRAME: [u8; 17] = *b"\x28\xb5\x2f\xfd\x24\x04\x21\x00\x00abc\n\x2d\x6e\x4c\x82";
 
-    /// A frame to be skipped, with 3 bytes.
+    /// Frame to be skipped, with 3 bytes.
     const SKIPPED: [u8; 11] = *b"\x5a\x2a\x4d\x18\x03\x00\x00\x00\x09\x09\x09";
 
     fn unpacked(parts: &[&[u8]]) -> io::Result<Vec<u8>> {

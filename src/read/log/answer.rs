@@ -79,6 +79,7 @@ pub(super) fn is_object(text: &str) -> bool {
 
 /// Events of a stream that mention usage, the first of a response among them. The others hold text.
 fn events(stream: &str) -> impl Iterator<Item = &str> {
+    // Events without the word are not parsed: most of a stream is deltas of text.
     let data = stream.lines().filter_map(|line| line.strip_prefix("data:"));
     data.map(str::trim).filter(|event| event.contains("\"usage\""))
 }

@@ -45,6 +45,7 @@ impl Billed {
         let told = only_value::<Shape<AnyUsage<'_>>>(json).map_err(|_| IMPOSSIBLE)?;
         let told = told.0.ok_or(IMPOSSIBLE)?;
         if told.is_of_messages() {
+            // The one API whose input leaves out cached tokens.
             return of_messages(json, &told);
         }
         let input = told_first([told.prompt_tokens, told.input_tokens]);
@@ -107,6 +108,7 @@ impl Billed {
         let prompt = PromptSplit { input, read, write_5m: write_5m + rest, write_1h };
         Ok(Self {
             usage: Usage { prompt, output, ..Usage::default() },
+            // Reasoning is a part of the output, whatever a damaged record says.
             reasoning: tokens(reasoning)?.unwrap_or_default().min(output),
             knows_writes: all.is_some() || prompt.written() > Tokens::ZERO,
             knows_lifetime: rest == Tokens::ZERO,
@@ -124,6 +126,7 @@ impl Billed {
         let service = match tier.service {
             ServiceTier::Fast => r#","speed":"fast""#,
             ServiceTier::Batch => r#","service_tier":"batch""#,
+            // Anthropic's API has no word for these.
             ServiceTier::Standard | ServiceTier::Flex | ServiceTier::Ultrafast => "",
         };
         let place = if tier.us_only { r#","inference_geo":"us""# } else { "" };
@@ -262,6 +265,7 @@ impl AnyUsage<'_> {
         if self.is_of_messages() || own.service != ServiceTier::Standard {
             return own;
         }
+        // Other services have words of their own for their tiers.
         let service = self.service_tier.as_str().map(ServiceTier::elsewhere).unwrap_or_default();
         PriceTier { service, ..own }
     }

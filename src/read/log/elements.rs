@@ -22,6 +22,7 @@ pub(super) fn each_element<'a>(
     let mut reader = serde_json::Deserializer::from_str(document);
     let way = Way { path, each: &mut each, is_found: &mut is_found };
     way.deserialize(&mut reader)?;
+    // Anything behind the document is damage, though its elements were passed on.
     reader.end()?;
     Ok(is_found)
 }

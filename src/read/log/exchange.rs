@@ -1,6 +1,6 @@
-//! A request to the Messages API with its answer, as a log has them, made into a capture record.
+//! Request to the Messages API with its answer, converted from a log into a capture record.
 //!
-//! The body is pasted as it stands; it is decoded by nobody before the reader of captures has it.
+//! The body is pasted as written: only the reader of captures decodes it.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,18 +11,17 @@ use crate::base::units::Millis;
 use crate::read::capture::session_of_user;
 use crate::read::input::{Shape, Text, only_value};
 
-/// A body that may be one of the Messages API.
+/// Request body that may be one of the Messages API.
 pub(super) struct MessagesBody<'a> {
     json: &'a str,
-    /// The model's name as it is written, quotes and all.
+    /// Name of the model as written, with its quotes.
     model: Option<&'a str>,
-    /// The session that Claude Code names in it.
+    /// Session that Claude Code names in the body.
     pub(super) session: Option<String>,
 }
 
 impl<'a> MessagesBody<'a> {
-    /// The body, where it is one by its fields: only the Messages API asks for `max_tokens` with every
-    /// request.
+    /// Body, if its fields show one of the Messages API: only that API requires `max_tokens` in every request.
     pub(super) fn of(json: &'a str) -> Option<Self> {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -51,16 +50,16 @@ impl<'a> MessagesBody<'a> {
         (is_list && fields.max_tokens.is_some()).then_some(Self { json, model, session })
     }
 
-    /// The model that it asks for.
+    /// Model that the body asks for.
     pub(super) fn model(&self) -> Option<String> {
         serde_json::from_str(self.model?).ok()
     }
 
-    /// Appends the body. The model that answered may have another name than the one in it, or none there.
+    /// Appends the body under the name of the model that answered. The body may have another name or none.
     fn write(&self, model: Option<&str>, record: &mut String) {
         let Some(model) = model else { return record.push_str(self.json) };
         let name = Value::from(model).to_string();
-        // The name is a part of the body, so that it says where it stands.
+        // `own` is a slice of the body, so its address gives its offset. All other bytes stay as sent.
         let place = self.model.map(|own| own.as_ptr().addr() - self.json.as_ptr().addr());
         let around = match (place, self.model) {
             (Some(start), Some(own)) => {
@@ -71,38 +70,39 @@ impl<'a> MessagesBody<'a> {
         if let Some((front, back)) = around {
             record.extend([front, &name, back]);
         } else {
+            // Bedrock and Google Cloud take the model from the address, and their bodies name none.
             let fields = self.json.strip_prefix('{').unwrap_or_default();
             record.extend(["{\"model\":", &name, ",", fields]);
         }
     }
 }
 
-/// What surrounds a body.
+/// Metadata of a logged request.
 #[derive(Default)]
 pub(super) struct Envelope<'a> {
-    /// When the request was sent.
+    /// Time at which the request was sent.
     pub(super) sent: Option<Millis>,
-    /// When its answer began.
+    /// Start of the answer.
     pub(super) answered: Option<Millis>,
-    /// By what the log knows it.
+    /// Id of the request in the log.
     pub(super) request: Option<&'a str>,
-    /// The session, where the log names it.
+    /// Session, if the log names it.
     pub(super) session: Option<&'a str>,
-    /// The model that answered, where it is not the one in the body.
+    /// Model that answered, if it differs from the body's.
     pub(super) model: Option<&'a str>,
-    /// The beta features that a header asked for.
+    /// Beta features that a header asked for.
     pub(super) betas: Option<&'a str>,
 }
 
-/// What is known of an answer.
+/// Answer to a logged request.
 pub(super) enum Answered<'a> {
-    /// Its body or its stream, as the service sent it.
+    /// Body or stream as the service sent it.
     Sent(&'a str),
-    /// The id of its message, and its usage as Anthropic's API would write it.
+    /// Id of the message, and usage in the form of Anthropic's API.
     Told(Option<&'a str>, &'a str),
 }
 
-/// The record of a request that was answered.
+/// Capture record of an answered request.
 pub(super) fn record(
     body: &MessagesBody<'_>,
     envelope: &Envelope<'_>,
@@ -110,12 +110,14 @@ pub(super) fn record(
 ) -> String {
     let mut record = String::with_capacity(body.json.len() + 1_024);
     record.push('{');
+    // The client's name for the session comes first: LiteLLM gives each request a session of its own.
     let session = body.session.as_deref().or(envelope.session);
     for (name, text) in [("request_id", envelope.request), ("session_id", session)] {
         if let Some(text) = text {
             push(&mut record, name, &Value::from(text).to_string());
         }
     }
+    // Times, headers and bodies are where the exchanges of claude-trace logs have them.
     record.push_str("\"request\":{");
     if let Some(sent) = envelope.sent {
         push(&mut record, "timestamp", &seconds(sent));
@@ -141,6 +143,7 @@ fn push_answer(record: &mut String, answer: &Answered<'_>) {
             record.extend(["\"body\":", text.trim_start_matches('\u{feff}').trim()]);
         }
         Answered::Sent(stream) => {
+            // The text of the answer is dropped: a record needs the usage events alone.
             record.extend(["\"body_raw\":", &Value::from(usage_events(stream)).to_string()]);
         }
         Answered::Told(message, usage) => {
@@ -153,12 +156,12 @@ fn push_answer(record: &mut String, answer: &Answered<'_>) {
     }
 }
 
-/// Appends a member that is not the last one.
+/// Appends a member and the comma behind it.
 fn push(record: &mut String, name: &str, json: &str) {
     record.extend(["\"", name, "\":", json, ","]);
 }
 
-/// A moment as claude-trace logs write it.
+/// Time in seconds, as claude-trace logs write it.
 fn seconds(moment: Millis) -> String {
     let millis = moment.get();
     format!("{}.{:03}", millis.div_euclid(1_000), millis.rem_euclid(1_000))

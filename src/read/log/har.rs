@@ -1,10 +1,10 @@
-//! HAR files: what a browser or a proxy recorded of HTTP, one entry for each exchange.
+//! HAR files: HTTP exchanges that a browser or a proxy recorded, one entry each.
 //!
-//! Exchanges with the Messages API, with Bedrock and Google Cloud, too, become captures. Of exchanges with
-//! `OpenAI`'s Responses API and chat completions the usage is known. All others are named, and left.
+//! Exchanges with the Messages API, on Bedrock and Google Cloud too, become captures. Exchanges with `OpenAI`'s
+//! Responses API and chat completions give usage. All others are named and left out.
 //!
-//! A file is held once; its entries are looked at where they stand. Of headers only `anthropic-beta` is
-//! decoded: all others are skipped where they stand, keys and cookies among them.
+//! A file is held once, and its entries are borrowed from it. Of headers only `anthropic-beta` is decoded: all
+//! others, keys and cookies among them, are skipped undecoded.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,16 +29,16 @@ use crate::read::input::{
     Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,
 };
 
-/// Where the entries stand.
+/// Path to the entries.
 const ENTRIES: [&str; 2] = ["log", "entries"];
 
-/// How addresses of `OpenAI`'s API end, and of those that are like it.
+/// Endings of addresses of `OpenAI`'s API and of compatible ones.
 const OPENAI_ENDPOINTS: [&str; 2] = ["/responses", "/chat/completions"];
 
-/// The status codes of an answer that was given.
+/// Status codes of a successful answer.
 const ANSWERED: std::ops::Range<f64> = 200.0..300.0;
 
-/// The format of a HAR file.
+/// Format of HAR files.
 pub(super) struct Har;
 
 impl LogFormat for Har {
@@ -48,7 +48,7 @@ impl LogFormat for Har {
         }
         let text = bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let text = text.trim_start_matches('\u{feff}').trim_start();
-        // The first entry may be cut off: then an error comes after the list was found.
+        // The chunk may end inside the first entry: then an error follows after the list was found.
         let mut has_entries = false;
         let found = each_element(text, &ENTRIES, |_| has_entries = true);
         found.unwrap_or(has_entries || text.contains("\"startedDateTime\""))
@@ -58,7 +58,7 @@ impl LogFormat for Har {
         "a HAR file"
     }
 
-    /// No program of its own: whatever sent them was recorded.
+    /// `Capture`: the format does not name the program that sent the requests.
     fn client(&self) -> Client {
         Client::Capture
     }
@@ -107,6 +107,7 @@ impl HarReader<'_> {
         }
         let body = MessagesBody::of(&sent).ok_or(other)?;
         let answer = entry.answer()?;
+        // Bedrock and Google Cloud take the model from the address.
         let model = if body.model().is_none() { model_of(path) } else { None };
         let envelope = Envelope {
             sent: entry.started.0,
@@ -119,7 +120,7 @@ impl HarReader<'_> {
         Ok(())
     }
 
-    /// Takes in a request to `OpenAI`.
+    /// Adds a request to `OpenAI`.
     fn usage(&mut self, entry: &Entry<'_>, sent: &str, line: u64) -> Result<(), Rejected> {
         let answer = Answer::of(&entry.answer()?);
         let no_usage = (Kind::MissingUsage, "the answer tells no usage");
@@ -135,6 +136,7 @@ impl HarReader<'_> {
         let finished = entry.time.0.map_or(start, |millis| later(start, millis));
         let usage = billed.usage.clone();
         let request = AgentRequest {
+            // The id of the answer makes a copy of the file count once.
             identity: answer.id.map(|id| EntryId::of(&format!("har:{id}"))),
             session,
             message,
@@ -160,13 +162,12 @@ impl ObjectReader for HarReader<'_> {
     }
 }
 
-/// An address without what is asked of it.
+/// Address without its query and fragment.
 fn path_of(url: &str) -> &str {
     url.split(['?', '#']).next().unwrap_or(url).trim_end_matches('/')
 }
 
-/// The model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google
-/// Cloud.
+/// Model that an address names: `/model/NAME/invoke` on Bedrock, `/models/NAME:rawPredict` on Google Cloud.
 fn model_of(path: &str) -> Option<String> {
     let behind = ["/model/", "/models/"].iter().find_map(|word| path.rsplit_once(word))?.1;
     let name = match behind.rsplit_once('/') {
@@ -182,7 +183,7 @@ fn model_of(path: &str) -> Option<String> {
 struct Entry<'a> {
     #[serde(rename = "startedDateTime")]
     started: Moment,
-    /// How long all of it took, in milliseconds.
+    /// Duration of the exchange, in milliseconds.
     time: Number,
     #[serde(borrow)]
     request: Shape<Request<'a>>,
@@ -211,7 +212,7 @@ struct Response<'a> {
     content: Shape<Content<'a>>,
 }
 
-/// A body.
+/// Body of a request or of an answer.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Content<'a> {
@@ -227,7 +228,7 @@ impl Content<'_> {
     }
 }
 
-/// The parts of the time, in milliseconds; below zero where there is no such part.
+/// Phases of an exchange, in milliseconds; negative for a phase that did not occur.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 struct Timings {
@@ -238,7 +239,7 @@ struct Timings {
     wait: Number,
 }
 
-/// The fields of a request to `OpenAI` that are looked at.
+/// Fields of a request to `OpenAI` that are read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Asked<'a> {
@@ -249,7 +250,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The conversation: Codex makes its id the key of the cache. Others may share a key among many.
+    /// Conversation: Codex uses its id as the cache key. Other clients may share a key, so only a UUID counts.
     fn conversation(&self) -> Option<&str> {
         let key = self.prompt_cache_key.as_str()?;
         EntryId::of(key).is_uuid(key).then_some(key)
@@ -257,13 +258,14 @@ impl Asked<'_> {
 }
 
 impl Entry<'_> {
-    /// What was answered.
+    /// Decoded body of the answer.
     ///
     /// # Errors
-    /// Where it failed, or the answer was not recorded.
+    /// The request failed, or the answer was not recorded.
     fn answer(&self) -> Result<Cow<'_, str>, Rejected> {
         let failed = (Kind::FailedRequest, "it was not answered, or with an error");
         let response = self.response.0.as_ref().ok_or(failed)?;
+        // The fate of a failed request is unknown, so it is left out.
         if !response.status.0.is_some_and(|status| ANSWERED.contains(&status)) {
             return Err(failed);
         }
@@ -271,8 +273,9 @@ impl Entry<'_> {
         content.ok_or((Kind::MissingUsage, "the answer was not recorded"))
     }
 
-    /// When the answer began: after all that comes before it.
+    /// Start of the answer: the request's start and all phases before the answer.
     fn response_started(&self) -> Option<Millis> {
+        // `ssl` is left out: HAR counts it in `connect`.
         let Timings { blocked, dns, connect, send, wait } = self.timings.0?;
         let waited = wait.0.filter(|millis| *millis >= 0.0)?;
         let before = [blocked, dns, connect, send].into_iter().filter_map(|part| part.0);
@@ -281,7 +284,7 @@ impl Entry<'_> {
     }
 }
 
-/// The beta features that headers ask for. No other header is decoded.
+/// Beta features in the headers. No other header is decoded.
 #[derive(Debug, Default)]
 struct Betas(Option<String>);
 
@@ -289,7 +292,7 @@ impl<'de> Deserialize<'de> for Betas {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let list = <&RawValue>::deserialize(deserializer)?.get();
         let mut betas = Self::default();
-        // What is no list has no headers.
+        // Headers that are not a list count as none.
         each_element(list, &[], |header| betas.header(header)).ok();
         Ok(betas)
     }

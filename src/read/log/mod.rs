@@ -37,7 +37,7 @@ pub(crate) use spend_parquet::spend_lines;
 pub(crate) use spend_row::MARKS_OF_CHANGE;
 pub(crate) use spend_table::{NOTHING, delimiter, other_table};
 
-/// All formats, in the order in which they are tried.
+/// All formats, in the order of recognition.
 static LOGS: [&dyn LogFormat; 5] = [
     &spend::SpendLog,
     &spend_table::SpendTable,
@@ -46,7 +46,7 @@ static LOGS: [&dyn LogFormat; 5] = [
     &har::Har,
 ];
 
-/// Field layout of a log, by which redaction finds what readers use (`redact/fields/logs.rs`).
+/// Field layout of a log, for redaction (`redact/fields/logs.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogLayout {
     /// Rows or payloads of `LiteLLM` as JSON.
@@ -103,6 +103,7 @@ pub(super) fn log_that_begins(chunk: &Chunk) -> Option<&'static dyn LogFormat> {
     if !begins_with_member(bytes, "data") {
         return None;
     }
+    // The chunk may end inside a character.
     let text = bytes.utf8_chunks().next()?.valid();
     log_of(&FirstObject::of_document(rows::rows_of_answer(text)?.as_bytes())?)
 }
@@ -165,9 +166,9 @@ impl<'a> LogReader<'a> {
         });
     }
 
-    /// Finished log, with requests in the order in which they were sent.
+    /// Finished log, its requests ordered by their start.
     fn finish(mut self, open: &OpenSource, extent: Extent) -> Log {
-        // Logs are written in the order in which requests end, and often reversed.
+        // Logs are written as requests end, and often reversed.
         self.file.requests.order_by_key(|request| request.start);
         self.file.extent = extent;
         Log { requests: self.file, captures: self.captures.finish(open, Extent::default()) }

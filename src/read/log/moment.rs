@@ -23,6 +23,7 @@ impl Moment {
     /// Time in a text: a date, or a number in digits, as redaction recognises times.
     pub(super) fn of(text: &str) -> Self {
         let text = text.trim();
+        // No exponents: redaction keeps only digits and dates, and the figures must stay the same.
         let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let date = || moment_in_utc(&Text(Some(Cow::Borrowed(text))));
         Self(if is_number { of_json(text) } else { date() })

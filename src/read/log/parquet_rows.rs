@@ -86,6 +86,7 @@ fn read_groups(
                 return Err((Kind::UnreadableFile, "it claims more rows than it has bytes".into()));
             }
             each(&Cells(row.map_err(damage)?.into_columns()), *rows);
+            // The file is read past the reader that checks the memory elsewhere.
             let is_full = || MemoryBound::of_process().is_some_and(MemoryBound::is_reached);
             if rows.is_multiple_of(BETWEEN_LOOKS) && is_full() {
                 let detail = "the memory that the run may have is used up".to_owned();

@@ -15,6 +15,7 @@ pub(super) fn read_rows(
     diagnostics: &mut Diagnostics,
     reader: &mut impl ObjectReader,
 ) -> Extent {
+    // Only a document is held as a whole: its rows may span lines.
     if open.first_lines().is_some_and(begins_document) {
         let document = Document::read(open, diagnostics);
         let text = document.text(open, diagnostics);

@@ -66,10 +66,10 @@ impl<'a> SpendReader<'a> {
     fn request(&mut self, row: &SpendRow<'_>, line: u64) -> Result<(), Rejected> {
         let billed = row.billed()?;
         let name = row.model().unwrap_or_default();
+        // LiteLLM may route such a body to another vendor, whose cache has other rules.
         if let Some(body) = row.body().and_then(MessagesBody::of)
             && Vendor::of(name) == Vendor::Anthropic
         {
-            // LiteLLM may route such a body to another vendor, whose cache has other rules.
             let envelope = Envelope {
                 sent: row.start.0.or(row.end.0),
                 answered: row.answered.0,

@@ -1,16 +1,16 @@
-//! A row of `LiteLLM_SpendLogs`, or the payload that `LiteLLM` gives its other loggers (S3, GCS and the
-//! like), which has the same fields but for the names of its ids.
+//! Row of `LiteLLM_SpendLogs`, or the payload of `LiteLLM`'s other loggers (S3, GCS and the like), which has the
+//! same fields under other names of ids.
 //!
-//! - `prompt_tokens` is the whole prompt. Its parts stand in `metadata.usage_object`; older versions had them
+//! - `prompt_tokens` is the whole prompt. Its parts are in `metadata.usage_object`; older versions had them
 //!   in `metadata.additional_usage_values`, without the sums.
-//! - `cache_hit` speaks of `LiteLLM`'s own cache of answers: nothing was sent to a provider.
-//! - `session_id` is a trace, made up for a request where the client names none. Of Claude Code's requests
-//!   `end_user` is the `metadata.user_id` of the body, in which the session stands.
-//! - `request_id` is the answer's id where it has one, else one of `LiteLLM`'s.
-//! - `model` may have the provider in front; `bedrock` always stands there.
+//! - `cache_hit` is about `LiteLLM`'s own cache of answers: nothing was sent to a provider.
+//! - `session_id` is a trace, made up for a request if the client names none. For Claude Code's requests
+//!   `end_user` is the `metadata.user_id` of the body, which names the session.
+//! - `request_id` is the answer's id if it has one, else one of `LiteLLM`'s.
+//! - `model` may have the provider in front; `bedrock` is always there.
 //! - `proxy_server_request` is the body as the client sent it, if bodies are stored. Texts in it that are
 //!   longer than 2,048 characters are cut in the middle, unless `MAX_STRING_LENGTH_PROMPT_IN_DB` allows more.
-//! - `metadata` and the body are JSON, or a text that is.
+//! - `metadata` and the body are JSON, or a string of JSON.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ use crate::read::agent::Rejected;
 use crate::read::capture::session_of_user;
 use crate::read::input::{Count, Kind, Shape, Text, only_value};
 
-/// The columns that are looked at.
+/// Columns that are read.
 pub(super) const COLUMNS: [&str; 16] = [
     "request_id",
     "call_type",
@@ -44,11 +44,11 @@ pub(super) const COLUMNS: [&str; 16] = [
     "proxy_server_request",
 ];
 
-/// The columns without which a table is no spend log. Spellings vary in the case of letters.
+/// Columns without which a table is not a spend log. Spellings vary in the case of letters.
 pub(super) const NEEDED_COLUMNS: [&str; 5] =
     ["request_id", "call_type", "startTime", "model", "prompt_tokens"];
 
-/// Which columns of a spend log a table lacks, for people; `None` where it has those that are needed.
+/// Description of the columns that a table lacks; `None` if it has the needed ones.
 pub(super) fn lacking_columns(has: impl Fn(&str) -> bool) -> Option<String> {
     let lacking: Vec<&str> = NEEDED_COLUMNS.into_iter().filter(|name| !has(name)).collect();
     let columns = if lacking.len() == 1 { "column" } else { "columns" };
@@ -57,7 +57,7 @@ pub(super) fn lacking_columns(has: impl Fn(&str) -> bool) -> Option<String> {
         .then(|| format!("without the {columns} {names} of a spend log of LiteLLM"))
 }
 
-/// Calls by which a prompt goes to a model. Every other one is named, and left.
+/// Calls that send a prompt to a model. Every other call is reported and left out.
 const CALLS: [&str; 18] = [
     "",
     "completion",
@@ -88,19 +88,19 @@ const MESSAGES_CALLS: [&str; 5] = [
     "allm_passthrough_route",
 ];
 
-/// What `LiteLLM` writes into a body that it cut or emptied.
+/// Marks of `LiteLLM` in a body that it cut or emptied.
 pub(crate) const MARKS_OF_CHANGE: [&str; 2] = ["litellm_truncated", "redacted-by-litellm"];
 
-/// How ids of messages begin.
+/// Prefixes of the ids of messages.
 const MESSAGE_IDS: [&str; 4] = ["msg_", "chatcmpl-", "resp_", "gen-"];
 
-/// A row. Its fields have the names of the table's columns.
+/// Row of a spend log. Fields have the names of the table's columns.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct SpendRow<'a> {
     #[serde(borrow)]
     request_id: Text<'a>,
-    /// In a payload: the same.
+    /// `request_id` of a payload.
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -119,14 +119,14 @@ pub(super) struct SpendRow<'a> {
     completion_tokens: Count,
     #[serde(borrow)]
     session_id: Text<'a>,
-    /// In a payload: the same.
+    /// `session_id` of a payload.
     #[serde(borrow)]
     trace_id: Text<'a>,
     #[serde(borrow)]
     end_user: Text<'a>,
     #[serde(borrow)]
     cache_hit: Option<&'a RawValue>,
-    /// The same, of a table.
+    /// `cache_hit` in a table.
     #[serde(skip)]
     cache_hit_cell: Text<'a>,
     #[serde(borrow)]
@@ -140,7 +140,7 @@ pub(super) struct SpendRow<'a> {
 }
 
 impl<'a> SpendRow<'a> {
-    /// The row of a table by the texts in its cells.
+    /// Row of a table, from the texts of its cells.
     pub(super) fn of_cells(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> Self {
         let text = |name: &str| Text(cell(name));
         let count = |name: &str| cell(name).map_or(Count::Missing, |text| count_of(&text));
@@ -166,23 +166,23 @@ impl<'a> SpendRow<'a> {
         }
     }
 
-    /// By what the log knows the request.
+    /// Id of the request in the log.
     pub(super) fn id(&self) -> Option<&str> {
         filled(&self.request_id).or_else(|| filled(&self.id))
     }
 
-    /// The id of the answer's message, where the row is known by it.
+    /// Id of the answer's message, if it is the id of the row.
     pub(super) fn message(&self) -> Option<&str> {
         self.id().filter(|id| MESSAGE_IDS.iter().any(|front| id.starts_with(front)))
     }
 
-    /// The session.
+    /// Session of the request: the client's if it names one, else the log's.
     pub(super) fn session(&self) -> Option<&str> {
         let of_client = self.end_user.as_str().and_then(session_of_user);
         of_client.or_else(|| filled(&self.session_id)).or_else(|| filled(&self.trace_id))
     }
 
-    /// The model without the provider in front of it.
+    /// Model without the provider in front.
     pub(super) fn model(&self) -> Option<&str> {
         let name = filled(&self.model)?;
         let rest = match filled(&self.custom_llm_provider) {
@@ -192,19 +192,19 @@ impl<'a> SpendRow<'a> {
         Some(rest.filter(|rest| !rest.is_empty()).unwrap_or(name))
     }
 
-    /// The provider.
+    /// Provider that the request was sent to.
     pub(super) fn route(&self) -> Option<&str> {
         let in_front = || filled(&self.model)?.split_once('/').map(|(provider, _)| provider);
         filled(&self.custom_llm_provider).or_else(in_front).filter(|name| !name.is_empty())
     }
 
-    /// Where the request was sent.
+    /// Address that the request was sent to.
     pub(super) fn url(&self) -> Option<&str> {
         let usual = || (self.route()? == "anthropic").then_some("https://api.anthropic.com");
         filled(&self.api_base).or_else(usual)
     }
 
-    /// The body of a request to the Messages API, where it is there as it was sent.
+    /// Body of a request to the Messages API, if it is stored as it was sent.
     pub(super) fn body(&self) -> Option<&str> {
         let is_call = self.call_type.as_str().is_some_and(|call| MESSAGES_CALLS.contains(&call));
         let body = self.proxy_server_request.0.as_deref().filter(|_| is_call)?;
@@ -212,10 +212,10 @@ impl<'a> SpendRow<'a> {
         (!is_changed).then_some(body)
     }
 
-    /// What was billed.
+    /// Billed tokens of the row.
     ///
     /// # Errors
-    /// Where nothing was sent, or nothing usable is told.
+    /// Nothing was sent to a provider, or no usable usage is recorded.
     pub(super) fn billed(&self) -> Result<Billed, Rejected> {
         let metadata = self.metadata.read::<Metadata<'_>>();
         self.was_sent(&metadata)?;
@@ -227,7 +227,7 @@ impl<'a> SpendRow<'a> {
         }
         let additional = metadata.additional_usage_values.0.as_deref();
         let of_values = additional.map(|values| {
-            // Without sums they are an answer's own usage, or nothing.
+            // Older versions left out the sums: without them the row's own are put in front.
             let rest = values.trim_start().trim_start_matches('{');
             Billed::of(values).or_else(|_| Billed::of(&format!("{{{sums},{rest}")))
         });
@@ -237,6 +237,7 @@ impl<'a> SpendRow<'a> {
         let is_passed_on = self.call_type.as_str().is_some_and(|call| call.contains("pass"));
         let of_sums = Billed::of(&format!("{{{sums}}}"));
         match of_object.or(of_values).unwrap_or(of_sums) {
+            // It may have gone to any endpoint, so the missing tokens are no damage.
             Err((Kind::MissingUsage, _)) if is_passed_on => {
                 Err((Kind::OtherEndpoint, "a call that was passed through without tokens"))
             }
@@ -244,7 +245,7 @@ impl<'a> SpendRow<'a> {
         }
     }
 
-    /// Refuses rows of what no model was asked.
+    /// Refuses rows for which no model was asked.
     fn was_sent(&self, metadata: &Metadata<'_>) -> Result<(), Rejected> {
         if self.is_cache_hit() {
             let detail = "answered from LiteLLM's own cache; nothing was sent to a provider";
@@ -266,10 +267,11 @@ impl<'a> SpendRow<'a> {
     }
 }
 
-/// The row's own figures as members of a usage object.
+/// The row's own counts as members of a usage object.
 fn sums(prompt: Count, completion: Count) -> String {
     let json = |count: Count| match count {
         Count::Value(value) => value.to_string(),
+        // A negative count is refused like any other invalid one.
         Count::Invalid => "-1".to_owned(),
         Count::Missing | Count::Null => "null".to_owned(),
     };
@@ -287,7 +289,7 @@ struct Metadata<'a> {
     additional_usage_values: Embedded<'a>,
 }
 
-/// The JSON of an object, or of one that stands in a text.
+/// JSON of an object, written as one or in a string.
 #[derive(Debug, Default)]
 pub(super) struct Embedded<'a>(pub(super) Option<Cow<'a, str>>);
 
@@ -312,7 +314,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Embedded<'a> {
     }
 }
 
-/// The row of a table by the texts in its cells, as the log would have it in JSON.
+/// JSON of a table's row, as the log would have it.
 #[cfg(feature = "redact")]
 pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> serde_json::Value {
     use serde_json::{Map, Value};
@@ -321,18 +323,18 @@ pub(super) fn json_of_cells<'a>(cell: impl Fn(&str) -> Option<Cow<'a, str>>) -> 
         let text = cell(name)?;
         let value = match (*name, count_of(&text)) {
             ("prompt_tokens" | "completion_tokens", Count::Value(count)) => count.into(),
-            // No count, as it was none.
+            // An invalid count stays invalid.
             ("prompt_tokens" | "completion_tokens", _) => (-1).into(),
             _ => Value::from(text.into_owned()),
         };
         Some(((*name).to_owned(), value))
     };
-    // By one of its columns the log is known.
+    // `spend` is one of the columns that identify such a log.
     let known = std::iter::once(("spend".to_owned(), Value::Null));
     known.chain(COLUMNS.iter().filter_map(value)).collect::<Map<_, _>>().into()
 }
 
-/// A count in a cell. Tables of numbers that may be missing write whole ones with a point.
+/// Count in a cell. Tables of numbers that may be missing write whole ones with a point.
 fn count_of(text: &str) -> Count {
     let whole = text.split_once('.').map_or(Some(text), |(whole, fraction)| {
         fraction.bytes().all(|digit| digit == b'0').then_some(whole)

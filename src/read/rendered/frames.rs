@@ -1,52 +1,52 @@
-//! What frames the parts of a prompt, in tokens beside their texts.
+//! Framing tokens of the parts of a prompt, in addition to their texts.
 //!
-//! Measured: of recorded exchanges (Sonnet 3.5 to 4.6, Opus 4.8, Sonnet 5) and of steps in sessions of clients that tell
-//! what each prompt grew by (Opus 4.5 to 5, Sonnet 4.5 and 5, Haiku 4.5, Fable 5). `docs/accuracy.md` says how well they
-//! hold. What one exchange or none shows is marked.
+//! Measured on recorded exchanges (Sonnet 3.5 to 4.6, Opus 4.8, Sonnet 5) and on steps in sessions of clients that
+//! report the growth of each prompt (Opus 4.5 to 5, Sonnet 4.5 and 5, Haiku 4.5, Fable 5). `docs/accuracy.md` says how
+//! well they hold. Values from one exchange or none are marked.
 
 use crate::base::vocabulary::Vocabulary;
 
-/// The frames of a family of models.
+/// Framing tokens of a family of models.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frames {
-    /// A message of the user's, with a text.
+    /// User's message with a text.
     pub(crate) user_turn: u64,
-    /// A message of the model's, with a text alone.
+    /// Model's message with a text alone.
     pub(crate) assistant_turn: u64,
-    /// A message of the system's in the middle of a conversation. (Newer models: one exchange, and attachments.)
+    /// System message in the middle of a conversation. (Newer models: one exchange, and attachments.)
     pub(crate) system_turn: u64,
-    /// Whether results are written between tags of text; newer models have tokens for them.
+    /// True if results are written between tags of text; newer models have tokens for them.
     pub(crate) writes_tags: bool,
-    /// What is around the calls of a message, with its turn.
+    /// Frame around the calls of a message, with its turn.
     pub(crate) calls: u64,
-    /// The only result of a message, with its turn.
+    /// Only result of a message, with its turn.
     pub(crate) result: u64,
-    /// A result without output.
+    /// Result without output.
     pub(crate) empty_result: u64,
     /// Several results of a message, with its turn.
     pub(crate) several_results: u64,
-    /// What each of several results has more than an only one, beside the name of its tool.
+    /// Surplus of each of several results over an only one, besides the name of its tool.
     pub(crate) one_of_several: u64,
-    /// A text after the results of its message.
+    /// Text after the results of its message.
     pub(crate) text_after_results: u64,
-    /// What the client puts around a reminder: tags, or for newer models a blank line. (Not for Sonnet 5.)
+    /// Client's frame around a reminder: tags, or for newer models a blank line. (Not for Sonnet 5.)
     pub(crate) reminder: u64,
-    /// What all reminders of a step have besides: a message of their own.
+    /// Surplus of all reminders of a step: a message of their own.
     pub(crate) reminders: u64,
-    /// The definition of a deferred tool that a result refers to, beside its line. (Three exchanges each.)
+    /// Definition of a deferred tool that a result refers to, besides its line. (Three exchanges each.)
     pub(crate) reference: u64,
-    /// The result of a tool that the service ran.
+    /// Result of a tool that the service ran.
     pub(crate) server_result: u64,
-    /// A file that is put into a container. (One exchange each.)
+    /// File that is put into a container. (One exchange each.)
     pub(crate) container: u64,
-    /// That a request asks for extended thinking with a budget. (Sonnet 4.)
+    /// Request for extended thinking with a budget. (Sonnet 4.)
     pub(crate) thinking_budget: u64,
-    /// Thinking, beside its text.
+    /// Thinking, besides its text.
     pub(crate) thinking: u64,
     /// Bytes of a signature for a hundred tokens of the thinking that it hides, and bytes that hide none.
     pub(crate) signature: (u64, u64),
-    /// Tools that the service defines, by the beginning of their type. (One exchange or two each; those of newer models
-    /// but for code execution are the older ones' by 1.3.)
+    /// Tools that the service defines, by the prefix of their type. (One exchange or two each; values of newer models,
+    /// except code execution, are the older ones' by 1.3.)
     pub(crate) service_tools: [(&'static str, u64); 8],
 }
 
@@ -70,6 +70,7 @@ const CLAUDE_3: Frames = Frames {
     thinking_budget: 29,
     thinking: 15,
     signature: (356, 220),
+    // The first matching prefix counts: a dated name before the general one, the rest last.
     service_tools: [
         ("bash_", 244),
         ("text_editor_", 745),
@@ -132,7 +133,7 @@ const NEWER_TOOLS: [(&str, u64); 8] = [
 ];
 
 impl Frames {
-    /// The frames of a vocabulary's prompts. Those of other makers are not known, and taken for the newest ones.
+    /// Frames of a vocabulary's prompts. Other makers' frames are unknown: the newest ones are taken.
     pub(crate) fn of(vocabulary: Vocabulary) -> &'static Self {
         match vocabulary {
             Vocabulary::Claude3 => &CLAUDE_3,

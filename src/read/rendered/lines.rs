@@ -1,4 +1,4 @@
-//! Tools and calls as lines of a prompt.
+//! Lines of a prompt for tools and calls.
 
 use std::borrow::Cow;
 
@@ -6,17 +6,18 @@ use serde_json::value::RawValue;
 
 use crate::read::input::replace_lone_surrogates;
 
-/// What the tags of calls begin with.
+/// Prefix of the tags of calls.
 const TAG: &str = concat!("ant", "ml:");
 
-/// A tool as the service writes it: a line of JSON with a space after each comma and colon. A description that
-/// is empty is left out.
+/// Tool as the service writes it: a line of JSON with a space after each comma and colon. An empty description is
+/// left out.
 pub(crate) fn tool_line(
     name: &str,
     description: Option<&RawValue>,
     schema: Option<&RawValue>,
 ) -> String {
     let mut line = String::from("<function>{");
+    // Two bytes are an empty string.
     if let Some(description) = description.filter(|text| text.get().len() > 2) {
         line.push_str("\"description\": ");
         line.push_str(&serde_json::Value::from(&*written(description)).to_string());
@@ -30,7 +31,7 @@ pub(crate) fn tool_line(
     line
 }
 
-/// A call as the service writes it, with a line for each argument.
+/// Call as the service writes it, with a line for each argument.
 pub(crate) fn call_lines(name: &str, input: Option<&RawValue>) -> String {
     let mut lines = format!("<{TAG}invoke name=\"{name}\">\n");
     for (argument, value) in arguments(input) {
@@ -42,7 +43,7 @@ pub(crate) fn call_lines(name: &str, input: Option<&RawValue>) -> String {
     lines
 }
 
-/// The members of an object as they are written, in their order.
+/// Members of an object as written, in their order.
 fn arguments(input: Option<&RawValue>) -> Vec<(String, String)> {
     struct Members;
     impl<'de> serde::de::Visitor<'de> for Members {
@@ -68,12 +69,12 @@ fn arguments(input: Option<&RawValue>) -> Vec<(String, String)> {
         let mut reader = serde_json::Deserializer::from_str(json);
         serde::Deserializer::deserialize_map(&mut reader, Members).ok()
     };
-    // Half of a surrogate pair, which no string can have, is read as the sign for a missing one.
+    // A lone surrogate cannot be in a string: it is read as the replacement character.
     let members = read(input.get()).or_else(|| read(&replace_lone_surrogates(input.get())?));
     members.unwrap_or_default()
 }
 
-/// A value as it is written into a prompt: the text of a string, and the JSON of anything else.
+/// Value as written into a prompt: the text of a string, and the JSON of anything else.
 pub(crate) fn written(raw: &RawValue) -> Cow<'_, str> {
     let json = raw.get();
     let inside = json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -84,13 +85,13 @@ pub(crate) fn written(raw: &RawValue) -> Cow<'_, str> {
     }
 }
 
-/// The text of a JSON string.
+/// Text of a JSON string.
 fn decoded(json: &str) -> String {
     let text = serde_json::from_str(json).ok();
     text.or_else(|| serde_json::from_str(&replace_lone_surrogates(json)?).ok()).unwrap_or_default()
 }
 
-/// JSON with a space after each comma and colon outside of strings, and no other there.
+/// JSON with a space after each comma and colon outside strings, and no other white space there.
 fn spaced(json: &str) -> String {
     let mut text = String::with_capacity(json.len() + json.len() / 8);
     let mut is_in_string = false;

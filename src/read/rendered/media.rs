@@ -1,39 +1,41 @@
-//! How many tokens images and documents have.
+//! Token counts of images and documents.
 //!
-//! An image has one for each 28 × 28 pixels, after the service has scaled it down to the limits of the
-//! tokenizer. Documents are taken to have a page for each page object, of 2,250 tokens.
+//! An image has one token for each 28 × 28 pixels, after the service has scaled it down to the limits of the
+//! tokenizer. Documents are assumed to have a page for each page object, of 2,250 tokens.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
 use crate::base::model::Tokenizer;
 
-/// Pixels along the edge of a token's square.
+/// Edge of a token's square, in pixels.
 const TOKEN_EDGE: u64 = 28;
 
-/// Where the size cannot be read: a screenshot's.
+/// Tokens of an image whose size cannot be read: those of a screenshot.
 const USUAL_IMAGE: u64 = 1_560;
 
-/// The middle of the documented 1,500 to 3,000.
+/// Tokens of a page: the middle of the documented 1,500 to 3,000.
 const TOKENS_A_PAGE: u64 = 2_250;
 
-/// The sizes of images stand near their beginning.
+/// Bytes of an image that are decoded: its size is near the beginning.
 const READ_BYTES: usize = 256 * 1024;
 
-/// The tokens of an image given as base64.
+/// Tokens of an image in base64.
 pub(crate) fn image_tokens(data: &str, tokenizer: &Tokenizer) -> u64 {
     pixels(data).map_or(USUAL_IMAGE, |(width, height)| pixel_tokens(width, height, tokenizer))
 }
 
-/// The width and height of an image given as base64; `None` where they cannot be read.
+/// Width and height of an image in base64; `None` if they cannot be read.
 pub(crate) fn pixels(data: &str) -> Option<(u64, u64)> {
+    // Base64 can be cut between groups of four characters only.
     let begin = &data.as_bytes()[..data.len().min(READ_BYTES * 4 / 3) / 4 * 4];
     let size = imagesize::blob_size(&decode(begin)).ok()?;
     Some((size.width as u64, size.height as u64))
 }
 
-/// The tokens of an image of so many pixels.
+/// Tokens of an image of this width and height.
 fn pixel_tokens(width: u64, height: u64, tokenizer: &Tokenizer) -> u64 {
+    // A damaged header may claim a size of zero, or one that overflows the products below.
     let (width, height) = (width.clamp(1, 1 << 20), height.clamp(1, 1 << 20));
     let long = width.max(height);
     // The edge shrinks square by square until the image fits.
@@ -48,12 +50,13 @@ fn pixel_tokens(width: u64, height: u64, tokenizer: &Tokenizer) -> u64 {
     }
 }
 
-/// The tokens of a document given as base64.
+/// Tokens of a document in base64.
 pub(crate) fn document_tokens(data: &str) -> u64 {
+    // A document whose page objects cannot be found still has a page.
     (page_count(data).max(1) as u64) * TOKENS_A_PAGE
 }
 
-/// How many page objects a document has, given as base64.
+/// Number of page objects of a document in base64.
 pub(crate) fn page_count(data: &str) -> usize {
     let bytes = decode(data.as_bytes());
     memchr::memmem::find_iter(&bytes, b"/Type /Page")
@@ -64,7 +67,7 @@ pub(crate) fn page_count(data: &str) -> usize {
         .count()
 }
 
-/// The bytes as far as they are base64.
+/// Decoded bytes; none if the text is not base64.
 fn decode(text: &[u8]) -> Vec<u8> {
     let end = text.iter().rposition(|byte| *byte != b'=').map_or(0, |last| last + 1);
     STANDARD_NO_PAD.decode(&text[..end]).unwrap_or_default()

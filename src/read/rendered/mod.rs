@@ -1,7 +1,7 @@
-//! Parts of a prompt as the service writes them, and how many tokens they are then.
+//! Parts of a prompt as the service writes them, with their token counts.
 //!
-//! Tools are lines of JSON in tags, calls are tags with a line for each argument, results are their texts, and what frames
-//! them stands in `frames.rs`. All of it is known from recorded usage alone.
+//! Tools are lines of JSON in tags, calls are tags with a line for each argument, results are their texts; their frames
+//! are in `frames.rs`. All of it is inferred from recorded usage alone.
 
 mod frames;
 mod lines;
@@ -19,44 +19,44 @@ pub(crate) use media::{document_tokens, image_tokens, page_count, pixels};
 use crate::base::vocabulary::Vocabulary;
 use crate::tokens::{Count, counter};
 
-/// The tokens of a tool's name that no call tells.
+/// Tokens of a tool's name that no call shows.
 pub(crate) const USUAL_NAME: u64 = 2;
 
-/// Counts parts of prompts in one vocabulary.
+/// Token counter of prompt parts in one vocabulary.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     counter: &'static dyn Count,
-    /// What frames the parts.
+    /// Framing tokens of the parts.
     pub(crate) frames: &'static Frames,
 }
 
 impl Scale {
-    /// `None` where the program was built without vocabularies.
+    /// Scale of a vocabulary; `None` if the program was built without vocabularies.
     pub(crate) fn of(vocabulary: Vocabulary) -> Option<Self> {
         Some(Self { counter: counter(vocabulary)?, frames: Frames::of(vocabulary) })
     }
 
-    /// The tokens of a text.
+    /// Tokens of a text.
     pub(crate) fn text(self, text: &str) -> u64 {
         self.counter.tokens(text)
     }
 
-    /// The tokens of a string's text, or of another value's JSON.
+    /// Tokens of a string's text, or of another value's JSON.
     pub(crate) fn value(self, raw: Option<&RawValue>) -> u64 {
         raw.map_or(0, |raw| self.text(&written(raw)))
     }
 
-    /// The tokens of the first call of a message.
+    /// Tokens of the first call of a message.
     pub(crate) fn first_call(self, name: &str, input: Option<&RawValue>) -> u64 {
         self.frames.calls + self.text(&call_lines(name, input))
     }
 
-    /// The tokens of a further call of a message: a line feed parts it from the one before.
+    /// Tokens of a further call of a message: a line feed separates it from the one before.
     pub(crate) fn further_call(self, name: &str, input: Option<&RawValue>) -> u64 {
         1 + self.text(&call_lines(name, input))
     }
 
-    /// The tokens of a result that is the only one of its message, with the turn.
+    /// Tokens of a result that is the only one of its message, with the turn.
     pub(crate) fn result(self, content: &str, is_error: bool) -> u64 {
         if content.is_empty() {
             let tags = if self.frames.writes_tags {
@@ -77,8 +77,8 @@ impl Scale {
         self.text(&content) + self.frames.result
     }
 
-    /// What a result has more where it is one of several of its message, of which so many stand before it. The
-    /// second brings what the first has more, too; `names` are the tokens of the tools' names that come with it.
+    /// Surplus tokens of a result that follows `before` others in its message. The second one brings the surplus of the
+    /// first, too; `names` are the tokens of the tools' names that come with it.
     pub(crate) fn beside(self, before: u64, names: u64) -> u64 {
         match before {
             0 => 0,

@@ -1,6 +1,6 @@
-//! What the content of a line is, as far as its form shows: typed, a reminder, a report, a command.
+//! Kind of a line's content, if its form shows one: typed, a reminder, a report, a command.
 //!
-//! A line's user-side content → its kinds and sizes.
+//! Kinds and sizes of a line's user-side content.
 
 use memchr::memmem;
 use serde_json::value::RawValue;
@@ -12,34 +12,34 @@ use crate::base::id::{EntryId, HasSymbols, Moved, Symbol};
 use crate::base::units::TextSize;
 use crate::read::input::{Content, List, Shape, only_value};
 
-/// What a piece of user-side content is.
+/// Kind of a piece of user-side content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ContentKind {
-    /// What a user wrote; in a sub-agent, its task.
+    /// User's text; in a sub-agent, its task.
     #[default]
     UserText,
-    /// A file, or a part of one, that the client attached.
+    /// File, or a part of one, that the client attached.
     File,
-    /// What a sub-agent or a background task reported, outside a tool's result.
+    /// Report of a sub-agent or a background task, outside a tool's result.
     AgentReport,
-    /// What the client added for the model alone.
+    /// Text that the client added for the model alone.
     Reminder,
-    /// What a skill says, when it is used.
+    /// Text of a skill, when it is used.
     Skill,
-    /// A command given to the client, or its output.
+    /// Command given to the client, or its output.
     Command,
-    /// The summary of a conversation that was compacted.
+    /// Summary of a conversation that was compacted.
     Summary,
 }
 
-/// Where a piece of content comes from.
+/// Source of a piece of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentSource {
-    /// A text or an attachment.
+    /// Text or attachment.
     Text(ContentKind),
-    /// An image or a document.
+    /// Image or document.
     Media,
-    /// A tool's result; of some the call is not in the file.
+    /// Result of a tool; the call of some is not in the file.
     Tool(Option<Symbol>),
 }
 
@@ -52,7 +52,7 @@ impl HasSymbols for ContentSource {
     }
 }
 
-/// How the message begins that the client adds where a resumed session broke off.
+/// Beginning of the message that the client adds to a resumed session that broke off.
 pub(super) const CONTINUATION: &str = "Continue from where you left off";
 
 /// Beginnings of texts that the client writes in the user's name.
@@ -68,24 +68,24 @@ pub(crate) const BEGINNINGS: [(&str, ContentKind); 12] = [
     ("<system-reminder>", ContentKind::Reminder),
     ("[Request interrupted by user", ContentKind::Reminder),
     ("Base directory for this skill", ContentKind::Skill),
-    // The client's own is hidden from the user, which tells it from what a user types.
+    // The client's own is hidden from the user, which distinguishes it from typed text.
     (CONTINUATION, ContentKind::UserText),
 ];
 
-/// Where the beginning of a text ends that tells its kind; `None` where it tells none.
+/// End of the beginning that shows the kind of a text; `None` for any other beginning.
 pub(crate) fn beginning_of(text: &str) -> Option<usize> {
     let known = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
     known.map(|(beginning, _)| beginning.len())
 }
 
-/// The kind of a user's text, by its beginning, decoded or as JSON without its quotes.
+/// Kind of a user's text by its beginning. The text is decoded, or JSON without its quotes.
 pub(super) fn kind_of_text(text: &str) -> ContentKind {
     let known = BEGINNINGS.iter().find(|(beginning, _)| text.starts_with(beginning));
     known.map_or(ContentKind::UserText, |(_, kind)| *kind)
 }
 
-/// The kind of an attachment by its `type` and, of a queued command, its `commandMode`. All others
-/// are reminders, those of unknown types among them: the client wraps them as such.
+/// Kind of an attachment by its `type` and, for a queued command, its `commandMode`. All others
+/// are reminders, unknown types among them: the client wraps them as such.
 pub(super) fn kind_of_attachment(name: &str, command_mode: &str) -> ContentKind {
     match name {
         "file" | "edited_text_file" | "selected_lines_in_ide" => ContentKind::File,
@@ -96,10 +96,11 @@ pub(super) fn kind_of_attachment(name: &str, command_mode: &str) -> ContentKind 
     }
 }
 
-/// Whether an attachment reaches the model: what hooks did is for the user, save for the output of
+/// Returns true if an attachment reaches the model: reports of hooks are for the user, except the output of
 /// those that add context.
 pub(super) fn is_sent(name: &str, hook_event: &str) -> bool {
     match name {
+        // Hooks of these two events alone add their output to the prompt.
         "hook_success" => matches!(hook_event, "SessionStart" | "UserPromptSubmit"),
         "hook_system_message"
         | "hook_non_blocking_error"
@@ -109,16 +110,16 @@ pub(super) fn is_sent(name: &str, hook_event: &str) -> bool {
     }
 }
 
-/// What an image or a document inside a tool result counts in place of its base64: as many bytes
-/// as text of about as many tokens (1,500) has.
+/// Bytes that an image or a document inside a tool result counts in place of its base64: those
+/// of a text of about as many tokens (1,500).
 const MEDIA_BYTES: u64 = 4_000;
 
-/// The length in bytes of a value's JSON text.
+/// Length in bytes of a value's JSON text.
 pub(super) fn json_length(value: Option<&RawValue>) -> u64 {
     value.map_or(0, |value| value.get().len() as u64)
 }
 
-/// A user message; `None` where its content is unusable.
+/// User message; `None` if its content is unusable.
 pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<UserMessage> {
     let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
     match &message.content {
@@ -137,6 +138,7 @@ pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<U
     }
     if object.is_compact_summary.0 {
         user.text_kind = ContentKind::Summary;
+    // Hidden text without a known beginning is the client's.
     } else if user.is_meta && user.text_kind == ContentKind::UserText {
         user.text_kind = ContentKind::Reminder;
     }
@@ -159,10 +161,11 @@ fn add_block(user: &mut UserMessage, block: &Block<'_>) {
     }
 }
 
-/// The size of a result, with a usual one in place of the base64 of images.
+/// Size of a result, with a usual one in place of the base64 of images.
 fn result_length(content: &RawValue) -> u64 {
     let text = content.get();
     let bytes = text.len() as u64;
+    // Without a `source` there is no image, and the blocks need not be parsed.
     if !text.starts_with('[') || memmem::find(text.as_bytes(), b"\"source\"").is_none() {
         return bytes;
     }
@@ -175,7 +178,7 @@ fn result_length(content: &RawValue) -> u64 {
     media.fold(bytes, |bytes, source| bytes.saturating_sub(source) + MEDIA_BYTES)
 }
 
-/// An attachment, and what it shows besides its content.
+/// Attachment, and its signs besides its content.
 pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
     let text = raw.map_or("null", RawValue::get);
     let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
@@ -190,8 +193,8 @@ pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
     (EntryKind::Attachment { kind, size: TextSize::of_bytes(bytes) }, attachment_signs(&attachment))
 }
 
-/// The size of what is sent of an attachment: the fields that hold its text, where they are known.
-/// Others repeat it for the client's own use.
+/// Size of the part of an attachment that is sent: the fields that hold its text, if they are known.
+/// Other fields repeat it for the client's own use.
 fn sent_length(name: &str, attachment: &Attachment<'_>, raw: Option<&RawValue>) -> u64 {
     let texts = [
         attachment.content,
@@ -200,8 +203,9 @@ fn sent_length(name: &str, attachment: &Attachment<'_>, raw: Option<&RawValue>) 
         attachment.added_lines,
         attachment.added_blocks,
     ];
-    // Empty ones are `""` or `[]`.
+    // Empty fields are `""` or `[]`.
     let bytes = texts.iter().map(|text| text.0.saturating_sub(2)).sum();
+    // All JSON of an unknown attachment counts. A hook without output adds nothing.
     if bytes == 0 && name != "hook_success" { json_length(raw) } else { bytes }
 }
 

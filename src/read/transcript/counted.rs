@@ -1,7 +1,7 @@
-//! The tokens of what a line brings: read from the line a second time, for those who ask for them.
+//! Token counts of a line's contents: read from the line a second time, for commands that need them.
 //!
 //! Texts, results and calls are counted as they are written into a prompt (`read/rendered`); of an attachment, the
-//! fields that hold its text. A result is counted as if it were the only one of its message, which its line does not tell.
+//! fields that hold its text. A result is counted as the only one of its message, as its line does not show others.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use crate::base::vocabulary::Vocabulary;
 use crate::read::input::{Chunk, Flag, List, Shape, Text, only_value};
 use crate::read::rendered::{Scale, document_tokens, image_tokens, written};
 
-/// The count of an answer of which not all was counted: more than any is.
+/// Count of an answer that was not counted in full: larger than any real one.
 pub(crate) const NOT_COUNTED: u32 = u32::MAX;
 
-/// What counts the lines of a file.
+/// Token counter for the lines of a file.
 #[derive(Clone)]
 pub(crate) struct Measure {
-    /// The vocabulary of the file's first model.
+    /// Vocabulary of the file's first model.
     pub(crate) vocabulary: Vocabulary,
     scale: Scale,
     tokenizer: Arc<Tokenizer>,
 }
 
 impl Measure {
-    /// What counts a file that begins so; `None` where its first model has no vocabulary that is known.
+    /// Counter for a file with this beginning; `None` if its first model has no known vocabulary.
     pub(crate) fn of_file(beginning: &Chunk, models: &Models) -> Option<Self> {
         let facts = models.facts(first_model(beginning.bytes())?);
         let vocabulary = facts.vocabulary?;
@@ -37,7 +37,7 @@ impl Measure {
     }
 }
 
-/// The first of Claude's models that a file names.
+/// First of Claude's models that a file names.
 fn first_model(bytes: &[u8]) -> Option<&str> {
     const FIELD: &[u8] = b"\"model\"";
     memchr::memmem::find_iter(bytes, FIELD).find_map(|place| {
@@ -48,7 +48,7 @@ fn first_model(bytes: &[u8]) -> Option<&str> {
     })
 }
 
-/// The fields of a line that hold text.
+/// Fields of a line that hold text.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Line<'a> {
@@ -135,7 +135,7 @@ fn content<'a>(message: &Shape<Message<'a>>) -> Option<&'a RawValue> {
     message.0.as_ref().and_then(|message| message.content)
 }
 
-/// The blocks of a content that is a list.
+/// Blocks of a content that is a list.
 fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
     let list = content.filter(|content| content.get().starts_with('['));
     let list: Option<List<Shape<Block<'_>>>> = list.and_then(|list| only_value(list.get()).ok());
@@ -143,8 +143,9 @@ fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
 }
 
 impl Measure {
-    /// Counts what a line brings: of its entries and of the lines of responses among them.
+    /// Counts the contents of a line: those of its entries and of the lines of responses among them.
     pub(super) fn line(&self, line: &str, entries: &mut [Entry], responses: &mut [ResponseLine]) {
+        // A line is parsed again only if it holds something to count.
         if responses.is_empty() && !entries.iter().any(|entry| has_content(&entry.kind)) {
             return;
         }
@@ -203,14 +204,14 @@ impl Measure {
                 _ => texts.1 = false,
             }
         }
-        // Of what is not known there are bytes alone.
+        // Content with an unknown block has its bytes alone.
         let (tokens, is_whole) = texts;
         user.size = user.size.counted(if is_whole { tokens } else { 0 }, is_whole);
         user.media_tokens = u32::try_from(media).unwrap_or(u32::MAX);
     }
 
-    /// A result as the only one of its message, with the images in it, and whether it is text alone; nothing where it
-    /// holds what is not known.
+    /// Tokens of a result as the only one of its message, with the images in it, and true if it is text alone. Zero for
+    /// unknown content.
     fn result(&self, block: &Block<'_>) -> (u64, bool) {
         let Some(content) = block.content else {
             return (self.scale.result("", block.is_error.0), true);
@@ -232,7 +233,7 @@ impl Measure {
         (self.scale.result(&texts, block.is_error.0) + media, media == 0)
     }
 
-    /// An image by its sides, a document by its pages.
+    /// Tokens of an image by its sides, or of a document by its pages.
     fn media(&self, block: &Block<'_>) -> u64 {
         let data =
             block.source.0.as_ref().and_then(|source| source.data.as_str()).unwrap_or_default();
@@ -243,8 +244,8 @@ impl Measure {
         }
     }
 
-    /// Texts and calls, each call with what parts it from what stands before it; nothing where there is something else.
-    /// Thinking is sent back hidden, so its size is not known.
+    /// Counts texts and calls, each call with the line feed before it; nothing if there is anything else.
+    /// Thinking is sent back hidden, so its size is unknown.
     fn answer(&self, response: &mut ResponseLine, content: Option<&RawValue>) {
         let tokens = |block: Block<'_>| match block.r#type.as_str() {
             Some("text") => Some(self.scale.value(block.text)),
@@ -259,8 +260,8 @@ impl Measure {
             tokens.map_or(NOT_COUNTED, |tokens| u32::try_from(tokens).unwrap_or(NOT_COUNTED));
     }
 
-    /// The fields of an attachment that hold its text, as the client writes them; `None` where there are none, or
-    /// where they hold something else.
+    /// Tokens of an attachment's text fields, as the client writes them; `None` without any, or if
+    /// they hold anything else.
     fn attachment(&self, attachment: &Attachment<'_>) -> Option<u64> {
         let name = attachment.r#type.as_str().unwrap_or_default();
         if !is_sent(name, attachment.hook_event.as_str().unwrap_or_default()) {
@@ -273,6 +274,7 @@ impl Measure {
             attachment.added_lines,
             attachment.added_blocks,
         ];
+        // Two bytes are an empty text or list.
         let is_text = |field: &&RawValue| !field.get().starts_with('{') && field.get().len() > 2;
         let texts: Vec<&RawValue> =
             fields.into_iter().flatten().filter(|field| field.get() != "null").collect();
@@ -283,7 +285,7 @@ impl Measure {
     }
 }
 
-/// Whether an entry brings something that is counted.
+/// Returns true if an entry has content that is counted.
 fn has_content(kind: &EntryKind) -> bool {
     matches!(
         kind,
@@ -295,7 +297,7 @@ fn has_content(kind: &EntryKind) -> bool {
     )
 }
 
-/// The text of a field: of a list of texts, each is a line.
+/// Text of a field: each text of a list is a line.
 fn lines_of(field: &RawValue) -> Cow<'_, str> {
     if !field.get().starts_with('[') {
         return written(field);

@@ -1,4 +1,4 @@
-//! One source → its entries.
+//! Loading of one source into its entries.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -12,30 +12,30 @@ use crate::read::input::{
     Stretch, locked,
 };
 
-/// The content of one file.
+/// Content of one file.
 #[derive(Debug)]
 pub struct Transcript {
-    /// The file's name.
+    /// Name of the file, relative to the path that was given.
     pub label: Arc<str>,
-    /// The file's name without folders and endings.
+    /// Name of the file without folders and endings.
     pub stem: String,
-    /// Its entries in file order.
+    /// Entries in file order.
     pub entries: Vec<Entry>,
-    /// What the entries that are lines of responses hold, in their order.
+    /// Contents of the entries that are lines of responses, in their order.
     pub response_lines: Vec<ResponseLine>,
-    /// What is told of the types of sub-agents, in file order.
+    /// Notes on the types of sub-agents, in file order.
     pub agent_notes: Vec<AgentNote>,
-    /// The titles in it, in file order; `None` where none are kept.
+    /// Titles in file order; `None` if none are kept.
     pub titles: Option<Vec<Title>>,
-    /// The strings the entries name.
+    /// Strings that the entries name.
     pub symbols: Symbols,
-    /// What was rejected or repaired.
+    /// Rejected or repaired places.
     pub diagnostics: Diagnostics,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Whether lines of the last answer may be missing: reading ended with an error, or in the middle
+    /// True if lines of the last answer may be missing: reading ended with an error, or in the middle
     /// of a line.
     pub is_cut: bool,
 }
@@ -55,17 +55,18 @@ pub fn load(source: &Source) -> Transcript {
     Transcript { response_lines, ..transcript }
 }
 
-/// A transcript of nothing, which names the source and what the system says.
+/// Empty transcript that names the source and the error of the system.
 pub(crate) fn unreadable(source: &Source, error: &io::Error) -> Transcript {
     let mut joined = ParsedLines::default();
     joined.diagnostics.add(Kind::UnreadableFile, &source.label, 0, error.to_string());
     finish(joined, Arc::clone(&source.label), source.stem().to_owned(), Extent::default())
 }
 
-/// Reads an open source as a transcript with so many threads, with what of it is kept where it is
-/// wanted. The lines of responses are not kept: whenever one of the threads has just read some
-/// entries, `on_entries` is called with all so far and with the lines of responses among those that it
-/// was not called with before, in file order. They are read into the memory of `spare`.
+/// Reads an open source as a transcript on `threads` threads.
+///
+/// Lines of responses are not kept: whenever one of the threads has just read some entries, `on_entries` is called
+/// with all so far and with the new lines of responses among them, in file order. Entries are read into the memory
+/// of `spare`, and `keeping` says what else is kept.
 pub(crate) fn load_open(
     open: &mut OpenSource,
     threads: usize,
@@ -98,8 +99,8 @@ pub(crate) fn load_open(
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
 
-/// Memory that one transcript after the other is read into, since to give it back and ask for it anew
-/// takes a good part of the time where transcripts are small.
+/// Memory that one transcript after the other is read into: to allocate it again takes a good part of the time of
+/// small ones.
 #[derive(Debug, Default)]
 pub(crate) struct Spare {
     entries: Vec<Entry>,
@@ -113,7 +114,7 @@ impl Spare {
         self.entries = entries;
     }
 
-    /// How many entries it has room for.
+    /// Number of entries that there is room for.
     pub(crate) fn entries(&self) -> usize {
         self.entries.capacity()
     }
@@ -128,6 +129,7 @@ impl Spare {
 }
 
 fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) -> Transcript {
+    // A torn last line may be one of the last answer.
     let is_torn = |one: &Diagnostic| one.kind == Kind::TornLine && one.line == extent.lines;
     let is_cut = extent.is_cut || joined.diagnostics.examples().iter().any(is_torn);
     Transcript {
@@ -161,7 +163,7 @@ impl ParsedLines {
         }
     }
 
-    /// Puts what later lines hold after these, which leaves those empty.
+    /// Appends the contents of later lines, which leaves those empty.
     fn take_over(&mut self, later: &mut Self) {
         self.native += std::mem::take(&mut later.native);
         self.objects += std::mem::take(&mut later.objects);
@@ -175,8 +177,8 @@ impl ParsedLines {
     }
 }
 
-/// Puts more after a list, with its symbols moved. What is put after nothing is not copied unless
-/// room was made for what comes after it.
+/// Appends to a list, with the symbols moved. An append to an empty list copies nothing, unless
+/// room was made for later elements.
 fn put_behind<T: HasSymbols>(list: &mut Vec<T>, more: &mut Vec<T>, moved: &Moved) {
     if !moved.is_identity() {
         more.move_symbols(moved);
@@ -188,7 +190,7 @@ fn put_behind<T: HasSymbols>(list: &mut Vec<T>, more: &mut Vec<T>, moved: &Moved
     }
 }
 
-/// A file in which no object is a Claude Code line belongs to another program.
+/// Rejects a file without a single Claude Code line: it belongs to another program.
 fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     if joined.native > 0 || joined.objects == 0 {
         return;
@@ -199,5 +201,6 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     let detail =
         "no line of this file is a transcript's, an agent's session's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
+    // All objects count, but one place stands for them.
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);
 }

@@ -1,12 +1,9 @@
-//! Bytes → entries: reads a session file as a stream and keeps of each line only its identities,
-//! sizes and usage.
+//! Transcripts: a session file is read as a stream, and of each line only its identities,
+//! sizes and usage are kept, never text.
 //!
 //! Reading never fails a run: entries and diagnostics come back together.
 //!
-//! What is kept of a transcript line: identities, sizes and usage, never text.
-//!
-//! What lines tell of the types of sub-agents: a call asks for one, and its result says which agent it
-//! was.
+//! Notes on the types of sub-agents: a call asks for a type, and its result names the agent.
 
 mod content;
 mod counted;
@@ -33,26 +30,26 @@ use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::units::{Millis, TextSize};
 use crate::read::input::{Content, Text, Usage, UsageProblem};
 
-/// One line of a transcript, without its text.
+/// Line of a transcript, without its text.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The line in its file, counted from 1.
+    /// Line in its file, from 1 on.
     pub line: u64,
     /// `uuid`.
     pub id: Option<EntryId>,
     /// `parentUuid`.
     pub parent: Option<EntryId>,
-    /// `logicalParentUuid`: what stood in front of a compact boundary.
+    /// `logicalParentUuid`: the entry in front of a compact boundary.
     pub logical_parent: Option<EntryId>,
     /// `timestamp`.
     pub timestamp: Option<Millis>,
     /// `isSidechain`.
     pub is_sidechain: bool,
-    /// Whether the line says it was copied from another session (`forkedFrom`).
+    /// True if the line says that it was copied from another session (`forkedFrom`).
     pub is_forked: bool,
     /// `agentId`.
     pub agent: Option<Symbol>,
-    /// `uuid` as it is written, where [`EntryId::uuid`] does not give it back; kept only in side
+    /// `uuid` as written, if [`EntryId::uuid`] does not give it back; kept only in side
     /// conversations without an `agentId`, which are known by their first line.
     pub unusual_uuid: Option<Symbol>,
     /// `sessionId`.
@@ -63,32 +60,32 @@ pub struct Entry {
     pub project: Option<Symbol>,
     /// `gitBranch`.
     pub branch: Option<Symbol>,
-    /// What it shows of things that may change later prompts.
+    /// Signs of changes to later prompts.
     pub signs: Signs,
-    /// What kind of line it is.
+    /// Kind of the line.
     pub kind: EntryKind,
 }
 
-/// The kinds of lines that matter.
+/// Kinds of lines that matter.
 #[derive(Clone, Debug)]
 pub enum EntryKind {
     /// A user message: a prompt, tool results, a reminder, a summary.
     User(UserMessage),
-    /// A line of a response of the API: the next of those that stand apart.
+    /// Line of a response of the API: the next one in the list of response lines.
     Response,
-    /// An assistant message made by the client itself; no request.
+    /// Assistant message made by the client itself; no request.
     Synthetic {
         /// `message.id`.
         message: Option<Symbol>,
     },
-    /// A reminder or another attachment.
+    /// Reminder or another attachment.
     Attachment {
-        /// What it holds.
+        /// Kind of its content.
         kind: ContentKind,
-        /// The size of its JSON; of one that the model does not see, nothing.
+        /// Size of the part that is sent; nothing for one that the model does not see.
         size: TextSize,
     },
-    /// `compact_boundary`: the conversation was summarised here, and this was kept of it.
+    /// `compact_boundary`: the conversation was summarised here, except the part that was kept.
     CompactBoundary(Option<Box<Preserved>>),
     /// `microcompact_boundary`: old content was cleared here.
     MicrocompactBoundary(Box<Cleared>),
@@ -98,34 +95,34 @@ pub enum EntryKind {
     TurnEnd,
     /// `local_command`: its text is sent to the model.
     LocalCommand {
-        /// The size of its JSON.
+        /// Size of its JSON.
         size: TextSize,
     },
-    /// A system line that names entries taken out of the conversation.
+    /// System line that names entries taken out of the conversation.
     Snip(Vec<EntryId>),
     /// `marble-origami-commit`: a part of the conversation was replaced by a summary.
     Collapse(Box<Collapse>),
-    /// `model_refusal_fallback`: which model refused a request.
+    /// `model_refusal_fallback`: the model that refused a request.
     RefusalFallback {
         /// `requestId`.
         request: Option<Symbol>,
         /// `originalModel`.
         original_model: Option<Symbol>,
     },
-    /// A line of an answer that cannot be used: what its request wrote is not known.
+    /// Line of an answer that cannot be used: the tokens that its request wrote are unknown.
     UnusableAnswer,
-    /// A system line of which the model sees nothing.
+    /// System line without anything for the model.
     System,
-    /// A progress line. It never reaches the model, but others may point through it.
+    /// Progress line. It never reaches the model, but others may point through it.
     Progress(Option<Box<NestedMessage>>),
-    /// `last-prompt`: where the live branch was when it was written.
+    /// `last-prompt`: the end of the live branch when it was written.
     LastPrompt {
         /// `leafUuid`.
         leaf: EntryId,
     },
     /// `agent-setting`: the agent whose system prompt is used from here on.
     AgentSetting(Symbol),
-    /// `fork-context-ref`: the fork's conversation goes on from an entry of its parent's.
+    /// `fork-context-ref`: the fork's conversation continues from an entry of its parent's.
     ForkContext {
         /// `upToMessageId` or `parentLastUuid`: an entry, or a message by its id.
         up_to: EntryId,
@@ -134,54 +131,54 @@ pub enum EntryKind {
     ContentReplacement(Vec<(EntryId, TextSize)>),
 }
 
-/// What a microcompaction cleared.
+/// Contents that a microcompaction cleared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
-    /// The calls whose results it cleared (`compactedToolIds`).
+    /// Calls whose results it cleared (`compactedToolIds`).
     pub calls: Vec<EntryId>,
-    /// The attachments (`clearedAttachmentUUIDs`).
+    /// Attachments that it cleared (`clearedAttachmentUUIDs`).
     pub attachments: Vec<EntryId>,
 }
 
-/// What a compaction kept word for word (`preservedSegment`, `preservedMessages`).
+/// Entries that a compaction kept word for word (`preservedSegment`, `preservedMessages`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preserved {
-    /// What it stands after: the summary, or the boundary itself where the beginning was kept.
+    /// Entry in front of them: the summary, or the boundary itself if the beginning was kept.
     pub anchor: EntryId,
-    /// The entries, or the first and the last of them.
+    /// All of these entries, or the first and the last of them.
     pub entries: Vec<EntryId>,
 }
 
-/// A part of a conversation that was replaced by a summary.
+/// Part of a conversation that was replaced by a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collapse {
     /// `firstArchivedUuid`.
     pub first: Option<EntryId>,
     /// `lastArchivedUuid`.
     pub last: Option<EntryId>,
-    /// The size of the summary.
+    /// Size of the summary.
     pub size: TextSize,
 }
 
-/// A user line.
+/// User line.
 #[derive(Clone, Debug, Default)]
 pub struct UserMessage {
-    /// The bytes of the text and results, images apart; counted is the text alone.
+    /// Bytes of the text and results, images apart; the counted tokens are those of the text alone.
     pub size: TextSize,
-    /// What its text is, by its beginning.
+    /// Kind of its text, by its beginning.
     pub text_kind: ContentKind,
-    /// How many images and documents it carries.
+    /// Number of images and documents.
     pub media: u32,
-    /// The tokens of those, as counted; zero where they were not.
+    /// Tokens of the images and documents; zero if they were not counted.
     pub media_tokens: u32,
 
-    /// The tool calls it answers, each with the size of its result.
+    /// Tool calls that it answers, each with the size of its result.
     pub tool_results: SmallVec<[(EntryId, TextSize); 1]>,
     /// `isMeta`: hidden from the user, sent to the model.
     pub is_meta: bool,
 }
 
-/// How a response ended, as far as one of its lines says.
+/// End of a response, if one of its lines reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopReason {
     /// `tool_use`.
@@ -190,14 +187,14 @@ pub enum StopReason {
     Other,
 }
 
-/// The service's own word on why a request missed the cache.
+/// Service's own reason for a cache miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerVerdict {
     /// `type`.
     pub reason: Symbol,
 }
 
-/// A call of a tool.
+/// Call of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ToolUse {
     /// `id`.
@@ -206,7 +203,7 @@ pub struct ToolUse {
     pub tool: Option<Symbol>,
 }
 
-/// A line of a response.
+/// Line of a response.
 #[derive(Clone, Debug)]
 pub struct ResponseLine {
     /// `message.id`.
@@ -217,16 +214,16 @@ pub struct ResponseLine {
     pub model: Symbol,
     /// `message.stop_reason`.
     pub stop: Option<StopReason>,
-    /// The tools it calls.
+    /// Tools that it calls.
     pub tool_uses: SmallVec<[ToolUse; 1]>,
-    /// The tokens of its texts and calls, as counted: zero where they were not, and all ones where it holds something
-    /// else. Each call has a line feed before it, and not what is around the calls of a message.
+    /// Tokens of its texts and calls: zero if they were not counted, and all ones if it holds anything
+    /// else. Each call has a line feed before it, without the frame around the calls of a message.
     pub counted: u32,
-    /// Whether it holds thinking.
+    /// True if it holds thinking.
     pub has_thinking: bool,
-    /// Whether it holds more than thinking, white space and calls, as far as its blocks are there.
+    /// True if it holds more than thinking, white space and calls, or has no blocks at all.
     pub has_text: bool,
-    /// Whether it was not streamed, so that it has a `message.context_management`.
+    /// True if it was not streamed: only then it has a `message.context_management`.
     pub came_at_once: bool,
     /// `effort`.
     pub effort: Option<Symbol>,
@@ -236,24 +233,25 @@ pub struct ResponseLine {
     pub usage: Result<Usage, UsageProblem>,
 }
 
-/// A sub-agent's message inside a progress line.
+/// Sub-agent's message inside a progress line.
 #[derive(Clone, Debug)]
 pub struct NestedMessage {
-    /// The agent, or the tool call that started it.
+    /// Agent, or the tool call that started it.
     pub agent: Option<Symbol>,
-    /// What it said, or was told.
+    /// Message from the agent, or to it.
     pub content: NestedContent,
 }
 
-/// A message of one of the two sides.
+/// Message of one of the two sides.
 #[derive(Clone, Debug)]
 pub enum NestedContent {
-    /// A line of a response.
+    /// Line of a response.
     Response(ResponseLine),
-    /// A user message.
+    /// User message.
     User(UserMessage),
 }
 
+// All fields are named, so that a new one with a symbol cannot be left out.
 has_symbols!(Entry { agent, unusual_uuid, session, client_version, project, branch, kind } beside {
     line, id, parent, logical_parent, timestamp, is_sidechain, is_forked, signs
 });
@@ -268,6 +266,7 @@ impl HasSymbols for EntryKind {
                 original_model.move_symbols(moved);
             }
             Self::Progress(Some(nested)) => nested.move_symbols(moved),
+            // No wildcard, so that a new kind with a symbol cannot be left out.
             Self::Progress(None)
             | Self::User(_)
             | Self::Response
@@ -305,21 +304,21 @@ has_symbols!(ResponseLine { message, request, model, tool_uses, effort, verdict 
 has_symbols!(ToolUse { tool } beside { id });
 has_symbols!(ServerVerdict { reason } beside {});
 
-/// Something that a line tells of a sub-agent's type.
+/// Note on a sub-agent's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentNote {
-    /// A call asks for an agent of a type.
+    /// Call that asks for an agent of a type.
     Called {
-        /// The call.
+        /// Id of the call.
         call: EntryId,
         /// `subagent_type`.
         kind: Symbol,
     },
-    /// An agent was started by a call.
+    /// Agent that was started by a call.
     Started {
         /// `agentId`.
         agent: Symbol,
-        /// The call, where the line names it.
+        /// Id of the call, if the line names it.
         call: Option<EntryId>,
         /// `agentType`, which not all clients write.
         kind: Option<Symbol>,
@@ -338,7 +337,7 @@ impl HasSymbols for AgentNote {
     }
 }
 
-/// Adds what a line tells.
+/// Adds the notes of a line.
 fn agent_notes(line: &Line<'_>, symbols: &mut Symbols, notes: &mut Vec<AgentNote>) {
     let Some(message) = &line.message.0 else { return };
     let Content::Blocks(blocks) = &message.content else { return };

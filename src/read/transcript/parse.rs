@@ -1,4 +1,4 @@
-//! One line of bytes → entries and diagnostics. Each value is parsed once.
+//! Parser of one line of bytes into entries and diagnostics. Each value is parsed once.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::units::TextSize;
 use crate::read::input::{Content, Diagnostics, Kind, ObjectReader, Text, moment, read_usage};
 
-/// The model name of messages that the client made itself.
+/// Model name of messages that the client made itself.
 pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
 
 /// Types of lines that belong to a session without being part of its chain. A file that holds
@@ -34,37 +34,37 @@ const SESSION_LINE_TYPES: [&str; 8] = [
     "last-prompt",
 ];
 
-/// What a stretch of lines holds.
+/// Contents of a stretch of lines.
 #[derive(Debug, Default)]
 pub(super) struct ParsedLines {
     /// Entries in file order, their symbols in `symbols`.
     pub(super) entries: Vec<Entry>,
-    /// What the entries that are lines of responses hold, in their order.
+    /// Contents of the entries that are lines of responses, in their order.
     pub(super) response_lines: Vec<ResponseLine>,
-    /// What is told of the types of sub-agents, in file order.
+    /// Notes on the types of sub-agents, in file order.
     pub(super) agent_notes: Vec<AgentNote>,
-    /// Titles in file order, where they are kept.
+    /// Titles in file order, if they are kept.
     pub(super) titles: Vec<Title>,
-    /// The strings of this stretch.
+    /// Strings of this stretch.
     pub(super) symbols: Symbols,
-    /// What was rejected or repaired.
+    /// Rejected or repaired places.
     pub(super) diagnostics: Diagnostics,
-    /// Objects that only a Claude Code transcript has.
+    /// Number of objects that only a Claude Code transcript has.
     pub(super) native: u64,
-    /// Objects of any kind.
+    /// Number of objects of any kind.
     pub(super) objects: u64,
 }
 
-/// What is kept of a transcript besides what every reader needs.
+/// Contents of a transcript that are kept besides those that every reader needs.
 #[derive(Clone, Default)]
 pub(crate) struct Keeping {
-    /// Whether the titles of sessions are kept.
+    /// True if the titles of sessions are kept.
     pub(crate) titles: bool,
-    /// What counts the tokens of its contents, where they are counted.
+    /// Token counter for the contents, if they are counted.
     pub(crate) measure: Option<Measure>,
 }
 
-/// Parses lines into [`ParsedLines`].
+/// Parser of lines into [`ParsedLines`].
 pub(super) struct LineParser<'a> {
     file: &'a Arc<str>,
     keeping: &'a Keeping,
@@ -72,7 +72,7 @@ pub(super) struct LineParser<'a> {
     parsed: ParsedLines,
 }
 
-/// What most lines repeat of the line before.
+/// Values that most lines repeat from the line before.
 #[derive(Default)]
 struct Latest {
     agent: Option<Symbol>,
@@ -86,7 +86,7 @@ struct Latest {
 }
 
 impl<'a> LineParser<'a> {
-    /// Parses into `parsed`, which is empty and may have room.
+    /// Parser into `parsed`, which is empty and may have room.
     pub(super) fn new(file: &'a Arc<str>, keeping: &'a Keeping, parsed: ParsedLines) -> Self {
         Self { file, keeping, latest: Latest::default(), parsed }
     }
@@ -111,7 +111,7 @@ impl<'a> LineParser<'a> {
                 Some(kind)
             }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
-            // The form of old third-party exports.
+            // Old third-party exports have this form.
             Some("compact_boundary") => Some(compact_boundary(object)),
             Some("last-prompt") => object
                 .leaf_uuid
@@ -189,6 +189,7 @@ impl<'a> LineParser<'a> {
             return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
         }
         let Some(mut response) = self.response(message, &object.request_id) else {
+            // Without usage there was no billed request, so nothing is lost.
             if message.usage.0.is_some() {
                 self.reject(Kind::MissingMessageId, line, "the response is left out");
             }
@@ -305,7 +306,7 @@ impl ObjectReader for LineParser<'_> {
     }
 }
 
-/// The symbol of a text that is mostly the one before; of an empty one none.
+/// Symbol of a text that mostly repeats the one before; nothing for an empty one.
 fn repeated(symbols: &mut Symbols, text: &Text<'_>, latest: &mut Option<Symbol>) -> Option<Symbol> {
     let text = text.as_str().filter(|text| !text.is_empty())?;
     Some(symbols.intern_repeated(text, latest))

@@ -1,11 +1,9 @@
-//! What a line shows that may have changed a prompt in front of what was cached, or that ended the
+//! Signs in a line of a change in front of the cached part of a prompt, or of the end of the
 //! process that sent it.
 //!
-//! System prompt and tools are not in a transcript; these signs are what it tells of them.
+//! System prompt and tools are not in a transcript; these signs are all that it shows of them.
 //!
-//! A line → its signs.
-//!
-//! A line that changes what had been sent → the entries that it names.
+//! Lines that change content that had been sent, with the entries that they name.
 
 use std::ops::Range;
 
@@ -23,14 +21,14 @@ use crate::base::id::EntryId;
 use crate::base::units::TextSize;
 use crate::read::input::{Content, List, Shape, Text, only_value};
 
-/// Something that a line shows.
+/// Sign that a line shows.
 #[derive(EnumSetType, Debug, Hash, PartialOrd, Ord)]
 pub enum Sign {
     /// A hook ran because a session was resumed.
     SessionResumed,
     /// A hook ran because a session was started or cleared.
     SessionStarted,
-    /// The client was left.
+    /// The user left the client.
     Exit,
     /// A tool search loaded tools that had been deferred.
     ToolsLoaded,
@@ -42,7 +40,7 @@ pub enum Sign {
     McpInstructionsChanged,
     /// Agents were added to or removed from the list that a tool's description holds.
     AgentsChanged,
-    /// The list of skills was sent anew.
+    /// The list of skills was sent again.
     SkillsListed,
     /// A command was given that can change the tools: MCP servers, plugins, permissions.
     ToolCommand,
@@ -58,7 +56,7 @@ pub enum Sign {
     SkillLoaded,
     /// The user interrupted the answer or a tool.
     Interrupted,
-    /// What the user interrupted was a tool.
+    /// The user interrupted a tool.
     ToolInterrupted,
     /// An image or a document was added.
     Image,
@@ -80,17 +78,17 @@ pub enum Sign {
     Collapsed,
     /// Results were replaced by previews.
     ResultsReplaced,
-    /// The client asked to go on where the turn before had broken off, as a resumed session does.
+    /// The client asked to continue where the turn before had broken off, as a resumed session does.
     TurnResumed,
     /// A hook that runs around a tool's call gave the model context.
     ToolHookContext,
 }
 
-/// Signs together.
+/// Set of signs.
 pub type Signs = EnumSet<Sign>;
 
 impl Sign {
-    /// The field of the line that shows it.
+    /// Field of the line that shows the sign.
     #[must_use]
     pub fn field(self) -> &'static str {
         match self {
@@ -125,7 +123,7 @@ impl Sign {
         }
     }
 
-    /// What it tells, in a few words.
+    /// Meaning of the sign, in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -162,14 +160,14 @@ impl Sign {
     }
 }
 
-/// How far into a text the name of a command is looked for: a tag of its message may stand in
-/// front.
+/// Bytes of a text that are searched for the name of a command: a tag of its message may come
+/// first.
 const COMMAND_WITHIN: usize = 300;
 
-/// What stands in front of the name of a command.
+/// Tag in front of the name of a command.
 pub(crate) const NAME_TAG: &str = "<command-name>";
 
-/// The signs at the beginning of a user's text, decoded or as JSON without its quotes: none of the
+/// Signs at the beginning of a user's text, decoded or as JSON without its quotes: none of the
 /// marks has a character that JSON escapes.
 pub(super) fn signs_of_text(text: &str) -> Signs {
     if let Some(rest) = text.strip_prefix("[Request interrupted by user") {
@@ -188,7 +186,7 @@ pub(super) fn signs_of_text(text: &str) -> Signs {
     command_in(text).map(|name| command_sign(&text[name])).into_iter().collect()
 }
 
-/// Where the name of the slash command stands that a text reports.
+/// Range of the name of the slash command that a text reports.
 fn command_in(text: &str) -> Option<Range<usize>> {
     if !text.starts_with("<command-") {
         return None;
@@ -203,8 +201,8 @@ fn command_in(text: &str) -> Option<Range<usize>> {
     Some(start + slashes..end)
 }
 
-/// What of a text tells which command it reports: the tag in front of the name, and the name where it
-/// is one that tells something.
+/// Range of a text that shows the reported command: the tag in front of the name, and the name if it
+/// is a known one.
 pub(crate) fn command_name(text: &str) -> Option<Range<usize>> {
     let name = command_in(text)?;
     let tag = text[..name.start].rfind(NAME_TAG)?;
@@ -212,7 +210,7 @@ pub(crate) fn command_name(text: &str) -> Option<Range<usize>> {
     Some(tag..if is_known { name.end } else { tag + NAME_TAG.len() })
 }
 
-/// What commands show that change something.
+/// Signs of commands that change something.
 const COMMANDS: [(&str, Sign); 24] = [
     ("exit", Sign::Exit),
     ("quit", Sign::Exit),
@@ -240,7 +238,7 @@ const COMMANDS: [(&str, Sign); 24] = [
     ("init", Sign::SettingsCommand),
 ];
 
-/// The names of the commands that change something.
+/// Names of the commands that change something.
 pub(crate) fn known_commands() -> impl Iterator<Item = &'static str> {
     COMMANDS.iter().map(|(name, _)| *name)
 }
@@ -250,13 +248,13 @@ fn command_sign(name: &str) -> Sign {
     known.map_or(Sign::OtherCommand, |(_, sign)| *sign)
 }
 
-/// What a line shows besides its content; an attachment is read for itself.
+/// Signs of a line; those of an attachment are read separately.
 pub(super) fn signs(object: &Line<'_>) -> Signs {
     let message = object.message.0.as_ref();
     match (object.r#type.as_str(), object.subtype.as_str()) {
         (Some("user"), _) => {
             let signs = message.map_or_else(Signs::new, |message| message_signs(message));
-            // Users type the same words.
+            // Users type the same words, and only the client's own message is hidden from them.
             if object.is_meta.0 { signs } else { signs - Sign::TurnResumed }
         }
         (Some("assistant"), _) if message.is_some_and(|one| one.model.is(SYNTHETIC_MODEL)) => {
@@ -309,7 +307,7 @@ fn result_signs(content: &RawValue) -> Signs {
         .collect()
 }
 
-/// What an attachment shows.
+/// Signs of an attachment.
 pub(super) fn attachment_signs(attachment: &Attachment<'_>) -> Signs {
     let has_come = !attachment.added_names.0.is_empty() || !attachment.readded_names.0.is_empty();
     let has_gone = !attachment.removed_names.0.is_empty();
@@ -320,6 +318,7 @@ pub(super) fn attachment_signs(attachment: &Attachment<'_>) -> Signs {
             come.into_iter().chain(has_gone.then_some(Sign::ToolsRemoved)).collect()
         }
         Some("mcp_instructions_delta") => Sign::McpInstructionsChanged.into(),
+        // The initial list of a session changes nothing that was sent.
         Some("agent_listing_delta") if !attachment.is_initial.0 => Sign::AgentsChanged.into(),
         Some("skill_listing") if !attachment.is_initial.0 => Sign::SkillsListed.into(),
         Some("hook_additional_context") if is_around_a_tool(attachment) => {
@@ -343,7 +342,7 @@ fn ids(texts: &List<Text<'_>>) -> Vec<EntryId> {
     texts.0.iter().filter_map(id).collect()
 }
 
-/// A compaction, with what it kept. The list of all entries says more than their ends.
+/// Compaction, with the entries that it kept. The list of all entries is more exact than their ends.
 pub(super) fn compact_boundary(object: &Line<'_>) -> EntryKind {
     EntryKind::CompactBoundary(object.compact_metadata.0.as_ref().and_then(preserved).map(Box::new))
 }
@@ -352,6 +351,7 @@ fn preserved(metadata: &CompactMetadata<'_>) -> Option<Preserved> {
     let messages = metadata.preserved_messages.0.as_ref();
     let segment = metadata.preserved_segment.0.as_ref();
     let listed = messages.map(|messages| {
+        // This list has attachments and system lines, too.
         let all = ids(&messages.all_uuids);
         if all.is_empty() { ids(&messages.uuids) } else { all }
     });
@@ -365,7 +365,7 @@ fn preserved(metadata: &CompactMetadata<'_>) -> Option<Preserved> {
     Some(Preserved { anchor, entries })
 }
 
-/// A microcompaction, with what it cleared.
+/// Microcompaction, with the contents that it cleared.
 pub(super) fn microcompact_boundary(metadata: Option<&MicrocompactMetadata<'_>>) -> EntryKind {
     let cleared = metadata.map(|metadata| Cleared {
         calls: ids(&metadata.compacted_tool_ids),
@@ -374,12 +374,13 @@ pub(super) fn microcompact_boundary(metadata: Option<&MicrocompactMetadata<'_>>)
     EntryKind::MicrocompactBoundary(Box::new(cleared.unwrap_or_default()))
 }
 
-/// A system line that takes entries out of the conversation.
+/// System line that takes entries out of the conversation.
 pub(super) fn snip(object: &Line<'_>) -> Option<EntryKind> {
+    // Known by the field alone: the subtype of such lines is documented nowhere.
     (!object.removed_uuids.0.is_empty()).then(|| EntryKind::Snip(ids(&object.removed_uuids)))
 }
 
-/// A part of the conversation that was replaced by a summary.
+/// Part of the conversation that was replaced by a summary.
 pub(super) fn collapse(object: &Line<'_>) -> EntryKind {
     EntryKind::Collapse(Box::new(Collapse {
         first: id(&object.first_archived_uuid),
@@ -396,7 +397,7 @@ pub(super) fn content_replacement(object: &Line<'_>) -> EntryKind {
     EntryKind::ContentReplacement(one.collect())
 }
 
-/// Whether a block of an answer is text: neither thinking nor white space, nor a call of a tool that
+/// Returns true if a block of an answer is text: neither thinking nor white space, nor a call of a tool that
 /// the client runs.
 pub(super) fn is_text(block: &Block<'_>) -> bool {
     match block.r#type.as_str() {
@@ -406,7 +407,7 @@ pub(super) fn is_text(block: &Block<'_>) -> bool {
     }
 }
 
-/// Whether a JSON string holds nothing but white space.
+/// Returns true if a JSON string holds nothing but white space.
 fn is_blank(json: &str) -> bool {
     let Some(text) = json.strip_prefix('"').and_then(|text| text.strip_suffix('"')) else {
         return false;

@@ -1,4 +1,4 @@
-//! Titles of sessions, which stand on lines of their own.
+//! Titles of sessions, which are on lines of their own.
 
 use serde::Deserialize;
 
@@ -6,37 +6,37 @@ use super::wire::Line;
 use crate::base::id::EntryId;
 use crate::read::input::{Text, only_value, replace_lone_surrogates};
 
-/// Longer titles are cut.
+/// Longest title, in characters. Longer ones are cut.
 const MOST_CHARACTERS: usize = 200;
 
-/// Who gave a title. A later one wins over an earlier one.
+/// Author of a title. A later one wins over an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TitleKind {
-    /// `summary`: what older clients called a conversation.
+    /// `summary`: the older clients.
     Summary,
-    /// `ai-title`: what the client had a model call it.
+    /// `ai-title`: a model, on the client's request.
     Ai,
-    /// `custom-title`: what the user calls it.
+    /// `custom-title`: the user.
     Custom,
 }
 
-/// What a title is of.
+/// Session that a title is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Titled {
-    /// The session of this name.
+    /// Session of this name.
     Session(Box<str>),
-    /// The session that has this entry, which may stand in another file.
+    /// Session that has this entry, which may be in another file.
     Leaf(EntryId),
 }
 
-/// The title of a session.
+/// Title of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Title {
-    /// Who gave it.
+    /// Author of the title.
     pub kind: TitleKind,
-    /// What it is of.
+    /// Session that it is for.
     pub of: Titled,
-    /// The title itself, as its author wrote it: it may hold any character.
+    /// Title itself, as its author wrote it: it may hold any character.
     pub text: Box<str>,
 }
 
@@ -51,7 +51,7 @@ struct TitleLine<'a> {
     custom_title: Text<'a>,
 }
 
-/// The title that a line gives; `json` is the whole line.
+/// Title on a line; `json` is the whole line.
 pub(super) fn title(line: &Line<'_>, json: &str) -> Option<Title> {
     let kind = match line.r#type.as_str()? {
         "summary" => TitleKind::Summary,
@@ -63,7 +63,7 @@ pub(super) fn title(line: &Line<'_>, json: &str) -> Option<Title> {
         TitleKind::Summary => Titled::Leaf(EntryId::of(line.leaf_uuid.as_str()?)),
         TitleKind::Ai | TitleKind::Custom => Titled::Session(line.session_id.as_str()?.into()),
     };
-    // A text that nobody asks for is skipped unread, so that half a character in it does no harm.
+    // The first reading skips this text, so half a character in it is met only here.
     let text = text(kind, json).or_else(|| text(kind, &replace_lone_surrogates(json)?))?;
     Some(Title { kind, of, text })
 }

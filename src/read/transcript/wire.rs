@@ -1,7 +1,7 @@
-//! The fields of a transcript line that matter, as they are spelled in the file.
+//! Fields of a transcript line that matter, as spelled in the file.
 //!
-//! This is the only module that knows the JSON names (`reference`: the envelope and entry types of
-//! Claude Code transcripts). Everything not named here is skipped unread.
+//! This is the module that knows the JSON names (`reference`: the envelope and entry types of
+//! Claude Code transcripts); `counted.rs` and `title.rs` read the texts. Everything not named is skipped unread.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -48,6 +48,7 @@ pub(super) struct Line<'a> {
     pub(super) message: Shape<Message<'a>>,
     #[serde(borrow)]
     pub(super) data: Shape<ProgressData<'a>>,
+    // Camel case would be `parentToolUseId`.
     #[serde(borrow, rename = "parentToolUseID")]
     pub(super) parent_tool_use_id: Text<'a>,
     #[serde(borrow)]
@@ -81,7 +82,7 @@ pub(super) struct Line<'a> {
     pub(super) summary: JsonLength,
 }
 
-/// What the client notes of a call's result: of an agent's, which agent it was.
+/// Client's note on a call's result: for an agent, its id and type.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct AgentResult<'a> {
@@ -91,7 +92,7 @@ pub(super) struct AgentResult<'a> {
     pub(super) agent_type: Text<'a>,
 }
 
-/// What a call asks for: of an agent, its type.
+/// Input of a call: for an agent, its type.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CallInput<'a> {
@@ -99,7 +100,7 @@ pub(super) struct CallInput<'a> {
     pub(super) subagent_type: Text<'a>,
 }
 
-/// What a compaction kept.
+/// Entries that a compaction kept.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct CompactMetadata<'a> {
@@ -140,7 +141,7 @@ pub(super) struct MicrocompactMetadata<'a> {
     pub(super) cleared_attachments: List<Text<'a>>,
 }
 
-/// An object of which only the presence counts.
+/// Object whose presence alone counts.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Presence {}
 
@@ -162,10 +163,10 @@ pub(super) struct Message<'a> {
     pub(super) context_management: Shape<Presence>,
 }
 
-/// What is kept of a message that is one string.
+/// Properties of a message that is one string.
 #[derive(Debug)]
 pub(super) struct MessageText {
-    /// Its length.
+    /// Length in bytes.
     pub(super) bytes: u64,
     pub(super) signs: Signs,
     pub(super) kind: ContentKind,
@@ -177,7 +178,7 @@ impl From<&str> for MessageText {
     }
 }
 
-/// The service's own verdict on a cache miss.
+/// Service's own verdict on a cache miss.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ServerDiagnostics<'a> {
@@ -211,7 +212,7 @@ pub(super) struct Block<'a> {
     pub(super) content: Option<&'a RawValue>,
 }
 
-/// A block inside a tool result.
+/// Block inside a tool result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct InnerBlock<'a> {
@@ -220,7 +221,7 @@ pub(super) struct InnerBlock<'a> {
     pub(super) source: JsonLength,
 }
 
-/// A reminder, a delta, what a hook gave back.
+/// Attachment: a reminder, a delta, the output of a hook.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Attachment<'a> {
@@ -254,7 +255,7 @@ pub(super) struct ProgressData<'a> {
     pub(super) message: Shape<NestedLine<'a>>,
 }
 
-/// A sub-agent's line inside a progress line.
+/// Sub-agent's line inside a progress line.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct NestedLine<'a> {

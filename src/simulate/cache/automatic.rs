@@ -1,18 +1,19 @@
-//! The trace under an automatic prefix cache → what each request reads, writes and sends in full.
+//! Simulation of a trace under an automatic prefix cache: tokens that each request reads, writes
+//! and sends in full.
 //!
 //! Such a cache needs no markers. The service keeps what was sent, and a request reads the longest
 //! prefix that it shares with an earlier one of the same model and scope, in whole steps, if that
 //! prefix is long enough, recent enough, and the response to the earlier request has begun. A read
 //! restarts its life.
 //!
-//! Two prompts share what comes before the deepest node on both paths. Blocks that begin with the
+//! Two prompts share everything before the deepest node on both paths. Blocks that begin with the
 //! same bytes share a node inside of them ([`PromptTrace::split`]). In a transcript the shared
-//! prefix ends where an earlier request's cached prefix did, as nothing shows that the rest came
-//! again.
+//! prefix ends at the end of an earlier request's cached prefix, as nothing shows that the rest
+//! came again.
 //!
-//! A use of a prefix is a use of everything before its end. So a piece of a path remembers uses
-//! ("everything down to depth 40 was used at 10:00") instead of a clock for each node, and forgets
-//! a use once a later one reaches as far. A request costs O(log nodes) steps.
+//! A use of a prefix is a use of everything before its end. So a piece of a path keeps a monotonic
+//! stack of uses ("everything down to depth 40 was used at 10:00") instead of a clock for each
+//! node, and drops a use once a later one reaches as far. A request costs O(log nodes) steps.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -25,26 +26,25 @@ use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Counting, NodeId, Paths, Prompt, PromptTrace};
 
-/// The rules of an automatic prefix cache. Its writes are free.
+/// Rules of an automatic prefix cache; writes are free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutomaticCache {
-    /// How prefixes are counted.
+    /// Steps, minimum and offsets by which prefixes are counted.
     pub counting: Counting,
-    /// How long a prefix is found after its last use, in milliseconds.
+    /// Time for which a prefix is found after its last use, in milliseconds.
     pub lifetime: i64,
 }
 
-/// What is simulated, besides the rules.
+/// Input of the simulation besides the trace: the rules, and the treatment of recorded breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AutomaticPolicy {
-    /// The rules.
+    /// Rules of the service.
     pub cache: AutomaticCache,
-    /// Whether recorded breaks inside the TTL happen here, too.
+    /// Keeps recorded breaks inside the TTL.
     pub keeps_breaks: bool,
 }
 
-/// Applies the rules to every prompt, in order. `ratio` converts a prompt's tokens to those that
-/// the provider counts.
+/// Applies the rules to every prompt, in order; `ratio` converts a prompt's tokens to the provider's.
 #[must_use]
 pub fn simulate_automatic(
     trace: &PromptTrace,
@@ -68,7 +68,7 @@ struct Run<'a> {
     trace: &'a PromptTrace,
     policy: &'a AutomaticPolicy,
     prefixes: Prefixes<'a>,
-    /// Prompts whose responses have not begun, by when they will begin.
+    /// Prompts whose responses have not begun, as a min-heap by the time of the response's first byte.
     waiting: BinaryHeap<Reverse<(Millis, usize)>>,
 }
 
@@ -90,6 +90,8 @@ impl Run<'_> {
         self.store_begun(prompt.start);
         let found = self.read(prompt.node, owner, prompt.start);
         let stored = self.whole_steps(self.prefix(prompt, prompt.node), ratio);
+        // A prompt below the minimum leaves nothing to find. Others wait, as a prefix is found only
+        // once its response begins.
         if stored.tokens > Tokens::ZERO {
             self.waiting.push(Reverse((prompt.readable_from, index)));
         }
@@ -117,8 +119,11 @@ impl Run<'_> {
         Some(found)
     }
 
-    /// The size of a prefix as the prompt knows it, in the trace's tokens. Its own markers know
-    /// best.
+    /// Size of a prefix for a prompt, in the trace's tokens.
+    ///
+    /// The prompt's own markers are more exact than the tree.
+    // The request's usage gives the sizes at its markers; a node has the sizes of the first request
+    // through it.
     fn prefix(&self, prompt: &Prompt, node: NodeId) -> Prefix {
         let own = self.trace.markers_of(prompt).iter().rfind(|marker| marker.node == node);
         let (tokens, basis) = own.map_or_else(
@@ -128,18 +133,21 @@ impl Run<'_> {
         Prefix { tokens: tokens.min(prompt.total), basis }
     }
 
-    /// What a request finds, in the trace's tokens: what the rules say, save where only the record
-    /// can tell.
+    /// Tokens that a request finds, in the trace's tokens: by the rules, except for openings and
+    /// breaks, which only the record shows.
     fn readable(&self, prompt: &Prompt, found: Option<NodeId>) -> Prefix {
         let shared = Prefix { tokens: prompt.shared_prefix, basis: prompt.shared_prefix_basis };
         let found = found.map_or(shared, |node| {
             let found = self.prefix(prompt, node);
+            // The end of a prompt that the service puts after it does not come back.
             let tokens = found.tokens.saturating_sub(self.policy.cache.counting.tail);
             let found = Prefix { tokens, ..found };
             if found.tokens >= shared.tokens { found } else { shared }
         });
         let broken = prompt.broken_read().filter(|_| self.policy.keeps_breaks);
         let read = match (prompt.opening(), broken) {
+            // The first request of a chain reads entries from outside of it, so its read is taken
+            // from the record.
             (Some(opening), _) => Prefix { tokens: opening, basis: Basis::Derived },
             (None, Some(broken)) => {
                 let most = found.tokens.max(prompt.system_prefix);
@@ -150,7 +158,7 @@ impl Run<'_> {
         Prefix { tokens: read.tokens.min(prompt.total), ..read }
     }
 
-    /// A prefix as the provider counts and stores it, or nothing if it is too short.
+    /// Prefix as the provider counts and stores it; zero tokens if it is too short.
     fn whole_steps(&self, prefix: Prefix, ratio: TokenRatio) -> Prefix {
         let tokens = self.policy.cache.counting.stored(ratio.of(prefix.tokens));
         let basis = if ratio == TokenRatio::ONE { prefix.basis } else { Basis::Estimated };
@@ -162,14 +170,14 @@ fn owner(prompt: &Prompt) -> Owner {
     Owner { model: prompt.model, scope: prompt.scope }
 }
 
-/// The owner of a cache: prefixes are found only by requests of the same model and scope.
+/// Owner of a cache: prefixes are found only by requests of the same model and scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Owner {
     pub(super) model: Symbol,
     pub(super) scope: Option<Symbol>,
 }
 
-/// A use of everything on a path down to a node.
+/// Use of everything on a path down to a node.
 #[derive(Clone, Copy, Debug)]
 struct Use {
     depth: u32,
@@ -177,29 +185,28 @@ struct Use {
     node: NodeId,
 }
 
-/// What one owner's requests left on one path: times rise and depths fall, as an earlier use that reached less far is
-/// redundant.
+/// Uses by one owner on one path, with rising times and falling depths: an earlier use that reached
+/// less far is redundant.
 #[derive(Debug, Default)]
 struct Stretch(Vec<Use>);
 
-/// The prefixes in a cache.
+/// Prefixes in a cache.
 #[derive(Debug)]
 pub(super) struct Prefixes<'a> {
     paths: &'a Paths,
-    /// How long a prefix is found after its last use, in milliseconds.
+    /// Time for which a prefix is found after its last use, in milliseconds.
     lifetime: i64,
     stretches: FxHashMap<(u32, Owner), Stretch>,
 }
 
 impl Stretch {
-    /// The deepest use that is still alive.
+    /// Deepest use that is still alive, by binary search.
     fn live(&self, lifetime: i64, now: Millis) -> Option<Use> {
         let dead = self.0.partition_point(|one| now.since(one.at) >= lifetime);
         self.0.get(dead).copied()
     }
 
-    /// Records a use. It may come after a later one, as a request counts only once its response has
-    /// begun.
+    /// Records a use; uses may arrive out of order, as a request counts only once its response has begun.
     fn add_use(&mut self, new: Use) {
         let after = self.0.partition_point(|one| one.at <= new.at);
         if self.0.get(after).is_some_and(|later| later.depth >= new.depth) {
@@ -216,8 +223,9 @@ impl<'a> Prefixes<'a> {
         Self { paths, lifetime, stretches: FxHashMap::default() }
     }
 
-    /// The longest prefix of a node that is found.
+    /// Longest prefix of a node that is found.
     pub(super) fn longest(&self, node: NodeId, owner: Owner, now: Millis) -> Option<NodeId> {
+        // From the end of the path towards the root: the first piece with a live use has the deepest one.
         self.paths.ends(node).find_map(|(node, piece)| {
             let stretch = self.stretches.get(&(piece.path, owner))?;
             let live = stretch.live(self.lifetime, now)?;
@@ -225,7 +233,7 @@ impl<'a> Prefixes<'a> {
         })
     }
 
-    /// Records that a prefix was used at a time, with everything in front of its end.
+    /// Records the use of a prefix, with everything in front of its end.
     pub(super) fn note(&mut self, end: NodeId, owner: Owner, at: Millis) {
         for (node, piece) in self.paths.ends(end) {
             let stretch = self.stretches.entry((piece.path, owner)).or_default();

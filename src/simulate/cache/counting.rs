@@ -1,8 +1,9 @@
-//! How a service counts prefixes, and a trace in its counts.
+//! Counting of prefixes by a service, and conversion of a trace to its counts.
 //!
-//! Sizes of a trace are in the tokens of the model that answered. Another service has another vocabulary, stores whole
-//! steps alone, and knows nothing of what Claude's prompts carry besides their tokens: markers, beta features,
-//! edits of the context. [`counted`] makes the trace that it would have seen, to which the same rules of markers apply.
+//! Sizes of a trace are in the tokens of the model that answered. Another service has another
+//! vocabulary, stores only whole steps, and has no markers, beta features or edits of the context
+//! as Claude's prompts do. [`counted`] converts a trace to that service's view, to which the same
+//! rules of markers apply.
 
 use super::TokenRatio;
 use crate::base::units::{Basis, Tokens};
@@ -10,11 +11,13 @@ use crate::requests::prompt::{
     BackgroundWrite, Counting, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
 
-/// The trace as a service counts it: the ends of prefixes in its tokens and whole steps, the least that it
-/// caches, and every block fit for a marker. The recorded markers stay, as their requests know the sizes best; a
-/// layout replaces them. `ratio` converts the tokens of a prompt's model.
+/// Converts a trace to a service's counts: ends of prefixes in its tokens and whole steps, its
+/// minimum, and every block fit for a marker.
 ///
-/// Models with different ratios have trees of their own. They share no cache anyway.
+/// Recorded markers stay, as their requests know the sizes best; a layout replaces them. `ratio`
+/// converts the tokens of a prompt's model.
+///
+/// Models with different ratios get trees of their own. They share no cache anyway.
 #[must_use]
 pub fn counted(
     trace: &PromptTrace,
@@ -25,6 +28,7 @@ pub fn counted(
     let mut tree_of: Vec<usize> = Vec::with_capacity(trace.prompts.len());
     for prompt in &trace.prompts {
         let own = ratio(prompt);
+        // Linear search: a trace has as many ratios as vocabularies, which are few.
         let known = ratios.iter().position(|known| *known == own);
         tree_of.push(known.unwrap_or_else(|| {
             ratios.push(own);
@@ -49,7 +53,7 @@ pub fn counted(
     PromptTrace::new(nodes, markers, prompts).counted_by(*counting)
 }
 
-/// Marks every prompt at its end alone.
+/// Marks every prompt at its end only.
 pub(super) fn mark_ends(trace: &mut PromptTrace) {
     let ends: Vec<Marker> = trace
         .prompts
@@ -65,7 +69,7 @@ pub(super) fn mark_ends(trace: &mut PromptTrace) {
     }
 }
 
-/// A marker at the end of a prompt.
+/// Marker at the end of a prompt.
 fn at_end(node: NodeId, place: &Node) -> Marker {
     Marker {
         node,
@@ -78,11 +82,11 @@ fn at_end(node: NodeId, place: &Node) -> Marker {
     }
 }
 
-/// The tree of the models with one ratio.
+/// Tree of the models with one ratio.
 struct Tree<'a> {
     counting: &'a Counting,
     ratio: TokenRatio,
-    /// The place of its first node.
+    /// Index of the tree's first node.
     first: usize,
 }
 
@@ -135,6 +139,7 @@ impl Tree<'_> {
             ..Rare::default()
         };
         Prompt {
+            // Beta features and deleted results are Anthropic's; no other service counts them.
             betas: None,
             total: self.ratio.of(prompt.total),
             deleted: Tokens::ZERO,

@@ -1,9 +1,9 @@
-//! The cache entries: which prefixes are stored, and until when each can be read.
+//! Cache entries: the stored prefixes, and the time until which each can be read.
 //!
-//! A read refreshes every live entry on its path. Doing that entry by entry would walk to the root
-//! for each request. So entries that were read together share a clock: a piece of a path remembers
-//! reads ("everything down to depth 40 was read at 10:00") instead of a time for each entry. An
-//! entry that no read has passed since it was written has its own clock.
+//! A read refreshes every live entry on its path. Entry by entry, that would walk to the root for
+//! each request. So entries that were read together share a clock: a piece of a path keeps a
+//! monotonic stack of reads ("everything down to depth 40 was read at 10:00") instead of a time for
+//! each entry. An entry that no read has passed since it was written has its own clock.
 
 use std::cell::Cell;
 
@@ -14,71 +14,72 @@ use crate::base::ttl::{Lifetimes, Ttl};
 use crate::base::units::Millis;
 use crate::requests::prompt::{NodeId, Paths};
 
-/// A separate cache: entries are found only by requests and markers of the same partition.
+/// Separate cache: entries are found only by requests and markers of the same partition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Partition {
     pub(super) model: Symbol,
-    /// The organisation or workspace. `None` for entries that all of them share.
+    /// Organisation or workspace; `None` for entries that all of them share.
     pub(super) scope: Option<Symbol>,
-    /// The beta features, where they are part of the key.
+    /// Beta features, if they are part of the key.
     pub(super) betas: Option<u32>,
-    /// The session, where sessions are kept apart.
+    /// Session, if sessions are kept apart.
     pub(super) session: Option<Symbol>,
-    /// Whether all scopes share its entries.
+    /// True if all scopes share the entries.
     pub(super) is_global: bool,
-    /// The TTL of the markers, where each TTL has its own entries.
+    /// TTL of the markers, if each TTL has its own entries.
     pub(super) ttl: Option<Ttl>,
 }
 
-/// An entry with its own clock.
+/// Entry with its own clock.
 #[derive(Clone, Copy, Debug)]
 struct Fresh {
     ttl: Ttl,
-    /// The start of the request that wrote it.
+    /// Start of the request that wrote the entry.
     written: Millis,
-    /// When the first response to a request that wrote it began.
+    /// Start of the first response to a request that wrote the entry.
     readable_from: Millis,
 }
 
-/// The entries of one TTL on a piece of a path that share clocks.
+/// Entries of one TTL on a piece of a path that share clocks.
 #[derive(Debug, Default)]
 struct Shared {
-    /// In ascending order. A new entry is nearly always the deepest.
+    /// Depths in ascending order; a new entry is nearly always the deepest.
     depths: Vec<u32>,
-    /// Reads as (depth, time), with falling depths and rising times. A read of a depth covers all
-    /// depths before it, so an earlier read of a smaller depth is redundant.
+    /// Reads as (depth, time), with falling depths and rising times.
+    ///
+    /// A read of a depth covers all depths before it, so an earlier read of a smaller depth is redundant.
     uses: Vec<(u32, Millis)>,
 }
 
-/// The entries of one partition on one path.
+/// Entries of one partition on one path.
 #[derive(Debug, Default)]
 struct Stretch {
-    /// By depth, in ascending order.
+    /// Entries by depth, in ascending order.
     fresh: Vec<(u32, Fresh)>,
     five_minutes: Shared,
     one_hour: Shared,
 }
 
-/// The stored entries.
+/// Stored entries of all partitions.
 #[derive(Debug)]
 pub(super) struct Entries<'a> {
     paths: &'a Paths,
     clocks: Clocks,
     stretches: Vec<Stretch>,
-    /// The index of the stretch of each path and partition.
+    /// Index of the stretch of each path and partition.
     places: FxHashMap<(u32, Partition), usize>,
-    /// The last lookup. The next one mostly has the same key.
+    /// Last lookup; the next one mostly has the same key.
     last: Cell<Option<((u32, Partition), usize)>>,
     has_global: bool,
 }
 
-/// How long an entry is found after its last use.
+/// Times for which entries are found after their last use.
 #[derive(Clone, Copy, Debug)]
 struct Clocks {
     lifetimes: Lifetimes,
-    /// How long beyond its TTL, in milliseconds.
+    /// Time beyond the TTL, in milliseconds.
     grace: i64,
-    /// How long beyond five minutes, if that is more.
+    /// Time beyond five minutes if it is more than `grace`, in milliseconds.
     five_minutes: i64,
 }
 
@@ -93,8 +94,9 @@ impl Clocks {
     }
 }
 
-/// Finds a depth, or the place where it belongs, among ascending ones. It searches from the end,
-/// where the depth mostly is, as long conversations have many.
+/// Finds a depth, or its insertion point, among ascending ones by galloping search from the end.
+///
+/// Long conversations have many depths, and the one sought is mostly near the end.
 fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
     let mut reach = 1;
     while reach < depths.len() && depths[depths.len() - reach] > depth {
@@ -105,13 +107,13 @@ fn place_from_end(depths: &[u32], depth: u32) -> Result<usize, usize> {
 }
 
 impl Shared {
-    /// The depth down to which entries are alive.
+    /// Depth down to which entries are alive.
     fn live_down_to(&self, ttl: Ttl, clocks: Clocks, now: Millis) -> Option<u32> {
         let dead = self.uses.partition_point(|(_, used)| !clocks.is_alive(ttl, *used, now));
         self.uses.get(dead).map(|(depth, _)| *depth)
     }
 
-    /// Forgets what has died, so that no later read revives it.
+    /// Drops dead entries, so that no later read revives them.
     fn forget_dead(&mut self, ttl: Ttl, clocks: Clocks, now: Millis) {
         if let Some(live) = self.live_down_to(ttl, clocks, now) {
             let alive =
@@ -129,10 +131,11 @@ impl Shared {
         }
     }
 
-    /// Records a read of everything down to a depth. A background request may be recorded after a
-    /// later one of another branch, so clocks never go back.
+    /// Records a read of everything down to a depth.
+    ///
+    /// A background request may be recorded after a later one of another branch, so clocks never go back.
     fn note_use(&mut self, depth: u32, now: Millis) {
-        // The stretch holds nothing so far up that the read would refresh.
+        // All entries of the stretch are deeper than the read, which therefore refreshes none.
         if self.depths.first().is_none_or(|first| *first > depth) {
             return;
         }
@@ -165,7 +168,7 @@ impl Stretch {
         }
     }
 
-    /// The longest TTL among the readable entries at a depth.
+    /// Longest TTL among the readable entries at a depth.
     fn readable(&self, depth: u32, clocks: Clocks, now: Millis) -> Option<Ttl> {
         let fresh = self.fresh_at(depth).filter(|entry| {
             entry.readable_from <= now && clocks.is_alive(entry.ttl, entry.written, now)
@@ -174,6 +177,7 @@ impl Stretch {
             place_from_end(&shared.depths, depth).is_ok()
                 && shared.live_down_to(ttl, clocks, now).is_some_and(|live| depth <= live)
         };
+        // The hour first: if entries of both lifetimes are alive, the longer one counts.
         let mut shared = self.shared().into_iter().rev();
         let shared = shared.find(|(ttl, shared)| is_live(*ttl, shared)).map(|(ttl, _)| ttl);
         fresh.map(|entry| entry.ttl).max(shared)
@@ -184,7 +188,7 @@ impl Stretch {
             shared.forget_dead(ttl, clocks, now);
         }
         let end = self.fresh.partition_point(|(at, _)| *at <= depth);
-        // From now on these share the clock of the read. Those that died unread are dropped.
+        // From now on these share the clock of the read. Entries that died unread are dropped.
         for (at, entry) in self.fresh.extract_if(..end, |(_, entry)| entry.readable_from <= now) {
             if clocks.is_alive(entry.ttl, entry.written, now) {
                 match entry.ttl {
@@ -212,12 +216,12 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Sets for the next request how many milliseconds entries for five minutes are found beyond them.
+    /// Sets the grace of five-minute entries for the next request, in milliseconds.
     pub(super) fn set_grace_of_five_minutes(&mut self, grace: i64) {
         self.clocks.five_minutes = grace;
     }
 
-    /// The index of the stretch of a path and partition, if any entry was stored there.
+    /// Index of the stretch of a path and partition, if any entry was stored there.
     fn place(&self, path: u32, partition: Partition) -> Option<usize> {
         let key = (path, partition);
         if let Some((_, place)) = self.last.get().filter(|(last, _)| *last == key) {
@@ -228,12 +232,12 @@ impl<'a> Entries<'a> {
         Some(place)
     }
 
-    /// Whether any entry is shared by all scopes.
+    /// Returns true if any entry is shared by all scopes.
     pub(super) fn has_global(&self) -> bool {
         self.has_global
     }
 
-    /// The TTL of the entry at a node, if there is a readable one.
+    /// TTL of the readable entry at a node, if there is one.
     pub(super) fn readable(&self, node: NodeId, partition: Partition, now: Millis) -> Option<Ttl> {
         let place = self.paths.place(node);
         let stretch = self.place(place.path, partition)?;
@@ -249,8 +253,10 @@ impl<'a> Entries<'a> {
         }
     }
 
-    /// Stores an entry where none is readable. Requests that write one prefix before it can be read
-    /// keep the longer TTL, the later start, and the earlier time of readability.
+    /// Stores an entry if none is readable.
+    ///
+    /// Requests that write one prefix before it can be read keep the longer TTL, the later start,
+    /// and the earlier time of readability.
     pub(super) fn store(
         &mut self,
         node: NodeId,

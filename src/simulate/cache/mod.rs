@@ -1,14 +1,14 @@
-//! The providers' caching rules: prompts → what each reads, writes and sends in full. Here stand
-//! the policies that a simulation applies, and the ratios between token vocabularies.
+//! Caching rules of the providers: tokens that each prompt reads, writes and sends in full, the
+//! policies that a simulation applies, and the ratios between token vocabularies.
 //!
 //! This layer knows neither JSON nor money, nor where a prompt came from.
 //!
-//! Entries exist where a marker stood. An entry lives for its TTL from the start of the request
-//! that last used it, and can be read once the response to the request that wrote it has begun. A
-//! marker looks for one at its own position and back over 20 positions, including its own. The
-//! longest prefix that any marker finds is read, and every readable entry on its path is refreshed
-//! (`entries.rs`). A marker below the hit stores an entry free of charge. Siblings that write one
-//! prefix before it can be read keep the longer TTL.
+//! Entries exist at markers of earlier requests. An entry lives for its TTL from the start of the
+//! request that last used it, and can be read once the response to the request that wrote it has
+//! begun. A marker looks for an entry at its own position and back over 20 positions, including its
+//! own. The longest prefix that any marker finds is read, and every readable entry on its path is
+//! refreshed (`entries.rs`). A marker below the hit stores an entry free of charge. Siblings that
+//! write one prefix before it can be read keep the longer TTL.
 //!
 //! Global markers have their own cache, which all scopes share. Prefixes below the model's minimum
 //! are not cached, and markers that the service would refuse make the request invalid. A
@@ -38,68 +38,73 @@ use crate::base::units::Tokens;
 use crate::base::words::words;
 use crate::requests::prompt::{Level, Marker, NodeId};
 
-/// A caching policy.
+/// Caching policy: markers, and the open points of the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Policy {
-    /// Which markers there are.
+    /// Markers of the requests.
     pub markers: Markers,
-    /// Whether recorded breaks inside the TTL happen here, too.
+    /// Keeps recorded breaks inside the TTL.
     pub keeps_breaks: bool,
-    /// How long entries are found beyond their TTL, in milliseconds. Providers delete them promptly
-    /// but not immediately, and the starts of requests are known to the second only.
+    /// Time for which entries are found beyond their TTL, in milliseconds.
+    ///
+    /// Providers delete them promptly but not immediately, and the starts of requests are known to
+    /// the second only.
     pub ttl_grace: i64,
-    /// Whether sessions that share a prefix keep each other's entries alive.
+    /// Lets sessions that share a prefix keep each other's entries alive.
     pub shares_sessions: bool,
-    /// What a marker counts when it looks back.
+    /// Unit of a marker's lookback.
     pub lookback: Lookback,
-    /// How long an entry lives that was written after one with a shorter TTL.
+    /// Lifetime of an entry that was written after one with a shorter TTL.
     pub reading: Reading,
-    /// What happens to an entry when markers change their TTL.
+    /// Effect on an entry when markers change their TTL.
     pub ttl_change: TtlChange,
-    /// Whether the beta features of a request are part of the key.
+    /// Effect of a request's beta features on the key.
     pub betas: BetaKey,
-    /// How long entries live.
+    /// Lifetimes of the two TTLs.
     pub lifetimes: Lifetimes,
 }
 
-/// Whether the set of beta features is part of the key. The documentation says that another set
-/// affects prompts, but not what is lost.
+/// Effect of the set of beta features on the key.
+///
+/// The documentation says that another set affects prompts, but not what is lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum BetaKey {
-    /// It is, before everything else, like the model. Clients keep the features of a session on so
-    /// that its cache is not lost. Unknown features count as a set of their own.
+    /// The set is part of the key, before everything else, like the model.
+    ///
+    /// Clients keep the features of a session on so that its cache is not lost. Unknown features
+    /// count as a set of their own.
     #[default]
     Key,
-    /// It changes nothing.
+    /// The set changes nothing.
     Beside,
 }
 
-/// What a marker finds of entries written with another TTL. The documentation does not say.
+/// Entries of another TTL that a marker finds; the documentation does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TtlChange {
-    /// It finds them like its own. They keep the TTL that they were written with.
+    /// All of them, like its own; they keep the TTL that they were written with.
     #[default]
     Keeps,
-    /// Nothing: the TTL is part of the key, and changing it loses what was cached.
+    /// None: the TTL is part of the key, and changing it loses the cached prefix.
     Loses,
 }
 
 words! {
-    /// How long a one-hour entry lives that was written after a read of a five-minute one. The
-    /// documentation does not say.
+    /// Lifetime of a one-hour entry that was written after a read of a five-minute one.
+    ///
+    /// The documentation does not say.
     #[derive(Default)]
     pub enum Reading {
-        /// Its own TTL, whatever comes before it. The documented rules say so if taken literally.
+        /// Its own TTL, whatever comes before it; the documented rules say so if taken literally.
         #[default]
         Literal = "literal";
-        /// No longer than what comes before it: no entry outlives the shortest-lived part of its
-        /// prefix.
+        /// At most the TTL of the prefix: no entry outlives its shortest-lived part.
         Conservative = "conservative";
     }
 }
 
 impl Reading {
-    /// The other reading.
+    /// The opposite reading.
     #[must_use]
     pub fn other(self) -> Self {
         match self {
@@ -108,7 +113,7 @@ impl Reading {
         }
     }
 
-    /// The TTL of an entry after a prefix with another one.
+    /// TTL of an entry after a prefix with another one.
     #[must_use]
     pub fn ttl_behind(self, prefix: Ttl, own: Ttl) -> Ttl {
         match self {
@@ -118,33 +123,36 @@ impl Reading {
     }
 }
 
-/// The markers of a policy.
+/// Markers of a policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Markers {
-    /// None: everything is sent in full.
+    /// No markers: everything is sent in full.
     None,
     /// The recorded ones.
     AsRecorded,
-    /// The recorded places with these TTLs.
+    /// Recorded places with these TTLs.
     Fixed(TtlPlan),
 }
 
-/// What a marker counts when it looks back for an entry. The documentation spoke of blocks until
-/// August 2026 and speaks of positions since; some platforms still say blocks.
+/// Unit of a marker's lookback.
+///
+/// The documentation spoke of blocks until August 2026 and speaks of positions since; some
+/// platforms still say blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lookback {
-    /// A run of tool calls counts as one, and so does a run of tool results.
+    /// Positions: a run of tool calls counts as one, and so does a run of tool results.
     #[default]
     Positions,
-    /// Every block counts as one.
+    /// Blocks: every block counts as one.
     Blocks,
-    /// Nothing: the marker finds whatever comes before it, as at `OpenAI`. At Anthropic's service it shows what
-    /// the limit costs.
+    /// No limit: the marker finds any prefix before it, as at `OpenAI`.
+    ///
+    /// At Anthropic's service it shows the cost of the limit.
     Unlimited,
 }
 
 impl Markers {
-    /// The TTL of a marker under the policy, or `None` where it has no marker.
+    /// TTL of a marker under the policy, or `None` if the policy leaves the marker out.
     pub(in crate::simulate) fn ttl(
         self,
         marker: &Marker,
@@ -160,14 +168,14 @@ impl Markers {
     }
 }
 
-/// A marker with the TTL that it is sent with.
+/// Marker with the TTL that it is sent with.
 pub type Sent<'a> = (&'a Marker, Ttl);
 
-/// The markers of one prompt, of which the service accepts four.
+/// Markers of one prompt; the service accepts four.
 pub type SentMarkers<'a> = SmallVec<[Sent<'a>; 4]>;
 
-/// The markers that take effect. Those over too short a prefix do not, nor does the automatic one
-/// on a block with an explicit one.
+/// Markers that take effect: not those over too short a prefix, nor the automatic one on a block
+/// with an explicit one.
 #[must_use]
 pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> {
     let explicit: SmallVec<[NodeId; 4]> = sent
@@ -182,7 +190,7 @@ pub fn effective(mut sent: SentMarkers<'_>, minimum: Tokens) -> SentMarkers<'_> 
     sent
 }
 
-/// How many tokens of one vocabulary correspond to a thousand of another.
+/// Number of tokens of one vocabulary that correspond to a thousand of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TokenRatio {
     /// Tokens per thousand.
@@ -190,10 +198,10 @@ pub struct TokenRatio {
 }
 
 impl TokenRatio {
-    /// The same vocabulary.
+    /// Ratio of a vocabulary to itself.
     pub const ONE: Self = Self { per_mille: 1_000 };
 
-    /// The count in the other vocabulary, rounded down.
+    /// Converts a count to the other vocabulary, rounded down.
     #[must_use]
     pub fn of(self, tokens: Tokens) -> Tokens {
         tokens.share(self.per_mille, Self::ONE.per_mille)

@@ -1,6 +1,6 @@
-//! How one prompt is billed, and which requests the service refuses for their markers.
+//! Billing of one prompt, and refusal of requests for their markers.
 //!
-//! A refused request is answered with an error: nothing is read, written or billed. Where several
+//! A refused request is answered with an error: nothing is read, written or billed. If several
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
 use super::Sent;
@@ -9,27 +9,27 @@ use crate::base::units::{Basis, Tokens};
 use crate::base::words::words;
 use crate::requests::prompt::NodeId;
 
-/// How one prompt is billed.
+/// Billing of one prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Tokens,
-    /// Written for five minutes, or for a service's usual lifetime.
+    /// Tokens written for five minutes, or for a service's usual lifetime.
     pub write_5m: Tokens,
-    /// Written for an hour, or for a service's longer lifetime.
+    /// Tokens written for an hour, or for a service's longer lifetime.
     pub write_1h: Tokens,
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Tokens,
-    /// What the split is based on.
+    /// Basis of the split: measured, derived or estimated.
     pub basis: Basis,
-    /// The prefix that was found in the cache.
+    /// Prefix that was found in the cache.
     pub found: Option<NodeId>,
-    /// Why the service refuses the request. All figures are then zero.
+    /// Reason for which the service refuses the request; all figures are then zero.
     pub refusal: Option<Refusal>,
 }
 
 impl Outcome {
-    /// The whole prompt, or nothing for a refused one.
+    /// Tokens of the whole prompt; zero for a refused one.
     #[must_use]
     pub fn total(&self) -> Tokens {
         self.read + self.write_5m + self.write_1h + self.input
@@ -43,13 +43,13 @@ impl Outcome {
     }
 }
 
-/// The most markers of a request, including the automatic one.
+/// Largest number of markers in a request, including the automatic one; the service refuses more.
 const MOST_MARKERS: usize = 4;
 
 words! {
-    /// Why a request is refused.
+    /// Reason of a refusal.
     pub enum Refusal {
-        /// The automatic marker falls on a block with a marker of another TTL.
+        /// The automatic marker is on a block with a marker of another TTL.
         TtlConflict = "ttl_conflict", "two lifetimes on one block";
         /// More than four markers.
         TooManyBreakpoints = "too_many_breakpoints", "more than four markers";
@@ -58,11 +58,11 @@ words! {
         /// A marker on a block that cannot carry one.
         UnmarkableBlock = "unmarkable_block", "a marker on a block that cannot have one";
     }
-    /// The name for people.
+    /// Name for people.
     pub fn label;
 }
 
-/// Why the service refuses the markers of a request, if it does.
+/// Reason for which the service refuses the markers of a request, if any.
 #[must_use]
 #[inline]
 pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
@@ -72,6 +72,7 @@ pub(super) fn refusal(markers: &[Sent<'_>]) -> Option<Refusal> {
             |(marker, _): &&Sent<'_>| !marker.is_automatic && marker.node == automatic.node;
         markers.iter().find(is_same_block).map(|(_, explicit)| explicit != ttl)
     });
+    // An automatic marker on a block that has one already takes no place of its own.
     let blocks = markers.len() - usize::from(doubled.is_some());
     if doubled == Some(true) {
         Some(Refusal::TtlConflict)

@@ -1,4 +1,4 @@
-//! The families of prompt caches, by what a service finds again.
+//! Families of prompt caches, by the way in which a service finds prefixes again.
 
 use super::automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
 use super::counting::{counted, mark_ends};
@@ -9,30 +9,30 @@ use super::{
 use crate::base::ttl::{Lifetimes, TierTtl, Ttl, TtlPlan};
 use crate::requests::prompt::{Counting, PromptTrace};
 
-/// The rules of a service's cache, by family.
+/// Rules of a service's cache, by family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rules {
-    /// It finds every prefix that was sent before. Writes are free.
+    /// Every prefix that was sent before is found; writes are free.
     Automatic(AutomaticCache),
-    /// It finds what markers (breakpoints) marked. Writes have a price.
+    /// Prefixes with markers (breakpoints) are found; writes have a price.
     Marked(MarkedCache),
-    /// It finds what was stored and is named. Storing costs as much as input, and keeping costs by the hour.
+    /// Stored contexts are found by name; storing costs as much as input, and keeping costs by the hour.
     Stored(StoredCache),
 }
 
-/// A cache with entries where markers stood, as at Anthropic's service.
+/// Cache with entries at the markers, as at Anthropic's service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MarkedCache {
-    /// How prefixes are counted.
+    /// Steps, minimum and offsets by which prefixes are counted.
     pub counting: Counting,
-    /// How long entries live.
+    /// Lifetimes of the two TTLs.
     pub lifetimes: Lifetimes,
-    /// What a marker counts when it looks back.
+    /// Unit of a marker's lookback.
     pub lookback: Lookback,
 }
 
 impl Rules {
-    /// How prefixes are counted.
+    /// Steps, minimum and offsets by which prefixes are counted.
     #[must_use]
     pub fn counting(&self) -> &Counting {
         match self {
@@ -42,7 +42,7 @@ impl Rules {
         }
     }
 
-    /// How prefixes are counted, to be changed.
+    /// Mutable access to the counting, for steps that records show.
     pub(crate) fn counting_mut(&mut self) -> &mut Counting {
         match self {
             Self::Automatic(cache) => &mut cache.counting,
@@ -51,13 +51,13 @@ impl Rules {
         }
     }
 
-    /// How long a prefix lives that nobody asked to live longer, in milliseconds.
+    /// Usual lifetime of a prefix, in milliseconds, without a request for a longer one.
     #[must_use]
     pub fn lifetime(&self) -> i64 {
         self.lifetimes().usual
     }
 
-    /// How long prefixes may live.
+    /// Usual and long lifetime of prefixes.
     #[must_use]
     pub fn lifetimes(&self) -> Lifetimes {
         match self {
@@ -69,7 +69,7 @@ impl Rules {
         }
     }
 
-    /// Sets how long a prefix lives that nobody asked to live longer.
+    /// Sets the usual lifetime of a prefix, in milliseconds.
     pub(crate) fn set_lifetime(&mut self, millis: i64) {
         match self {
             Self::Automatic(cache) => cache.lifetime = millis,
@@ -78,8 +78,9 @@ impl Rules {
         }
     }
 
-    /// The prompts of a trace in its own tokens, as a client sends them that does nothing else: each marked at its
-    /// end where the rules know markers, and the first of each conversation stored where contexts are.
+    /// Simulates the prompts of a trace, in its own tokens, as a plain client sends them: each
+    /// marked at its end if the rules know markers, and the first of each conversation stored if
+    /// contexts are.
     #[must_use]
     pub fn simulate(&self, trace: &PromptTrace, keeps_breaks: bool) -> Vec<Outcome> {
         match self {
@@ -101,7 +102,7 @@ impl Rules {
 }
 
 impl MarkedCache {
-    /// The policy that marks for the usual lifetime.
+    /// Policy that marks for the usual lifetime.
     fn policy(&self, keeps_breaks: bool) -> Policy {
         Policy {
             markers: Markers::Fixed(TtlPlan::everywhere(TierTtl::uniform(Ttl::FiveMinutes))),

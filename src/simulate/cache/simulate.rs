@@ -1,8 +1,8 @@
-//! The trace under a policy → what each request reads, writes and sends in full.
+//! Simulation of a trace under a policy: tokens that each request reads, writes and sends in full.
 //!
-//! The rules are those of Anthropic's prompt caching, as documented. They stand at the top of the
-//! folder's `mod.rs`. What lies between the read and the last marker is written, and the rest is
-//! input. A marker over a prefix below the model's minimum is ignored.
+//! The rules are those of Anthropic's prompt caching, as documented; the folder's `mod.rs` has
+//! them. Tokens between the read and the last marker are written, and the rest is input. A marker
+//! over a prefix below the model's minimum is ignored.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -22,31 +22,33 @@ pub fn simulate(trace: &PromptTrace, policy: &Policy) -> Vec<Outcome> {
     trace.prompts.iter().map(|prompt| cache.request(prompt)).collect()
 }
 
-/// How often each prompt of a trace is sent again after itself.
+/// Repeats of each prompt of a trace after itself.
 #[derive(Clone, Debug)]
 pub struct Repeats {
-    /// The interval, in milliseconds.
+    /// Interval, in milliseconds.
     pub every: i64,
-    /// For each prompt, how often.
+    /// Number of repeats of each prompt.
     pub counts: Vec<i64>,
 }
 
-/// Repeats of a prompt, one after the other, that are billed alike.
+/// Consecutive repeats of a prompt that are billed alike.
 #[derive(Clone, Copy, Debug)]
 pub struct RepeatRun {
-    /// The prompt that is repeated.
+    /// Index of the repeated prompt.
     pub place: usize,
-    /// When the first of them is sent.
+    /// Time of the first repeat.
     pub at: Millis,
-    /// How many they are.
+    /// Number of repeats.
     pub count: i64,
-    /// How each is billed.
+    /// Billing of each repeat.
     pub outcome: Outcome,
 }
 
-/// Applies the rules to every prompt and to its repeats, in the order in which they are sent; of the
-/// same time, repeats come last, in the order of their prompts. No repeat is kept, as there may be
-/// many more of them than of prompts. `again` makes the repeat of a prompt.
+/// Applies the rules to every prompt and to its repeats in the order of sending; repeats of the
+/// same time come last, in the order of their prompts.
+///
+/// Repeats are made one by one and kept as runs, as there may be many more of them than of prompts.
+/// `again` makes the repeat of a prompt.
 #[must_use]
 pub fn simulate_repeated(
     trace: &PromptTrace,
@@ -75,19 +77,19 @@ pub fn simulate_repeated(
     (outcomes, sending.runs)
 }
 
-/// A cache, and the repeats that are to be sent to it.
+/// Cache, and the repeats that are to be sent to it.
 struct Sending<'a, F> {
     cache: Cache<'a>,
     repeats: &'a Repeats,
     again: F,
-    /// The next repeat of each prompt: when it is sent, its prompt, its number from 1 on, and the run
-    /// of the one before it.
+    /// Next repeat of each prompt, as a min-heap: time, prompt, number from 1 on, and the run of
+    /// the repeat before it.
     waiting: BinaryHeap<Reverse<(Millis, usize, i64, usize)>>,
     runs: Vec<RepeatRun>,
 }
 
 impl<F: Fn(&Prompt) -> Option<Prompt>> Sending<'_, F> {
-    /// Lets the repeat of a prompt with this number wait for its time, if there is one.
+    /// Queues the repeat of a prompt with this number, if there is one.
     fn wait(&mut self, place: usize, number: i64, run: usize) {
         if number <= self.repeats.counts[place] {
             let delay = number.saturating_mul(self.repeats.every);
@@ -126,7 +128,7 @@ struct Cache<'a> {
     entries: Entries<'a>,
 }
 
-/// The longest readable prefix of a prompt.
+/// Longest readable prefix of a prompt.
 #[derive(Clone, Copy, Debug)]
 struct Hit {
     node: NodeId,
@@ -137,6 +139,7 @@ struct Hit {
 
 impl<'a> Cache<'a> {
     fn request(&mut self, prompt: &Prompt) -> Outcome {
+        // Measured: for some versions of a client, entries for five minutes live a few seconds longer.
         self.entries.set_grace_of_five_minutes(prompt.grace());
         let sent = self.sent(prompt);
         if let Some(refusal) = refusal(&sent) {
@@ -168,7 +171,8 @@ impl<'a> Cache<'a> {
             .collect()
     }
 
-    /// What a request reads: what the rules say, save where only the record can tell.
+    /// Tokens that a request reads: by the rules, except for openings and breaks, which only the
+    /// record shows.
     fn read(&self, prompt: &Prompt, hit: Option<Hit>) -> (Tokens, Basis) {
         let (found, basis) = match hit {
             Some(hit) if hit.end >= prompt.shared_prefix => (hit.end, hit.basis),
@@ -180,8 +184,8 @@ impl<'a> Cache<'a> {
             (Some(opening), _) if prompt.repair().is_none() || opening > found => {
                 (opening, Basis::Derived)
             }
-            // A break falls back to what is warm before the messages, even where the policy has let
-            // the chain itself expire: the recorded read shows that it was warm.
+            // A break falls back to the prefix that is warm before the messages, even if the policy
+            // has let the chain itself expire: the recorded read shows that it was warm.
             (_, Some(broken)) if broken <= most => (broken, Basis::Derived),
             (_, Some(_)) => (most, Basis::Estimated),
             (_, None) => (found, basis),
@@ -189,14 +193,14 @@ impl<'a> Cache<'a> {
         (read.min(self.trace.most_of(prompt)), basis)
     }
 
-    /// Sends a background request, whose message marker stands at its own end.
+    /// Sends a background request, whose message marker is at its own end.
     fn send_background(&mut self, prompt: &Prompt, sent: &[Sent<'a>]) {
         let Some(background) = prompt.background() else { return };
         let Some(((last, ttl), others)) = sent.split_last() else { return };
         let own = Marker { node: background.node, ..**last };
         let mut sent = SentMarkers::from_slice(others);
         sent.push((&own, *ttl));
-        // Of a shorter lifetime than the recorded one, one that is only assumed restarts no clock.
+        // With a shorter lifetime than the recorded one, a request that is only assumed restarts no clock.
         let is_shorter = last.ttl.is_some_and(|recorded| *ttl < recorded);
         let before = prompt.predecessor.filter(|_| is_shorter && !background.was_seen);
         let at = before.map_or(background.at, |before| self.trace.prompts[before].start);
@@ -204,11 +208,11 @@ impl<'a> Cache<'a> {
         self.use_entries(prompt, &sent, hit, at, at);
     }
 
-    /// The longest prefix that any of the markers finds.
+    /// Longest prefix that any of the markers finds.
     fn find(&self, prompt: &Prompt, sent: &[Sent<'_>], now: Millis) -> Option<Hit> {
         let blocks = |node: NodeId| self.trace.node(node).blocks;
         let mut longest: Option<(NodeId, Ttl)> = None;
-        // From the last one on, as no marker finds anything after itself.
+        // Backwards, as no marker finds anything after itself.
         for sent in sent.iter().rev() {
             let (marker, _) = sent;
             if longest.is_some_and(|(longest, _)| blocks(longest) >= blocks(marker.node)) {
@@ -220,7 +224,7 @@ impl<'a> Cache<'a> {
             longest = found.or(longest);
         }
         let (hit, ttl) = longest?;
-        // A request knows the sizes before its own markers best.
+        // A request's own markers have the most exact sizes.
         let own = sent.iter().find(|(marker, _)| marker.node == hit);
         let (end, basis) = own.map_or_else(
             || (self.trace.end_in(prompt, hit), self.trace.node(hit).basis),
@@ -229,8 +233,8 @@ impl<'a> Cache<'a> {
         Some(Hit { node: hit, end, basis, ttl })
     }
 
-    /// What a repaired request finds of the previous one: the entry at its last marker, as that
-    /// request would find it itself.
+    /// Prefix of the previous request that a repaired one finds: the entry at the last marker, as
+    /// the previous request would find it itself.
     fn find_repaired(&self, prompt: &Prompt) -> Option<Hit> {
         let repair = prompt.repair()?;
         let before = &self.trace.prompts[prompt.predecessor?];
@@ -244,7 +248,7 @@ impl<'a> Cache<'a> {
         Some(Hit { node: marker.node, end, basis: Basis::Estimated, ttl })
     }
 
-    /// The nearest readable entry at a marker or before it, within its lookback.
+    /// Nearest readable entry at a marker or before it, within its lookback.
     fn find_from(&self, prompt: &Prompt, sent: Sent<'_>, now: Millis) -> Option<(NodeId, Ttl)> {
         let (marker, _) = sent;
         let from = self.count(marker.node);
@@ -267,8 +271,9 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// Refreshes what was read, and stores an entry at every marker that lacks one. Entries below
-    /// the hit are free of charge.
+    /// Refreshes the prefix that was read, and stores an entry at every marker that lacks one.
+    ///
+    /// Entries below the hit are free of charge.
     fn use_entries(
         &mut self,
         prompt: &Prompt,
@@ -280,8 +285,8 @@ impl<'a> Cache<'a> {
         if let Some(hit) = hit {
             let first = sent.first().map(|(_, ttl)| *ttl);
             let others = sent.iter().map(|(_, ttl)| *ttl).filter(|ttl| Some(*ttl) != first);
-            // Where each TTL has its own cache, refresh that of each TTL. Otherwise one cache holds
-            // all.
+            // If each TTL has its own cache, the entries of both are refreshed. Otherwise one cache
+            // holds all.
             let ttls = first.into_iter().chain(others.take(1));
             let caches = if self.policy.ttl_change == TtlChange::Keeps { 1 } else { 2 };
             for ttl in ttls.take(caches) {
@@ -291,7 +296,7 @@ impl<'a> Cache<'a> {
                 }
             }
         }
-        // What other traffic keeps warm lives for as long as that traffic goes on.
+        // A prefix that other traffic keeps warm lives as long as that traffic, whatever the TTL.
         let own = hit.filter(|hit| prompt.opening().is_none() && hit.end >= prompt.shared_prefix);
         for (marker, ttl) in sent {
             let partition = self.partition(prompt, marker.is_global, *ttl);
@@ -302,7 +307,7 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// The cache in which a request stores the entries of its markers of a TTL.
+    /// Cache for the entries that a request stores at its markers of a TTL.
     fn partition(&self, prompt: &Prompt, is_global: bool, ttl: Ttl) -> Partition {
         Partition {
             model: prompt.model,
@@ -314,9 +319,10 @@ impl<'a> Cache<'a> {
         }
     }
 
-    /// The cache in which a marker looks for the entry of a node. Where sessions are kept apart,
-    /// that is the session that wrote the node, and for the system prompt the session that the
-    /// request continues.
+    /// Cache in which a marker looks for the entry of a node.
+    ///
+    /// If sessions are kept apart, it is that of the session that wrote the node, and for the
+    /// system prompt that of the session that the request continues.
     fn read_partition(&self, prompt: &Prompt, sent: Sent<'_>, node: NodeId) -> Partition {
         let (marker, ttl) = sent;
         let own = self.partition(prompt, marker.is_global, ttl);
@@ -336,8 +342,10 @@ impl<'a> Cache<'a> {
     }
 }
 
-/// Bills a prompt: the read, then what is written up to the last marker, then input. What comes
-/// before the last one-hour marker is written for an hour. `most` is what can be cached of it.
+/// Bills a prompt: the read, then the writes up to the last marker, then input.
+///
+/// Tokens before the last one-hour marker are written for an hour. `most` is the cacheable part of
+/// the prompt, in tokens.
 fn split(prompt: &Prompt, most: Tokens, sent: &[Sent<'_>], read: Tokens, basis: Basis) -> Outcome {
     let limit = |marker: &Marker| marker.end.max(read).min(most);
     let hour = sent.iter().rfind(|(_, ttl)| *ttl == Ttl::OneHour).map(|(marker, _)| *marker);

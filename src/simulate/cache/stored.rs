@@ -1,67 +1,71 @@
 //! Contexts that a client stores at a service, as Gemini's explicit caches.
 //!
-//! Storing a prefix costs its tokens as input, and keeping it costs by token and hour. A request that names it reads
-//! all of it, and sends the rest in full. A stored context cannot grow: a longer one is stored anew, as a whole. It lives
-//! until a time that its client sets, and may set anew at every use.
+//! Storing a prefix costs its tokens as input, and keeping it costs by token and hour. A request
+//! that names it reads all of it, and sends the rest in full. A stored context cannot grow: a
+//! longer one is stored again, as a whole. It lives until a time that its client sets, and may set
+//! again at every use.
 
 use super::outcome::Outcome;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::prompt::{Counting, NodeId, Prompt, PromptTrace};
 
-/// A service that stores contexts.
+/// Rules of a service that stores contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredCache {
-    /// How prefixes are counted.
+    /// Steps, minimum and offsets by which prefixes are counted.
     pub counting: Counting,
-    /// How long a context lives that nobody asked to live longer, in milliseconds.
+    /// Default lifetime of a context, in milliseconds.
     pub lifetime: i64,
 }
 
-/// What a client stores: in each conversation one context, which ends with a prompt.
+/// Storing by a client: in each conversation one context, which ends with a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storing {
-    /// How long it lives after its last use, in milliseconds.
+    /// Lifetime of the context after its last use, in milliseconds.
     pub lifetime: i64,
-    /// How many tokens a prompt may have after it, before it is replaced by all of that prompt. `None` for as many as
-    /// there are.
+    /// Largest number of tokens that a prompt may have after the context, before all of that prompt
+    /// replaces it.
+    ///
+    /// `None` for no limit.
     pub most_after: Option<Tokens>,
 }
 
 impl StoredCache {
-    /// What a client does that stores the beginning of each conversation, for as long as nobody asks otherwise.
+    /// Storing by a client that keeps the beginning of each conversation for the default lifetime.
     #[must_use]
     pub fn usual(&self) -> Storing {
         Storing { lifetime: self.lifetime, most_after: None }
     }
 }
 
-/// A context that was stored.
+/// Context that was stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredContext {
-    /// The request before which it was stored, by its place in the trace.
+    /// Index of the request before which the context was stored.
     pub place: usize,
-    /// The prefix.
+    /// Stored prefix.
     pub node: NodeId,
-    /// How many tokens it has.
+    /// Size in tokens.
     pub tokens: Tokens,
-    /// When it was stored.
+    /// Time of storing.
     pub from: Millis,
-    /// When it was deleted, or died.
+    /// Time of deletion or expiry.
     pub until: Millis,
 }
 
-/// What each prompt of a trace in the service's counts reads, and what is stored for that.
+/// Billing of each prompt of a trace in the service's counts, and the contexts stored for them.
 #[must_use]
 pub fn simulate_stored(
     trace: &PromptTrace,
     storing: Storing,
 ) -> (Vec<Outcome>, Vec<StoredContext>) {
     let mut client = Client { trace, storing, contexts: Vec::new() };
-    // The context that each conversation has after each request.
+    // Context of each conversation after each request.
     let mut left: Vec<Option<usize>> = Vec::with_capacity(trace.prompts.len());
     let mut outcomes = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let before = prompt.predecessor.and_then(|before| left.get(before).copied().flatten());
+        // A context belongs to one model and scope; a conversation that changes either stores another.
         let before = before.filter(|_| {
             prompt.predecessor.is_some_and(|one| is_same_owner(&trace.prompts[one], prompt))
         });
@@ -83,7 +87,7 @@ struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// The context that a request names, stored now if there is none to its liking.
+    /// Context that a request names, stored now if there is no suitable one.
     fn context(&mut self, place: usize, prompt: &Prompt, before: Option<usize>) -> Option<usize> {
         let now = prompt.start;
         if let Some(known) = before.filter(|known| self.is_found(*known, prompt)) {
@@ -97,6 +101,7 @@ impl Client<'_> {
         if tokens < prompt.minimum || tokens == Tokens::ZERO {
             return None;
         }
+        // A client that replaces a context deletes the old one, as keeping it would be billed.
         if let Some(known) = before {
             self.contexts[known].replace_at(now);
         }
@@ -106,14 +111,14 @@ impl Client<'_> {
         Some(self.contexts.len() - 1)
     }
 
-    /// Whether a context is alive, and a prompt begins with it.
+    /// Returns true if a context is alive and a prompt begins with it.
     fn is_found(&self, context: usize, prompt: &Prompt) -> bool {
         let context = &self.contexts[context];
         let common = self.trace.common(context.node, prompt.node);
         context.until > prompt.start && common == Some(context.node)
     }
 
-    /// What can be stored of a prompt.
+    /// Tokens of a prompt that can be stored.
     fn whole(&self, prompt: &Prompt) -> Tokens {
         self.trace.end_in(prompt, prompt.node)
     }
@@ -134,12 +139,12 @@ impl StoredContext {
         self.until = self.until.max(Millis::new(now.get().saturating_add(lifetime)));
     }
 
-    /// It is deleted once a longer one takes its place.
+    /// Ends a context when a longer one takes its place.
     fn replace_at(&mut self, now: Millis) {
         self.until = self.until.min(now.max(self.from));
     }
 
-    /// For how many milliseconds it was kept.
+    /// Time for which the context was kept, in milliseconds.
     #[must_use]
     pub fn kept(&self) -> i64 {
         self.until.since(self.from).max(0)

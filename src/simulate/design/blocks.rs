@@ -1,5 +1,5 @@
-//! The tree of prefixes, to which a design adds prefixes that were never sent, and the contents of
-//! blocks, independent of what comes before them.
+//! Tree of prefixes, to which a design adds prefixes that were never sent, and the contents of
+//! blocks, independent of the blocks before them.
 
 use std::borrow::Cow;
 use std::hash::BuildHasher as _;
@@ -15,33 +15,35 @@ use crate::read::capture::{
 use crate::requests::conversation::CapturedPrompts;
 use crate::requests::prompt::{Landmarks, Node, NodeId, PromptTrace, level, node_behind};
 
-/// A block of a prompt: its content, and the node of a sent request with its kind and size.
+/// Block of a prompt: its content, and the node of a sent request with its kind and size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PromptBlock {
     pub(super) source: WireNodeId,
     pub(super) content: ContentId,
-    /// The length of its canonical bytes, where it is a part of that block.
+    /// Length of the canonical bytes, if the block is a part of the source block.
     pub(super) bytes: Option<u64>,
-    /// The part of the prompt that it stands in.
+    /// Part of the prompt that contains the block.
     pub(super) part: Part,
-    /// Its size, where that differs from the node's.
+    /// Size of the block, if it differs from the node's.
     pub(super) size: Option<Tokens>,
 }
 
-/// The tree. Blocks keep the sizes that they have as sent, so nothing is measured again.
+/// Tree of prefixes, sent and designed.
+///
+/// Blocks keep the sizes that they have as sent, so nothing is measured again.
 pub(super) struct BlockTree<'a> {
     wire: &'a WireTree,
-    /// The nodes of the trace as sent, then the added ones.
+    /// Nodes of the trace as sent, followed by the added ones.
     pub(super) nodes: Vec<Node>,
-    /// How many of them belong to transcripts. These come first.
+    /// Number of nodes of transcripts; they come first.
     first: usize,
-    /// The kind of the last block of each node after those.
+    /// Kind of the last block of each node after the transcripts'.
     kinds: Vec<BlockKind>,
-    /// The contents of these last blocks.
+    /// Content of the last block of each of these nodes.
     contents: Vec<ContentId>,
-    /// The nodes by parent and last block, but for those that come right after their parents.
+    /// Nodes by parent and last block, except for nodes right after their parents.
     apart: FxHashMap<(Option<NodeId>, ContentId), NodeId>,
-    /// What the size of an added prefix is based on.
+    /// Basis of an added prefix's size.
     basis: Basis,
     counting: TokenCounting,
 }
@@ -72,15 +74,16 @@ impl<'a> BlockTree<'a> {
         tree
     }
 
-    /// Lets [`Self::find`] find a node. One that comes right after its parent needs no entry.
+    /// Lets [`Self::find`] find a node; a node right after its parent needs no entry.
     fn note(&mut self, parent: Option<NodeId>, content: ContentId, node: NodeId) {
         if parent.map(next_id) != Some(node) {
             self.apart.insert((parent, content), node);
         }
     }
 
-    /// The node of a block after a prefix, if there is one. Mostly it has the next id, as the blocks of a
-    /// prompt are added one after the other.
+    /// Node of a block after a prefix, if there is one.
+    ///
+    /// Mostly it has the next id, as the blocks of a prompt are added one after the other.
     fn find(&self, parent: Option<NodeId>, content: ContentId) -> Option<NodeId> {
         let is_child = |next: &NodeId| {
             let node = self.nodes.get(next.index());
@@ -91,19 +94,19 @@ impl<'a> BlockTree<'a> {
         next.or_else(|| self.apart.get(&(parent, content)).copied())
     }
 
-    /// The node of a prompt as sent.
+    /// Node of a prompt as sent.
     pub(super) fn as_sent(&self, id: WireNodeId) -> NodeId {
         NodeId::at(self.first + id.0 as usize)
     }
 
-    /// The tokens of a block as sent.
+    /// Tokens of a block as sent.
     pub(super) fn size(&self, id: WireNodeId) -> Tokens {
         let node = self.nodes[self.as_sent(id).index()];
         let before = node.parent.map_or(Tokens::ZERO, |parent| self.nodes[parent.index()].end);
         node.end.saturating_sub(before)
     }
 
-    /// The tokens of a block as sent. A part of a block has its share by bytes.
+    /// Tokens of a block as sent; a part of a block has its share by bytes.
     pub(super) fn size_of(&self, block: &PromptBlock) -> Tokens {
         let whole = block.size.unwrap_or_else(|| self.size(block.source));
         match (block.bytes, self.counting) {
@@ -116,12 +119,13 @@ impl<'a> BlockTree<'a> {
         }
     }
 
-    /// The landmarks of all blocks, where they were kept for those as sent.
+    /// Landmarks of all blocks, if they were kept for the blocks as sent.
     pub(super) fn landmarks(&self, as_sent: &Landmarks, contents: &Contents<'_>) -> Landmarks {
         let mut landmarks = as_sent.clone();
         if landmarks.of_nodes.is_empty() {
             return landmarks;
         }
+        // An added prefix repeats the contents of others, so the landmarks of each content are found once.
         let mut known: FxHashMap<ContentId, Arc<[Landmark]>> = FxHashMap::default();
         for content in &self.contents[self.wire.nodes.len()..] {
             let of_content = known
@@ -132,8 +136,9 @@ impl<'a> BlockTree<'a> {
         landmarks
     }
 
-    /// The nodes of a prompt with these blocks, one for each. A new prefix is as large as its
-    /// blocks are in this prompt.
+    /// Nodes of a prompt with these blocks, one for each.
+    ///
+    /// A new prefix has the sizes of its blocks in this prompt.
     pub(super) fn path(&mut self, blocks: &[PromptBlock]) -> Vec<NodeId> {
         let mut path: Vec<NodeId> = Vec::with_capacity(blocks.len());
         let mut end = Tokens::ZERO;
@@ -162,12 +167,12 @@ impl<'a> BlockTree<'a> {
         id
     }
 
-    /// Whether the last block of a prefix may carry a marker.
+    /// Returns true if the last block of a prefix may carry a marker.
     pub(super) fn is_markable(&self, node: NodeId) -> bool {
         self.kinds[node.index() - self.first] != BlockKind::Thinking
     }
 
-    /// The last node that two prefixes share, or `None` where not even the model is the same.
+    /// Last node that two prefixes share, or `None` if not even the model is the same.
     pub(super) fn shared(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         let (mut one, mut other) = (one, other);
         while one != other {
@@ -179,29 +184,29 @@ impl<'a> BlockTree<'a> {
     }
 }
 
-/// The id after that of a node, which may be no node's yet.
+/// Next id after a node's, which may not be in use yet.
 fn next_id(node: NodeId) -> NodeId {
     NodeId::at(node.index() + 1)
 }
 
-/// The identity of a content. Equal blocks have equal ones, wherever they stand in the tree.
+/// Identity of a content; equal blocks have equal ids, wherever they are in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ContentId(usize);
 
-/// The part of the prompt, the role of a message that begins here, and the canonical bytes:
-/// everything that the hash of a prefix is made of.
+/// Part of the prompt, role of a message that begins here, and canonical bytes: all inputs of a
+/// prefix's hash.
 type Content<'a> = (Part, Option<&'a [u8]>, Cow<'a, [u8]>);
 
-/// The contents of a tree.
+/// Interned contents of a tree.
 pub(super) struct Contents<'a> {
-    /// With the hash of each, as a table that grows would read all bytes once more.
+    /// Ids with their hashes, as a table that grows would otherwise read all bytes once more.
     ids: HashTable<(u64, ContentId)>,
     all: Vec<Content<'a>>,
     of_nodes: Vec<ContentId>,
 }
 
 impl<'a> Contents<'a> {
-    /// The contents of all nodes, or `None` where their bytes are not kept.
+    /// Contents of all nodes, or `None` if their bytes are not kept.
     pub(super) fn of(tree: &'a WireTree) -> Option<Self> {
         let mut contents = Self { ids: HashTable::new(), all: Vec::new(), of_nodes: Vec::new() };
         for node in &tree.nodes {
@@ -212,35 +217,35 @@ impl<'a> Contents<'a> {
         Some(contents)
     }
 
-    /// The content of a node.
+    /// Content of a node.
     pub(super) fn of_node(&self, id: WireNodeId) -> ContentId {
         self.of_nodes[id.0 as usize]
     }
 
-    /// The content of settings with these canonical bytes.
+    /// Content of settings with these canonical bytes.
     pub(super) fn of_settings(&mut self, part: Part, bytes: String) -> ContentId {
         self.id((part, None, Cow::Owned(bytes.into_bytes())))
     }
 
-    /// The content of a block with these canonical bytes in a part.
+    /// Content of a block with these canonical bytes in a part.
     pub(super) fn of_block(&mut self, part: Part, bytes: impl Into<Cow<'a, [u8]>>) -> ContentId {
         self.id((part, None, bytes.into()))
     }
 
-    /// The content of the same block at another place in the messages: as the first block of a
-    /// message of this role, or after another block.
+    /// Content of the same block at another place in the messages: as the first block of a message
+    /// of this role, or after another block.
     pub(super) fn moved(&mut self, content: ContentId, role: Option<&'a [u8]>) -> ContentId {
         let part = if role.is_some() { Part::MessageStart } else { Part::Block };
         let bytes = self.all[content.0].2.clone();
         self.id((part, role, bytes))
     }
 
-    /// Its canonical bytes.
+    /// Canonical bytes of a content.
     pub(super) fn bytes(&self, content: ContentId) -> &[u8] {
         &self.all[content.0].2
     }
 
-    /// Its landmarks.
+    /// Landmarks of a content.
     pub(super) fn landmarks(&self, content: ContentId, counting: TokenCounting) -> Vec<Landmark> {
         let (part, role, bytes) = &self.all[content.0];
         landmarks(*part, role.unwrap_or_default(), bytes, counting)

@@ -1,5 +1,7 @@
-//! Deferred tools. Their definitions are outside of the prefix until they are searched for, and
-//! from then on in the conversation, before the first answer that calls them.
+//! Deferred tools.
+//!
+//! Their definitions are outside of the prefix until they are searched for, and from then on in the
+//! conversation, before the first answer that calls them.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,23 +12,23 @@ use crate::base::units::Tokens;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 use crate::read::harness::tool_rank;
 
-/// Stands for the deferred definitions. Its bytes never change.
+/// Placeholder of the deferred definitions; its bytes never change.
 const SEARCH_TOOL: &[u8] = b"the tool that searches, and the names of those that are deferred";
 
-/// A deferred tool, by its name.
+/// Deferred tool, identified by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ToolId(usize);
 
-/// Definitions that stand in the conversation before an answer.
+/// Definitions in the conversation before an answer.
 #[derive(Clone, Debug)]
 pub(super) struct Expansion {
-    /// The index of the last of them among the blocks of the design.
+    /// Index of the last definition among the blocks of the design.
     pub(super) place: usize,
-    /// The tools that they define.
+    /// Tools that the definitions describe.
     pub(super) tools: Vec<ToolId>,
 }
 
-/// Which blocks define or call deferred tools.
+/// Blocks that define or call deferred tools.
 pub(super) struct DeferredTools {
     search: Tokens,
     of_nodes: FxHashMap<WireNodeId, ToolId>,
@@ -47,6 +49,7 @@ impl DeferredTools {
                 of_nodes.insert(id, *names.entry(name).or_insert(next));
             }
         }
+        // In a second pass, as calls may have lower ids than a definition that was first sent later.
         for (id, node) in (0..).map(WireNodeId).zip(&tree.nodes) {
             if node.kind == BlockKind::ToolUse {
                 let (_, name) = tool_rank(node.text());
@@ -56,8 +59,7 @@ impl DeferredTools {
         Self { search: deferral.search, of_nodes }
     }
 
-    /// Takes the deferred definitions out of a prompt, and inserts those that its messages call
-    /// for.
+    /// Takes the deferred definitions out of a prompt, and inserts the ones that its messages call for.
     pub(super) fn defer<'a>(
         &self,
         tree: &'a WireTree,
@@ -77,6 +79,7 @@ impl DeferredTools {
                 });
             }
         }
+        // A prompt without deferred tools needs no search tool.
         let Some(any) = definitions.values().next() else { return };
         let search = PromptBlock {
             content: contents.of_block(Part::Tool, SEARCH_TOOL),
@@ -85,12 +88,12 @@ impl DeferredTools {
             ..*any
         };
         let mut blocks: Vec<PromptBlock> = Vec::with_capacity(layout.blocks.len() + 1);
-        // The new place of each block. A definition that is taken out has that of the block after
-        // it.
+        // New place of each block. A removed definition has the place of the block after it.
         let mut places: Vec<usize> = Vec::with_capacity(layout.blocks.len());
         let mut has_search = false;
         for (place, block) in layout.blocks.iter().enumerate() {
             let part = part(block);
+            // The search tool comes after the other tools, so that they stay in the prefix as they were.
             if !has_search && !matches!(part, Part::Model | Part::Tool) {
                 has_search = true;
                 blocks.push(search);
@@ -112,13 +115,14 @@ impl DeferredTools {
         for marker in &mut layout.markers {
             marker.designed = places[marker.designed];
         }
+        // The range of an empty system prompt stays as it is.
         if let Some(last) = layout.system.clone().last() {
             layout.system = places[layout.system.start]..places[last] + 1;
         }
         layout.blocks = blocks;
     }
 
-    /// The deferred tools that a message calls, each once. The message begins with the first block.
+    /// Deferred tools that a message calls, each once; the message begins with the first block.
     fn called_in_message(&self, tree: &WireTree, blocks: &[PromptBlock]) -> Vec<ToolId> {
         let rest = blocks.iter().skip(1);
         let rest = rest.take_while(|block| tree.node(block.source).part != Part::MessageStart);

@@ -1,6 +1,6 @@
-//! What stays the same over a conversation or session: settings that stay on once they are on, the
-//! attribution line with which a session began, and the marker that caches for everyone what system
-//! prompts of several sessions share.
+//! Invariants of a conversation or session: settings that stay on once they are on, the attribution
+//! line of the session's start, and the global marker on the part that system prompts of several
+//! sessions share.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,20 +18,20 @@ use crate::requests::difference::{
 };
 use crate::requests::prompt::{Marker, NodeId, Step};
 
-/// A conversation, by the first request of its chain and a hash of its first message.
+/// Conversation, by the first request of its chain and a hash of its first message.
 type ConversationId = (RequestIndex, u64);
 
-/// What is latched when a request is sent.
+/// Latched values at the time of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Latches<'a> {
     settings: BTreeMap<Setting, &'a str>,
-    /// The beta features requested so far, in alphabetical order and joined by commas.
+    /// Beta features requested so far, in alphabetical order and joined by commas.
     betas: String,
-    /// The conversation, and how many beta features and other fields it has had so far.
+    /// Conversation, and the number of its beta features and other fields so far.
     beside: (ConversationId, usize),
 }
 
-/// What the requests of a conversation have switched on so far.
+/// Settings, beta features and fields that the requests of a conversation have switched on so far.
 #[derive(Default)]
 struct Conversation<'a> {
     settings: BTreeMap<Setting, &'a str>,
@@ -39,9 +39,10 @@ struct Conversation<'a> {
     other_fields: FxHashSet<String>,
 }
 
-/// The latches of each captured request, in their order. Requests of a conversation with the same
-/// first message are latched together, in the order in which they were sent: after a flip, a
-/// request may look as if it continued one from before the flip.
+/// Latches of each captured request, in order.
+///
+/// Requests of a conversation with the same first message are latched together, in the order of
+/// sending: after a flip, a request may look as if it continued one from before the flip.
 pub(super) fn latches<'a>(history: &'a History, steps: &[Step]) -> Vec<Latches<'a>> {
     let first = history.of_transcripts().len();
     let mut conversations: FxHashMap<ConversationId, Conversation<'a>> = FxHashMap::default();
@@ -62,6 +63,7 @@ impl<'a> Conversation<'a> {
         for node in tree.path(wire.leaf).filter_map(|id| settings_text(tree, id)) {
             rewrite_settings(node, |setting, value| {
                 if is_on(setting, value) {
+                    // The first value stays: a latch never changes again.
                     self.settings.entry(setting).or_insert(value);
                 }
                 value
@@ -74,8 +76,7 @@ impl<'a> Conversation<'a> {
 }
 
 impl<'a> Latches<'a> {
-    /// The canonical bytes of settings with the latched values, or `None` where these change
-    /// nothing.
+    /// Canonical bytes of settings with the latched values, or `None` if the latches change nothing.
     pub(super) fn rewrite(&self, node: &'a str) -> Option<String> {
         let mut is_changed = false;
         let rewritten = rewrite_settings(node, |setting, value| {
@@ -86,30 +87,32 @@ impl<'a> Latches<'a> {
         is_changed.then_some(rewritten)
     }
 
-    /// The beta features that are requested, in alphabetical order and joined by commas.
+    /// Requested beta features, in alphabetical order and joined by commas.
     pub(super) fn betas(&self) -> &str {
         &self.betas
     }
 
-    /// Whether beta features and other fields are the same as at an earlier request. They only ever
-    /// grow, so their numbers tell.
+    /// Returns true if beta features and other fields are the same as at an earlier request.
+    ///
+    /// Both sets only ever grow, so their sizes are enough.
     pub(super) fn has_same_beside(&self, before: &Self) -> bool {
         self.beside == before.beside
     }
 }
 
-/// The text of a node if it holds settings.
+/// Text of a node if it holds settings.
 pub(super) fn settings_text(tree: &WireTree, id: WireNodeId) -> Option<&str> {
     let node = tree.node(id);
     matches!(node.part, Part::SystemSettings | Part::MessageSettings).then(|| node.text())
 }
 
-/// Whether a value of a setting is latched.
+/// Returns true if a value of a setting is latched.
 fn is_on(setting: Setting, value: &str) -> bool {
     match setting {
         Setting::Speed => value != "\"standard\"",
         Setting::Thinking => value != "null" && !disables_thinking(value),
         Setting::ToolChoice | Setting::Effort => value != "null",
+        // These three describe the task of a request and not a mode of the client.
         Setting::Citations | Setting::Format | Setting::Images => false,
     }
 }
@@ -120,7 +123,7 @@ fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
     fields.into_keys()
 }
 
-/// The blocks that begin with the line, and the first one of each session.
+/// Blocks that begin with the attribution line, and the first one of each session.
 #[derive(Default)]
 pub(super) struct Attributions {
     blocks: FxHashSet<WireNodeId>,
@@ -128,7 +131,7 @@ pub(super) struct Attributions {
 }
 
 impl Attributions {
-    /// Finds those of all captured requests.
+    /// Finds the lines of all captured requests.
     pub(super) fn of(history: &History) -> Self {
         let tree = &history.captured.tree;
         let blocks: FxHashSet<WireNodeId> = (0..)
@@ -143,7 +146,7 @@ impl Attributions {
                 if first.contains_key(&request.session) {
                     continue;
                 }
-                // The first one where there are several.
+                // The path runs backwards, so its last match is the first block of the prompt.
                 if let Some(block) = tree.path(wire.leaf).filter(|id| blocks.contains(id)).last() {
                     first.insert(request.session, block);
                 }
@@ -152,7 +155,7 @@ impl Attributions {
         Self { blocks, first }
     }
 
-    /// The block that stands for a sent block in a session.
+    /// Replacement of a sent block in a session.
     pub(super) fn instead_of(&self, block: WireNodeId, session: Symbol) -> WireNodeId {
         let first = self.first.get(&session).filter(|_| self.blocks.contains(&block));
         first.copied().unwrap_or(block)
@@ -164,13 +167,13 @@ fn is_attribution(tree: &WireTree, id: WireNodeId) -> bool {
     node.part == Part::System && begins_with_attribution(node.text())
 }
 
-/// The blocks of a system prompt: the prefixes that end with them, and their sizes.
+/// Blocks of a system prompt: the prefixes that end with them, and their sizes.
 pub(super) type System = Vec<(NodeId, Tokens)>;
 
-/// Which sessions have the prefixes that end in system prompts.
+/// Sessions of the prefixes that end in system prompts.
 #[derive(Default)]
 pub(super) struct Sessions {
-    /// The only session, or `None` where there are several.
+    /// Only session of each prefix, or `None` if there are several.
     by_node: FxHashMap<NodeId, Option<Symbol>>,
 }
 
@@ -187,7 +190,7 @@ impl Sessions {
         self.by_node.get(&node) == Some(&None)
     }
 
-    /// Replaces all markers on the system prompt by one for everyone, after the static part.
+    /// Replaces all markers on the system prompt by a global one after the static part.
     pub(super) fn mark_static(
         &self,
         tree: &BlockTree<'_>,

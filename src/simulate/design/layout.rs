@@ -1,5 +1,4 @@
-//! A request as sent → its blocks as a design sends them, with its markers, and the sizes of the
-//! prefixes before these.
+//! Layout of a request by a design: its blocks, its markers, and the sizes of the prefixes before these.
 
 use std::ops::Range;
 
@@ -19,37 +18,37 @@ use crate::read::harness::{ToolRank, tool_rank};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Marker, NodeId, Step};
 
-/// The most markers that a request may have.
+/// Largest number of markers in a request; the service refuses more.
 const MOST_MARKERS: usize = 4;
 
-/// A prompt as a design sends it.
+/// Prompt as a design sends it.
 pub(super) struct Layout {
-    /// The blocks as sent.
+    /// Blocks as sent.
     pub(super) sent: Vec<WireNodeId>,
-    /// The blocks of the design.
+    /// Blocks of the design.
     pub(super) blocks: Vec<PromptBlock>,
-    /// The range of the system prompt among them.
+    /// Range of the system prompt among the blocks of the design.
     pub(super) system: Range<usize>,
-    /// The places of its markers.
+    /// Places of the markers.
     pub(super) markers: Vec<MarkerPlace>,
-    /// The places of deferred definitions in the conversation.
+    /// Places of deferred definitions in the conversation.
     pub(super) expansions: Vec<Expansion>,
 }
 
-/// The place of a marker among the blocks of a request.
+/// Place of a marker among the blocks of a request.
 #[derive(Clone, Copy)]
 pub(super) struct MarkerPlace {
-    /// The index of the sent marker that it is, or is like.
+    /// Index of the sent marker that this one is, or resembles.
     pub(super) like: usize,
-    /// The place of that marker among the blocks as sent.
+    /// Place of that marker among the blocks as sent.
     pub(super) sent: usize,
-    /// Its place among the blocks of the design.
+    /// Place among the blocks of the design.
     pub(super) designed: usize,
-    /// Whether the design adds it.
+    /// True if the design adds the marker.
     pub(super) is_added: bool,
 }
 
-/// Lays prompts out by a design, with what that needs to know of other requests.
+/// Layout engine of a design, with the required knowledge of other requests.
 pub(super) struct Layouts<'a> {
     history: &'a History,
     steps: &'a [Step],
@@ -59,9 +58,9 @@ pub(super) struct Layouts<'a> {
     static_texts: StaticTexts<ContentId>,
     stable_paragraphs: Option<StableParagraphs>,
     reminders: Option<Reminders>,
-    /// Of each captured request. Empty where nothing is latched.
+    /// Latches of each captured request; empty if nothing is latched.
     latches: Vec<Latches<'a>>,
-    /// Set where tools are deferred.
+    /// Set if tools are deferred.
     deferred: Option<DeferredTools>,
 }
 
@@ -105,19 +104,21 @@ impl<'a> Layouts<'a> {
         layouts
     }
 
-    /// Whether, once latched, the beta features and other fields of a captured request are those of
-    /// an earlier one. Both are given by number.
+    /// Returns true if, once latched, the beta features and other fields of a captured request are
+    /// equal to an earlier one's.
+    ///
+    /// Both requests are given by number.
     pub(super) fn has_same_beside(&self, number: usize, before: usize) -> bool {
         let pair = self.latches.get(number).zip(self.latches.get(before));
         pair.is_some_and(|(latches, before)| latches.has_same_beside(before))
     }
 
-    /// The beta features with which a captured request is sent, or `None` where nothing is latched.
+    /// Beta features with which a captured request is sent, or `None` if nothing is latched.
     pub(super) fn latched_betas(&self, number: usize) -> Option<&str> {
         self.latches.get(number).map(Latches::betas)
     }
 
-    /// The layout of a captured request, by its number.
+    /// Layout of a captured request, by its number.
     pub(super) fn layout(&mut self, number: usize) -> Layout {
         let captured = &self.history.captured;
         let (tree, wire) = (&captured.tree, &captured.requests[number]);
@@ -165,13 +166,14 @@ impl<'a> Layouts<'a> {
                 }
             }
         }
-        // The automatic marker always falls on the last block that can carry one.
+        // The automatic marker is always on the last block that can carry one.
         for marker in markers.iter_mut().filter(|marker| wire.markers[marker.like].is_automatic) {
             if !marker.is_added {
                 marker.designed = last_markable(tree, &blocks).unwrap_or(marker.designed);
             }
         }
         leave_one_on_each(&mut markers, &wire.markers);
+        // Last, as it changes the number of blocks and moves the markers and ranges of the finished layout.
         let mut layout = Layout { sent, blocks, system, markers, expansions: Vec::new() };
         if let Some(deferred) = &self.deferred {
             deferred.defer(tree, &mut self.contents, &mut layout);
@@ -179,7 +181,7 @@ impl<'a> Layouts<'a> {
         layout
     }
 
-    /// The contents of blocks.
+    /// Contents of the blocks.
     pub(super) fn contents(&self) -> &Contents<'a> {
         &self.contents
     }
@@ -188,7 +190,7 @@ impl<'a> Layouts<'a> {
         RequestIndex::new(self.history.of_transcripts().len() + number)
     }
 
-    /// The block that stands for a sent block.
+    /// Replacement of a sent block: the session's first attribution line, and latched settings.
     fn block(&mut self, id: WireNodeId, number: usize, session: Symbol) -> PromptBlock {
         let source = self.attributions.instead_of(id, session);
         let content = self.contents.of_node(source);
@@ -226,6 +228,7 @@ impl<'a> Layouts<'a> {
             let index = self.index(number);
             let session = self.history.request(index).session;
             let mut blocks: Vec<PromptBlock> = Vec::new();
+            // The path runs from the end, and the messages are its end: the first other block stops it.
             for id in captured.tree.path(wire.leaf) {
                 if !is_of_messages(captured.tree.node(id).part) {
                     break;
@@ -238,7 +241,7 @@ impl<'a> Layouts<'a> {
         self.reminders = Some(reminders);
     }
 
-    /// The conversation of a captured request, by its number, and the blocks of its system prompt.
+    /// Conversation of a captured request, by its number, and the blocks of its system prompt.
     fn system(&self, number: usize) -> (RequestIndex, Vec<ContentId>) {
         let captured = &self.history.captured;
         let index = self.index(number);
@@ -261,7 +264,7 @@ fn tool_ranks(tree: &WireTree) -> FxHashMap<WireNodeId, ToolRank<'_>> {
     tools.map(|(id, node)| (id, tool_rank(node.text()))).collect()
 }
 
-/// The range of a part's blocks in a prompt, where they stand together.
+/// Range of a part's blocks in a prompt, which are contiguous.
 fn place_of(tree: &WireTree, prompt: &[WireNodeId], part: Part) -> Range<usize> {
     let is_part = |id: &WireNodeId| tree.node(*id).part == part;
     let start = prompt.iter().position(is_part).unwrap_or(0);
@@ -277,8 +280,8 @@ fn start_of_messages(tree: &WireTree, blocks: &[PromptBlock]) -> usize {
     blocks.iter().position(is_message).unwrap_or(blocks.len())
 }
 
-/// Moves the static blocks of a system prompt to its front, and returns the index of the last of
-/// them.
+/// Moves the static blocks of a system prompt to its front by a stable sort, and returns the index
+/// of the last of them.
 fn put_static_first(system: &mut [PromptBlock], statics: &FxHashSet<ContentId>) -> Option<usize> {
     system.order_by_key(|block| !statics.contains(&block.content));
     system.partition_point(|block| statics.contains(&block.content)).checked_sub(1)
@@ -308,8 +311,9 @@ fn put_stable_first(
     }
 }
 
-/// Moves the first marker on the system prompt to the last static block, where none stands. Returns
-/// whether the system prompt has markers.
+/// Moves the first marker on the system prompt to the last static block, if that has none.
+///
+/// Returns true if the system prompt has markers.
 fn mark_end_of_static(
     markers: &mut [MarkerPlace],
     wire: &[WireMarker],
@@ -325,6 +329,7 @@ fn mark_end_of_static(
     if let Some(last) = last.filter(|last| !places.contains(last)) {
         places[0] = last;
     }
+    // Markers keep the order of their TTLs: places are sorted, and given to the markers in turn.
     places.sort_unstable();
     for (marker, place) in markers.iter_mut().zip(places) {
         marker.designed = place;
@@ -343,7 +348,7 @@ fn add_marker(markers: &mut Vec<MarkerPlace>, system: &Range<usize>, last: Optio
     markers.insert(place, MarkerPlace { designed, is_added: true, ..like });
 }
 
-/// Drops markers on blocks that have one already. The request's own marker stays.
+/// Drops markers on blocks that have one already; the request's own automatic marker stays.
 fn leave_one_on_each(markers: &mut Vec<MarkerPlace>, wire: &[WireMarker]) {
     let mut marked = FxHashSet::default();
     markers.retain(|marker| {
@@ -351,7 +356,7 @@ fn leave_one_on_each(markers: &mut Vec<MarkerPlace>, wire: &[WireMarker]) {
     });
 }
 
-/// The last block that can carry a marker.
+/// Last block that can carry a marker.
 fn last_markable(tree: &WireTree, blocks: &[PromptBlock]) -> Option<usize> {
     let is_markable = |block: &PromptBlock| {
         let node = tree.node(block.source);
@@ -360,7 +365,7 @@ fn last_markable(tree: &WireTree, blocks: &[PromptBlock]) -> Option<usize> {
     blocks.iter().rposition(is_markable)
 }
 
-/// The sizes of a prompt's prefixes, as sent and as a design sends them.
+/// Sizes of a prompt's prefixes, as sent and as a design sends them (prefix sums).
 pub(super) struct Ends {
     sent: Vec<Tokens>,
     designed: Vec<Tokens>,
@@ -381,29 +386,30 @@ impl Ends {
         }
     }
 
-    /// The size of a prefix of the design, from the known size of one as sent. They differ by the
-    /// blocks before their ends.
+    /// Size of a prefix of the design, from the known size of one as sent.
+    ///
+    /// The difference is that of the blocks before their ends.
     fn moved(&self, known: Tokens, sent: usize, designed: usize) -> Tokens {
         (known + self.designed[designed]).saturating_sub(self.sent[sent])
     }
 
-    /// The size of the whole prompt, from its known size as sent.
+    /// Size of the whole prompt, from its known size as sent.
     pub(super) fn total(&self, known: Tokens) -> Tokens {
         self.moved(known, self.sent.len() - 1, self.designed.len() - 1)
     }
 
-    /// The end of a block of the design.
+    /// End of a block of the design, in tokens.
     pub(super) fn end(&self, designed: usize) -> Tokens {
         self.designed[designed]
     }
 
-    /// Whether as much comes before a block of the design as came before a block as sent.
+    /// Returns true if as many tokens come before a block of the design as before a block as sent.
     fn is_same(&self, sent: usize, designed: usize) -> bool {
         self.sent[sent] == self.designed[designed]
     }
 }
 
-/// The markers of a request on the path of its layout, in the order of the prefix.
+/// Markers of a request on the path of its layout, in the order of the prefix.
 pub(super) fn markers(
     tree: &BlockTree<'_>,
     layout: &Layout,

@@ -1,5 +1,5 @@
-//! The trace of all requests as a design sends them, and whether a recorded break would have
-//! happened under it, too.
+//! Trace of all requests as a design sends them, and the test for recorded breaks that the design
+//! would have prevented.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,17 +13,17 @@ use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Deletion, Edits, Marker, NodeId, Prompt, PromptTrace, Rare, Step};
 
-/// Rewrites the trace `as_sent` of a history as if `design` had sent its captured requests. The
-/// result has the same requests in the same order. Those of transcripts stay as they were, and so
-/// do all of them where the captures were read without their bytes. Searches for deferred tools are
-/// returned separately.
+/// Rewrites the trace `as_sent` of a history as if `design` had sent its captured requests.
+///
+/// The result has the same requests in the same order. Requests of transcripts stay as they were,
+/// and so do all of them if the captures were read without their bytes. Searches for deferred tools
+/// are returned separately.
 ///
 /// Every block keeps its size as sent, and a replacement has its own size, so a request's total
-/// changes only by what was replaced. The recorded split belongs to the prompt as sent and is not
-/// used. Other traffic is assumed to keep the same amount warm under any design. Recorded breaks
-/// that a counterfactual keeps are kept, unless the design would have prevented them: where
-/// differing bytes explain them (or, with latched settings, beta features and other fields of the
-/// body).
+/// changes only by replacements. The recorded split belongs to the prompt as sent and is not used.
+/// Other traffic is assumed to keep the same amount warm under any design. Recorded breaks that a
+/// counterfactual keeps are kept, unless the design would have prevented them: if differing bytes
+/// explain them (or, with latched settings, beta features and other fields of the body).
 #[must_use]
 pub fn redesign(
     history: &History,
@@ -60,36 +60,36 @@ pub fn redesign(
     redesign.finish()
 }
 
-/// What a design sends.
+/// Requests under a design.
 #[derive(Debug)]
 pub struct Redesigned {
-    /// The recorded requests.
+    /// Recorded requests.
     pub trace: PromptTrace,
-    /// The requests in which the model searches for deferred tools.
+    /// Requests in which the model searches for deferred tools.
     pub searches: Vec<ToolSearch>,
 }
 
-/// A request with the result of a tool search.
+/// Request with the result of a tool search.
 #[derive(Clone, Debug)]
 pub struct ToolSearch {
-    /// The recorded request that it follows.
+    /// Index of the recorded request before the search.
     pub after: usize,
-    /// Its prompt: that of the recorded request, and the definitions.
+    /// Prompt of the recorded request, and the definitions.
     pub prompt: Prompt,
 }
 
-/// A search whose prompt does not exist yet.
+/// Search whose prompt does not exist yet.
 struct Search {
-    /// The number of the captured request that it follows.
+    /// Number of the captured request before the search.
     after: usize,
-    /// When it is sent.
+    /// Time of sending.
     at: Millis,
-    /// The end of its prompt.
+    /// End of the search's prompt.
     node: NodeId,
     end: Tokens,
 }
 
-/// A captured request as the design sends it.
+/// Captured request as the design sends it.
 struct Designed {
     prompt: Prompt,
     markers: Vec<Marker>,
@@ -100,13 +100,13 @@ struct Designed {
 struct Redesign<'a> {
     history: &'a History,
     as_sent: &'a PromptTrace,
-    /// How many requests belong to transcripts. These come first.
+    /// Number of requests of transcripts; they come first.
     first: usize,
     tree: BlockTree<'a>,
     layouts: Layouts<'a>,
-    /// The numbers of the sets of beta features so far.
+    /// Numbers of the sets of beta features so far.
     betas: FxHashMap<String, u32>,
-    /// The captured requests so far.
+    /// Captured requests so far.
     designed: Vec<Designed>,
     searches: Vec<Search>,
 }
@@ -138,7 +138,7 @@ impl Redesign<'_> {
     }
 
     /// Records the searches between a captured request and its predecessor: for tools whose
-    /// definitions that one lacked.
+    /// definitions the predecessor lacked.
     fn note_searches(&mut self, number: usize, layout: &Layout, path: &[NodeId], ends: &Ends) {
         let request = self.history.request(RequestIndex::new(self.first + number));
         let Some(before) = request.predecessor else { return };
@@ -155,11 +155,11 @@ impl Redesign<'_> {
         }
     }
 
-    /// The number of the set of beta features with which a captured request is sent.
+    /// Number of the set of beta features with which a captured request is sent.
     fn betas(&mut self, number: usize, as_sent: &Prompt) -> Option<u32> {
         let known = as_sent.betas?;
         let Some(latched) = self.layouts.latched_betas(number) else { return Some(known) };
-        // Latched sets differ from those sent, so they are numbered anew.
+        // Latched sets differ from those sent, so they are numbered again.
         if let Some(set) = self.betas.get(latched) {
             return Some(*set);
         }
@@ -168,12 +168,12 @@ impl Redesign<'_> {
         Some(set)
     }
 
-    /// The places of the deleted results in a prompt of the design.
+    /// Places of the deleted results in a prompt of the design.
     fn edits(&self, as_sent: &Prompt, layout: &Layout, path: &[NodeId]) -> Edits {
         let Some(edits) = as_sent.edits() else { return Edits::default() };
         let sent: FxHashMap<NodeId, WireNodeId> =
             layout.sent.iter().map(|id| (self.tree.as_sent(*id), *id)).collect();
-        // Of several blocks that stand for one, the first counts, so it is put in last.
+        // If several blocks replace one, the first counts, so it is put in last.
         let designed = layout.blocks.iter().zip(path).rev();
         let designed: FxHashMap<WireNodeId, NodeId> =
             designed.map(|(block, node)| (block.source, *node)).collect();
@@ -186,8 +186,8 @@ impl Redesign<'_> {
         }
     }
 
-    /// Whether the design prevents a break of a captured request, whose prompt under it ends at
-    /// `node`.
+    /// Returns true if the design prevents a break of a captured request, whose prompt under it
+    /// ends at `node`.
     fn prevents_break(&self, number: usize, node: NodeId) -> bool {
         let index = RequestIndex::new(self.first + number);
         let Some(before) = self.history.request(index).predecessor else { return false };
@@ -246,6 +246,7 @@ impl Redesign<'_> {
                 let basis = Basis::Estimated;
                 *last = Marker { node: search.node, end: search.end, basis, ..*last };
             }
+            // Millisecond times may put the search before its predecessor otherwise.
             let start = search.at.max(sent.start);
             let prompt = Prompt {
                 start,
@@ -270,15 +271,16 @@ impl Redesign<'_> {
 
 /// Two requests, the later one continuing the earlier one.
 pub(super) struct Pair {
-    /// The last prefix that the earlier one marked.
+    /// Last prefix that the earlier request marked.
     pub(super) marked: NodeId,
-    /// The later prompt.
+    /// Prompt of the later request.
     pub(super) prompt: NodeId,
 }
 
-/// Whether differing bytes as sent explain a break, and the design shares more of them. Where no
-/// bytes differed, the break is the service's, and no design prevents it. Where the design shares
-/// no more, it happens again.
+/// Returns true if differing bytes as sent explain a break, and the design shares more of them.
+///
+/// If no bytes differed, the break is the service's, and no design prevents it. If the design
+/// shares no more, the break happens again.
 pub(super) fn prevents_break(tree: &BlockTree<'_>, sent: &Pair, designed: &Pair) -> bool {
     let shared = |pair: &Pair| tree.shared(pair.marked, pair.prompt);
     let as_sent = shared(sent);

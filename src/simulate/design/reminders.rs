@@ -1,4 +1,4 @@
-//! Moves reminders and notifications to the end of the messages.
+//! Placement of reminders and notifications at the end of the messages.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -9,10 +9,10 @@ use crate::requests::conversation::RequestIndex;
 
 const USER: &[u8] = b"\"user\"";
 
-/// A reminder and its place: how many other blocks of the messages come before it.
+/// Reminder and its place: the number of other blocks of the messages before it.
 type Place = (usize, ContentId);
 
-/// The reminders of each conversation, by the first request of the conversation.
+/// Reminders of each conversation, by the first request of the conversation.
 #[derive(Default)]
 pub(super) struct Reminders {
     conversations: FxHashMap<RequestIndex, Conversation>,
@@ -21,7 +21,7 @@ pub(super) struct Reminders {
 #[derive(Default)]
 struct Conversation {
     requests: u32,
-    /// How many requests came before each reminder at a place, and how many had it.
+    /// Number of requests before each reminder at a place first occurred, and number of requests that had it.
     seen: FxHashMap<Place, (u32, u32)>,
 }
 
@@ -31,25 +31,27 @@ impl Reminders {
         let conversation = self.conversations.entry(opening).or_default();
         let before = conversation.requests;
         conversation.requests += 1;
+        // A set, as a request may have the same reminder at a place twice and still counts once.
         let places: FxHashSet<Place> = places(tree, messages).into_iter().flatten().collect();
         for place in places {
             conversation.seen.entry(place).or_insert((before, 0)).1 += 1;
         }
     }
 
-    /// Whether every later request of the conversation has the reminder in its place.
+    /// Returns true if every later request of the conversation has the reminder in its place.
     fn stays(&self, opening: RequestIndex, place: Place) -> bool {
         self.conversations.get(&opening).is_none_or(|conversation| {
             let (before, had) = conversation.seen.get(&place).copied().unwrap_or_default();
-            // Together with the requests before it first occurred, those that had it are all: none
-            // since lacked it.
+            // If the requests before the first occurrence and those with the reminder are all
+            // requests, none since has lacked it.
             before + had == conversation.requests
         })
     }
 
-    /// The messages of a request with the reminders that move at the end, and the new place of each
-    /// block, counted from 1. A reminder that moved has the place of the block before it. `None`
-    /// where nothing moves.
+    /// Messages of a request with the moving reminders at the end, and the new place of each block,
+    /// counted from 1.
+    ///
+    /// A reminder that moved has the place of the block before it. `None` if nothing moves.
     pub(super) fn lay_out<'a>(
         &self,
         opening: RequestIndex,
@@ -65,7 +67,7 @@ impl Reminders {
         let mut laid_out = Vec::with_capacity(messages.len());
         let mut places = Vec::with_capacity(messages.len());
         let mut late = Vec::new();
-        // The role of the current message, and whether its first block has stayed.
+        // Role of the current message, and true if its first block has stayed.
         let mut role: &[u8] = USER;
         let mut has_begun = false;
         let mut last_role = role;
@@ -93,7 +95,7 @@ impl Reminders {
     }
 }
 
-/// A block as the first one of a message, or after another block.
+/// Block as the first one of a message, or after another block.
 fn at_place<'a>(
     block: PromptBlock,
     wire: &WireNode,
@@ -106,7 +108,7 @@ fn at_place<'a>(
     PromptBlock { content: contents.moved(block.content, begins), ..block }
 }
 
-/// The place of each block that is a reminder.
+/// Place of each block that is a reminder.
 fn places(tree: &WireTree, messages: &[PromptBlock]) -> Vec<Option<Place>> {
     let mut others = 0;
     let place = |block: &PromptBlock| {

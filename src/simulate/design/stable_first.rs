@@ -1,6 +1,6 @@
-//! System prompts with their stable paragraphs first: which parts are static (every request of a
-//! conversation has them), and the paragraphs of texts, equal where they differ only in the order
-//! of their lists.
+//! System prompts with their stable paragraphs first: the static parts (every request of a
+//! conversation has them), and the paragraphs of texts, equal if they differ only in the order of
+//! their lists.
 
 use std::hash::Hash;
 
@@ -11,18 +11,18 @@ use crate::base::order::Order as _;
 use crate::read::capture::{Part, plain_text, text_block};
 use crate::requests::conversation::RequestIndex;
 
-/// How stable a piece of a system prompt is, most stable first.
+/// Stability of a piece of a system prompt, most stable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stability {
-    /// Several conversations have it.
+    /// Several conversations have the piece.
     Shared,
-    /// Its conversation has it throughout.
+    /// Its conversation has the piece throughout.
     Static,
-    /// It changes.
+    /// The piece changes.
     Changing,
 }
 
-/// The pieces of all system prompts.
+/// Pieces of all system prompts.
 #[derive(Default)]
 pub(super) struct StableParagraphs {
     paragraphs: Paragraphs,
@@ -30,12 +30,12 @@ pub(super) struct StableParagraphs {
     shared: FxHashSet<Piece>,
 }
 
-/// A system prompt with its stable paragraphs first.
+/// System prompt with its stable paragraphs first.
 pub(super) struct StableFirst {
     pub(super) blocks: Vec<PromptBlock>,
-    /// For each block as sent, the last place that holds any of it.
+    /// Last place that holds any part of each block as sent.
     pub(super) places: Vec<usize>,
-    /// The last stable block, or `None` where all or none are stable.
+    /// Last stable block, or `None` if all or none are stable.
     pub(super) last_stable: Option<usize>,
 }
 
@@ -54,7 +54,7 @@ impl StableParagraphs {
         self.statics.add(opening, pieces);
     }
 
-    /// Finds what several conversations share, once all requests were added.
+    /// Finds the pieces that several conversations share, once all requests were added.
     pub(super) fn finish(&mut self) {
         self.shared = self.statics.shared();
     }
@@ -69,8 +69,7 @@ impl StableParagraphs {
         }
     }
 
-    /// The system prompt of a request with its stable paragraphs first, or `None` where it stays as
-    /// sent.
+    /// System prompt of a request with its stable paragraphs first, or `None` if it stays as sent.
     pub(super) fn lay_out(
         &self,
         opening: RequestIndex,
@@ -87,7 +86,7 @@ impl StableParagraphs {
         if cut.iter().map(|(.., block)| block).eq(system) {
             return None;
         }
-        // The last part of each block, or the block's own place where nothing is left of it.
+        // Last part of each block, or the block's own place if nothing is left of it.
         let mut places: Vec<usize> = (0..system.len()).collect();
         for (at, (_, of, _)) in cut.iter().enumerate() {
             places[*of] = at;
@@ -111,6 +110,8 @@ impl StableParagraphs {
         pieces.order_by_key(|piece| self.stability(opening, *piece));
         let most = pieces.first().map(|piece| self.stability(opening, *piece));
         let least = pieces.last().map(|piece| self.stability(opening, *piece));
+        // A block of one stability is cut only if a list of it was sorted: other cuts would change
+        // bytes for nothing.
         let is_kept = most == least && self.paragraphs.are_as_sent(block.content, contents);
         if let Some(one) = most.filter(|_| is_kept) {
             return vec![(one, block)];
@@ -128,16 +129,17 @@ impl StableParagraphs {
     }
 }
 
-/// The parts (blocks, or pieces of them) of each conversation's system prompts. A conversation is
-/// identified by its first request.
+/// Parts (blocks, or pieces of them) of each conversation's system prompts.
+///
+/// A conversation is identified by its first request.
 pub(super) struct StaticTexts<T> {
     conversations: FxHashMap<RequestIndex, Conversation<T>>,
 }
 
 struct Conversation<T> {
-    /// What every request has.
+    /// Parts that every request has.
     common: FxHashSet<T>,
-    /// Whether any request has something else.
+    /// True if any request has other parts.
     has_changes: bool,
 }
 
@@ -156,24 +158,25 @@ impl<T: Copy + Eq + Hash> StaticTexts<T> {
             self.conversations.insert(opening, conversation);
             return;
         };
+        // Compared before the intersection: a part that is added later is a change, too.
         conversation.has_changes |= conversation.common != parts;
         conversation.common.retain(|part| parts.contains(part));
     }
 
-    /// The static parts of a conversation, or `None` where no part ever changes.
+    /// Static parts of a conversation, or `None` if no part ever changes.
     pub(super) fn of(&self, opening: RequestIndex) -> Option<&FxHashSet<T>> {
         let conversation = self.conversations.get(&opening)?;
         conversation.has_changes.then_some(&conversation.common)
     }
 
-    /// Whether every request of a conversation has a part.
+    /// Returns true if every request of a conversation has a part.
     pub(super) fn is_static(&self, opening: RequestIndex, part: T) -> bool {
         self.conversations
             .get(&opening)
             .is_some_and(|conversation| conversation.common.contains(&part))
     }
 
-    /// The parts that are static in several conversations.
+    /// Parts that are static in several conversations.
     pub(super) fn shared(&self) -> FxHashSet<T> {
         let mut seen = FxHashSet::default();
         let all = self.conversations.values().flat_map(|conversation| &conversation.common);
@@ -181,24 +184,24 @@ impl<T: Copy + Eq + Hash> StaticTexts<T> {
     }
 }
 
-/// How the lines of a list begin.
+/// Beginnings of a list's lines.
 const BULLETS: [&str; 3] = ["- ", "* ", "• "];
 
-/// A piece of a system prompt.
+/// Piece of a system prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Piece {
-    /// A paragraph of a text.
+    /// Paragraph of a text.
     Paragraph(usize),
-    /// A block that is more than a text.
+    /// Block that is more than a text.
     Block(ContentId),
 }
 
-/// The paragraphs of all texts that were added.
+/// Paragraphs of all texts that were added.
 #[derive(Default)]
 pub(super) struct Paragraphs {
-    /// By their text with sorted lists.
+    /// Ids by the text with sorted lists.
     ids: FxHashMap<String, usize>,
-    /// Their text: as sent, or with sorted lists where it was sent in several orders.
+    /// Text of each paragraph: as sent, or with sorted lists if it was sent in several orders.
     written: Vec<String>,
     of_blocks: FxHashMap<ContentId, Vec<Piece>>,
 }
@@ -220,18 +223,18 @@ impl Paragraphs {
         self.of_blocks.insert(block, if is_whole { vec![Piece::Block(block)] } else { pieces });
     }
 
-    /// The pieces of a block that was added.
+    /// Pieces of a block that was added.
     pub(super) fn of(&self, block: ContentId) -> &[Piece] {
         self.of_blocks.get(&block).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the text of a block equals the text of its pieces.
+    /// Returns true if the text of a block equals the text of its pieces.
     pub(super) fn are_as_sent(&self, block: ContentId, contents: &Contents<'_>) -> bool {
         let sent = text(block, contents).map(|text| paragraphs(&text)).unwrap_or_default();
         sent.is_empty() || sent.join("\n\n") == self.text(self.of(block))
     }
 
-    /// The text of paragraphs, with blank lines between them.
+    /// Text of paragraphs, with blank lines between them.
     pub(super) fn text(&self, pieces: &[Piece]) -> String {
         let written = pieces.iter().filter_map(|piece| match piece {
             Piece::Paragraph(id) => Some(self.written[*id].as_str()),
@@ -254,20 +257,21 @@ impl Paragraphs {
     }
 }
 
-/// The text of a block that is nothing but a text.
+/// Text of a block that is nothing but a text.
 fn text(block: ContentId, contents: &Contents<'_>) -> Option<String> {
     std::str::from_utf8(contents.bytes(block)).ok().and_then(plain_text)
 }
 
-/// The paragraphs between blank lines.
+/// Paragraphs between blank lines.
 fn paragraphs(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let paragraphs = lines.split(|line| line.trim().is_empty());
     paragraphs.filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")).collect()
 }
 
-/// A paragraph with the lines of each list sorted. It stays as it is where any line is indented,
-/// since that line belongs to the one before it.
+/// Paragraph with the lines of each list sorted.
+///
+/// It stays as it is if any line is indented, since that line belongs to the one before it.
 fn with_sorted_lists(paragraph: &str) -> String {
     let mut lines: Vec<&str> = paragraph.split('\n').collect();
     if lines.iter().any(|line| line.starts_with([' ', '\t'])) {
@@ -279,7 +283,7 @@ fn with_sorted_lists(paragraph: &str) -> String {
     lines.join("\n")
 }
 
-/// The bullet of a line of a list.
+/// Bullet of a line of a list.
 fn bullet(line: &str) -> Option<&'static str> {
     BULLETS.into_iter().find(|bullet| line.starts_with(bullet))
 }

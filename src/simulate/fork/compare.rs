@@ -1,4 +1,4 @@
-//! What each way to fork reads, writes and sends in full, and what that costs.
+//! Tokens that each way to fork reads, writes and sends in full, and their cost.
 
 use super::equivalents::{Equivalents, Multipliers};
 use super::trace::trace;
@@ -10,26 +10,26 @@ use crate::simulate::cache::{Outcome, simulate};
 use crate::simulate::pricing::{Billing, PriceContext, PriceTable, Rates};
 use crate::simulate::strategy::Assumptions;
 
-/// Whose prices apply.
+/// Model and day whose prices apply.
 #[derive(Clone, Copy, Debug)]
 pub struct ForkPrices<'a> {
-    /// The table.
+    /// Price table.
     pub table: &'a PriceTable,
-    /// The model, by any of its names.
+    /// Model, by any of its names.
     pub model: &'a str,
-    /// The time of the requests.
+    /// Time of the requests.
     pub at: Millis,
 }
 
 impl ForkPrices<'_> {
-    /// The rates of a prompt of this size.
+    /// Rates of a prompt of this size.
     fn rates(&self, prompt: Tokens) -> Option<Rates> {
         let Self { table, model, at } = *self;
         table.rates(&PriceContext { model, at, prompt, tier: PriceTier::default() })
     }
 }
 
-/// Why forks cannot be compared.
+/// Reason for which forks cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForkError {
     /// Impossible sizes.
@@ -40,46 +40,45 @@ pub enum ForkError {
     NoInputPrice(String),
 }
 
-/// What prompts are charged, without their output.
+/// Charge of prompts, without their output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForkCharge {
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Tokens,
-    /// Written for the TTL of the plan.
+    /// Tokens written for the TTL of the plan.
     pub written: Tokens,
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Tokens,
-    /// All of it, in tokens sent in full.
+    /// Sum of the above, in tokens sent in full.
     pub equivalents: Equivalents,
-    /// All of it in money; `None` without a price.
+    /// Cost; `None` without a price.
     pub cost: Option<Picodollars>,
 }
 
-/// One way to fork.
+/// Charges of one way to fork.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkComparison {
-    /// The way.
+    /// Way to fork.
     pub variant: Variant,
-    /// The charge of each child, in the order of the plan.
+    /// Charge of each child, in the order of the plan.
     pub children: Vec<ForkCharge>,
 }
 
-/// All ways to fork.
+/// Comparison of all ways to fork.
 #[derive(Clone, Debug)]
 pub struct ForkTable<'a> {
-    /// What is forked.
+    /// Plan that is forked.
     pub plan: &'a ForkPlan,
-    /// The weights of tokens read and written: those of the model's prices, if any, for its largest
-    /// prompt here.
+    /// Weights of tokens read and written: those of the model's prices, if any, for its largest prompt here.
     pub multipliers: Multipliers,
-    /// Whose prices apply, or `None` without a model.
+    /// Model and day whose prices apply, or `None` without a model.
     pub prices: Option<ForkPrices<'a>>,
-    /// Each way, beginning with the one without sharing.
+    /// Charges of each way, beginning with the one without sharing.
     pub comparisons: Vec<ForkComparison>,
 }
 
 impl ForkComparison {
-    /// The charge of all children together.
+    /// Charge of all children together.
     #[must_use]
     pub fn total(&self) -> ForkCharge {
         let children = || self.children.iter();
@@ -96,8 +95,7 @@ impl ForkComparison {
 /// Applies the rules to every way to fork.
 ///
 /// # Errors
-/// A plan without children, with too many of them, or with impossible sizes, or a model without
-/// prices.
+/// The plan has no children, too many of them, or impossible sizes, or the model has no prices.
 pub fn compare<'a>(
     plan: &'a ForkPlan,
     prices: Option<ForkPrices<'a>>,
@@ -120,11 +118,12 @@ pub fn compare<'a>(
 }
 
 fn model_multipliers(plan: &ForkPlan, prices: &ForkPrices<'_>) -> Option<Multipliers> {
+    // One set of weights for the table: prices may depend on the size of a prompt, and the largest decides.
     let largest = plan.directives.iter().max().copied()?;
     Multipliers::of(&prices.rates(plan.prompt(largest))?, plan.ttl)
 }
 
-/// The outcomes of the children's requests. The parent's comes before them and is dropped.
+/// Outcomes of the children's requests; the parent's comes before them and is dropped.
 fn children(plan: &ForkPlan, variant: &Variant) -> Vec<Outcome> {
     simulate(&trace(plan, variant), &Assumptions::default().replay()).split_off(1)
 }

@@ -1,4 +1,4 @@
-//! Tokens read and written, weighed against tokens sent in full.
+//! Weights of tokens read and written against tokens sent in full.
 
 use std::fmt;
 use std::iter::Sum;
@@ -12,14 +12,15 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::pricing::Rates;
 
-/// The parts of a token that are counted.
+/// Parts into which a token is divided.
 const PARTS: u32 = 1_000_000;
 
-/// The highest weight of a token.
+/// Largest weight of a token.
 const MOST_WEIGHT: u32 = 1_000;
 
-/// Input-token equivalents, in millionths of a token: what costs as much as so many tokens sent in
-/// full. Every list price is a whole number of millionths of its input price, so nothing rounds.
+/// Input-token equivalents, in millionths of a token: the number of tokens sent in full at the same cost.
+///
+/// Every list price is a whole number of millionths of its input price, so nothing rounds.
 ///
 /// No sum overflows: a price is at most 10¹⁵ times another ([`Rates`]), and all prompts of a plan
 /// together have at most 4 · 10¹⁶ tokens.
@@ -27,19 +28,19 @@ const MOST_WEIGHT: u32 = 1_000;
 pub struct Equivalents(pub u128);
 
 impl Equivalents {
-    /// Tokens that are sent in full.
+    /// Equivalents of tokens that are sent in full.
     #[must_use]
     pub fn of(tokens: Tokens) -> Self {
         Self(u128::from(PARTS)).times(tokens)
     }
 
-    /// The equivalents of several tokens of this weight.
+    /// Equivalents of several tokens of this weight.
     #[must_use]
     pub fn times(self, tokens: Tokens) -> Self {
         Self(self.0 * u128::from(tokens.0))
     }
 
-    /// As a float, for percentages that are rounded anyway.
+    /// Approximation as a float, for percentages that are rounded anyway.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // only for display
     pub fn to_tokens_lossy(self) -> f64 {
@@ -47,7 +48,7 @@ impl Equivalents {
     }
 }
 
-/// Text that is not the weight of a token.
+/// Error for a text that is not the weight of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a number from 0 to {MOST_WEIGHT} with up to six decimals")]
 pub struct NotAWeight;
@@ -55,7 +56,7 @@ pub struct NotAWeight;
 impl FromStr for Equivalents {
     type Err = NotAWeight;
 
-    /// A decimal number, such as `1.25`.
+    /// Parses a decimal number, such as `1.25`.
     fn from_str(text: &str) -> Result<Self, NotAWeight> {
         let number: Decimal = text.parse().map_err(|_| NotAWeight)?;
         let parts = number.checked_mul(Decimal::from(PARTS)).ok_or(NotAWeight)?;
@@ -79,7 +80,7 @@ impl Sum for Equivalents {
 }
 
 impl fmt::Display for Equivalents {
-    /// An exact decimal number without exponent or trailing zeros.
+    /// Writes an exact decimal number without exponent or trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, fraction) = (self.0 / u128::from(PARTS), self.0 % u128::from(PARTS));
         if fraction == 0 {
@@ -96,18 +97,17 @@ impl Serialize for Equivalents {
     }
 }
 
-/// The weights of tokens that are not sent in full.
+/// Weights of tokens that are not sent in full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multipliers {
-    /// The weight of a token that is read.
+    /// Weight of a token that is read.
     pub read: Equivalents,
-    /// The weight of a token that is written for the TTL of the plan.
+    /// Weight of a token that is written for the TTL of the plan.
     pub write: Equivalents,
 }
 
 impl Multipliers {
-    /// The weights of most models: reads at 0.1, writes at 1.25 for five minutes and at 2 for an
-    /// hour.
+    /// Weights of most models: reads at 0.1, writes at 1.25 for five minutes and at 2 for an hour.
     #[must_use]
     pub fn usual(ttl: Ttl) -> Self {
         let write = match ttl {
@@ -123,8 +123,7 @@ impl Multipliers {
         Self { write: write.unwrap_or(self.write), ..self }
     }
 
-    /// The weights from a model's prices, rounded to millionths. `None` where sending in full is
-    /// free.
+    /// Weights from a model's prices, rounded to millionths; `None` if sending in full is free.
     #[must_use]
     pub fn of(rates: &Rates, ttl: Ttl) -> Option<Self> {
         let write = match ttl {
@@ -140,6 +139,7 @@ impl Multipliers {
 
 fn ratio(price: Picodollars, input: Picodollars) -> Option<Equivalents> {
     let (price, input) = (u128::try_from(price.0).ok()?, u128::try_from(input.0).ok()?);
+    // Half of the divisor is added first, so that the division rounds to the nearest.
     let rounded = (price * u128::from(PARTS) + input / 2).checked_div(input)?;
     Some(Equivalents(rounded))
 }

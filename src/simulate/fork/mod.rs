@@ -1,12 +1,12 @@
-//! What forked agents save by sharing a prefix: sizes → the requests of each way to fork, put
-//! through the rules, in tokens, input-token equivalents and money.
+//! Savings of forked agents by sharing a prefix: builds the requests of each way to fork from
+//! sizes, and puts them through the rules, in tokens, input-token equivalents and money.
 //!
 //! A fork's prompt is the parent's, the parent's whole last answer, one constant placeholder for
-//! the result of each of its calls, and the directive, which alone differs between siblings. So
-//! siblings share everything up to the last placeholder. With a marker there, the first child
-//! writes what the others read, and the directives are input. Take a parent of 100,000 tokens, an
-//! answer of 500, placeholders of 200 and three directives of 100, with reads at 0.1 and writes at
-//! 1.25:
+//! the result of each of its calls, and the directive, the only part that differs between siblings.
+//! So siblings share everything up to the last placeholder. With a marker there, the first child
+//! writes the prefix that the others read, and the directives are input. Take a parent of 100,000
+//! tokens, an answer of 500, placeholders of 200 and three directives of 100, with reads at 0.1 and
+//! writes at 1.25:
 //!
 //! ```text
 //! without sharing  3 × (100,000 + 500 + 200 + 100)             = 302,400
@@ -22,8 +22,8 @@
 //! positions, so that lookback reaches the parent's marker.
 //!
 //! Forks have no input but sizes. Each variant is a small `PromptTrace` of the parent's request and
-//! its children's, which the simulator treats like any other, so this cannot disagree with the
-//! rules.
+//! its children's, which the simulator treats like any other, so the result cannot disagree with
+//! the rules.
 
 mod compare;
 mod equivalents;
@@ -35,38 +35,38 @@ pub use equivalents::{Equivalents, Multipliers};
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 
-/// The most children of a plan.
+/// Largest number of children in a plan.
 pub const MOST_CHILDREN: usize = 10_000;
 
-/// The most tokens of one part. Within it no sum over all children overflows.
+/// Largest number of tokens in one part; within it no sum over all children overflows.
 pub const MOST_TOKENS: u64 = 1_000_000_000_000;
 
-/// A parent and its children.
+/// Sizes of a parent and its children.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForkPlan {
-    /// The parent's prompt up to its last marker: tools, system prompt, messages.
+    /// Parent's prompt up to its last marker: tools, system prompt, messages.
     pub parent: Tokens,
-    /// The parent's last answer, after that marker.
+    /// Parent's last answer, after that marker.
     pub assistant: Tokens,
-    /// The placeholders for the results of its calls, together.
+    /// All placeholders for the results of the answer's calls.
     pub placeholders: Tokens,
-    /// The directive of each child.
+    /// Directive of each child.
     pub directives: Vec<Tokens>,
-    /// How much of the parent's prompt, up to a marker, children share where they decide again
-    /// which of its results are replaced.
+    /// Part of the parent's prompt, up to a marker, that children share if they decide again which
+    /// of its results are replaced.
     pub kept: Tokens,
-    /// Whether the parent's prefix is still cached when the children start.
+    /// True if the parent's prefix is still cached when the children start.
     pub parent_is_warm: bool,
-    /// The TTL of all markers.
+    /// TTL of all markers.
     pub ttl: Ttl,
-    /// The weight of a token written, in tokens sent in full, or `None` for the usual one of its
-    /// TTL. Prices of a model take precedence.
+    /// Weight of a token written, in tokens sent in full, or `None` for the usual one of its TTL.
+    /// Prices of a model take precedence.
     pub write_weight: Option<Equivalents>,
-    /// The shortest prefix that the model caches.
+    /// Shortest prefix that the model caches.
     pub minimum: Tokens,
 }
 
-/// Why a plan is refused.
+/// Reason for which a plan is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// No children.
@@ -75,35 +75,35 @@ pub enum PlanError {
     /// More children than anyone forks.
     #[error("{0} children are too many; {MOST_CHILDREN} are the most")]
     TooManyChildren(usize),
-    /// A part that must not be empty is.
+    /// An empty part that must not be empty.
     #[error("{0} cannot have 0 tokens")]
     Empty(&'static str),
-    /// More of the parent is kept than it has.
+    /// More kept tokens than the parent has.
     #[error("a parent of {} tokens cannot keep {}", parent.0, kept.0)]
     KeepsTooMuch {
-        /// The parent's size.
+        /// Size of the parent.
         parent: Tokens,
-        /// How much of it is kept.
+        /// Kept tokens of the parent.
         kept: Tokens,
     },
-    /// A part is larger than any prompt.
+    /// A part that is larger than any prompt.
     #[error("{part} cannot have {} tokens; {MOST_TOKENS} are the most", tokens.0)]
     TooLarge {
-        /// The part.
+        /// Name of the part.
         part: &'static str,
-        /// Its size.
+        /// Size of the part.
         tokens: Tokens,
     },
 }
 
 impl ForkPlan {
-    /// The size of a child's prompt.
+    /// Size of a child's prompt.
     #[must_use]
     pub fn prompt(&self, directive: Tokens) -> Tokens {
         self.parent + self.assistant + self.placeholders + directive
     }
 
-    /// Fails where there is nothing to compare.
+    /// Checks that there is something to compare, of possible sizes.
     fn check(&self) -> Result<(), PlanError> {
         if self.directives.is_empty() {
             return Err(PlanError::NoChildren);
@@ -131,52 +131,53 @@ fn check_size(part: &'static str, tokens: Tokens, may_be_empty: bool) -> Result<
     }
 }
 
-/// A part of a child's prompt after the parent's.
+/// Part of a child's prompt after the parent's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
-    /// The parent's last answer.
+    /// Parent's last answer.
     Assistant,
-    /// The placeholders for the results of its calls.
+    /// Placeholders for the results of the answer's calls.
     Placeholders,
-    /// The child's task.
+    /// Task of the child.
     Directive,
 }
 
-/// When the siblings of the first child start.
+/// Start of the first child's siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     /// Once the response to the first child has begun, so that its writes can be read.
     Staggered,
-    /// With the first child.
+    /// Together with the first child.
     AtOnce,
 }
 
-/// How much of the parent's prompt children begin with.
+/// Part of the parent's prompt with which children begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shares {
     /// Nothing: each child has its own prefix.
     Nothing,
-    /// What comes before the first result that they replace differently from the parent. Siblings
-    /// replace the same ones.
+    /// Everything before the first result that the children replace differently from the parent.
+    ///
+    /// Siblings replace the same ones.
     Kept,
     /// All of it.
     Everything,
 }
 
-/// A way to fork.
+/// Way to fork.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variant {
-    /// The name in every output.
+    /// Name in every output.
     pub name: &'static str,
-    /// What it means, in words.
+    /// Meaning, in words.
     pub meaning: &'static str,
-    /// How much of the parent's bytes the prompts begin with.
+    /// Part of the parent's bytes with which the prompts begin.
     shares: Shares,
-    /// What follows the parent's prompt, in this order.
+    /// Parts after the parent's prompt, in order.
     parts: [Part; 3],
-    /// The part that ends with the marker.
+    /// Part that ends with the marker.
     marker: Option<Part>,
-    /// When siblings start.
+    /// Start of the siblings.
     start: Start,
 }
 
@@ -189,7 +190,7 @@ const fn fork(name: &'static str, meaning: &'static str, marker: Part, start: St
     Variant { name, meaning, shares: Shares::Everything, parts, marker: Some(marker), start }
 }
 
-/// All ways. The others are compared with the first.
+/// All ways to fork; the others are compared with the first.
 pub const VARIANTS: [Variant; 9] = [
     Variant {
         shares: Shares::Nothing,

@@ -1,25 +1,27 @@
-//! A plan, forked in one way → the requests to which the rules are applied.
+//! Construction of the requests of a plan that is forked in one way.
 
 use super::{ForkPlan, Part, Shares, Start, Variant};
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
 
-/// When the first child starts, in milliseconds: late enough for whatever came before.
+/// Start of the first child, in milliseconds: late enough for every earlier request.
 const FIRST_CHILD: i64 = 24 * 60 * 60 * 1_000;
 
-/// How long before it a warm parent starts.
+/// Age of a warm parent at the start of the first child, in milliseconds.
 const SINCE_WARM_PARENT: i64 = 10_000;
 
-/// The time from a request to its response.
+/// Time from a request to its response, in milliseconds.
 const UNTIL_RESPONSE: i64 = 1_000;
 
-/// The parent's request, followed by one for each child.
+/// Trace of the parent's request, followed by one for each child.
 pub(super) fn trace(plan: &ForkPlan, variant: &Variant) -> PromptTrace {
     let mut forks = Forks::new(plan, variant);
     forks.add_parent();
     for (index, directive) in plan.directives.iter().enumerate() {
         let is_waiting = index > 0 && variant.start == Start::Staggered;
+        // An entry can be read once the response that wrote it has begun, so waiting as long as
+        // that is enough.
         let delay = if is_waiting { UNTIL_RESPONSE } else { 0 };
         forks.add_child(*directive, Millis::new(FIRST_CHILD + delay));
     }
@@ -31,18 +33,20 @@ struct Forks<'a> {
     variant: &'a Variant,
     trace: PromptTrace,
     model: Symbol,
-    /// The prefixes that all children share, the parent's first.
+    /// Prefixes that all children share, the parent's first.
     common: Vec<NodeId>,
 }
 
 impl<'a> Forks<'a> {
     fn new(plan: &'a ForkPlan, variant: &'a Variant) -> Self {
+        // One model for all: the sizes alone decide, and any symbol will do.
         let model = Symbols::default().intern("");
         Self { plan, variant, trace: PromptTrace::default(), model, common: Vec::new() }
     }
 
-    /// Adds the parent's own request, which marked its whole prompt. A parent whose entry has just
-    /// expired is like none, and is left out.
+    /// Adds the parent's own request, which marked its whole prompt.
+    ///
+    /// A parent whose entry has just expired is like a missing one.
     fn add_parent(&mut self) {
         let age = if self.plan.parent_is_warm { SINCE_WARM_PARENT } else { self.plan.ttl.millis() };
         let kept = match self.variant.shares {
@@ -54,6 +58,7 @@ impl<'a> Forks<'a> {
         let node = self.extend(before, rest);
         let marked = before.into_iter().chain([node]);
         self.add_prompt(node, marked.collect(), Millis::new(FIRST_CHILD - age));
+        // The rest again, as a node of its own: same size, but other bytes than the parent's.
         let begin = match self.variant.shares {
             Shares::Kept => self.extend(before, rest),
             Shares::Nothing | Shares::Everything => node,
@@ -66,6 +71,7 @@ impl<'a> Forks<'a> {
         let mut node = if is_common { self.common[0] } else { self.extend(None, self.plan.parent) };
         let mut marked = None;
         for (index, part) in self.variant.parts.into_iter().enumerate() {
+            // Nothing after a directive is common, as directives differ between siblings.
             is_common &= part != Part::Directive;
             let known = self.common.get(index + 1).filter(|_| is_common).copied();
             node = known.unwrap_or_else(|| self.extend(Some(node), self.size(part, directive)));

@@ -1,4 +1,4 @@
-//! Where the cache of a conversation expires under a strategy.
+//! Expiries of a conversation's cache under a strategy.
 
 use super::{Ledger, StrategyColumn};
 use crate::base::ttl::Ttl;
@@ -7,23 +7,25 @@ use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::StepKind;
 use crate::simulate::strategy::Purpose;
 
-/// A request that came after its conversation's cache had expired.
+/// Request that came after its conversation's cache had expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expiry {
-    /// From the start of the previous request to its own, in milliseconds.
+    /// Time from the start of the previous request to the start of this one, in milliseconds.
     pub gap: i64,
-    /// The TTL of the previous messages.
+    /// TTL of the previous messages.
     pub ttl: Ttl,
 }
 
 impl Ledger<'_> {
-    /// The expiry at a request under a strategy: it comes at least a TTL after the previous request
-    /// or the last ping, and reads less than that one left. `None` where it did not expire, and
-    /// where entries have no TTL to choose.
+    /// Expiry at a request under a strategy: it comes at least a TTL after the previous request or
+    /// the last ping, and reads less than the previous one left.
+    ///
+    /// `None` if the cache did not expire, or if entries have no TTL to choose.
     #[must_use]
     pub fn expiry(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Expiry> {
         let step = &self.steps[index.get()];
         let (before, gap) = (step.predecessor?, step.gap?);
+        // Another model reads nothing of the entries, however young they are.
         if step.kind == StepKind::ModelChange {
             return None;
         }
@@ -33,13 +35,14 @@ impl Ledger<'_> {
         let ping = ping.filter(|(purpose, _)| *purpose == Purpose::KeepAlive).map(|(_, at)| at);
         let start = self.history.request(index).start;
         let idle = ping.map(|at| start.since(at)).min().map_or(gap, |idle| idle.min(gap));
+        // The cheap test first: `shortfall` makes the tokens of two rows.
         let is_late = idle >= ttl.millis();
         let is_short = || self.shortfall(column, index).is_some_and(|less| less > Tokens::ZERO);
         (is_late && is_short()).then_some(Expiry { gap, ttl })
     }
 
-    /// How much less a request reads than the previous one had read and written, or `None` where
-    /// that is unknown.
+    /// Tokens that the previous request had read and written and this one does not read, or `None`
+    /// if unknown.
     #[must_use]
     pub fn shortfall(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Tokens> {
         let before = self.row_tokens(column, self.steps[index.get()].predecessor?)?.billing;
@@ -49,7 +52,7 @@ impl Ledger<'_> {
         Some(cached.saturating_sub(own.read))
     }
 
-    /// The TTL of a request's messages under a strategy.
+    /// TTL of a request's messages under a strategy.
     fn message_ttl(&self, column: &StrategyColumn, index: RequestIndex) -> Option<Ttl> {
         let request = self.history.request(index);
         if let Some(plan) = column.ttl_plan() {

@@ -1,8 +1,7 @@
-//! Which requests of the input are reported, and in which order. The cache is simulated over all
-//! requests.
+//! Selection and order of the reported requests; the cache is simulated over all requests.
 //!
-//! People choose them by names, which are looked up in the history. An unknown one is an error that lists
-//! what there is.
+//! People choose requests by names, which are looked up in the history. An unknown name is an error
+//! that lists the nearest ones.
 
 use std::collections::BTreeMap;
 
@@ -14,18 +13,17 @@ use crate::base::units::Millis;
 use crate::base::wording::{counted, nearest, suggestion};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
 
-/// A session's reported requests.
+/// Reported requests of a session.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// `sessionId`.
+    /// `sessionId` of the session.
     pub id: Symbol,
-    /// Its requests in the order of their answers (captured ones of their starts), including those
-    /// of sub-agents.
+    /// Requests in the order of their answers (captured ones of their starts), including those of sub-agents.
     pub requests: Vec<RequestIndex>,
 }
 
 impl Session {
-    /// Its files, as indexes into those of the history, in the order of its requests.
+    /// Files of the session, as indexes into those of the history, in the order of its requests.
     #[must_use]
     pub fn files(&self, history: &History) -> Vec<usize> {
         let mut known: FxHashSet<usize> = FxHashSet::default();
@@ -34,15 +32,15 @@ impl Session {
     }
 }
 
-/// The reported requests by session, ordered by the start of the session.
+/// Reported requests by session, ordered by the start of the session.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// The sessions.
+    /// Reported sessions.
     pub sessions: Vec<Session>,
 }
 
 impl Selection {
-    /// The requests answered from `since` on and before `until`.
+    /// Selects the requests answered from `since` on and before `until`.
     #[must_use]
     pub fn new(history: &History, since: Option<Millis>, until: Option<Millis>) -> Self {
         Self::of(history, |request| {
@@ -52,7 +50,7 @@ impl Selection {
         })
     }
 
-    /// The requests that meet a condition.
+    /// Selects the requests that meet a condition.
     #[must_use]
     pub fn of(history: &History, is_selected: impl Fn(&Request) -> bool) -> Self {
         let mut sessions: Vec<Session> = Vec::new();
@@ -68,8 +66,7 @@ impl Selection {
             sessions[place].requests.push(RequestIndex::new(index));
         }
         for session in &mut sessions {
-            // Captured requests have a start. Those of transcripts only have the time of the
-            // answer.
+            // Captured requests have a start. Requests of transcripts only have the time of the answer.
             session.requests.sort_by_key(|index| {
                 let request = history.request(*index);
                 let at = if history.is_captured(*index) { request.start } else { request.time() };
@@ -94,20 +91,22 @@ impl Selection {
         self.sessions.iter().flat_map(|session| session.requests.iter().copied())
     }
 
-    /// Whether nothing is reported.
+    /// Returns true if nothing is reported.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.sessions.is_empty()
     }
 }
 
-/// How many names are listed.
+/// Largest number of names in a list.
 const MOST_LISTED: usize = 10;
 
-/// The name of main conversations among agents.
+/// Name of main conversations among agents.
 pub const MAIN_AGENT: &str = "main";
 
-/// What to report. Empty lists leave nothing out. The names in a list are alternatives.
+/// Conditions on the reported requests.
+///
+/// Empty lists leave nothing out. The names in a list are alternatives.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Programs that sent the requests.
@@ -122,53 +121,53 @@ pub struct Filter {
     pub branches: Vec<String>,
     /// Agents: `main`, types, ids or prefixes of ids.
     pub agents: Vec<String>,
-    /// Requests answered from this moment on.
+    /// First moment of the answers.
     pub since: Option<Millis>,
-    /// Requests answered before this moment.
+    /// Moment after the last answers.
     pub until: Option<Millis>,
 }
 
-/// Why nothing is selected.
+/// Reason for which nothing is selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// A name that matches nothing in the input.
     #[error("--{option}: `{name}` is not in the input, which has {}{}", named_things(*.count, .option), nearest_of(.nearest))]
     Unknown {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// The name.
+        /// Unknown name.
         name: String,
-        /// How many names there are.
+        /// Number of names in the input.
         count: usize,
-        /// The names nearest to it.
+        /// Names nearest to the unknown one.
         nearest: Vec<String>,
     },
     /// A prefix of several names.
     #[error("--{option}: `{name}` is the beginning or end of {}: {}; give more of it", named_things(*.count, .option), listed(.candidates, *.count))]
     Ambiguous {
-        /// The option.
+        /// Name of the option.
         option: &'static str,
-        /// The prefix.
+        /// Ambiguous prefix.
         name: String,
-        /// How many names begin with it.
+        /// Number of names that begin with it.
         count: usize,
-        /// The first of them.
+        /// First few of these names.
         candidates: Vec<String>,
     },
-    /// Nothing is left of what the names select.
+    /// No request within the selection of the names.
     #[error("no request {}; {of} has {}, answered from {first} to {last} ({zone})", .options.join(" and "), counted(*.requests, "request", "requests"))]
     Nothing {
-        /// The options that together leave everything out.
+        /// Options that together leave everything out.
         options: Vec<&'static str>,
-        /// What was searched.
+        /// Part of the input that was searched.
         of: &'static str,
-        /// How many requests it has.
+        /// Number of its requests.
         requests: u64,
-        /// When the first of them was answered.
+        /// Time of the first answer.
         first: String,
-        /// When the last of them was answered.
+        /// Time of the last answer.
         last: String,
-        /// The time zone of both.
+        /// Time zone of both.
         zone: String,
     },
 }
@@ -177,7 +176,7 @@ fn nearest_of(nearest: &[String]) -> String {
     suggestion(&nearest.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// `1 session`, `2 branches`.
+/// Count and noun: `1 session`, `2 branches`.
 fn named_things(count: usize, option: &str) -> String {
     let plural = if option.ends_with("ch") { "es" } else { "s" };
     match count {
@@ -210,10 +209,10 @@ impl FilterError {
 }
 
 impl Filter {
-    /// The selected requests.
+    /// Selects the requests that meet all conditions.
     ///
     /// # Errors
-    /// A name that matches nothing or too much, and an empty selection.
+    /// A name matches nothing or too much, or no request is left.
     pub fn select(&self, history: &History) -> Result<Selection, FilterError> {
         let chosen = self.chosen(history)?;
         let selection =
@@ -230,6 +229,7 @@ impl Filter {
     }
 
     fn chosen(&self, history: &History) -> Result<Chosen, FilterError> {
+        // Names of projects are derived from all of the history, which no other filter needs.
         let is_by_project = !self.projects.is_empty();
         let projects = if is_by_project { project_names(history) } else { BTreeMap::new() };
         Ok(Chosen {
@@ -246,7 +246,8 @@ impl Filter {
         })
     }
 
-    /// What there is where nothing is left: among what the names select, else in all.
+    /// Error for an empty selection, with the number and times of the requests that the names
+    /// select, else of all.
     fn nothing(&self, history: &History, chosen: &Chosen) -> FilterError {
         let times = |is_named: bool| {
             let requests = history.requests.iter();
@@ -254,6 +255,7 @@ impl Filter {
             kept.map(Request::time).collect::<Vec<_>>()
         };
         let named = times(true);
+        // If the names leave nothing, the times are not the reason, and the whole input is shown.
         let (times, options, of) = if named.is_empty() {
             (times(false), chosen.options(), "the input")
         } else {
@@ -274,7 +276,7 @@ impl Filter {
     }
 }
 
-/// What the names of a filter stand for, or `None` without names.
+/// Symbols of a filter's names, or `None` without names.
 #[derive(Debug)]
 struct Chosen {
     sources: Option<Vec<Client>>,
@@ -299,7 +301,7 @@ impl Chosen {
             && self.agents.as_ref().is_none_or(|agents| agents.contains(&request.agent))
     }
 
-    /// The options that leave something out.
+    /// Options that leave something out.
     fn options(&self) -> Vec<&'static str> {
         let given = [
             ("of --source", self.sources.is_some()),
@@ -313,7 +315,7 @@ impl Chosen {
     }
 }
 
-/// What names stand for, where each may match several things.
+/// Symbols of names that may each match several.
 fn named<'a>(
     wanted: &[String],
     option: &'static str,
@@ -355,7 +357,7 @@ fn sessions(
     wanted.iter().map(one).collect::<Result<_, _>>().map(Some)
 }
 
-/// What a shortened name stands for, which must be unique.
+/// Symbol of a shortened name, which must be unique.
 fn one_of(names: &Names<'_>, option: &'static str, name: &str) -> Result<Symbol, FilterError> {
     let found = names.begun(name);
     match found.as_slice() {
@@ -403,18 +405,18 @@ fn agents(
     Ok(Some(chosen))
 }
 
-/// A name, and what it stands for.
+/// Name with its symbol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
-    /// What it stands for.
+    /// Symbol of the name.
     pub(super) symbol: Symbol,
-    /// The name that is shown.
+    /// Name that is shown.
     pub(super) name: &'a str,
-    /// Another name by which it is known.
+    /// Another name of the same symbol.
     pub(super) other_name: Option<&'a str>,
 }
 
-/// The names of one kind, in the order of the requests.
+/// Names of one kind, in the order of the requests.
 #[derive(Clone, Debug)]
 pub(super) struct Names<'a>(Vec<Named<'a>>);
 
@@ -423,7 +425,7 @@ impl<'a> Names<'a> {
         Self(names)
     }
 
-    /// The names among the requests.
+    /// Names among the requests.
     pub(super) fn of(history: &'a History, symbol: impl Fn(&'a Request) -> Option<Symbol>) -> Self {
         let mut known = FxHashSet::default();
         let symbols = history.requests.iter().filter_map(symbol);
@@ -435,7 +437,7 @@ impl<'a> Names<'a> {
         self.0.len()
     }
 
-    /// Everything with this name, else everything that contains it.
+    /// Symbols with this name, else all whose name contains it.
     pub(super) fn called(&self, name: &str) -> Vec<Symbol> {
         let is_called = |one: &&Named<'_>| {
             one.name == name || one.other_name.is_some_and(|other| other == name)
@@ -448,13 +450,13 @@ impl<'a> Names<'a> {
         if exact.is_empty() { of_name(&has_part) } else { exact }
     }
 
-    /// What has exactly this name.
+    /// Symbol with exactly this name.
     pub(super) fn exactly(&self, name: &str) -> Option<Symbol> {
         self.0.iter().find(|one| one.name == name).map(|one| one.symbol)
     }
 
-    /// Everything with this name, else everything that begins with it, or ends with it after a `…`,
-    /// as long names are printed.
+    /// Names equal to this one, else all that begin with it, or end with it after a `…`, as long
+    /// names are printed.
     pub(super) fn begun(&self, name: &str) -> Vec<Named<'a>> {
         if let Some(exact) = self.0.iter().find(|one| one.name == name) {
             return vec![*exact];
@@ -467,12 +469,12 @@ impl<'a> Names<'a> {
         self.0.iter().filter(is_meant).copied().collect()
     }
 
-    /// The names of both kinds.
+    /// Names of both kinds.
     pub(super) fn and(&self, other: &Self) -> Self {
         Self(self.0.iter().chain(&other.0).copied().collect())
     }
 
-    /// Adds a name that stands for nothing of its own.
+    /// Adds a name that has no symbol of its own.
     pub(super) fn and_name(mut self, name: &'a str) -> Self {
         if let Some(first) = self.0.first().copied() {
             self.0.push(Named { name, ..first });

@@ -1,6 +1,7 @@
-//! The ledger: a history under several strategies, priced. It is the one table that everything
-//! after the simulator reads: for each request and strategy, its tokens and their exact cost.
-//! Rollups add up its rows and nothing else.
+//! Ledger: a history under several strategies, priced.
+//!
+//! It is the one table that everything after the simulator reads: for each request and strategy,
+//! its tokens and their exact cost. Rollups add up its rows and nothing else.
 
 mod expiry;
 mod filter;
@@ -35,22 +36,22 @@ use crate::simulate::strategy::{
     StrategyKind, try_design,
 };
 
-/// How many requests are added up on one thread.
+/// Number of requests that are added up on one thread.
 const CHUNK: usize = 8_192;
 
-/// A strategy's figures.
+/// Figures of a strategy.
 #[derive(Debug)]
 pub struct StrategyColumn {
-    /// The strategy.
+    /// Strategy of the column.
     pub strategy: Strategy,
-    /// The outcomes of the requests, or `None` for the record itself.
+    /// Outcomes of the requests, or `None` for the record itself.
     pub simulated: Option<Simulated>,
-    /// The rates, where the strategy's prompts are not the recorded ones.
+    /// Rates, if the strategy's prompts are not the recorded ones.
     rates: Option<RequestRates>,
 }
 
 impl StrategyColumn {
-    /// The figures of a strategy.
+    /// Column of a strategy.
     fn new(
         strategy: Strategy,
         simulated: Option<Simulated>,
@@ -66,48 +67,48 @@ impl StrategyColumn {
         Self { strategy, simulated, rates }
     }
 
-    /// An outcome for each request, or `None` for the record itself.
+    /// Outcome of each request, or `None` for the record itself.
     #[must_use]
     pub fn outcomes(&self) -> Option<&[Outcome]> {
         self.simulated.as_ref().map(|simulated| simulated.outcomes.as_slice())
     }
 
-    /// The other provider that serves the requests, if any.
+    /// Other provider that serves the requests, if any.
     fn provider(&self) -> Option<&'static Provider> {
         self.simulated.as_ref()?.provider
     }
 
-    /// The rates of its requests, where they are not those of the recorded ones.
+    /// Rates of the column's requests, if they are not those of the recorded ones.
     fn own_rates(&self) -> Option<&RequestRates> {
         self.rates.as_ref().or_else(|| self.simulated.as_ref()?.rates.as_ref())
     }
 
-    /// Whether the strategy can act on the input.
+    /// Applicability of the strategy to the input.
     #[must_use]
     pub fn applicability(&self) -> &Applicability {
         const RECORD: &Applicability = &Applicability::Whole;
         self.simulated.as_ref().map_or(RECORD, |simulated| &simulated.applicability)
     }
 
-    /// What a search has chosen, in words, for each service.
+    /// Choices of a search, in words, for each service.
     #[must_use]
     pub fn chosen(&self) -> Option<String> {
         let choices = &self.simulated.as_ref()?.choices;
         (!choices.is_empty()).then(|| choices.join("; "))
     }
 
-    /// The TTLs of all markers, where it sets them.
+    /// TTLs of all markers, if the strategy sets them.
     fn ttl_plan(&self) -> Option<TtlPlan> {
         let chosen = self.simulated.as_ref().and_then(|simulated| simulated.chosen.as_ref());
         match (&self.strategy.kind, chosen) {
-            // The lifetimes are others.
+            // Lifetimes elsewhere are not Claude's TTLs.
             (StrategyKind::Elsewhere(..) | StrategyKind::Own(_), _) => None,
             (StrategyKind::Counterfactual(design), _) | (_, Some(design)) => design.ttl,
             _ => None,
         }
     }
 
-    /// Whether markers keep their recorded TTLs, where it sets no others.
+    /// Returns true if markers keep their recorded TTLs, unless the strategy sets others.
     fn keeps_ttls(&self) -> bool {
         !matches!(
             self.strategy.kind,
@@ -115,14 +116,14 @@ impl StrategyColumn {
         )
     }
 
-    /// The request whose model a request is sent to.
+    /// Request whose model a request is sent to.
     fn priced_as(&self, index: RequestIndex) -> RequestIndex {
         let totals = self.simulated.as_ref().and_then(|simulated| simulated.totals.as_ref());
         let sent = totals.and_then(|totals| totals.get(index.get()));
         sent.map_or(index, |sent| RequestIndex::new(sent.priced_as))
     }
 
-    /// What the strategy sends in addition, after a request.
+    /// Additional requests of the strategy after a request.
     fn added_after(&self, index: RequestIndex) -> Vec<Added> {
         let simulated = self.simulated.as_ref();
         let simulated = simulated.filter(|simulated| simulated.applicability.is_applicable());
@@ -130,37 +131,36 @@ impl StrategyColumn {
     }
 }
 
-/// What context management did under a strategy.
+/// Effects of context management under a strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct ManagedColumn {
-    /// The rule.
+    /// Rule of the management.
     pub management: Management,
-    /// What it did.
+    /// Effects of the rule.
     pub effects: Effects,
-    /// The totals of the requests that it sent itself.
+    /// Totals of the requests that the management sent itself.
     pub own: Totals,
 }
 
 /// Rows for every request and strategy, made on demand.
 #[derive(Debug)]
 pub struct Ledger<'a> {
-    /// The requests.
+    /// Requests of the rows.
     pub history: &'a History,
-    /// How each request follows the one before it.
+    /// Relation of each request to the one before it.
     pub steps: &'a [Step],
-    /// The prices.
+    /// Price table.
     pub prices: &'a PriceTable,
-    /// What every simulation assumes.
+    /// Assumptions of every simulation.
     pub assumptions: Assumptions,
-    /// The strategies, in output order.
+    /// Strategies, in output order.
     pub columns: Vec<StrategyColumn>,
-    /// The bound (the least that any markers, TTLs and pings could have cost) under each requested
-    /// reading.
+    /// Bound (the least that any markers, TTLs and pings could have cost) under each requested reading.
     pub bounds: Vec<StrategyColumn>,
-    /// The whole prompt of each request.
+    /// Prompt size of each request.
     totals: Arc<[Tokens]>,
     rates: Arc<RequestRates>,
-    /// How many bytes make a token, learned when that is first needed.
+    /// Bytes per token, learned on first use.
     ratios: Arc<OnceLock<Ratios>>,
 }
 
@@ -178,7 +178,8 @@ impl<'a> Ledger<'a> {
         Self::with_bounds(history, steps, trace, prices, (strategies, &[]), assumptions)
     }
 
-    /// The same for captured prompts that are sized by their bytes alone, priced by what they ask for.
+    /// The same for captured prompts whose sizes come from their bytes only, priced by the
+    /// requested settings.
     pub(crate) fn counted(
         history: &'a History,
         steps: &'a [Step],
@@ -206,7 +207,7 @@ impl<'a> Ledger<'a> {
         empty.filled(trace, simulated, |_| ()).0
     }
 
-    /// A ledger without columns.
+    /// Ledger without columns.
     pub(crate) fn empty(
         history: &'a History,
         steps: &'a [Step],
@@ -215,8 +216,7 @@ impl<'a> Ledger<'a> {
         assumptions: &Assumptions,
     ) -> Self {
         let totals: Arc<[Tokens]> = trace.prompts.iter().map(|prompt| prompt.total).collect();
-        // Every simulation needs the paths of the tree. Computed here, none waits for another one
-        // to do so.
+        // Every simulation needs the paths of the tree. Computed here, none waits for another one to do so.
         let (rates, _) = rayon::join(
             || RequestRates::new(history, prices, totals.iter().copied()),
             || trace.paths(),
@@ -234,7 +234,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The same with columns of its own.
+    /// The same ledger with columns of its own.
     fn with_columns(&self, columns: Vec<StrategyColumn>) -> Self {
         Self {
             columns,
@@ -246,8 +246,9 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The same requests with the columns of strategies in place of its own, and with bounds, which take
-    /// longest: what needs the columns alone is computed beside them.
+    /// The same requests with the columns of strategies in place of its own, and with bounds.
+    ///
+    /// Bounds take longest, so `beside` runs in parallel with them on the ledger without bounds.
     pub(crate) fn filled<T: Send>(
         &self,
         trace: &PromptTrace,
@@ -271,6 +272,8 @@ impl<'a> Ledger<'a> {
     fn simulate(&self, strategies: &[Strategy], trace: &PromptTrace) -> Vec<StrategyColumn> {
         let Self { history, steps, prices, ref assumptions, ref rates, ref ratios, .. } = *self;
         let unmarked = Unmarked::of(history, trace);
+        // Requests without markers come last, and follow the rules of their own services:
+        // `add_unmarked` appends them.
         let marked = unmarked.as_ref().map(|_| trace.first(history.sent_with_markers().len()));
         let designed = marked.as_ref().unwrap_or(trace);
         let material = Material { history, steps, trace: designed, rates, ratios, assumptions };
@@ -287,7 +290,7 @@ impl<'a> Ledger<'a> {
         side_by_side(strategies, column)
     }
 
-    /// A design alone over the same requests. `None` where it cannot act on them.
+    /// Ledger of one design over the same requests; `None` if the design cannot act on them.
     pub(crate) fn on_trial(
         &self,
         design: Design,
@@ -313,12 +316,12 @@ impl<'a> Ledger<'a> {
         Some(Self { assumptions: *assumptions, ..self.with_columns(vec![column]) })
     }
 
-    /// How many bytes make a token.
+    /// Bytes per token, by session and kind of content.
     pub(crate) fn ratios(&self) -> &Ratios {
         self.ratios.get_or_init(|| Ratios::learn(self.history, self.steps))
     }
 
-    /// The least that some requests can cost with prompts of the sketched sizes: where all of each
+    /// Lower bound of the cost of some requests with prompts of the sketched sizes: all of each
     /// prompt is charged at the lowest of its rates, as if it were read from cache in full, and no
     /// request is refused.
     pub(crate) fn least_cost(&self, sketch: &Sketch, selection: &Selection) -> Picodollars {
@@ -327,6 +330,7 @@ impl<'a> Ledger<'a> {
         let sent = sent.map(|(index, total)| (RequestIndex::new(index), *total));
         let rates = RequestRates::as_sent(history, self.prices, sent);
         let least = |index: RequestIndex, prompt: Tokens, output: Tokens| {
+            // An unknown price must not raise a lower bound.
             let Some(rates) = rates.of(index) else { return Picodollars::ZERO };
             let Rates { input, cache_write_5m, cache_write_1h, cache_read, output: answer, .. } =
                 *rates;
@@ -355,46 +359,46 @@ impl<'a> Ledger<'a> {
         own + added.sum()
     }
 
-    /// The column of a strategy, if it was requested.
+    /// Column of a strategy, if it was requested.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.name == name)
     }
 
-    /// What was billed, if it was requested.
+    /// Column of the record, if it was requested.
     #[must_use]
     pub fn billed(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.is_record())
     }
 
-    /// What the rules expect of the recorded requests, if it was requested.
+    /// Column of the rules' expectation of the recorded requests, if it was requested.
     #[must_use]
     pub fn expected(&self) -> Option<&StrategyColumn> {
         self.columns.iter().find(|column| column.strategy.is_replay())
     }
 
-    /// One lifetime for every marker, if it was requested.
+    /// Column with one lifetime for every marker, if it was requested.
     #[must_use]
     pub fn lifetime(&self, ttl: Ttl) -> Option<&StrategyColumn> {
         let kind = Strategy::lifetime(ttl).kind;
         self.columns.iter().find(|column| column.strategy.kind == kind)
     }
 
-    /// The bound under a reading, if it was requested.
+    /// Column of the bound under a reading, if it was requested.
     #[must_use]
     pub fn bound(&self, reading: Reading) -> Option<&StrategyColumn> {
         let kind = StrategyKind::Optimal(Some(reading));
         self.bounds.iter().find(|column| column.strategy.kind == kind)
     }
 
-    /// The whole prompt of a request.
+    /// Prompt size of a request.
     #[must_use]
     #[inline]
     pub fn prompt_total(&self, index: RequestIndex) -> Tokens {
         self.totals[index.get()]
     }
 
-    /// What context management did, under a strategy that has it.
+    /// Effects of context management, under a strategy that has it.
     #[must_use]
     pub fn managed(&self, column: &StrategyColumn) -> Option<ManagedColumn> {
         let simulated = column.simulated.as_ref()?;
@@ -413,7 +417,7 @@ impl<'a> Ledger<'a> {
         Some(ManagedColumn { management, effects, own })
     }
 
-    /// The totals over some requests.
+    /// Totals over some requests.
     pub fn totals(
         &self,
         column: &StrategyColumn,
@@ -425,6 +429,7 @@ impl<'a> Ledger<'a> {
             totals
         };
         let requests = requests.into_iter();
+        // Short sums, as of a session, are not worth a thread.
         if requests.size_hint().1.is_some_and(|most| most <= CHUNK) {
             return requests.fold(Totals::default(), add);
         }
@@ -437,7 +442,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The models without a price, by name, with the number of requests that each served.
+    /// Models without a price, by name, with the number of requests of each.
     #[must_use]
     pub fn unpriced_models(
         &self,
@@ -447,7 +452,7 @@ impl<'a> Ledger<'a> {
             return Vec::new();
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        // The record has the most rows of a request. Where it has none, any simulation will do.
+        // The record has the most rows of a request. If it has none, any simulation will do.
         let columns: Vec<_> = self.billed().into_iter().chain(&self.columns).collect();
         for index in requests {
             for column in &columns {
@@ -464,12 +469,13 @@ impl<'a> Ledger<'a> {
         counts.into_iter().collect()
     }
 
-    /// Whether every row certainly has a price.
+    /// Returns true if every row certainly has a price.
     fn is_priced(&self) -> bool {
         let mut columns = self.columns.iter().filter_map(StrategyColumn::own_rates);
         let mut requests = self.history.requests.iter().filter_map(|one| one.usage.as_ref());
         self.rates.is_complete()
             && columns.all(RequestRates::is_complete)
+            // Samplings that were billed apart may be of another model, whose price is looked up row by row.
             && requests.all(|usage| usage.iterations_apart.is_empty())
     }
 
@@ -477,20 +483,20 @@ impl<'a> Ledger<'a> {
         price_context(self.history, index, self.prompt_total(index))
     }
 
-    /// The rates of a request, or `None` where its model has no price.
+    /// Rates of a request, or `None` if its model has no price.
     #[must_use]
     pub fn rates_of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rates.of(index)
     }
 
-    /// The rates of a request, were its prompt of another size.
+    /// Rates of a request with a prompt of another size.
     #[must_use]
     pub fn rates_for(&self, index: RequestIndex, prompt: Tokens) -> Option<Rates> {
         let context = price_context(self.history, index, prompt);
         rates_in(self.prices, self.history, index, &context)
     }
 
-    /// Whether the row of a request under a strategy has a price.
+    /// Returns true if the row of a request under a strategy has a price.
     #[must_use]
     pub fn has_price(&self, column: &StrategyColumn, index: RequestIndex) -> bool {
         self.row_tokens(column, index).is_some() && self.rates_under(column, index).is_some()

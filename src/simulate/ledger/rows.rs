@@ -9,49 +9,51 @@ use crate::simulate::pricing::{Billing, Charges, PriceContext};
 use crate::simulate::provider::token_ratio;
 use crate::simulate::strategy::Purpose;
 
-/// The tokens of one request under one strategy.
+/// Tokens of one request under one strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct RowTokens {
-    /// The tokens of each class.
+    /// Tokens of each class.
     pub billing: Billing,
-    /// What the prompt's split is based on.
+    /// Basis of the prompt's split.
     pub basis: Basis,
-    /// Why the service refuses the request, as in [`Row::refusal`].
+    /// Reason of a refusal by the service, as in [`Row::refusal`].
     pub refusal: Option<Refusal>,
 }
 
-/// One request under one strategy.
+/// Request under one strategy.
 #[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
-    /// The strategy's name.
+    /// Name of the strategy.
     pub strategy: &'a str,
-    /// The request.
+    /// Index of the request.
     pub request: RequestIndex,
-    /// How many requests it counts as: several of a sum, none of what a request adds.
+    /// Number of requests in the row: several for a sum, zero for added ones and earlier samplings.
     pub requests: u32,
-    /// The model that is billed.
+    /// Model that is billed.
     pub model: &'a str,
-    /// The tokens of each class.
+    /// Tokens of each class.
     pub billing: Billing,
-    /// Whether the output is known. An unknown one is in neither the tokens nor the cost.
+    /// True if the output is known; an unknown one is in neither the tokens nor the cost.
     pub is_output_known: bool,
-    /// Why the service refuses the request, for a simulated row. All its figures are then zero.
+    /// Reason of a refusal by the service, for a simulated row; all its figures are then zero.
     pub refusal: Option<Refusal>,
-    /// What the prompt's split is based on.
+    /// Basis of the prompt's split.
     pub basis: Basis,
-    /// The number of an earlier sampling that was billed separately. `None` for the request itself.
+    /// Number of an earlier sampling that was billed separately; `None` for the request itself.
     pub iteration: Option<usize>,
-    /// Why and when it is sent, for a request that the strategy adds.
+    /// Purpose and time of a request that the strategy adds.
     pub added: Option<(Purpose, Millis)>,
-    /// The cost of the tokens of each class, or `None` where the model has no price.
+    /// Cost of the tokens of each class, or `None` if the model has no price.
     pub charges: Option<Charges>,
-    /// The cost, including web searches, or `None` where the model has no price.
+    /// Cost, including web searches, or `None` if the model has no price.
     pub cost: Option<Picodollars>,
 }
 
 impl<'a> Ledger<'a> {
-    /// The row of a request under a strategy. The record has none where its usage is unknown. A
-    /// strategy has none where it is not applicable, as its figures would be those of the record.
+    /// Row of a request under a strategy.
+    ///
+    /// The record has none if its usage is unknown. A strategy has none if it is not applicable, as
+    /// its figures would be those of the record.
     #[must_use]
     pub fn row<'s>(&'s self, column: &'s StrategyColumn, index: RequestIndex) -> Option<Row<'s>> {
         let RowTokens { billing, basis, refusal } = self.row_tokens(column, index)?;
@@ -77,14 +79,14 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The model to which a strategy sends a request.
+    /// Model to which a strategy sends a request.
     fn model_under(&self, column: &StrategyColumn, index: RequestIndex) -> &'a str {
         let history = self.history;
         let own = || history.model(column.priced_as(index));
         column.provider().map_or_else(own, |provider| provider.model)
     }
 
-    /// The tokens of [`row`](Self::row), which take less time than the whole row.
+    /// Tokens of [`row`](Self::row), in less time than the whole row.
     #[must_use]
     pub fn row_tokens(&self, column: &StrategyColumn, index: RequestIndex) -> Option<RowTokens> {
         if !column.applicability().is_applicable() {
@@ -99,6 +101,7 @@ impl<'a> Ledger<'a> {
                 let outcome = &outcomes[index.get()];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
                 let output = token_ratio(history.facts(request.model)).of(output);
+                // Another vocabulary is converted by an estimated ratio, so nothing here is measured.
                 (Billing::of(outcome, output), outcome.basis.max(Basis::Estimated), None)
             }
             (Some(outcomes), None) => {
@@ -109,7 +112,7 @@ impl<'a> Ledger<'a> {
         Some(RowTokens { billing, basis, refusal })
     }
 
-    /// The rows of the requests that a strategy adds after a request.
+    /// Rows of the requests that a strategy adds after a request.
     pub(super) fn added_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -135,7 +138,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// The rows of the samplings that were billed apart. Only the record has them.
+    /// Rows of the samplings that were billed apart; only the record has them.
     fn earlier_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -147,6 +150,7 @@ impl<'a> Ledger<'a> {
         let iterations = recorded.map_or(&[][..], |usage| usage.iterations_apart.as_slice());
         let strategy = column.strategy.name.as_ref();
         iterations.iter().enumerate().map(move |(number, iteration)| {
+            // A sampling without a model of its own was by the model that refused the request first.
             let refused = request.request.and_then(|id| history.refusals.get(&id).copied());
             let model = match (&iteration.model, refused) {
                 (Some(model), _) => model,
@@ -177,7 +181,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// All rows of a request under a strategy: its earlier samplings, its own, and what is added
+    /// All rows of a request under a strategy: its earlier samplings, its own, and the additions
     /// before the next one.
     pub fn rows<'s>(
         &'s self,
@@ -188,7 +192,7 @@ impl<'a> Ledger<'a> {
         self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
     }
 
-    /// Calls `each` for those rows, and returns whether there are any.
+    /// Calls `each` for these rows, and returns true if there are any.
     pub(super) fn each_row<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -213,7 +217,7 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// What the figures of a record rest on.
+/// Basis of a record's figures.
 fn basis_of(usage: &Usage) -> Basis {
     if usage.lifetime_is_assumed { Basis::Estimated } else { Basis::Measured }
 }

@@ -8,22 +8,22 @@ use super::filter::Selection;
 use super::{Ledger, Row, StrategyColumn};
 use crate::base::units::{Picodollars, Tokens};
 
-/// The sum of some rows of one strategy.
+/// Sum of some rows of one strategy.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Requests, those in sums among them. Further samplings of one do not count.
+    /// Requests, with each one of a sum; further samplings of a request do not count.
     pub requests: u64,
     /// Requests that the strategy adds.
     pub added: u64,
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Tokens,
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Tokens,
-    /// Written for five minutes.
+    /// Tokens written for five minutes.
     pub write_5m: Tokens,
-    /// Written for an hour.
+    /// Tokens written for an hour.
     pub write_1h: Tokens,
-    /// Output.
+    /// Tokens of output.
     pub output: Tokens,
     priced: Picodollars,
     rows: u64,
@@ -31,14 +31,13 @@ pub struct Totals {
     pub unpriced: u64,
     /// Requests whose model has no price.
     pub unpriced_requests: u64,
-    /// The cost of further samplings. It is part of the cost, and no simulation has them.
+    /// Cost of further samplings; it is part of the cost, and no simulation has them.
     pub apart: Picodollars,
     /// Requests with unknown output, which is in no sum.
     pub without_output: u64,
     /// Requests that the service refuses.
     pub refused: u64,
-    /// Requests that are in no sum, because their record is unknown or the strategy cannot act on
-    /// them.
+    /// Requests that are in no sum, because their record is unknown or the strategy cannot act on them.
     pub unrecorded: u64,
 }
 
@@ -66,7 +65,7 @@ impl Totals {
         }
     }
 
-    /// The cost of the rows that have one. `None` where no row has one although some should.
+    /// Cost of the rows that have one; `None` if no row has one although some should.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
         let is_known =
@@ -74,13 +73,13 @@ impl Totals {
         is_known.then_some(self.priced)
     }
 
-    /// The tokens of the whole prompts.
+    /// Tokens of the whole prompts.
     #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.write_5m + self.write_1h
     }
 
-    /// The share of the prompts that was read from cache, or `None` without prompts.
+    /// Share of the prompts that was read from cache, or `None` without prompts.
     #[must_use]
     #[allow(clippy::cast_precision_loss)] // a share for display
     pub fn hit_rate(&self) -> Option<f64> {
@@ -89,17 +88,19 @@ impl Totals {
     }
 }
 
-/// The totals of a strategy.
+/// Totals of a strategy.
 #[derive(Debug, Default)]
 pub struct Breakdown<'a> {
-    /// Of all reported requests.
+    /// Totals of all reported requests.
     pub all: Totals,
-    /// Of the requests on live branches.
+    /// Totals of the requests on live branches.
     pub live: Totals,
-    /// Of each session, in the order of the selection.
+    /// Totals of each session, in the order of the selection.
     pub sessions: Vec<Totals>,
-    /// Of each billed model, which may differ from the request's for samplings that were billed
-    /// separately. A request without rows counts for its own model.
+    /// Totals of each billed model, which may differ from the request's for samplings that were
+    /// billed separately.
+    ///
+    /// A request without rows counts for its own model.
     pub models: BTreeMap<&'a str, Totals>,
 }
 
@@ -143,8 +144,7 @@ impl Ledger<'_> {
 }
 
 impl<'a> Breakdown<'a> {
-    /// The entry of a model. `latest` holds what was summed since the model last changed, and is
-    /// merged into it.
+    /// Entry of a model; `latest` holds the sum since the model last changed, and is merged into it.
     fn of_model<'l>(
         &mut self,
         model: &'a str,

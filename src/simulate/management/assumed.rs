@@ -1,4 +1,4 @@
-//! What the simulation of a rule assumes and cannot know, in short sentences without full stops.
+//! Assumptions and unknowns of the simulation of a rule, in short sentences without full stops.
 
 use super::Management;
 use super::clearing::{Microcompaction, ResultBudget};
@@ -15,7 +15,7 @@ const UNDONE: &str = "recorded compactions are undone as far as sizes show; most
 const CAPTURED: &str = "captured requests are left as they are";
 
 impl Management {
-    /// What the simulation does not know.
+    /// Facts that the simulation does not know.
     #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
         let mut all = vec![BEHAVIOUR];
@@ -54,7 +54,7 @@ impl Management {
         all
     }
 
-    /// The sizes and numbers that are assumed.
+    /// Assumed sizes and numbers.
     #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
         let trigger = self.trigger();

@@ -1,5 +1,5 @@
-//! Which results are cleared, and when, and large results that never come in: a preview and a
-//! pointer to a file replace them.
+//! Clearing of results, and replacement of large results before they come in: a preview and a
+//! pointer to a file take their place.
 
 use super::Management;
 use super::conversation::Conversation;
@@ -7,26 +7,26 @@ use super::pieces::{Content, PieceId, PieceTree};
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 
-/// Microcompaction by one of its two ways, or both. In main conversations only.
+/// Microcompaction by time, by the service, or both, in main conversations only.
 ///
-/// Clearing by time comes first (D.2, F.1). Where it clears something, the service is not asked,
-/// and forgets what it has deleted so far: those results are sent again, as placeholders or, if
-/// they are among the newest, in full.
+/// Clearing by time comes first (D.2, F.1). If it clears something, the service is not asked, and
+/// forgets its deletions so far: those results are sent again, as placeholders or, if they are
+/// among the newest, in full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Microcompaction {
-    /// By time.
+    /// Rule by time.
     pub by_time: Option<ByTime>,
-    /// By the service.
+    /// Rule by the service.
     pub by_service: Option<ByService>,
 }
 
-/// Where the last answer is older than a gap, so that the cache is cold anyway, all results of
-/// compactable tools but the newest are replaced by a placeholder.
+/// Clearing by time: if the last answer is older than a gap, so that the cache is cold anyway, a
+/// placeholder replaces all results of compactable tools but the newest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByTime {
-    /// The time since the last answer after which results are cleared, in milliseconds.
+    /// Time since the last answer after which results are cleared, in milliseconds.
     pub gap: i64,
-    /// How many results stay, at least one.
+    /// Number of results that stay, at least one.
     pub keep_recent: u32,
 }
 
@@ -37,42 +37,43 @@ impl Default for ByTime {
     }
 }
 
-/// Where there are more results of compactable tools than a trigger, the service is told to delete
-/// all but the newest (`cache_edits`), in this request and all later ones. The bytes that are sent
-/// stay the same, so the cached prefix stays valid and only shrinks.
+/// Deletion by the service: if a prompt has more results of compactable tools than a trigger, the
+/// service is asked to delete all but the newest (`cache_edits`), in this request and all later
+/// ones.
+///
+/// The bytes that are sent stay the same, so the cached prefix stays valid and only shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ByService {
-    /// How many results that are neither deleted nor cleared a prompt may have.
+    /// Largest number of results in a prompt that are neither deleted nor cleared.
     pub trigger: u32,
-    /// How many stay.
+    /// Number of results that stay.
     pub keep_recent: u32,
 }
 
 impl Default for ByService {
-    /// What community rebuilds use (F.2). The real values are set remotely.
+    /// Values of community rebuilds (F.2); the real values are set remotely.
     fn default() -> Self {
         Self { trigger: 10, keep_recent: 5 }
     }
 }
 
-/// The state before a request is sent.
+/// State before a request is sent.
 pub(super) struct Moment {
-    /// The request.
     pub(super) index: usize,
     /// Milliseconds since the last answer.
     pub(super) idle: i64,
 }
 
-/// What is cleared before a request.
+/// Results that are cleared before a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Clearing {
-    /// The last result that is cleared, with all before it.
+    /// Last result that is cleared, with all before it.
     pub(super) until: PieceId,
-    /// Whether the service deletes it, so that no byte changes.
+    /// True if the service deletes the results, so that no byte changes.
     pub(super) is_deletion: bool,
 }
 
-/// What the rule clears, or `None` where it clears nothing new.
+/// Results that the rule clears, or `None` if it clears nothing new.
 pub(super) fn clearing(
     management: &Management,
     results: &PieceTree,
@@ -94,6 +95,8 @@ pub(super) fn clearing(
             let all = results.tokens(last);
             let until =
                 results.newest(last, |stretch| all.saturating_sub(stretch.tokens) >= *keep)?;
+            // Results that are cleared already save nothing a second time, so they do not count
+            // towards the least saving.
             let saved = new_savings(results, until, conversation.cleared);
             let is_enough = saved > Tokens::ZERO && saved >= *clear_at_least;
             is_enough.then_some(Clearing { until, is_deletion: false })
@@ -105,7 +108,7 @@ pub(super) fn clearing(
 }
 
 impl ByTime {
-    /// F.1: whether the last assistant message is older than the gap.
+    /// F.1: clears if the last assistant message is older than the gap.
     fn clears(
         self,
         results: &PieceTree,
@@ -113,6 +116,7 @@ impl ByTime {
         moment: &Moment,
     ) -> Option<PieceId> {
         let last = conversation.results.filter(|_| moment.idle > self.gap);
+        // A client keeps one result even if its setting says none.
         let until = all_but(self.keep_recent.max(1), results, last)?;
         let saved = new_savings(results, until, conversation.replaced);
         (saved > Tokens::ZERO).then_some(until)
@@ -120,7 +124,7 @@ impl ByTime {
 }
 
 impl ByService {
-    /// F.2, and by E.5 only results before the last message can be referred to.
+    /// F.2; by E.5 only results before the last message can be referred to.
     fn deletes(
         self,
         results: &PieceTree,
@@ -136,51 +140,53 @@ impl ByService {
     }
 }
 
-/// The last of all results but the newest few.
+/// Last of all results but the newest few.
 fn all_but(kept: u32, results: &PieceTree, last: Option<PieceId>) -> Option<PieceId> {
     let count = results.count(last).saturating_sub(kept);
     results.newest(last, |stretch| stretch.count <= count)
 }
 
-/// What clearing saves beyond the results that were cleared before.
+/// Tokens that clearing saves beyond the results that were cleared before.
 fn new_savings(results: &PieceTree, until: PieceId, before: Option<PieceId>) -> Tokens {
     results.savings(Some(until)).saturating_sub(results.savings(before))
 }
 
-/// A budget for the results that come in with a request (D.3). A result is replaced by the same
-/// bytes in all later requests, and one that was sent in full stays, so nothing that was cached
-/// changes. Results of `Read` are counted but not replaced, since the model would read the file
-/// again. In every conversation.
+/// Budget for the results that come in with a request (D.3), in every conversation.
+///
+/// A result is replaced by the same bytes in all later requests, and one that was sent in full
+/// stays, so no cached byte changes. Results of `Read` are counted but not replaced, since the
+/// model would read the file again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResultBudget {
-    /// A result with more characters is replaced.
+    /// Largest number of characters of a result that stays.
     pub each: u64,
-    /// Where the results of one user message together have more characters, the largest are
-    /// replaced until they do not, or none is left.
+    /// Largest number of characters of one user message's results together.
+    ///
+    /// Beyond it the largest results are replaced, until the sum fits or none is left.
     pub message: u64,
-    /// The characters of preview and pointer together.
+    /// Characters of preview and pointer together.
     pub preview: u64,
 }
 
 impl Default for ResultBudget {
-    /// The client's own values. The preview is known to have about two kilobytes.
+    /// Values of the client; the preview is known to have about two kilobytes.
     fn default() -> Self {
         Self { each: 50_000, message: 200_000, preview: 2_000 }
     }
 }
 
-/// What a budget took out.
+/// Results that a budget replaced, and the tokens saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Replaced {
     pub(super) results: u64,
     pub(super) tokens: Tokens,
 }
 
-/// A result that comes in.
+/// Result that comes in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Incoming<'a> {
     pub(super) content: &'a Content,
-    /// Whether it may be replaced.
+    /// True if the result may be replaced.
     pub(super) is_replaceable: bool,
 }
 
@@ -196,6 +202,7 @@ impl ResultBudget {
             .collect();
         largest_first.order_by_key(|content| std::cmp::Reverse(content.bytes));
         for content in largest_first {
+            // Largest first, so no later result is over its own limit either.
             if content.bytes <= self.each && sum <= self.message {
                 break;
             }

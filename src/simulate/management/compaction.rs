@@ -1,6 +1,5 @@
-//! Full compaction (what its request sends, and what it leaves of a conversation), and
-//! session-memory compaction (what stays of a conversation after its memory, and what the memory
-//! costs).
+//! Full compaction (its request, and the remaining conversation), and session-memory compaction
+//! (the messages that stay after the memory, and the cost of the memory).
 
 use super::Trigger;
 use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
@@ -8,67 +7,68 @@ use super::pieces::PieceTree;
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 
-/// Full compaction, in every conversation. It replaces the recorded ones.
+/// Full compaction, in every conversation; it replaces the recorded ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// The size that triggers it.
+    /// Size that triggers a compaction.
     pub trigger: Trigger,
-    /// The request for the summary.
+    /// Request for the summary.
     pub attempt: Attempt,
-    /// The size of a summary.
+    /// Size of a summary.
     pub summary: Tokens,
-    /// What is attached again.
+    /// Attachments after the summary.
     pub again: PutInAgain,
 }
 
-/// How a summary is asked for (I.3).
+/// Request for a summary (I.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The largest prompt that the service accepts. Where it is unknown, every one.
+    /// Largest prompt that the service accepts, in tokens; `None` if unknown: it then accepts every prompt.
     pub window: Option<Tokens>,
-    /// What the request adds to the conversation.
+    /// Tokens that the request adds to the conversation.
     pub request: Tokens,
-    /// What its answer has besides the summary. It is dropped afterwards.
+    /// Tokens of its answer besides the summary; they are dropped afterwards.
     pub analysis: Tokens,
-    /// How often it is sent again without the oldest rounds where it was too long.
+    /// Number of retries without the oldest rounds after a request that was too long.
     pub retries: u32,
-    /// Whether the service says by how much it was too long. Otherwise a fifth of the rounds is
-    /// dropped.
+    /// True if the service reports by how much the request was too long.
+    ///
+    /// Otherwise a fifth of the rounds is dropped.
     pub is_gap_reported: bool,
-    /// How many failed compactions in a row stop all later ones.
+    /// Number of failed compactions in a row that stop all later ones.
     pub failures: u32,
 }
 
-/// What is attached again after a summary (I.4).
+/// Attachments after a summary (I.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PutInAgain {
-    /// The files that were read last.
+    /// Files that were read last.
     pub files: Budget,
-    /// The skills that were used last.
+    /// Skills that were used last.
     pub skills: Budget,
-    /// The plan.
+    /// Tokens of the plan.
     pub plan: Tokens,
-    /// The list of agents.
+    /// Tokens of the list of agents.
     pub agents: Tokens,
-    /// The list of deferred tools.
+    /// Tokens of the list of deferred tools.
     pub tools: Tokens,
-    /// The instructions of MCP servers.
+    /// Tokens of the instructions of MCP servers.
     pub mcp: Tokens,
 }
 
-/// How much is attached again.
+/// Limits of one kind of attachment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// The most pieces.
+    /// Largest number of pieces.
     pub pieces: u32,
-    /// The most tokens of each.
+    /// Largest number of tokens of each piece.
     pub each: Tokens,
-    /// The most tokens together.
+    /// Largest number of tokens of all pieces together.
     pub all: Tokens,
 }
 
 impl Default for Compaction {
-    /// The client's own numbers where they are known, in conversations of 100,000 tokens.
+    /// Numbers of the client if they are known, in conversations of 100,000 tokens.
     fn default() -> Self {
         Self {
             trigger: Trigger::At(Tokens(100_000)),
@@ -80,8 +80,8 @@ impl Default for Compaction {
 }
 
 impl Default for Attempt {
-    /// I.3 gives ranges for the request and the analysis: two to three thousand, and one to three
-    /// thousand.
+    /// I.3 gives ranges for the request and the analysis: two to three thousand tokens, and one to
+    /// three thousand.
     fn default() -> Self {
         Self {
             window: None,
@@ -95,8 +95,10 @@ impl Default for Attempt {
 }
 
 impl PutInAgain {
-    /// The client's own budgets. The lists have their usual size after recorded compactions
-    /// (clients from 2.1.170 on), and there is no plan.
+    /// Budgets of the client.
+    ///
+    /// The lists have their usual size after recorded compactions (clients from 2.1.170 on), and
+    /// there is no plan.
     #[must_use]
     pub fn usual() -> Self {
         Self {
@@ -118,31 +120,33 @@ impl PutInAgain {
 }
 
 impl Budget {
-    /// The budget for files.
+    /// Budget for files.
     pub const FILES: Self = Self { pieces: 5, each: Tokens(5_000), all: Tokens(50_000) };
-    /// The budget for skills. Their number is unknown, and this one only limits how far back to
-    /// look.
+    /// Budget for skills.
+    ///
+    /// Their number is unknown, and this one only limits how far back the search for them goes.
     pub const SKILLS: Self = Self { pieces: 50, each: Tokens(5_000), all: Tokens(25_000) };
 
-    /// How much of pieces with these sizes is attached again.
+    /// Tokens of pieces with these sizes that are attached again.
     fn spent(self, sizes: impl Iterator<Item = Tokens>) -> Tokens {
         let all: Tokens = sizes.take(self.pieces as usize).map(|size| size.min(self.each)).sum();
         all.min(self.all)
     }
 }
 
-/// The result of a request for a summary.
+/// Result of a request for a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attempted {
-    /// What it sent of the conversation when the service accepted it, or `None` where it never did.
+    /// Tokens of the conversation in the accepted request, or `None` if the service accepted none.
     pub(super) size: Option<Tokens>,
-    /// How often it was sent again.
+    /// Number of retries.
     pub(super) retries: u32,
 }
 
 impl Attempt {
-    /// Asks for the summary of a conversation of this size with these rounds, newest first. A round
-    /// begins with an answer.
+    /// Asks for the summary of a conversation of this size with these rounds, newest first.
+    ///
+    /// A round begins with an answer.
     pub(super) fn ask(&self, size: Tokens, rounds: impl Iterator<Item = Tokens>) -> Attempted {
         let longest = self.window.map(|window| window.saturating_sub(self.request));
         let Some(longest) = longest.filter(|longest| size > *longest) else {
@@ -160,10 +164,12 @@ impl Attempt {
         Attempted { size: (left <= longest).then_some(left), retries }
     }
 
-    /// Drops the oldest rounds: as many as cover the gap, or a fifth. One round stays. `None` where
-    /// there is no other.
+    /// Drops the oldest rounds: enough to cover the gap, or a fifth.
+    ///
+    /// One round stays. `None` if there is no other.
     fn drop_oldest(&self, rounds: &mut Vec<Tokens>, gap: Tokens) -> Option<Tokens> {
         let most = rounds.len().checked_sub(1).filter(|most| *most > 0)?;
+        // At least one, or a conversation of four rounds would be sent again as it was.
         let fifth = (rounds.len() / 5).clamp(1, most);
         let mut dropped = Tokens::ZERO;
         let mut count = 0;
@@ -175,8 +181,7 @@ impl Attempt {
     }
 }
 
-/// The prompt after a full compaction (I.4): what comes before the messages, the summary, and what
-/// is attached again.
+/// Prompt after a full compaction (I.4): everything before the messages, the summary, and the attachments.
 pub(super) fn summarised(
     compaction: &Compaction,
     conversation: &Conversation,
@@ -185,41 +190,42 @@ pub(super) fn summarised(
     conversation.front + compaction.summary + compaction.again.tokens(conversation, pieces)
 }
 
-/// Session-memory compaction, in main conversations. It replaces the recorded compactions. It needs
-/// no request itself, but keeping the memory up to date does.
+/// Session-memory compaction, in main conversations.
+///
+/// It replaces the recorded compactions. It needs no request itself, but keeping the memory up to date does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionMemory {
-    /// The size that triggers it.
+    /// Size that triggers a compaction.
     pub trigger: Trigger,
-    /// The size of the memory.
+    /// Size of the memory.
     pub memory: Tokens,
-    /// The least that stays of the latest messages.
+    /// Least number of tokens of the latest messages that stay.
     pub minimum: Tokens,
-    /// The least number of messages with text that stay.
+    /// Least number of messages with text that stay.
     pub minimum_messages: u32,
-    /// The most that stays, unless one message, or a call and its result, is larger.
+    /// Largest number of tokens that stay, unless one message, or a call and its result, is larger.
     pub maximum: Tokens,
-    /// When the memory is written.
+    /// Times at which the memory is written.
     pub updates: MemoryUpdates,
 }
 
-/// When a fork of the conversation writes its memory (G.5), and what it sends.
+/// Updates of a conversation's memory by a fork (G.5): when, and of what size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryUpdates {
-    /// The size (prompt and answer) at which it is first written.
+    /// Size of prompt and answer at which the memory is first written.
     pub first: Tokens,
-    /// Then it is written whenever the conversation has grown by so much …
+    /// Later updates need this growth of the conversation in tokens …
     pub growth: Tokens,
-    /// … and so many results have come in.
+    /// … and this number of new results.
     pub calls: u32,
-    /// What the fork adds to the conversation.
+    /// Tokens that the fork adds to the conversation.
     pub request: Tokens,
-    /// What it answers.
+    /// Tokens of its answer.
     pub output: Tokens,
 }
 
 impl Default for SessionMemory {
-    /// The minimum and maximum are the client's (I.2), and the memory has its largest size (G.5).
+    /// Minimum and maximum are the client's (I.2), and the memory has its largest size (G.5).
     fn default() -> Self {
         Self {
             trigger: Trigger::At(Tokens(100_000)),
@@ -233,8 +239,10 @@ impl Default for SessionMemory {
 }
 
 impl Default for MemoryUpdates {
-    /// The smaller of the values in G.5. What the fork sends and answers is assumed to be what a
-    /// summary takes besides the summary itself.
+    /// The smaller of the values in G.5.
+    ///
+    /// The fork's request and answer are assumed to have the size of a summary's request and
+    /// analysis, without the summary itself.
     fn default() -> Self {
         Self {
             first: Tokens(10_000),
@@ -247,7 +255,7 @@ impl Default for MemoryUpdates {
 }
 
 impl MemoryUpdates {
-    /// Records the size of a conversation with its last answer, and returns whether its memory is
+    /// Records the size of a conversation with its last answer, and returns true if its memory is
     /// written now.
     pub(super) fn is_due(&self, state: &mut MemoryState, size: Tokens) -> bool {
         let has_grown = size.saturating_sub(state.size) >= self.growth;
@@ -263,7 +271,7 @@ impl MemoryUpdates {
     }
 }
 
-/// The prompt after a session-memory compaction (I.2), and the oldest message that stays.
+/// Prompt after a session-memory compaction (I.2), and the oldest message that stays.
 pub(super) fn remembered(
     memory: &SessionMemory,
     conversation: &Conversation,
@@ -276,6 +284,7 @@ pub(super) fn remembered(
         for (part, has_answer) in round.parts() {
             let is_enough = kept.tokens >= memory.minimum && kept.texts >= memory.minimum_messages;
             let is_too_much = kept.tokens + part.tokens > memory.maximum;
+            // The newest part stays even if it alone is larger than the maximum.
             if oldest.is_some() && (is_enough || is_too_much) {
                 break 'rounds;
             }

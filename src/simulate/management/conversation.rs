@@ -1,4 +1,4 @@
-//! A conversation under context management as one of its requests finds it, and its messages in
+//! State of a conversation under context management before one of its requests, and its messages in
 //! rounds, the parts between which it can be cut.
 
 use std::ops::AddAssign;
@@ -12,42 +12,43 @@ use crate::read::transcript::ContentKind;
 use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
-/// A conversation under context management, as one of its requests finds it.
+/// Conversation under context management, before one of its requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Conversation {
-    /// The prompt as recorded.
+    /// Size of the prompt as recorded.
     pub(super) recorded: Tokens,
-    /// The prompt under the management.
+    /// Size of the prompt under the management.
     pub(super) total: Tokens,
-    /// What the service deletes: the bytes that are sent have so much more.
+    /// Tokens that the service deletes; the bytes that are sent still have them.
     pub(super) deleted: Tokens,
-    /// What comes before the first message, and no line shows.
+    /// Tokens before the first message, which no line shows.
     pub(super) front: Tokens,
-    /// The last result of a compactable tool whose size is known.
+    /// Last result of a compactable tool with known size.
     pub(super) results: Option<PieceId>,
-    /// The last result that was cleared or deleted, with all before it.
+    /// Last result that was cleared or deleted, with all before it.
     pub(super) cleared: Option<PieceId>,
-    /// The last result that a placeholder replaces, with all before it.
+    /// Last result that a placeholder replaces, with all before it.
     pub(super) replaced: Option<PieceId>,
-    /// The request that last rewrote the messages, or began them. No prefix that ends inside of the
-    /// rewritten part is in the cache.
+    /// Request that last rewrote the messages, or began them.
+    ///
+    /// No prefix that ends inside of the rewritten part is in the cache.
     pub(super) rewritten: usize,
-    /// The last file that was read or attached.
+    /// Last file that was read or attached.
     pub(super) files: Option<PieceId>,
-    /// The last skill that was used.
+    /// Last skill that was used.
     pub(super) skills: Option<PieceId>,
-    /// The oldest message that is still in the prompt as it came.
+    /// Oldest message that is still unchanged in the prompt.
     pub(super) oldest: Oldest,
     /// Stops compactions that follow one another too fast.
     pub(super) breaker: Breaker,
-    /// The state of its memory.
+    /// State of the conversation's memory.
     pub(super) memory: MemoryState,
 }
 
-/// The conversations that later requests continue, each as a request left it.
+/// Conversations that later requests continue, each as a request left it.
 pub(super) struct Conversations {
     standing: FxHashMap<usize, Conversation>,
-    /// For each request, how many requests have yet to continue it.
+    /// Number of requests that have yet to continue each request.
     followers: Vec<u32>,
 }
 
@@ -60,7 +61,7 @@ impl Conversations {
         Self { standing: FxHashMap::default(), followers }
     }
 
-    /// The conversation as a request left it, for one that continues it.
+    /// Conversation as a request left it, for one that continues it.
     ///
     /// # Panics
     /// Never: a predecessor comes first, and its conversation is kept until the last request has
@@ -70,8 +71,8 @@ impl Conversations {
         &self.standing[&before.get()]
     }
 
-    /// Stores what a request leaves for those that continue it, and drops what it was the last to
-    /// continue.
+    /// Stores a conversation for the requests that continue it, and drops the predecessor's after
+    /// its last follower.
     pub(super) fn keep(&mut self, index: usize, request: &Request, conversation: Conversation) {
         if let Some(before) = request.predecessor {
             self.followers[before.get()] -= 1;
@@ -79,45 +80,47 @@ impl Conversations {
                 self.standing.remove(&before.get());
             }
         }
+        // Most requests are continued once, so that only one conversation per chain is held in memory.
         if self.followers[index] > 0 {
             self.standing.insert(index, conversation);
         }
     }
 }
 
-/// The state of a conversation's memory.
+/// State of a conversation's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct MemoryState {
-    /// Whether it was written.
+    /// True if the memory was written.
     pub(super) is_written: bool,
-    /// The size of the conversation when it was written, or what was left of it since.
+    /// Size of the conversation when the memory was written, or its smallest size since.
     pub(super) size: Tokens,
-    /// The results that have come in since.
+    /// Results that have come in since.
     pub(super) calls: u32,
 }
 
-/// How a recorded prompt follows the one before it.
+/// Relation of a recorded prompt to the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transition {
     /// The conversation grew.
     Grown,
-    /// It was summarised.
+    /// The conversation was summarised.
     Compacted,
-    /// It was summarised, but another design continues with so many more tokens.
+    /// The conversation was summarised, but another design continues with these additional tokens.
     Undone(Tokens),
-    /// It was rewritten in another way, or another model counts its tokens differently. What is
-    /// left of it cannot be told.
+    /// The conversation was rewritten in another way, or another model counts its tokens differently.
+    ///
+    /// The remaining part is unknown.
     Rewritten,
 }
 
 impl Conversation {
-    /// The first prompt of a conversation.
+    /// First prompt of a conversation.
     pub(super) fn open(index: usize, total: Tokens, front: Tokens) -> Self {
         let start = Self { recorded: total, total, front, ..Self::default() };
         start.anew(index)
     }
 
-    /// The next prompt, which had `recorded` tokens in the record.
+    /// Next prompt, which had `recorded` tokens in the record.
     pub(super) fn next(self, index: usize, recorded: Tokens, transition: Transition) -> Self {
         let next = Self { recorded, ..self };
         match transition {
@@ -146,21 +149,22 @@ impl Conversation {
         }
     }
 
-    /// Forgets what is known of its contents.
+    /// Forgets the contents of the conversation.
     fn anew(self, index: usize) -> Self {
         let oldest = Oldest { request: index, has_answer: false };
         Self { results: None, cleared: None, replaced: None, rewritten: index, oldest, ..self }
     }
 
-    /// A part of the prompt, scaled to `recorded` tokens.
+    /// Part of the prompt, scaled to `recorded` tokens.
     fn rescaled(&self, part: Tokens, recorded: Tokens) -> Tokens {
+        // Exact for the whole, also if the recorded prompt has no tokens.
         if part == self.recorded {
             return recorded;
         }
         part.share(recorded.0, self.recorded.0)
     }
 
-    /// The prompt, including what the service deletes of it.
+    /// Size of the prompt, including the tokens that the service deletes.
     pub(super) fn sent(&self) -> Tokens {
         self.total + self.deleted
     }
@@ -175,21 +179,21 @@ impl Conversation {
         (recorded + self.sent()).saturating_sub(self.recorded).min(self.sent())
     }
 
-    /// Whether the prompt is as recorded.
+    /// Returns true if the prompt has its recorded size.
     pub(super) fn is_recorded(&self) -> bool {
         self.total == self.recorded
     }
 }
 
-/// The most rounds that are looked at, newest first.
+/// Largest number of rounds per search, newest first; it bounds the time in endless conversations.
 const MOST_ROUNDS: usize = 2_000;
 
 /// Consecutive messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Part {
-    /// Their size.
+    /// Size of the messages.
     pub(super) tokens: Tokens,
-    /// How many of them have text.
+    /// Number of messages with text.
     pub(super) texts: u32,
 }
 
@@ -200,25 +204,26 @@ impl AddAssign for Part {
     }
 }
 
-/// An answer, and what the client added after it.
+/// Answer, with the client's additions after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Round {
     answer: Part,
     added: Part,
-    /// Whether results came in. They cannot be separated from the calls in the answer.
+    /// True if results came in; they cannot be separated from the calls in the answer.
     has_results: bool,
 }
 
 impl Round {
-    /// Messages of which only the size is known.
+    /// Messages with a known total size only.
     pub(super) fn whole(tokens: Tokens, contents: &[Content]) -> Self {
         let added = Part { tokens, texts: texts(contents) };
         Self { added, ..Self::default() }
     }
 
-    /// An answer and what followed it, by which a prompt grew by `growth`.
+    /// Answer and additions, by which a prompt grew by `growth`.
     pub(super) fn new(growth: Tokens, contents: &[Content], answered: &Request) -> Self {
         let output = answered.recorded().output;
+        // A response whose record ends early has a larger output: the growth that no contents explain.
         let answer = if answered.output_is_lower_bound {
             output.max(growth.saturating_sub(sum(contents)))
         } else {
@@ -233,12 +238,12 @@ impl Round {
         }
     }
 
-    /// Its whole size.
+    /// Size of the round.
     pub(super) fn tokens(&self) -> Tokens {
         self.answer.tokens + self.added.tokens
     }
 
-    /// The parts it can be cut into, newest first, each with whether it contains the answer.
+    /// Parts into which the round can be cut, newest first, each with a flag for the answer.
     pub(super) fn parts(&self) -> impl Iterator<Item = (Part, bool)> {
         let mut all = self.answer;
         all += self.added;
@@ -252,8 +257,10 @@ impl Round {
     }
 }
 
-/// How many messages with text came in: those a user wrote, or a command, a skill or an agent in
-/// the user's name. Reminders and files are attachments.
+/// Number of added messages with text: written by a user, or by a command, a skill or an agent in
+/// the user's name.
+///
+/// Reminders and files are attachments.
 fn texts(contents: &[Content]) -> u32 {
     let is_message = |content: &&Content| match content.source {
         ContentSource::Text(kind) => !matches!(kind, ContentKind::Reminder | ContentKind::File),
@@ -262,16 +269,16 @@ fn texts(contents: &[Content]) -> u32 {
     u32::try_from(contents.iter().filter(is_message).count()).unwrap_or(u32::MAX)
 }
 
-/// The oldest part that is still in a prompt as it came.
+/// Oldest part that is still unchanged in a prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Oldest {
-    /// The request with which it came in.
+    /// Request with which the part came in.
     pub(super) request: usize,
-    /// Whether the answer before it is still there, too.
+    /// True if the answer before the part is still there, too.
     pub(super) has_answer: bool,
 }
 
-/// The rounds of all requests so far.
+/// Rounds of all requests so far.
 #[derive(Debug)]
 pub(super) struct Rounds(Vec<Round>);
 
@@ -292,7 +299,7 @@ impl Rounds {
         }
     }
 
-    /// The rounds of the last request's conversation back to the oldest one, newest first.
+    /// Rounds of the last request's conversation back to the oldest one, newest first.
     pub(super) fn back_from_last<'a>(
         &'a self,
         oldest: Oldest,

@@ -1,4 +1,4 @@
-//! A trace → the trace under context management.
+//! Application of context management to a trace.
 
 use super::Management;
 use super::clearing::{Incoming, Moment, ResultBudget, clearing};
@@ -17,60 +17,60 @@ use crate::requests::content::Ratios;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{Level, Prompt, PromptTrace};
 
-/// How many results, files or skills of one request are looked at one by one, newest first.
+/// Largest number of results, files or skills of one request that are tracked one by one, newest first.
 const MOST_PIECES: usize = 64;
 
-/// The prompts of a history under context management.
+/// Prompts of a history under context management.
 #[derive(Debug)]
 pub struct Managed {
-    /// The recorded requests, with the prompts that they would have had.
+    /// Recorded requests, with their prompts under the management.
     pub trace: PromptTrace,
-    /// What is sent in addition.
+    /// Additional requests.
     pub added: Vec<AddedPrompt>,
-    /// What was done.
+    /// Effects of the management.
     pub effects: Effects,
 }
 
-/// A request that the management itself sends.
+/// Request that the management itself sends.
 #[derive(Clone, Debug)]
 pub struct AddedPrompt<P = Prompt> {
-    /// The recorded request that it follows.
+    /// Index of the recorded request before it.
     pub after: usize,
-    /// What it is for.
+    /// Purpose of the request.
     pub reason: Reason,
-    /// Its prompt.
+    /// Prompt of the request.
     pub prompt: P,
-    /// The size of its answer.
+    /// Tokens of its answer.
     pub output: Tokens,
 }
 
-/// Why the management sends a request.
+/// Purpose of an added request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// The summary of a conversation.
+    /// Summary of a conversation.
     Summary,
-    /// The memory of a conversation.
+    /// Memory of a conversation.
     Memory,
 }
 
-/// What context management did in all conversations.
+/// Effects of context management in all conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// How often it took something away.
+    /// Number of events that removed tokens.
     pub events: u64,
-    /// How many results it cleared.
+    /// Number of cleared results.
     pub results: u64,
-    /// The tokens it took out of prompts at these events.
+    /// Tokens removed from prompts at these events.
     pub tokens: Tokens,
-    /// How often it rewrote what stands in front of thinking that stays, for a model that checks that.
+    /// Number of changes in front of thinking that stays, for a model that checks them.
     pub checked: u64,
-    /// How often a request for a summary was too long and was sent again with less.
+    /// Number of requests for a summary that were too long and were sent again with less.
     pub retries: u64,
-    /// How many compactions were given up.
+    /// Number of compactions that were given up.
     pub failures: u64,
 }
 
-/// Rewrites the prompts of transcripts. Captured ones stay as they are.
+/// Rewrites the prompts of transcripts; captured ones stay as they are.
 #[must_use]
 pub(crate) fn manage(
     history: &History,
@@ -84,19 +84,18 @@ pub(crate) fn manage(
     Managed { trace: sink.finish(), added, effects }
 }
 
-/// The sizes that prompts would have under context management, without the prompts themselves.
+/// Sizes of prompts under context management, without the prompts themselves.
 #[derive(Debug)]
 pub struct Sketch {
-    /// The size of each recorded request's prompt.
+    /// Size of each recorded request's prompt.
     pub totals: Vec<Tokens>,
-    /// What is sent in addition: the recorded request that it follows, its prompt, and its answer.
+    /// Additional requests: the recorded request before each, the prompt's size, and the answer's.
     pub added: Vec<(usize, Tokens, Tokens)>,
-    /// Whether every prompt is certainly sent as recorded, and nothing in addition.
+    /// True if every prompt is certainly sent as recorded, and nothing in addition.
     pub is_idle: bool,
 }
 
-/// Works out how large the prompts of transcripts would be, in a part of the time and memory that
-/// [`manage`] takes.
+/// Computes the sizes of transcripts' prompts, in a fraction of the time and memory of [`manage`].
 #[must_use]
 pub(crate) fn sketch(
     history: &History,
@@ -162,6 +161,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         self.note_pieces(index, &mut conversation, &contents);
         self.note_round(index, request, &conversation, &contents);
         let is_concerned = self.management.concerns(request.agent.is_some());
+        // A path that was joined may part again: the last change of the bytes decides.
         if is_concerned && self.shrink(index, request, &mut conversation, &contents) {
             path = Path::Parted;
         }
@@ -175,7 +175,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         self.conversations.keep(index, request, conversation);
     }
 
-    /// Shrinks a prompt. Returns whether that changes bytes of what the previous prompt had.
+    /// Shrinks a prompt; returns true if that changes bytes of the previous prompt's part.
     fn shrink(
         &mut self,
         index: usize,
@@ -188,6 +188,8 @@ impl<'a, S: Sink> Manager<'a, S> {
                 self.clear(index, request, now)
             }
             Management::ResultBudget(budget) => {
+                // A result comes in as its preview from the first request on, so no byte that was
+                // sent changes.
                 self.replace(*budget, now, contents);
                 false
             }
@@ -197,14 +199,12 @@ impl<'a, S: Sink> Manager<'a, S> {
         }
     }
 
-    /// The first request of a conversation. What its contents do not explain comes before the
-    /// messages.
+    /// First request of a conversation; tokens that its contents do not explain come before the messages.
     fn open(&self, index: usize, request: &Request) -> (Conversation, AddedContents) {
         let contents = self.bounded(request);
         let total = request.prompt_total();
         let unexplained = total.saturating_sub(sum(&contents));
-        // Where the beginning of a conversation is missing, only tools and system prompt come
-        // before it.
+        // If the beginning of a conversation is missing, only tools and system prompt come before it.
         let front = if request.between.has_hole {
             unexplained.min(self.recorded.prompts[index].system_prefix)
         } else {
@@ -213,7 +213,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         (Conversation::open(index, total, front), contents)
     }
 
-    /// The conversation as the next request finds it, before anything is taken out.
+    /// Conversation as the next request finds it, before anything is removed.
     fn go_on(
         &mut self,
         index: usize,
@@ -228,6 +228,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             self.bounded(request)
         };
         if self.undoes(request) {
+            // The summary and its attachments are not sent; the previous answer, which compactions drop, is.
             contents.retain(|content| !is_of_compaction(content));
             transition = Transition::Undone(previous.recorded().output + sum(&contents));
             self.sink.go_on(index, before.get());
@@ -238,7 +239,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         (conversation, contents)
     }
 
-    /// Whether a request was recorded after a compaction that this design does not make.
+    /// Returns true if a request was recorded after a compaction that this design does not make.
     fn undoes(&self, request: &Request) -> bool {
         request.between.has_compaction
             && request.predecessor.is_some()
@@ -260,15 +261,17 @@ impl<'a, S: Sink> Manager<'a, S> {
         }
     }
 
-    /// Whether a request's recorded messages share nothing with those of its predecessor.
+    /// Returns true if a request's recorded messages share nothing with those of its predecessor.
     fn is_cut(&self, index: usize) -> bool {
         let prompt = &self.recorded.prompts[index];
+        // A background request comes first on the path: the prompt's own node continues it, not the
+        // predecessor.
         let node = prompt.background().map_or(prompt.node, |background| background.node);
         let parent = self.recorded.node(node).parent;
         parent.is_some_and(|parent| self.recorded.node(parent).level == Level::System)
     }
 
-    /// What came in with a request whose growth is unknown.
+    /// Contents that came in with a request of unknown growth.
     fn bounded(&self, request: &Request) -> AddedContents {
         let mut contents = self.contents.estimated(request);
         let total = request.prompt_total();
@@ -322,7 +325,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         self.rounds.push(round);
     }
 
-    /// Clears what the rule clears now. Returns whether that changes bytes of the prefix.
+    /// Clears results by the rule; returns true if that changes bytes of the prefix.
     fn clear(&mut self, index: usize, request: &Request, now: &mut Conversation) -> bool {
         let Some(previous) = self.history.predecessor(request) else { return false };
         let moment = Moment { index, idle: request.start.since(previous.finished) };
@@ -331,6 +334,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         };
         let pieces = &self.pieces;
         let (before, until) = (now.cleared, Some(clearing.until));
+        // Sizes of results are estimates, and may be larger together than the recorded prompt.
         let least = now.front.min(now.total);
         let uncleared = now.total + pieces.savings(before);
         let total = uncleared.saturating_sub(pieces.savings(until)).max(least).min(now.sent());
@@ -351,14 +355,16 @@ impl<'a, S: Sink> Manager<'a, S> {
         let first = pieces.newest(until, |stretch| stretch.count <= replaced + 1);
         let came_in = first.map_or(index, |first| pieces.get(first).piece.request);
         self.sink.part(index, came_in.max(now.rewritten));
+        // Clearing by time ends the deletions by the service: the results are sent as placeholders,
+        // or in full again.
         now.deleted = Tokens::ZERO;
         now.replaced = until;
         now.rewritten = index;
         true
     }
 
-    /// Whether a model minds that what stands in front of kept thinking changes, as far as the conversation has
-    /// any: its answers think or not all along.
+    /// Returns true if a model checks that nothing in front of kept thinking changes, and the
+    /// conversation has thinking: its answers think or not all along.
     fn checks_thinking(&self, request: &Request) -> bool {
         let before = self.history.predecessor(request);
         let thinks = before.is_some_and(|before| before.has_thinking) || request.has_thinking;
@@ -392,6 +398,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         };
         let output = self.history.request(before).recorded().output;
         let answered = self.conversations.at(before).total + output;
+        // The client decides before any answer has counted the new contents, so by its own rough estimate.
         let rough: Tokens = contents.iter().map(|content| content.rough).sum();
         if answered + rough < trigger.threshold() {
             return false;
@@ -415,6 +422,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         let keeps_turns = oldest.request != index;
         self.effects.checked += u64::from(keeps_turns && self.checks_thinking(request));
         self.effects.tokens += now.total.saturating_sub(total);
+        // The memory is due again after growth, which is counted from the smaller size.
         now.memory.size = now.memory.size.min(total);
         *now = Conversation { total, oldest, rewritten: index, ..*now };
         if matches!(self.management, Management::Compaction(_)) {
@@ -424,8 +432,9 @@ impl<'a, S: Sink> Manager<'a, S> {
         true
     }
 
-    /// The size of a prompt after a compaction, and the oldest message that stays. `None` where
-    /// nothing can replace the others.
+    /// Size of a prompt after a compaction, and the oldest message that stays.
+    ///
+    /// `None` if nothing can replace the others.
     fn compacted(&self, index: usize, now: &Conversation) -> Option<(Tokens, Oldest)> {
         match self.management {
             Management::Compaction(compaction) => {
@@ -472,6 +481,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             // Just before the request that finds the conversation compacted.
             at: Millis::new(now.get().saturating_sub(1)),
             total: sent + attempt.request,
+            // After a retry the oldest rounds are missing, so that no cached prefix of the messages is left.
             keeps_messages: attempted.retries == 0,
         });
         let output = *summary + attempt.analysis;

@@ -1,25 +1,25 @@
-//! Context management: the prompts of recorded sessions as they would have been, had the client or
-//! the service kept them smaller.
+//! Context management: prompts of recorded sessions as a client or a service with smaller contexts
+//! would have sent them.
 //!
-//! A [`Management`] rewrites a trace: prompts shrink, and where bytes of a prefix change, the path
-//! of the prompt leaves the old one there. The simulator then knows what can still be read. Only
-//! totals, outputs and the sizes of contents are used, never how a prompt was billed. What the
-//! agent would have done differently cannot be known, as [`Management::unknowns`] says.
-//! [`Management::assumptions`] says which sizes are assumed.
+//! A [`Management`] rewrites a trace: prompts shrink, and at the first changed byte of a prefix the
+//! path of the prompt leaves the old one. The simulator then knows what can still be read. Only
+//! totals, outputs and the sizes of contents are used, never the billing of a prompt. Whether the
+//! agent would have acted differently cannot be known, as [`Management::unknowns`] says.
+//! [`Management::assumptions`] lists the assumed sizes.
 //!
 //! Each request carries its conversation's state (`conversation.rs`): the recorded and the present
 //! size of the prompt, and the last compactable result on its path through a tree of pieces
-//! (`pieces.rs`). Sums and jump pointers in that tree find "all but the newest five" in O(log n)
-//! however conversations branch.
+//! (`pieces.rs`). Prefix sums and jump pointers (skew-binary) in that tree find "all but the newest
+//! five" in O(log n) however conversations branch.
 //!
-//! Where bytes change, a request's node gets another parent, the last node before what was cleared
-//! first, and later requests follow (`rewrite.rs`). Where the service deletes tokens of a prefix
-//! that stays (`cache_edits`), paths stay, and `Prompt::deleted` is subtracted from whatever the
-//! prompt finds. A result replaced by a preview changes sizes but no path.
+//! If bytes change, a request's node gets another parent, the last node before the first cleared
+//! result, and later requests follow (`rewrite.rs`). If the service deletes tokens of a prefix that
+//! stays (`cache_edits`), paths stay, and `Prompt::deleted` is subtracted from whatever the prompt
+//! finds. A result replaced by a preview changes sizes but no path.
 //!
-//! A prompt grows by as much as in the record. A recorded rewrite of which nothing is known keeps
-//! the proportion, and what came before it can no longer be cleared. A recorded compaction ends
-//! what clearing saved. A design that compacts by itself undoes it, and its own requests are added.
+//! A prompt grows by as much as in the record. A recorded rewrite of unknown content keeps the
+//! proportion, and earlier results can no longer be cleared. A recorded compaction ends the savings
+//! of clearing. A design that compacts by itself undoes it, and its own requests are added.
 
 mod assumed;
 mod clearing;
@@ -40,34 +40,34 @@ use std::fmt;
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 
-/// What shrinks the context, and when.
+/// Method of keeping the context small, with its trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Management {
-    /// Old results of compactable tools are cleared, in main conversations.
+    /// Clearing of old results of compactable tools, in main conversations.
     Microcompaction(Microcompaction),
-    /// Where a prompt exceeds a trigger, the service clears the oldest results of compactable tools
-    /// (`clear_tool_uses_20250919`), in every conversation.
+    /// Clearing by the service (`clear_tool_uses_20250919`), in every conversation: if a prompt
+    /// exceeds a trigger, the oldest results of compactable tools are cleared.
     ToolResultClearing {
-        /// The largest prompt that is left alone.
+        /// Largest prompt that stays as it is, in tokens.
         trigger: Tokens,
-        /// How many tokens of the newest results stay.
+        /// Tokens of the newest results that stay.
         keep: Tokens,
-        /// The least that must be clearable for anything to be cleared.
+        /// Least number of clearable tokens at which anything is cleared.
         clear_at_least: Tokens,
     },
-    /// Large results come in as previews.
+    /// Previews in place of large results.
     ResultBudget(ResultBudget),
-    /// A summary replaces the conversation. The client sends a request for it.
+    /// Summary in place of the conversation; the client sends a request for it.
     Compaction(Compaction),
-    /// A memory that the client has kept, and the latest messages, replace the conversation.
+    /// Memory that the client has kept, with the latest messages, in place of the conversation.
     SessionMemory(SessionMemory),
 }
 
-/// What replaces a cleared result, as JSON.
+/// JSON text that replaces a cleared result.
 const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
 
 impl Management {
-    /// Whether it applies to a conversation.
+    /// Returns true if the rule applies to a conversation.
     fn concerns(&self, is_agent: bool) -> bool {
         match self {
             Self::Microcompaction(_) | Self::SessionMemory(_) => !is_agent,
@@ -75,7 +75,7 @@ impl Management {
         }
     }
 
-    /// The size that triggers a compaction.
+    /// Size that triggers a compaction.
     #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         match self {
@@ -87,7 +87,7 @@ impl Management {
         }
     }
 
-    /// The bytes of what replaces a piece.
+    /// Bytes of the text that replaces a piece.
     fn placeholder(&self) -> u64 {
         match self {
             Self::ResultBudget(budget) => budget.preview,
@@ -96,33 +96,33 @@ impl Management {
     }
 }
 
-/// The size from which on a conversation is compacted: the last prompt, its answer and what came in
-/// since (I.1).
+/// Size from which on a conversation is compacted: the last prompt, its answer and the contents
+/// added since (I.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// This size.
+    /// Fixed size.
     At(Tokens),
-    /// So far below the end of the window.
+    /// Distance from the end of the window.
     Below(WindowEnd),
 }
 
-/// How much of a window a conversation may use.
+/// Usable part of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowEnd {
-    /// The window: the model's, or a smaller one that was set.
+    /// Window of the model, or a smaller one that was set.
     pub window: Tokens,
-    /// The longest answer that is requested.
+    /// Longest answer that is requested.
     pub max_output: Tokens,
-    /// The most that is reserved for an answer.
+    /// Largest reserve for an answer.
     pub reserve: Tokens,
-    /// What stays free in addition.
+    /// Tokens that stay free in addition.
     pub buffer: Tokens,
-    /// A percentage of what is not reserved, if that is reached earlier.
+    /// Percentage of the unreserved part, if that is reached earlier.
     pub percent: Option<u32>,
 }
 
 impl Default for WindowEnd {
-    /// The client's own values (2.1.88).
+    /// Values of the client (2.1.88).
     fn default() -> Self {
         Self {
             window: Tokens(200_000),
@@ -144,7 +144,7 @@ impl WindowEnd {
 }
 
 impl Trigger {
-    /// The size.
+    /// Size in tokens from which on a conversation is compacted.
     #[must_use]
     pub fn threshold(&self) -> Tokens {
         match self {
@@ -155,7 +155,7 @@ impl Trigger {
 }
 
 impl fmt::Display for Trigger {
-    /// The size, and what it follows from.
+    /// Writes the size and its derivation.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tokens = |tokens: Tokens| grouped(tokens.0);
         write!(f, "{} tokens", tokens(self.threshold()))?;
@@ -170,14 +170,16 @@ impl fmt::Display for Trigger {
     }
 }
 
-/// Fewer requests than this between two compactions make the second one a quick refill. The
-/// client's number is not known.
+/// Number of requests between two compactions below which the second one is a quick refill.
+///
+/// The client's number is not known.
 const QUICK: u32 = 3;
 
-/// How many quick refills in a row stop compactions (I.1, since 2.1.89).
+/// Number of quick refills in a row that stop compactions (I.1, since 2.1.89).
 const MOST_QUICK: u32 = 3;
 
-/// Counts compactions of a conversation that fail or follow one another too fast, and stops them.
+/// Circuit breaker: counts compactions of a conversation that fail or follow one another too fast,
+/// and stops them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Breaker {
     /// Requests since the last compaction.
@@ -194,8 +196,7 @@ impl Breaker {
         self.since = self.since.map(|since| since.saturating_add(1));
     }
 
-    /// Whether a compaction is tried at all. Enough failures in a row prevent it (I.1, since
-    /// 2.1.76).
+    /// Returns true if a compaction is tried at all; enough failures in a row prevent it (I.1, since 2.1.76).
     fn lets_try(&self, most_failures: u32) -> bool {
         self.quick < MOST_QUICK && self.failures < most_failures
     }
@@ -205,8 +206,9 @@ impl Breaker {
         self.failures += 1;
     }
 
-    /// Whether a conversation that has reached its threshold is compacted. Once it is not, it never
-    /// is again.
+    /// Returns true if a conversation at its threshold is compacted.
+    ///
+    /// After the first refusal it never is again.
     fn lets_pass(&mut self) -> bool {
         self.failures = 0;
         let is_quick = self.since.is_some_and(|since| since < QUICK);

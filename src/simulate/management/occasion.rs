@@ -1,4 +1,4 @@
-//! Whether recorded requests give context management any occasion to act, told without managing them.
+//! Quick test for any occasion of context management to act, without managing the requests.
 
 use super::clearing::Microcompaction;
 use super::pieces::rough;
@@ -7,8 +7,9 @@ use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};
 
 impl Management {
-    /// Whether it may act on some request. Where it may not, every prompt is sent as recorded, and nothing in
-    /// addition; where it may, it need not.
+    /// Returns true if the rule may act on some request.
+    ///
+    /// Otherwise every prompt is sent as recorded, and nothing in addition; a rule that may act need not.
     #[must_use]
     pub fn may_act(&self, history: &History) -> bool {
         let any = |is_one: &dyn Fn(&Request) -> bool| {
@@ -28,6 +29,8 @@ impl Management {
                 any(&|request| request.prompt_total() > *trigger)
             }
             Self::ResultBudget(budget) => {
+                // The sum of all results may exceed the lower limit without any single result doing
+                // so; then nothing is replaced.
                 let most = budget.each.min(budget.message);
                 any(&|request| {
                     let bytes = history.contents_before(request).map(|(_, one)| one.size.bytes());
@@ -41,8 +44,8 @@ impl Management {
     }
 }
 
-/// Whether a conversation may be compacted before a request, or the record has a compaction there, which is
-/// undone.
+/// Returns true if a conversation may be compacted before a request, or the record has a compaction
+/// there, which is undone.
 fn may_compact(history: &History, request: &Request, trigger: Trigger) -> bool {
     let Some(before) = history.predecessor(request) else { return false };
     let came_in: Tokens = history.contents_before(request).map(|(_, one)| rough(one)).sum();

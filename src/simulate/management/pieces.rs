@@ -1,8 +1,8 @@
-//! The pieces of content in prompts, as paths through a tree in which conversations that branch
-//! share what comes before, and what a client added before each request, in tokens.
+//! Pieces of content in prompts, as paths through a tree that lets branching conversations share
+//! earlier pieces, and the client's additions before each request, in tokens.
 //!
-//! What the prompt grew by beyond the answer is shared among the added pieces by their bytes, as in
-//! `context`. Where that is not possible, the bytes alone give an estimate.
+//! The growth of the prompt beyond the answer is shared among the added pieces by their bytes, as
+//! in `context`. If that is not possible, the bytes alone give an estimate.
 
 use smallvec::SmallVec;
 
@@ -14,37 +14,37 @@ use crate::read::transcript::ContentSource;
 use crate::requests::content::{FRAME_BYTES, Ratios, is_explained, share, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
 
-/// A piece of a [`PieceTree`]. It also stands for all pieces before it on its path.
+/// Index of a piece in a [`PieceTree`]; it also represents all pieces before it on its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PieceId(Ordinal);
 
-/// A piece of content.
+/// Piece of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Piece {
-    /// The request with which it came in.
+    /// Request with which the piece came in.
     pub(super) request: usize,
-    /// Its size.
+    /// Size of the piece.
     pub(super) tokens: Tokens,
-    /// What is left of it once it is cleared.
+    /// Size of the rest after clearing.
     pub(super) cleared: Tokens,
 }
 
-/// A piece, with sums over its path.
+/// Piece with prefix sums over its path.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stretch {
     pub(super) piece: Piece,
     before: Option<PieceId>,
-    /// The number of pieces.
+    /// Number of pieces.
     pub(super) count: u32,
-    /// Their tokens.
+    /// Tokens of the pieces.
     pub(super) tokens: Tokens,
-    /// What clearing them saves.
+    /// Tokens that clearing them saves.
     pub(super) savings: Tokens,
-    /// A piece further up, or itself where there is none.
+    /// Jump pointer to a piece further up, or to itself at the root.
     jump: PieceId,
 }
 
-/// Pieces, each after an earlier one.
+/// Tree of pieces, each after an earlier one.
 #[derive(Debug, Default)]
 pub(super) struct PieceTree(Vec<Stretch>);
 
@@ -80,7 +80,9 @@ impl PieceTree {
         own
     }
 
-    /// Where the last two jumps have equal lengths, one jump replaces both, like a carry in a
+    /// Target of the jump pointer after `before`.
+    ///
+    /// If the last two jumps have equal lengths, one jump replaces both, like a carry in a
     /// skew-binary number.
     fn jump_behind(&self, before: PieceId) -> PieceId {
         let count = |id: PieceId| self.get(id).count;
@@ -90,8 +92,9 @@ impl PieceTree {
         if is_equal { second } else { before }
     }
 
-    /// The newest of the pieces up to `last` for which `holds`. It must hold for all pieces before
-    /// that one. Takes O(log n) steps.
+    /// Newest of the pieces up to `last` for which `holds` is true, by jump pointers in O(log n) steps.
+    ///
+    /// It must be true for all pieces before that one.
     #[inline]
     pub(super) fn newest(
         &self,
@@ -101,15 +104,14 @@ impl PieceTree {
         let mut here = last?;
         while !holds(self.get(here)) {
             let jump = self.get(here).jump;
-            // A jump is taken only where its end does not hold either, so that it never passes the
-            // newest.
+            // A jump is taken only if `holds` is false at its end, too, so that it never passes the newest.
             let is_too_far = jump == here || holds(self.get(jump));
             here = if is_too_far { self.get(here).before? } else { jump };
         }
         Some(here)
     }
 
-    /// The pieces up to `last`, newest first.
+    /// Pieces up to `last`, newest first.
     pub(super) fn back_from(&self, last: Option<PieceId>) -> impl Iterator<Item = &Piece> {
         let stretch = |id: PieceId| self.get(id);
         let all = std::iter::successors(last.map(stretch), move |this| this.before.map(stretch));
@@ -117,28 +119,28 @@ impl PieceTree {
     }
 }
 
-/// A piece of content that a client added.
+/// Piece of content that a client added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Content {
     pub(super) source: ContentSource,
-    /// Its size.
+    /// Size in tokens.
     pub(super) tokens: Tokens,
-    /// Its size as JSON. Unknown for media.
+    /// Size as JSON. Unknown for media.
     pub(super) bytes: u64,
-    /// The size of what replaces it.
+    /// Size of the placeholder that replaces the piece.
     pub(super) placeholder: Tokens,
-    /// The client's own estimate of its size.
+    /// Client's own estimate of the size.
     pub(super) rough: Tokens,
 }
 
-/// What a client added before a request: mostly the result of one call.
+/// Additions of a client before a request: mostly the result of one call.
 pub(super) type AddedContents = SmallVec<[Content; 2]>;
 
-/// What is needed to look at contents.
+/// History and ratios for the sizes of contents.
 pub(super) struct Contents<'a> {
     history: &'a History,
     ratios: &'a Ratios,
-    /// The bytes of what replaces a piece.
+    /// Bytes of the text that replaces a piece.
     placeholder: u64,
 }
 
@@ -147,7 +149,7 @@ impl<'a> Contents<'a> {
         Self { history, ratios, placeholder }
     }
 
-    /// What came in with a request, oldest first, with estimated sizes.
+    /// Contents that came in with a request, oldest first, with estimated sizes.
     pub(super) fn estimated(&self, request: &Request) -> AddedContents {
         let ratio = self.ratios.of(self.history, request);
         let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
@@ -164,12 +166,13 @@ impl<'a> Contents<'a> {
         contents
     }
 
-    /// The same, corrected where the growth of the prompt beyond the answer tells more.
+    /// The same contents, corrected if the growth of the prompt beyond the answer is more exact.
     pub(super) fn measured(&self, request: &Request, previous: &Request) -> AddedContents {
         let mut contents = self.estimated(request);
         let growth = request.prompt_total().saturating_sub(previous.prompt_total());
         let estimate = sum(&contents);
         let carried = request.carried_output(previous);
+        // The recorded output is the least that the answer had; the growth may show more.
         let is_more = previous.output_is_lower_bound && !request.between.drops_answer;
         let answer = if is_more { carried.max(growth.saturating_sub(estimate)) } else { carried };
         let added = growth.saturating_sub(answer);
@@ -179,17 +182,17 @@ impl<'a> Contents<'a> {
         contents
     }
 
-    /// Whether a piece is the result of a compactable tool.
+    /// Returns true if a piece is the result of a compactable tool.
     pub(super) fn is_compactable(&self, content: &Content) -> bool {
         self.tool(content).is_some_and(|tool| COMPACTABLE_TOOLS.contains(&tool))
     }
 
-    /// Whether a piece is a file.
+    /// Returns true if a piece is a file.
     pub(super) fn is_file(&self, content: &Content) -> bool {
         content.source == ContentSource::Text(ContentKind::File) || self.is_read(content)
     }
 
-    /// Whether a piece is a file that was read by a tool.
+    /// Returns true if a piece is a file that was read by a tool.
     pub(super) fn is_read(&self, content: &Content) -> bool {
         self.tool(content) == Some("Read")
     }
@@ -202,7 +205,7 @@ impl<'a> Contents<'a> {
     }
 }
 
-/// The client's own estimate of what no answer has counted yet (I.1).
+/// Client's own estimate of contents that no answer has counted yet (I.1).
 pub(super) fn rough(content: &TrailContent) -> Tokens {
     if content.source == ContentSource::Media {
         Tokens(2_000)
@@ -211,12 +214,12 @@ pub(super) fn rough(content: &TrailContent) -> Tokens {
     }
 }
 
-/// Whether a piece is the result of a tool.
+/// Returns true if a piece is the result of a tool.
 pub(super) fn is_result(content: &Content) -> bool {
     matches!(content.source, ContentSource::Tool(_))
 }
 
-/// The tokens of all pieces.
+/// Tokens of all pieces.
 pub(super) fn sum(contents: &[Content]) -> Tokens {
     contents.iter().map(|content| content.tokens).sum()
 }
@@ -233,7 +236,7 @@ pub(super) fn fit(contents: &mut [Content], total: Tokens) {
     }
 }
 
-/// Whether a piece belongs to a compaction: the summary, or what is attached again.
+/// Returns true if a piece belongs to a compaction: the summary, or an attachment after it.
 pub(super) fn is_of_compaction(content: &Content) -> bool {
     matches!(
         content.source,

@@ -1,4 +1,4 @@
-//! The trace while its prompts are rewritten.
+//! Rewriting of a trace's prompts.
 //!
 //! Nodes keep their ids. A prompt whose bytes change leaves the old path, as its node gets another
 //! parent, and later prompts follow.
@@ -7,24 +7,24 @@ use super::conversation::Conversation;
 use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
-/// How a prompt's path through the tree differs from the recorded one.
+/// Difference between a prompt's path through the tree and the recorded one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Path {
-    /// It continues its predecessor as recorded.
+    /// The prompt continues its predecessor as recorded.
     Recorded,
-    /// It continues its predecessor although it was cut in the record.
+    /// The prompt continues its predecessor although it was cut in the record.
     Joined,
-    /// It leaves the path of its predecessor.
+    /// The prompt leaves the path of its predecessor.
     Parted,
 }
 
-/// What becomes of the prompts.
+/// Receiver of the managed prompts: the trace, or their sizes only.
 pub(super) trait Sink {
-    /// A request that is sent in addition.
+    /// Additional request.
     type Prompt;
 
-    /// Lets a prompt leave the path of its predecessor, before what came in with an earlier
-    /// request.
+    /// Lets a prompt leave the path of its predecessor, before the contents that came in with an
+    /// earlier request.
     fn part(&mut self, request: usize, in_front_of: usize);
 
     /// Lets a prompt share only the system prompt with its predecessor.
@@ -36,16 +36,18 @@ pub(super) trait Sink {
     /// Adds the prompt of the next request, which continues `before`.
     fn push(&mut self, conversation: &Conversation, before: Option<&Conversation>, path: Path);
 
-    /// Adds a request that continues a recorded one. What that one cached is read, unless the
-    /// oldest messages are missing, and the rest is written.
+    /// Adds a request that continues a recorded one.
+    ///
+    /// It reads the cached prefix of that request, unless the oldest messages are missing, and
+    /// writes the rest.
     fn send(&mut self, sent: &Sent) -> Self::Prompt;
 }
 
-/// The sizes of the prompts alone.
+/// Sizes of the prompts only.
 pub(super) struct Sizes<'a> {
     recorded: &'a PromptTrace,
     totals: Vec<Tokens>,
-    /// Whether every prompt so far is the recorded one, and none was added.
+    /// True if every prompt so far is the recorded one, and none was added.
     pub(super) is_as_recorded: bool,
 }
 
@@ -55,7 +57,7 @@ impl<'a> Sizes<'a> {
         Self { recorded, totals, is_as_recorded: true }
     }
 
-    /// The sizes of the managed prompts, followed by those of the rest.
+    /// Sizes of the managed prompts, followed by those of the rest.
     pub(super) fn finish(mut self) -> Vec<Tokens> {
         let rest = &self.recorded.prompts[self.totals.len()..];
         self.totals.extend(rest.iter().map(|prompt| prompt.total));
@@ -91,7 +93,7 @@ impl Sink for Sizes<'_> {
     }
 }
 
-/// The trace while its prompts are rewritten.
+/// Trace while its prompts are rewritten.
 pub(super) struct Rewrite<'a> {
     recorded: &'a PromptTrace,
     nodes: Vec<Node>,
@@ -107,7 +109,7 @@ impl<'a> Rewrite<'a> {
         Self { recorded, nodes, markers, prompts }
     }
 
-    /// The rewritten prompts, followed by the rest as recorded.
+    /// Rewritten prompts, followed by the rest as recorded.
     pub(super) fn finish(mut self) -> PromptTrace {
         self.prompts.extend_from_slice(&self.recorded.prompts[self.prompts.len()..]);
         PromptTrace::new(self.nodes, self.markers, self.prompts)
@@ -122,11 +124,11 @@ impl<'a> Rewrite<'a> {
         self.nodes[node.index()].parent = parent;
     }
 
-    /// Updates a node for its parent and its size, of which the record deleted `deleted`.
+    /// Updates a node for its parent and its size; the record deleted `deleted` of it.
     fn move_node(&mut self, id: NodeId, conversation: &Conversation, deleted: Tokens) {
         let parent = self.nodes[id.index()].parent;
         let recorded = self.recorded.node(id);
-        // After another parent it has at least one position.
+        // After another parent the node has at least one position.
         let own = match recorded.parent {
             Some(before) if parent == Some(before) => {
                 recorded.positions - self.recorded.node(before).positions
@@ -145,8 +147,10 @@ impl<'a> Rewrite<'a> {
         }
     }
 
-    /// Gives a prompt its new sizes. What a break read is kept, unless it came from a compaction
-    /// that is undone. The simulator limits it to what can be read.
+    /// Gives a prompt its new sizes.
+    ///
+    /// The read of a break is kept, unless it came from a compaction that is undone. The simulator
+    /// limits it to the readable part.
     fn resize(&mut self, prompt: &mut Prompt, conversation: &Conversation, path: Path) {
         let total = conversation.total;
         prompt.total = total;
@@ -167,6 +171,7 @@ impl<'a> Rewrite<'a> {
         if let [system @ .., last] = &mut self.markers[prompt.markers.clone()] {
             last.end = conversation.moved(last.end);
             last.basis = Basis::Estimated;
+            // Markers of the system prompt cannot be behind the last one in a prompt that has shrunk.
             for marker in system {
                 marker.end = marker.end.min(last.end);
             }
@@ -210,6 +215,7 @@ impl Sink for Rewrite<'_> {
         let start = at.max(previous.start);
         let node = NodeId::at(self.nodes.len());
         let mut markers = self.markers[previous.markers.clone()].to_vec();
+        // A single marker may be at the end of messages; of two or more the first is after the system prompt.
         let system = markers.first().filter(|_| markers.len() > 1).map(|system| system.node);
         if let Some(last) = markers.last_mut() {
             let tail = previous.total.saturating_sub(last.end);
@@ -245,20 +251,21 @@ impl Sink for Rewrite<'_> {
     }
 }
 
-/// A request besides the recorded ones.
+/// Request besides the recorded ones.
 pub(super) struct Sent {
-    /// The recorded request that it continues.
+    /// Recorded request that is continued.
     pub(super) before: usize,
-    /// When it is sent.
+    /// Time of sending.
     pub(super) at: Millis,
-    /// The size of its prompt.
+    /// Size of the prompt.
     pub(super) total: Tokens,
-    /// Whether it keeps the messages of that request.
+    /// True if the request keeps the messages of the continued one.
     pub(super) keeps_messages: bool,
 }
 
-/// What was warm when a chain began or changed its model. Tools and system prompt stay. Messages
-/// were warm up to what was recorded, less what was taken out of them.
+/// Warm tokens at the start of a chain or at a change of model.
+///
+/// Tools and system prompt stay warm. Messages were warm up to the recorded read, less the removed tokens.
 fn opened(read: Tokens, prompt: &Prompt, conversation: &Conversation, path: Path) -> Tokens {
     let of_system = read.min(prompt.system_prefix);
     match path {

@@ -1,4 +1,4 @@
-//! What a request costs at the prices of its day.
+//! Cost of a request at the prices of its day.
 
 use derive_more::AddAssign;
 use jiff::civil::{Date, DateTime};
@@ -10,42 +10,42 @@ use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::{PriceTier, ServiceTier};
 use crate::simulate::cache::Outcome;
 
-/// What determines the price of a request besides its tokens.
+/// Determinants of a request's price besides its tokens.
 #[derive(Clone, Copy, Debug)]
 pub struct PriceContext<'a> {
-    /// The model, as the transcript writes it.
+    /// Model, as the transcript writes it.
     pub model: &'a str,
-    /// When the request was sent.
+    /// Time at which the request was sent.
     pub at: Millis,
-    /// The size of the whole prompt, on which long-prompt prices depend.
+    /// Size of the whole prompt, on which long-prompt prices depend.
     pub prompt: Tokens,
     /// Speed, batch and location.
     pub tier: PriceTier,
 }
 
-/// The tokens that are billed.
+/// Tokens that are billed, by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Billing {
-    /// Sent in full.
+    /// Tokens sent in full.
     pub input: Tokens,
-    /// Read from cache.
+    /// Tokens read from cache.
     pub read: Tokens,
-    /// Written for five minutes.
+    /// Tokens written for five minutes.
     pub write_5m: Tokens,
-    /// Written for an hour.
+    /// Tokens written for an hour.
     pub write_1h: Tokens,
-    /// Output.
+    /// Tokens of output.
     pub output: Tokens,
 }
 
 impl Billing {
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     #[must_use]
     pub fn prompt(&self) -> Tokens {
         self.input + self.read + self.write_5m + self.write_1h
     }
 
-    /// A simulated prompt, and its output.
+    /// Billing of a simulated prompt and its output.
     #[must_use]
     pub fn of(outcome: &Outcome, output: Tokens) -> Self {
         Self {
@@ -57,13 +57,13 @@ impl Billing {
         }
     }
 
-    /// The cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
+    /// Cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.
     #[must_use]
     pub fn cost(&self, rates: &Rates) -> Picodollars {
         self.charges(rates).total()
     }
 
-    /// The cost of the tokens of each class at these rates.
+    /// Cost of the tokens of each class at these rates.
     #[must_use]
     pub fn charges(&self, rates: &Rates) -> Charges {
         Charges {
@@ -76,23 +76,23 @@ impl Billing {
     }
 }
 
-/// The cost of the tokens of each class.
+/// Cost of the tokens of each class.
 #[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charges {
-    /// Sent in full.
+    /// Cost of tokens sent in full.
     pub input: Picodollars,
-    /// Read from cache.
+    /// Cost of tokens read from cache.
     pub read: Picodollars,
-    /// Written for five minutes.
+    /// Cost of tokens written for five minutes.
     pub write_5m: Picodollars,
-    /// Written for an hour.
+    /// Cost of tokens written for an hour.
     pub write_1h: Picodollars,
-    /// Output.
+    /// Cost of the output.
     pub output: Picodollars,
 }
 
 impl Charges {
-    /// Their sum.
+    /// Sum over all classes.
     #[must_use]
     pub fn total(&self) -> Picodollars {
         self.input + self.read + self.write_5m + self.write_1h + self.output
@@ -100,7 +100,7 @@ impl Charges {
 }
 
 impl PriceTable {
-    /// The rates of a request after every tier, or `None` where the model has no price.
+    /// Rates of a request after every tier, or `None` if the model has no price.
     #[must_use]
     pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
         let model = self.find(context.model)?;
@@ -110,7 +110,7 @@ impl PriceTable {
         if context.tier.us_only {
             factors = factors.times(model.us_only);
         }
-        // Others' models have no such endpoints.
+        // Only Claude's models have regional and government endpoints.
         let is_claude = model.id.starts_with("claude");
         let told = self.platform.filter(|_| is_claude);
         Some(rates.times(match told.unwrap_or_else(|| platform(context.model)) {
@@ -120,7 +120,7 @@ impl PriceTable {
         }))
     }
 
-    /// What a tier without rows of its own makes of the ordinary rates; `None` where the model has no such tier.
+    /// Factors of a tier without rows of its own on the ordinary rates; `None` if the model has no such tier.
     pub(super) fn factors_of_tier(
         &self,
         model: &ModelPrices,
@@ -130,7 +130,7 @@ impl PriceTable {
         model.tiers.get(&tier).copied().or(batch)
     }
 
-    /// What a tier costs at a time in UTC, wherever the model is called.
+    /// Rates of a tier at a time in UTC, wherever the model is called.
     pub(super) fn rates_of_tier_at(
         &self,
         model: &ModelPrices,
@@ -142,8 +142,9 @@ impl PriceTable {
         Some(rates.times(factors))
     }
 
-    /// The rates in a model's rows, with what a tier without rows of its own makes of them. A tier that the
-    /// model does not have at that time is served as the ordinary one.
+    /// Rates in a model's rows, with the factors of a tier without rows of its own.
+    ///
+    /// A tier that the model does not have at that time is served as the ordinary one.
     fn rates_of_tier(
         &self,
         model: &ModelPrices,
@@ -159,7 +160,7 @@ impl PriceTable {
         Some((standard.rates, factors.unwrap_or(Factors::of(Multiplier::ONE))))
     }
 
-    /// The cost of web searches.
+    /// Cost of web searches.
     #[must_use]
     pub fn web_searches(&self, count: u32) -> Picodollars {
         Picodollars(self.web_search.0 * i128::from(count))
@@ -167,16 +168,18 @@ impl PriceTable {
 }
 
 impl ModelPrices {
-    /// The time in UTC whose rates apply: the request's, or the same one of the launch day before that. `None`
-    /// outside of the calendar.
+    /// Time in UTC whose rates apply: the request's, or the same time of the launch day before that.
+    ///
+    /// `None` outside of the calendar.
     #[must_use]
     pub fn priced_at(&self, at: Millis) -> Option<DateTime> {
         let at = time_of(at)?;
+        // Before its launch a model has no price, and the launch day's is the nearest.
         Some(self.launch().max(at.date()).to_datetime(at.time()))
     }
 
-    /// The rate at a time in UTC: that of the highest size tier that the prompt reaches, of these one for
-    /// certain hours before one for all, and of these the latest.
+    /// Rate at a time in UTC, by priority: highest size tier that the prompt reaches, then certain
+    /// hours before all hours, then the latest.
     #[must_use]
     pub fn rate_at(&self, at: DateTime, prompt: Tokens, tier: ServiceTier) -> Option<&Rate> {
         self.rates
@@ -185,13 +188,13 @@ impl ModelPrices {
             .max_by_key(|rate| (rate.above, rate.hours.is_some(), rate.from))
     }
 
-    /// The first day with a price.
+    /// First day with a price.
     fn launch(&self) -> Date {
         self.rates.iter().map(|rate| rate.from.unwrap_or(Date::MIN)).min().unwrap_or(Date::MIN)
     }
 }
 
-/// The time in UTC.
+/// Date and time in UTC.
 fn time_of(at: Millis) -> Option<DateTime> {
     let at = jiff::Timestamp::from_millisecond(at.get()).ok()?;
     Some(at.to_zoned(jiff::tz::TimeZone::UTC).datetime())

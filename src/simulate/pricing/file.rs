@@ -1,4 +1,4 @@
-//! Price files: this program's TOML, and why one cannot be used.
+//! Price files in this program's TOML, and the errors in them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,45 +14,45 @@ use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-/// The schema of a price file.
+/// Schema of a price file.
 const SCHEMA: &str = "cachesim.prices/v1";
 
-/// A cent: one web search, where neither a file nor the table below it tells.
+/// Price of one web search, a cent, if neither a file nor the table below it has one.
 const USUAL_WEB_SEARCH: Picodollars = Picodollars(10_000_000_000);
 
-/// What batches and regions of the government's cost where nothing tells.
+/// Factors of batches and of government regions if no table has them.
 const USUAL_BATCH: &str = "0.5";
 const USUAL_GOVERNMENT: &str = "1.2";
 
-/// Why a price file cannot be used.
+/// Reason for which a price file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PriceError {
     /// The text is not TOML of the right shape.
     #[error("{file}: {source}")]
     Toml {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong and where.
+        /// Error with its place.
         source: Box<toml::de::Error>,
     },
     /// The text is not JSON of LiteLLM's shape.
     #[error("{file}: {source}")]
     Json {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// What is wrong and where.
+        /// Error with its place.
         source: serde_json::Error,
     },
     /// A value is not a price, date or multiplier.
     #[error("{file}: model `{model}`: `{value}` is no {expected}")]
     Value {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The model.
+        /// Id of the model.
         model: String,
-        /// What it is.
+        /// Value in the file.
         value: String,
-        /// What it should be.
+        /// Kind of value that is expected.
         expected: &'static str,
     },
     /// A value is not a window of hours or a day of the week.
@@ -60,40 +60,40 @@ pub enum PriceError {
         "{file}: hours `{hours}`: `{value}` is neither a window as in `01:00-04:00` nor a day from `mon` to `sun`"
     )]
     Hours {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The hours.
+        /// Id of the hours.
         hours: String,
-        /// What it is.
+        /// Value in the file.
         value: String,
     },
     /// Two tables of hours have one name.
     #[error("{file}: hours `{hours}` are there twice; give each an `id` of its own")]
     Twice {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The hours.
+        /// Id of the hours.
         hours: String,
     },
-    /// A model says nothing.
+    /// A model without rates and facts.
     #[error("{file}: model `{model}` has neither a `rate` nor `facts`; add one")]
     Empty {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The model.
+        /// Id of the model.
         model: String,
     },
     /// The file has another schema.
     #[error("{file}: the schema is `{schema}`; this version reads `{SCHEMA}`")]
     Schema {
-        /// The file.
+        /// Name of the file.
         file: String,
-        /// The schema it names.
+        /// Schema that the file names.
         schema: String,
     },
 }
 
-/// A model of a file, for what is wrong with it.
+/// Model of a file, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct ModelAt<'a> {
     pub(super) file: &'a str,
@@ -101,7 +101,7 @@ pub(super) struct ModelAt<'a> {
 }
 
 impl ModelAt<'_> {
-    /// A value of the model is none that is expected.
+    /// Error for a value of the model that is not of the expected kind.
     pub(super) fn wrong(self, value: &str, expected: &'static str) -> PriceError {
         PriceError::Value {
             file: self.file.to_owned(),
@@ -128,7 +128,7 @@ pub(super) fn hours<'t>(
     })
 }
 
-/// Reads a price file. What it does not tell of all models is that of the table below it.
+/// Reads a price file; global values that are missing come from the table below it.
 pub(super) fn parse(
     text: &str,
     file: &str,
@@ -137,7 +137,7 @@ pub(super) fn parse(
     prices(toml::from_str(text), file, below)
 }
 
-/// The prices of a table that was parsed already.
+/// Prices of a table that was parsed already.
 pub(super) fn of_document(
     document: Spanned<DeTable<'_>>,
     file: &str,
@@ -189,7 +189,7 @@ fn prices(
     })
 }
 
-/// A price file. The facts in it are read by [`Models`](crate::base::model::Models).
+/// Price file; the facts in it are read by [`Models`](crate::base::model::Models).
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TableFile {
@@ -203,6 +203,7 @@ struct TableFile {
     hours: Vec<HoursFile>,
     #[serde(default)]
     model: Vec<ModelFile>,
+    // The next three are facts, read elsewhere; named here because other unknown fields are refused.
     #[serde(default, rename = "usual")]
     _usual: IgnoredAny,
     #[serde(default, rename = "tokenizer")]
@@ -229,7 +230,7 @@ struct ModelFile {
     rate: Vec<RateFile>,
 }
 
-/// A factor on everything, or one on everything but reads and one on reads.
+/// Factor on everything, or one on everything but reads and one on reads.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum FactorsFile {
@@ -258,7 +259,7 @@ struct RateFile {
     #[serde(default, alias = "speed")]
     tier: ServiceTier,
     input: String,
-    /// For every lifetime without a price of its own.
+    /// Price of every lifetime without one of its own.
     cache_write: Option<String>,
     cache_write_5m: Option<String>,
     cache_write_1h: Option<String>,
@@ -336,19 +337,20 @@ impl Reader<'_> {
         })
     }
 
-    /// Above how many tokens a rate holds, which may be told as the least number of tokens for which it does.
+    /// Size of prompts above which a rate applies; a file may give the least size instead.
     fn above(&self, rate: &RateFile) -> Result<Option<Tokens>, PriceError> {
         let expected = "size of prompts: one of `above` and `at_least`, which is 1 or more";
         match (rate.above, rate.at_least) {
             (above, None) => Ok(above.map(Tokens)),
             (above, Some(least)) => {
+                // `at_least = 0` would be no condition, and both keys together have no single meaning.
                 let above_one_less = |_: &str| least.checked_sub(1).filter(|_| above.is_none());
                 self.value(&least.to_string(), expected, above_one_less).map(Tokens).map(Some)
             }
         }
     }
 
-    /// Writes without a price of their own cost what all do, and these what input does.
+    /// Rates of a row; a write price that is missing is that of all writes, and this one that of input.
     fn rates(&self, rate: &RateFile) -> Result<Rates, PriceError> {
         let price = |text: &str| self.value(text, "price in dollars a million tokens", per_million);
         let (write_5m, write_1h) = self.write_prices(rate)?;
@@ -362,13 +364,14 @@ impl Reader<'_> {
         })
     }
 
-    /// The prices of five-minute and one-hour writes: one each, one for both, or none, where they
-    /// cost the same as input.
+    /// Prices of five-minute and one-hour writes: one each, one for both, or none if they cost the
+    /// same as input.
     fn write_prices<'r>(&self, rate: &'r RateFile) -> Result<(&'r str, &'r str), PriceError> {
         match (&rate.cache_write_5m, &rate.cache_write_1h, &rate.cache_write) {
             (Some(write_5m), Some(write_1h), None) => Ok((write_5m, write_1h)),
             (None, None, Some(write)) => Ok((write, write)),
             (None, None, None) => Ok((&rate.input, &rate.input)),
+            // A single lifetime's price says nothing about the other's, so it is refused rather than guessed.
             (Some(write), _, _) | (None, Some(write), _) => {
                 let expected = "set of write prices: `cache_write`, or `cache_write_5m` and \
                                 `cache_write_1h`";

@@ -1,8 +1,8 @@
-//! The `data.json` of genai-prices as a price table.
+//! Conversion of the `data.json` of genai-prices to a price table.
 //!
-//! It is a list of providers with their models. A price is a number, or one with others for longer prompts; it
-//! holds always, from a day on, or at hours of the day. Of several that hold, one for hours counts before one for
-//! the whole day, and a later day's before an earlier one's.
+//! The file is a list of providers with their models. A price is a number, or one with others for
+//! longer prompts; it applies always, from a day on, or at hours of the day. If several apply, one
+//! for hours takes precedence over one for the whole day, and a later day's over an earlier one's.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use super::{Multiplier, per_million_rounded};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-/// Providers whose models are called by their own names; others stand in front of theirs.
+/// Providers whose models have their own names; other providers are a prefix of their models' names.
 const FIRST_PARTIES: [&str; 8] =
     ["anthropic", "openai", "deepseek", "google", "moonshotai", "x-ai", "zai", "minimax"];
 
-/// The keys of prices.
+/// Keys of prices.
 const CLASSES: [(&str, Class); 5] = [
     ("input_mtok", Class::Input),
     ("output_mtok", Class::Output),
@@ -71,7 +71,7 @@ struct Conditional<'a> {
     prices: Prices<'a>,
 }
 
-/// When prices hold; always without any key.
+/// Condition of prices; always true without any key.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Constraint {
@@ -90,7 +90,7 @@ struct Variant<'a> {
     prices: Prices<'a>,
 }
 
-/// A price with others for longer prompts.
+/// Price with others for longer prompts.
 #[derive(Deserialize)]
 struct Tiered<'a> {
     #[serde(borrow)]
@@ -146,6 +146,7 @@ impl Reader<'_> {
             self.add(own, &Terms { until, ..terms.clone() }, &mut prices)?;
         }
         for variant in model.price_variants.iter().flatten() {
+            // Variants on several conditions, or on other things than a tier, have no place in the table.
             let Some(tier) = tier_of(&variant.when) else { continue };
             let terms = variant.constraint.as_ref().map(|one| self.terms(one)).transpose()?;
             let terms = Terms { tier, ..terms.unwrap_or_default() };
@@ -162,6 +163,7 @@ impl Reader<'_> {
             hours(self.at.file, &id, [window.as_str()], None, Vec::new())
         });
         let from = start_date.as_ref().map(|day| {
+            // An updated price file has the day as a TOML date, which has no negative years.
             let date = day.parse::<Date>().ok().filter(|date| date.year() >= 1);
             date.ok_or_else(|| self.at.wrong(day, "day"))
         });
@@ -198,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// "01:00:00Z" → "01:00". What is not in UTC is left, and no window.
+/// "01:00:00Z" → "01:00"; other time zones stay, and do not parse as a window.
 fn clock(time: &str) -> &str {
     time.strip_suffix(":00Z").unwrap_or(time)
 }

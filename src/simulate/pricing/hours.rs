@@ -1,7 +1,8 @@
-//! Hours of the week: when prices hold that are not those of the whole day.
+//! Hours of the week, for prices that do not apply to the whole day.
 //!
-//! All times are UTC. A window whose end is not after its beginning goes on into the next day, and belongs
-//! to the day on which it began: "22:00-02:00" on Fridays holds until two o'clock on Saturday.
+//! All times are UTC. A window whose end is not after its beginning continues into the next day,
+//! and belongs to the day on which it began: "22:00-02:00" on Fridays lasts until two o'clock on
+//! Saturday.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 
@@ -11,16 +12,16 @@ const DAY: u16 = 24 * 60;
 /// Windows of time on some days of the week.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hours {
-    /// The name by which rates refer to them.
+    /// Name by which rates refer to the hours.
     pub id: String,
     windows: Vec<Window>,
-    /// Monday first.
+    /// Days on which windows begin, Monday first.
     weekdays: [bool; 7],
     /// Days on which no window begins, as on holidays.
     except: Vec<Date>,
 }
 
-/// In minutes since midnight, the end excluded.
+/// Window in minutes since midnight, without its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Window {
     begin: u16,
@@ -38,6 +39,7 @@ impl Window {
 
 fn minutes(text: &str) -> Option<u16> {
     let (hour, minute) = text.split_once(':')?;
+    // `parse` alone would accept a sign, as in "+1:00".
     let is_plain = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_digit());
     if !is_plain(hour) || !is_plain(minute) {
         return None;
@@ -47,13 +49,13 @@ fn minutes(text: &str) -> Option<u16> {
 }
 
 impl Hours {
-    /// The names of the days in price files, Monday first.
+    /// Names of the days in price files, Monday first.
     pub const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-    /// Hours of every day of the week.
+    /// Hours on the given days of the week, or on every day without any.
     ///
     /// # Errors
-    /// The first window or day that is none.
+    /// Returns the first text that is not a window or a day.
     pub(super) fn new<'t>(
         id: &str,
         windows: impl IntoIterator<Item = &'t str>,
@@ -70,7 +72,7 @@ impl Hours {
         Ok(Self { id: id.to_owned(), windows, weekdays: chosen, except })
     }
 
-    /// Whether they hold at a time in UTC.
+    /// Returns true if a time in UTC is within the hours.
     #[must_use]
     pub fn include(&self, at: DateTime) -> bool {
         let minute = minute_of(at.time());
@@ -85,7 +87,7 @@ impl Hours {
         })
     }
 
-    /// The times of the day at which windows begin and end.
+    /// Times of the day at which windows begin and end.
     pub(super) fn borders(&self) -> impl Iterator<Item = Time> + '_ {
         let time = |minutes: u16| {
             let (hour, minute) = (minutes % DAY / 60, minutes % 60);
@@ -94,20 +96,20 @@ impl Hours {
         self.windows.iter().flat_map(|window| [window.begin, window.end]).filter_map(time)
     }
 
-    /// Whether both hold at the same times, whatever they are called.
+    /// Returns true if both cover the same times, whatever their names.
     #[must_use]
     pub fn are_same(&self, other: &Self) -> bool {
         let times = |hours: &Self| (hours.windows.clone(), hours.weekdays, hours.except.clone());
         times(self) == times(other)
     }
 
-    /// The windows, as in "01:00-04:00".
+    /// Windows, as in "01:00-04:00".
     pub fn windows(&self) -> impl Iterator<Item = String> + '_ {
         let clock = |minutes: u16| format!("{:02}:{:02}", minutes / 60, minutes % 60);
         self.windows.iter().map(move |one| format!("{}-{}", clock(one.begin), clock(one.end)))
     }
 
-    /// The names of the days on which windows begin.
+    /// Names of the days on which windows begin.
     pub fn weekdays(&self) -> impl Iterator<Item = &'static str> + '_ {
         Self::WEEKDAYS
             .into_iter()
@@ -115,7 +117,7 @@ impl Hours {
             .filter_map(|(name, is_chosen)| is_chosen.then_some(name))
     }
 
-    /// The days on which no window begins.
+    /// Days on which no window begins.
     #[must_use]
     pub fn except(&self) -> &[Date] {
         &self.except

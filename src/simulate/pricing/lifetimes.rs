@@ -1,5 +1,5 @@
-//! For how long was written, where a log tells the cost alone: a write for an hour costs more than one for
-//! five minutes.
+//! Lifetimes of writes in logs that record the cost only: a write for an hour costs more than one
+//! for five minutes.
 
 use super::request_rates::price_context;
 use super::table::PriceTable;
@@ -8,12 +8,12 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::Usage;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// Programs round their costs: so small a part of what the lifetimes differ by means nothing.
+/// Programs round their costs: a deviation of up to this part of the lifetimes' difference means nothing.
 const LARGEST_ROUNDING: i128 = 100;
 
-/// Takes what was written for what was written for an hour where the program's own cost is what these prices
-/// give for that, and for five minutes where it is what they give for those. Elsewhere it stays written for five
-/// minutes, as the program's counts have it.
+/// Settles the lifetime of writes: an hour or five minutes, whichever gives the program's own cost at these prices.
+///
+/// If neither does, they stay written for five minutes, as the program counts them.
 pub(crate) fn settle_lifetimes(history: &mut History, prices: &PriceTable) {
     let told = history.charged.iter();
     let told = told.filter_map(|(index, charge)| Some((*index, charge.client_cost?)));
@@ -33,7 +33,7 @@ pub(crate) fn settle_lifetimes(history: &mut History, prices: &PriceTable) {
     }
 }
 
-/// The lifetime that makes the usage cost so much; `None` where neither does.
+/// Lifetime that gives the usage this cost; `None` if neither does.
 fn lifetime_of(
     history: &History,
     prices: &PriceTable,
@@ -50,6 +50,7 @@ fn lifetime_of(
         + rates.output.times(usage.output).0;
     let premium = rates.cache_write_1h.times(written).0 - rates.cache_write_5m.times(written).0;
     let is_so_much = |expected: i128| (cost.0 - expected).abs() <= premium / LARGEST_ROUNDING;
+    // Equal prices decide nothing.
     if premium <= 0 {
         None
     } else if is_so_much(for_five_minutes + premium) {

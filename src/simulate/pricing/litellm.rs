@@ -1,9 +1,9 @@
-//! LiteLLM's `model_prices_and_context_window.json` as a price table.
+//! Conversion of LiteLLM's `model_prices_and_context_window.json` to a price table.
 //!
-//! It has no dates, so its prices hold for every day. A field names a class of tokens, and then what its
-//! price is for: "above 1hr" and "above 12hr" in a write price mean the lifetime, "above 200k tokens" the size
-//! of the prompt, and an ending how soon the request is served. A write that costs nothing stands for services
-//! that charge what they store as input.
+//! The file has no dates, so its prices apply to every day. A field names a class of tokens, and
+//! then the condition of its price: "above 1hr" and "above 12hr" in a write price mean the
+//! lifetime, "above 200k tokens" the size of the prompt, and an ending the tier of service. A write
+//! price of zero marks services that charge writes as input.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::read::input::ServiceTier;
 
 type Fields<'a> = BTreeMap<String, &'a RawValue>;
 
-/// The beginnings of fields with prices.
+/// Beginnings of fields with prices.
 const CLASSES: [(&str, Class); 4] = [
     ("input_cost_per_token", Class::Input),
     ("output_cost_per_token", Class::Output),
@@ -26,11 +26,11 @@ const CLASSES: [(&str, Class); 4] = [
     ("cache_creation_input_token_cost", Class::Write),
 ];
 
-/// The lifetimes that a write price may name.
+/// Lifetimes that a write price may name.
 const LIFETIMES: [(&str, Class); 2] =
     [("_above_1hr", Class::WriteOneHour), ("_above_12hr", Class::WriteTwelveHours)];
 
-/// The endings of fields with prices of a tier.
+/// Endings of fields with prices of a tier.
 const TIERS: [(&str, ServiceTier); 4] = [
     ("_batches", ServiceTier::Batch),
     ("_flex", ServiceTier::Flex),
@@ -47,11 +47,11 @@ struct ProviderEntry<'a> {
     us: Option<&'a RawValue>,
 }
 
-/// Hours at which fewer requests come.
+/// Hours with fewer requests.
 #[derive(Deserialize)]
 struct OffPeakWindow {
     hours_utc: OneOrMore,
-    /// Monday is 1; every day where there are none.
+    /// Days from 1, Monday; every day if missing.
     weekdays: Option<Vec<u8>>,
 }
 
@@ -62,7 +62,7 @@ enum OneOrMore {
     More(Vec<String>),
 }
 
-/// Reads every model. Those for images, audio and the like have no price for input and output.
+/// Reads every model; models for images, audio and the like have no price for input and output.
 pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, PriceError> {
     let json_error = |source| PriceError::Json { file: file.to_owned(), source };
     let table: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
@@ -100,7 +100,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Whether it answers in text. Others have prices for a token, too, which are no answer's.
+    /// Returns true if the model answers in text; others have prices per token, too, but not for answers.
     fn is_of_text(&self) -> bool {
         let mode: Option<&str> = self.parsed("mode");
         mode.is_none_or(|mode| matches!(mode, "chat" | "responses" | "completion"))
@@ -110,12 +110,12 @@ impl Reader<'_> {
         self.parsed("provider_specific_entry").unwrap_or_default()
     }
 
-    /// A field that is an object; what has another shape tells nothing.
+    /// Field that is an object; a value of another shape counts as missing.
     fn parsed<'f, T: Deserialize<'f>>(&'f self, field: &str) -> Option<T> {
         serde_json::from_str(self.fields.get(field)?.get()).ok()
     }
 
-    /// Adds the prices of fields, which hold on some terms.
+    /// Adds the prices of fields, which apply on some terms.
     fn add(
         &self,
         fields: &Fields<'_>,
@@ -151,7 +151,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Adds `off_peak_pricing`: rows for hours beside those of the whole day.
+    /// Adds `off_peak_pricing`: rows for hours besides those of the whole day.
     fn add_off_peak(&self, partials: &mut Partials) -> Result<(), PriceError> {
         let prices: Fields<'_> = self.parsed("off_peak_pricing").unwrap_or_default();
         let windows = prices.get("windows").map(|raw| serde_json::from_str(raw.get()));
@@ -159,6 +159,7 @@ impl Reader<'_> {
         for (number, window) in (1..).zip(&windows) {
             let name = |day: &u8| match Hours::WEEKDAYS.get(usize::from(*day).wrapping_sub(1)) {
                 Some(name) => (*name).to_owned(),
+                // The number of no day is an error of `hours`, which names it.
                 None => day.to_string(),
             };
             let days = window.weekdays.as_ref().map(|days| days.iter().map(name).collect());
@@ -185,7 +186,7 @@ impl Reader<'_> {
     }
 }
 
-/// What the name of a field says of its price.
+/// Class, size and tier in the name of a field.
 struct Place {
     class: Class,
     above: Option<Tokens>,
@@ -247,7 +248,7 @@ mod tests {
         let a = &models["a"];
         assert_eq!(a.rates.len(), 4);
         assert_eq!(a.rates[0].rates.cache_write_1h, Picodollars(6_000_000));
-        // What a tier does not tell is taken off as its input is.
+        // A missing price of a tier is reduced as its input is.
         assert_eq!(
             (a.rates[1].tier, a.rates[1].rates.cache_read),
             (ServiceTier::Batch, Picodollars(150_000))

@@ -1,9 +1,8 @@
-//! Token counts → exact money: dated price tables, the tiers that apply to a request, and the cost
-//! of its parts.
+//! Exact cost of tokens: dated price tables, the tiers that apply to a request, and the cost of its parts.
 //!
-//! Prices are dated rows in `models/*.toml`, some of which hold at hours of the week alone. A dollar per
-//! million tokens is 10⁶ picodollars per token, so every cost is a whole number of picodollars and no sum
-//! rounds.
+//! Prices are dated rows in `models/*.toml`, some of them for certain hours of the week only. A
+//! dollar per million tokens is 10⁶ picodollars per token, so every cost is a whole number of
+//! picodollars and no sum rounds.
 
 mod cost;
 mod file;
@@ -38,24 +37,26 @@ use crate::read::input::ServiceTier;
 /// Picodollars per token in a dollar per million tokens.
 const PER_DOLLAR_A_MILLION: i64 = 1_000_000;
 
-/// No token costs a thousand dollars. This bound keeps products of prices and multipliers exact.
+/// Upper limit of a price: no token costs a thousand dollars.
+///
+/// The limit keeps products of prices and multipliers exact.
 const LARGEST_PRICE: i64 = 1_000_000_000_000_000;
 const LARGEST_MULTIPLIER: i64 = 1_000;
 
-/// What one token of each class costs, in picodollars.
+/// Prices of one token of each class, in picodollars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rates {
-    /// `input_tokens`.
+    /// Price of `input_tokens`.
     pub input: Picodollars,
-    /// `ephemeral_5m_input_tokens`.
+    /// Price of `ephemeral_5m_input_tokens`.
     pub cache_write_5m: Picodollars,
-    /// `ephemeral_1h_input_tokens`.
+    /// Price of `ephemeral_1h_input_tokens`.
     pub cache_write_1h: Picodollars,
-    /// Written for twelve hours; `None` where a service does not offer it.
+    /// Price of tokens written for twelve hours; `None` if a service does not offer it.
     pub cache_write_12h: Option<Picodollars>,
-    /// `cache_read_input_tokens`.
+    /// Price of `cache_read_input_tokens`.
     pub cache_read: Picodollars,
-    /// `output_tokens`.
+    /// Price of `output_tokens`.
     pub output: Picodollars,
 }
 
@@ -75,56 +76,56 @@ impl Rates {
     }
 }
 
-/// Rates, and the requests that they apply to.
+/// Rates with their conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// The first day, or `None` since launch.
+    /// First day, or `None` since launch.
     pub from: Option<Date>,
-    /// The first day on which they no longer apply.
+    /// First day on which the rates no longer apply.
     pub until: Option<Date>,
-    /// Only prompts with more tokens than this.
+    /// Size that a prompt must exceed.
     pub above: Option<Tokens>,
-    /// Only requests that are served so soon.
+    /// Tier of service.
     pub tier: ServiceTier,
-    /// Only at these hours.
+    /// Hours of the week, or `None` for all.
     pub hours: Option<Arc<Hours>>,
-    /// The prices.
+    /// Prices per token.
     pub rates: Rates,
 }
 
 impl Rate {
-    /// Whether the rate holds on a day, at some hour at least.
+    /// Returns true if the rate applies on a day, at some hour at least.
     #[must_use]
     pub fn holds_on(&self, day: Date) -> bool {
         self.from.is_none_or(|from| day >= from) && self.until.is_none_or(|until| day < until)
     }
 
-    /// Whether the rate holds at a time in UTC.
+    /// Returns true if the rate applies at a time in UTC.
     #[must_use]
     pub fn holds_at(&self, at: DateTime) -> bool {
         self.holds_on(at.date()) && self.hours.as_ref().is_none_or(|hours| hours.include(at))
     }
 
-    /// Whether the rate is for a prompt of this size.
+    /// Returns true if the rate is for a prompt of this size.
     #[must_use]
     pub fn covers(&self, prompt: Tokens) -> bool {
         self.above.is_none_or(|above| prompt > above)
     }
 }
 
-/// A factor on prices, kept as an exact decimal.
+/// Factor on prices, kept as an exact decimal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiplier(Decimal);
 
 impl fmt::Display for Multiplier {
-    /// A decimal number without trailing zeros.
+    /// Writes a decimal number without trailing zeros.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.normalize().fmt(f)
     }
 }
 
 impl Multiplier {
-    /// No change.
+    /// Factor that changes nothing.
     pub const ONE: Self = Self(Decimal::ONE);
 
     /// Parses a decimal number above zero.
@@ -134,7 +135,7 @@ impl Multiplier {
         decimal(text).filter(|value| *value > Decimal::ZERO && *value <= largest).map(Self)
     }
 
-    /// The product of both factors.
+    /// Product of both factors.
     #[must_use]
     pub fn times(self, other: Self) -> Self {
         Self(self.0 * other.0)
@@ -147,12 +148,12 @@ impl Multiplier {
     }
 }
 
-/// A factor on prices, and the one on those of reads, which some discounts leave out.
+/// Factor on prices, and the one on those of reads, which some discounts leave out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Factors {
-    /// On input, writes and output.
+    /// Factor on input, writes and output.
     pub all: Multiplier,
-    /// On reads.
+    /// Factor on reads.
     pub reads: Multiplier,
 }
 
@@ -163,19 +164,19 @@ impl Factors {
         Self { all, reads: all }
     }
 
-    /// With a further factor on everything.
+    /// Adds a further factor on everything.
     #[must_use]
     pub fn times(self, other: Multiplier) -> Self {
         Self { all: self.all.times(other), reads: self.reads.times(other) }
     }
 }
 
-/// Dollars per million tokens → picodollars per token. `None` for what cannot be such a price.
+/// Dollars per million tokens → picodollars per token; `None` for any other text.
 fn per_million(text: &str) -> Option<Picodollars> {
     whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?)
 }
 
-/// The same, rounded, where a program that computes with floats wrote it.
+/// The same, rounded, for texts of programs that compute with floats.
 fn per_million_rounded(text: &str) -> Option<Picodollars> {
     whole(decimal(text)?.checked_mul(Decimal::from(PER_DOLLAR_A_MILLION))?.round())
 }
@@ -188,6 +189,7 @@ fn per_unit(text: &str) -> Option<Picodollars> {
 }
 
 fn decimal(text: &str) -> Option<Decimal> {
+    // The first parser knows no exponents, and the second nothing else.
     Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text)).ok()
 }
 

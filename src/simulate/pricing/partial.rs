@@ -1,4 +1,4 @@
-//! Rates put together of single prices, as other programs' tables have them.
+//! Rates assembled from single prices, as other programs' tables have them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-/// What a price is of.
+/// Class of tokens of a price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Input,
     Output,
     Read,
-    /// Writes, for as long as the service keeps them unless asked.
+    /// Writes, for the service's default lifetime.
     Write,
     WriteOneHour,
     WriteTwelveHours,
 }
 
-/// The requests that a price is for.
+/// Conditions of a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Terms {
     pub(super) from: Option<Date>,
@@ -33,7 +33,7 @@ pub(super) struct Terms {
     pub(super) hours: Option<Arc<Hours>>,
 }
 
-/// The prices that are known on some terms.
+/// Known prices on some terms.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Partial {
     input: Option<Picodollars>,
@@ -44,23 +44,24 @@ pub(super) struct Partial {
     write_12h: Option<Picodollars>,
 }
 
-/// The prices of a model.
+/// Prices of a model.
 #[derive(Debug, Default)]
 pub(super) struct Partials(Vec<(Terms, Partial)>);
 
-/// What another program's table tells of a model.
+/// Prices, tiers and seller of a model in another program's table.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) prices: Partials,
     pub(super) tiers: BTreeMap<ServiceTier, Factors>,
     pub(super) us_only: Multiplier,
-    /// Who sells it, where the table says.
+    /// Seller of the model, if the table has one.
     pub(super) seller: Option<String>,
 }
 
 impl Told {
-    /// Its prices; `None` where input and output have none. Regional endpoints are models of their own in such
-    /// tables.
+    /// Prices of the model; `None` if input and output have none.
+    ///
+    /// Regional endpoints are models of their own in such tables.
     pub(super) fn model(&self, id: &str, source: &str) -> Option<ModelPrices> {
         let rates = self.prices.rates();
         (!rates.is_empty()).then(|| ModelPrices {
@@ -75,14 +76,16 @@ impl Told {
     }
 }
 
-/// No model has nearly so many terms; a file that says so would only take long.
+/// Largest number of terms of a model.
+///
+/// No real model has nearly as many; a file with more would only take long.
 const MOST_TERMS: usize = 200;
 
-/// What is expected of a price for which there is no more room.
+/// Expectation of a price beyond the limit of terms.
 pub(super) const TOO_MANY_TERMS: &str = "price of a model that has less than 200 kinds of them";
 
 impl Partials {
-    /// Adds a price, and says whether there is room for its terms.
+    /// Adds a price, and returns true if there is room for its terms.
     pub(super) fn add(&mut self, terms: &Terms, class: Class, price: Picodollars) -> bool {
         let known = self.0.iter().position(|(known, _)| known == terms);
         if known.is_none() && self.0.len() >= MOST_TERMS {
@@ -105,12 +108,12 @@ impl Partials {
         true
     }
 
-    /// The terms, each with what is told.
+    /// Terms with their known prices.
     pub(super) fn iter(&self) -> impl Iterator<Item = &(Terms, Partial)> {
         self.0.iter()
     }
 
-    /// The rows whose input and output are known, by size and tier.
+    /// Rows with known input and output, by size and tier.
     fn rates(&self) -> Vec<Rate> {
         let rate = |(terms, partial): &(Terms, Partial)| {
             let whole = partial.filled_from(self.ordinary(terms)).rates()?;
@@ -125,7 +128,7 @@ impl Partials {
         rates
     }
 
-    /// What the ordinary tier costs on the same terms, or what it does in the rest of the day.
+    /// Prices of the ordinary tier on the same terms, or of the ordinary tier in the rest of the day.
     fn ordinary(&self, terms: &Terms) -> Option<&Partial> {
         let usual = match (terms.tier, &terms.hours) {
             (ServiceTier::Standard, None) => return None,
@@ -136,8 +139,10 @@ impl Partials {
     }
 }
 
-/// The rows of a tier for sizes and hours of which only the ordinary ones are told: else the tier's row for
-/// everything would hold for them. They cost the same share as it does.
+/// Rows of a tier for sizes and hours that only the ordinary tier has: otherwise the tier's row for
+/// everything would apply to them.
+///
+/// They cost the same share as that row.
 fn lacking(rates: &[Rate], tier: ServiceTier) -> Vec<Rate> {
     let plain = |tier| {
         let is_plain = |rate: &&Rate| {
@@ -187,7 +192,7 @@ impl From<&Rates> for Partial {
 }
 
 impl Partial {
-    /// With what other prices have besides, at the same share as the input.
+    /// Fills missing prices from other ones, at the same share as the input.
     pub(super) fn filled_from(self, ordinary: Option<&Self>) -> Self {
         let Some((ordinary, (own, full))) =
             ordinary.and_then(|ordinary| Some((ordinary, (self.input?, ordinary.input?))))
@@ -207,13 +212,17 @@ impl Partial {
         }
     }
 
-    /// What writes cost. No service writes for less than what it takes for input: such a price is zero, for
-    /// services that have none, or one of storage.
+    /// Price of writes.
+    ///
+    /// No service writes for less than its input price: such a price is zero, for services without
+    /// one, or that of storage.
     fn write_price(&self) -> Option<Picodollars> {
         self.write.filter(|price| self.input.is_none_or(|input| *price >= input))
     }
 
-    /// Reads without a price cost what input does, and so do writes. Where writes have one, an hour's cost
+    /// Complete rates.
+    ///
+    /// Reads and writes without a price cost as much as input. If writes have one, an hour's cost
     /// twice the input, as Anthropic's do.
     pub(super) fn rates(self) -> Option<Rates> {
         let (input, output) = (self.input?, self.output?);

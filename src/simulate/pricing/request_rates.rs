@@ -1,4 +1,4 @@
-//! The rates of each request of a history.
+//! Rates of each request of a history.
 
 use rustc_hash::FxHashMap;
 
@@ -11,11 +11,10 @@ use crate::read::agent::Vendor;
 use crate::read::input::PriceTier;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// In milliseconds.
+/// Milliseconds of a minute.
 const MINUTE: i64 = 60_000;
 
-/// The rates of every request. Requests of a model and day mostly share theirs, which are stored
-/// once.
+/// Rates of every request; requests of a model and day mostly share theirs, which are stored once.
 #[derive(Debug, Default)]
 pub struct RequestRates {
     rates: Vec<Rates>,
@@ -34,14 +33,14 @@ impl FromIterator<Option<Rates>> for RequestRates {
     }
 }
 
-/// What the rates of a request depend on.
+/// Determinants of a request's rates.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct RateKey {
     model: Symbol,
-    /// The day, or the minute where the model has prices that hold at certain hours alone.
+    /// Day, or minute if the model has prices for certain hours only.
     time: i64,
     tier: PriceTier,
-    /// How many of the sizes at which prices change the prompt exceeds.
+    /// Number of size limits that the prompt exceeds.
     sizes_exceeded: usize,
 }
 
@@ -56,7 +55,8 @@ impl RequestRates {
         Self::as_sent(history, prices, numbered(prompt_totals))
     }
 
-    /// The same, where captured requests cost what they ask for, even if their usage says nothing of it.
+    /// The same, except that captured requests are priced by the requested tier, even if their
+    /// usage has none.
     #[must_use]
     pub(crate) fn as_asked(
         history: &History,
@@ -67,8 +67,7 @@ impl RequestRates {
         Self::in_tiers(history, prices, numbered(prompt_totals), tier)
     }
 
-    /// Looks up the rates of requests sent to the model of another one, in order, for prompts of
-    /// these sizes.
+    /// Looks up the rates of requests sent to the model of another one, in order, for prompts of these sizes.
     #[must_use]
     pub(crate) fn as_sent(
         history: &History,
@@ -125,7 +124,7 @@ impl RequestRates {
         found
     }
 
-    /// Whether every request has a price.
+    /// Returns true if every request has a price.
     #[must_use]
     pub(crate) fn is_complete(&self) -> bool {
         self.rate_of.iter().all(Option::is_some)
@@ -136,15 +135,14 @@ impl RequestRates {
         u32::try_from(self.rates.len() - 1).expect("fewer than 2^32 price rows")
     }
 
-    /// The rates of a request, or `None` where its model has no price.
+    /// Rates of a request, or `None` if its model has no price.
     #[must_use]
     pub fn of(&self, index: RequestIndex) -> Option<&Rates> {
         self.rate_of[index.get()].map(|rate| &self.rates[rate as usize])
     }
 }
 
-/// The rates of a request. One to another vendor has the built-in rates, unless the table has its
-/// model.
+/// Rates of a request; a request to another vendor has the built-in rates, unless the table has its model.
 pub(crate) fn rates_in(
     prices: &PriceTable,
     history: &History,
@@ -156,7 +154,7 @@ pub(crate) fn rates_in(
     prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
 }
 
-/// Whether the model of a request has prices for certain hours, in a table that may price it.
+/// Returns true if the model of a request has prices for certain hours, in a table that may price it.
 fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex) -> bool {
     let by_hour =
         |table: &PriceTable| table.find(history.model(index)).is_some_and(ModelPrices::has_hours);
@@ -164,7 +162,7 @@ fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex
     by_hour(prices) || (is_elsewhere && by_hour(PriceTable::of_providers()))
 }
 
-/// What the price of a request with a prompt of this size depends on.
+/// Determinants of the price of a request with a prompt of this size.
 #[must_use]
 #[inline]
 pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> PriceContext<'_> {
@@ -177,7 +175,7 @@ pub fn price_context(history: &History, index: RequestIndex, prompt: Tokens) -> 
     }
 }
 
-/// What changes a request's price, by what its usage says, else by what it asks for.
+/// Price tier of a request: by its usage, else by its own request.
 #[inline]
 fn billed_tier(history: &History, index: RequestIndex) -> PriceTier {
     let usage = history.request(index).usage.as_ref();

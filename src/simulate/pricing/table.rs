@@ -12,30 +12,30 @@ use crate::base::model::{BUILT_IN, JsonShape, Platform};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-/// The built-in prices of other providers.
+/// Built-in prices of other providers.
 const OF_PROVIDERS: &str = include_str!("../../../models/providers.toml");
 
-/// The prices of one model.
+/// Prices of one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelPrices {
-    /// The id without its date.
+    /// Id without its date.
     pub id: String,
-    /// Other names.
+    /// Other names of the model.
     pub aliases: Vec<String>,
-    /// The rates, in the file's order.
+    /// Rates in the file's order.
     pub rates: Vec<Rate>,
-    /// What tiers without rates of their own make of the ordinary ones.
+    /// Factors of tiers without rates of their own on the ordinary ones.
     pub tiers: BTreeMap<ServiceTier, Factors>,
-    /// For inference in the United States only.
+    /// Factor for inference in the United States only.
     pub us_only: Multiplier,
-    /// For regional endpoints of Bedrock and Google Cloud.
+    /// Factor for regional endpoints of Bedrock and Google Cloud.
     pub regional: Multiplier,
-    /// The table it comes from.
+    /// Name of the table that has the prices.
     pub source: String,
 }
 
 impl ModelPrices {
-    /// Whether some of them hold at certain hours alone.
+    /// Returns true if some rates are for certain hours only.
     pub(super) fn has_hours(&self) -> bool {
         self.rates.iter().any(|rate| rate.hours.is_some())
     }
@@ -44,23 +44,23 @@ impl ModelPrices {
 /// Prices by model.
 #[derive(Clone, Debug)]
 pub struct PriceTable {
-    /// The name of the table, and of the files laid over it.
+    /// Name of the table, and of the files laid over it.
     pub id: String,
-    /// The day on which the prices were last checked.
+    /// Day on which the prices were last checked.
     pub as_of: String,
-    /// The price of one web search.
+    /// Price of one web search.
     pub web_search: Picodollars,
-    /// For batches, where a model has no factor of its own.
+    /// Factor for batches, if a model has none of its own.
     pub batch: Multiplier,
-    /// For regions of Bedrock that are the government's alone.
+    /// Factor for the government's own regions of Bedrock.
     pub government: Multiplier,
-    /// Where models are called. `None` lets their names tell.
+    /// Platform of all models; `None` derives it from their names.
     pub platform: Option<Platform>,
     pub(super) models: BTreeMap<String, ModelPrices>,
 }
 
 impl PriceTable {
-    /// The built-in table.
+    /// Built-in table.
     ///
     /// # Panics
     /// Never: a test reads the same text.
@@ -73,7 +73,7 @@ impl PriceTable {
         TABLE.clone()
     }
 
-    /// The prices of other providers.
+    /// Built-in prices of other providers.
     ///
     /// # Panics
     /// Never: a test reads the same text.
@@ -92,21 +92,23 @@ impl PriceTable {
         Self { id: Self::with_providers(&self.id), ..self }
     }
 
-    /// The id of a table with the providers' prices.
+    /// Id of a table with the providers' prices.
     #[must_use]
     pub fn with_providers(id: &str) -> String {
         format!("{id}+{}", Self::of_providers().id)
     }
 
-    /// Lays the models of a file over this table. The file is this program's TOML, or the JSON of LiteLLM or
-    /// of genai-prices.
+    /// Lays the models of a file over this table.
+    ///
+    /// The file is this program's TOML, or the JSON of LiteLLM or of genai-prices.
     ///
     /// # Errors
-    /// What in the file cannot be used.
+    /// Returns the first value of the file that cannot be used.
     pub fn overlay(&mut self, text: &str, file: &str) -> Result<(), PriceError> {
         if let Some(foreign) = Foreign::parse(text, file)? {
             let told = foreign.models.iter();
             self.models.extend(
+                // A foreign table replaces models only: it has no day of checking and no global factors.
                 told.filter_map(|(id, told)| Some((id.clone(), told.model(id, foreign.name)?))),
             );
             self.id = format!("{}+{}", self.id, foreign.name);
@@ -122,19 +124,20 @@ impl PriceTable {
         Ok(())
     }
 
-    /// The prompt sizes at which some model's prices change.
+    /// Prompt sizes at which some model's prices change.
     pub(super) fn sizes(&self) -> BTreeSet<Tokens> {
         let rates = self.models.values().flat_map(|model| &model.rates);
         rates.filter_map(|rate| rate.above).collect()
     }
 
-    /// The models in order of their ids.
+    /// Models in order of their ids.
     pub fn models(&self) -> impl Iterator<Item = &ModelPrices> {
         self.models.values()
     }
 
-    /// The prices of a model, by the name as written or by its canonical one. A date or `-latest`
-    /// after an id does not matter.
+    /// Prices of a model, by its written name or by its canonical one.
+    ///
+    /// A date or `-latest` after an id does not matter.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ModelPrices> {
         let canonical = crate::base::model::canonical_name(name);
@@ -149,18 +152,18 @@ impl PriceTable {
     }
 }
 
-/// Another program's table.
+/// Table of another program.
 pub(super) struct Foreign {
-    /// What it is called.
+    /// Name of the program.
     pub(super) name: &'static str,
     pub(super) models: BTreeMap<String, Told>,
 }
 
 impl Foreign {
-    /// Reads it; `None` where a text is this program's own TOML.
+    /// Reads the table; `None` if a text is this program's own TOML.
     ///
     /// # Errors
-    /// What in the file cannot be used.
+    /// Returns the first value of the file that cannot be used.
     pub(super) fn parse(text: &str, file: &str) -> Result<Option<Self>, PriceError> {
         let (name, models) = match JsonShape::of(text) {
             Some(JsonShape::Object) => ("litellm", litellm::parse(text, file)?),
@@ -171,10 +174,12 @@ impl Foreign {
     }
 }
 
-/// `claude-opus-4-5-20251101` → `claude-opus-4-5`, `gpt-5.5-2026-04-23` → `gpt-5.5`.
+/// Removes a date or `-latest`: `claude-opus-4-5-20251101` → `claude-opus-4-5`,
+/// `gpt-5.5-2026-04-23` → `gpt-5.5`.
 fn without_date(id: &str) -> &str {
     if let Some((front, day)) = id.len().checked_sub(11).and_then(|end| id.split_at_checked(end))
         && let Some(day) = day.strip_prefix('-')
+        // Parsed, as any ten characters could follow the hyphen.
         && day.parse::<Date>().is_ok()
     {
         return front;

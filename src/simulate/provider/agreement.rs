@@ -1,5 +1,5 @@
-//! The rules against the record: what other agents recorded as read, and what a provider's rules
-//! give.
+//! Agreement of the rules with the record: reads that other agents recorded, and reads under a
+//! provider's rules.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 use crate::requests::prompt::PromptTrace;
 
-/// How reads under the rules compare with recorded ones, over all requests but the first of each
+/// Comparison of reads under the rules with recorded ones, over all requests but the first of each
 /// session, whose read is an input of the simulation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RolloutAgreement {
-    /// The compared requests.
+    /// Number of compared requests.
     pub requests: u64,
     /// Requests whose reads differ by at most 1 % of the prompt.
     pub within_1_percent: u64,
@@ -21,18 +21,18 @@ pub struct RolloutAgreement {
     pub within_step: u64,
     /// Requests whose reads differ by less than the step that their session's record shows.
     pub within_recorded_step: u64,
-    /// The recorded reads.
+    /// Sum of the recorded reads.
     pub recorded: Tokens,
-    /// The reads under the rules.
+    /// Sum of the reads under the rules.
     pub simulated: Tokens,
-    /// The absolute differences.
+    /// Sum of the absolute differences.
     pub error: Tokens,
     /// Requests that read less than half of what their predecessor sent, both in the record and
     /// under the rules.
     pub both_lost: u64,
-    /// Only in the record: other machines, evictions, changed prompts.
+    /// Requests with such a loss only in the record: other machines, evictions, changed prompts.
     pub only_recorded_lost: u64,
-    /// Only under the rules: prefixes that lived longer than assumed.
+    /// Requests with such a loss only under the rules: prefixes that lived longer than assumed.
     pub only_simulated_lost: u64,
     /// Requests that read more than their predecessor sent: an unrecorded one came between.
     pub beyond_predecessor: u64,
@@ -49,6 +49,7 @@ pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) ->
     for (place, outcome) in outcomes.iter().enumerate() {
         let request = &history.requests[first + place];
         let model = unmarked.model(place);
+        // The read of a session's first request is an input of the simulation, so it would always agree.
         let Some(predecessor) = history.predecessor(request) else { continue };
         if provider.serves(model) {
             let of_session = steps.iter().filter(|((file, _), _)| *file == request.file);
@@ -65,7 +66,7 @@ pub fn agreement(history: &History, trace: &PromptTrace, provider: &Provider) ->
     agreement
 }
 
-/// One request, under the rules and in the record.
+/// Request under the rules and in the record.
 struct Compared {
     recorded: Tokens,
     simulated: Tokens,
@@ -85,6 +86,7 @@ impl RolloutAgreement {
         self.recorded += one.recorded;
         self.simulated += one.simulated;
         self.error += error;
+        // Less than half of the predecessor, or of a prompt that has become shorter since.
         let is_lost = |read: Tokens| read.0 * 2 < one.predecessor.0.min(one.prompt.0);
         let recorded_is_lost = is_lost(one.recorded);
         let simulated_is_lost = is_lost(one.simulated);
@@ -95,8 +97,9 @@ impl RolloutAgreement {
     }
 }
 
-/// The largest common step of a model's recorded reads in all of its sessions. `None` where there
-/// are not two different ones.
+/// Greatest common divisor of the differences between a model's recorded reads, over all of its sessions.
+///
+/// `None` if there are not two different reads.
 #[must_use]
 pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
     let steps = recorded_steps(history);
@@ -105,7 +108,7 @@ pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
     (step > 0).then_some(Tokens(step))
 }
 
-/// The largest common step of the recorded reads of each file and model.
+/// Greatest common divisor of the differences between the recorded reads of each file and model.
 fn recorded_steps(history: &History) -> BTreeMap<(usize, &str), u64> {
     let mut firsts: BTreeMap<(usize, &str), u64> = BTreeMap::new();
     let mut steps: BTreeMap<(usize, &str), u64> = BTreeMap::new();

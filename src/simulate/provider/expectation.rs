@@ -1,13 +1,13 @@
-//! What is expected of a recorded request whose cache needs no markers: the rules of its model, as far as
+//! Expectation of a recorded request whose cache needs no markers: the rules of its model, if
 //! recorded reads follow any.
 //!
-//! Providers document steps of 128 tokens. Recorded reads of newer families are further apart, and begin at
-//! an offset that is the same in all sessions of a client. What the service puts after a prompt, in front of the
-//! answer, does not come back: a prompt that ends right after a step leaves the step before. Measured on 13,900
-//! pairs of requests of 780 public sessions, less than five minutes apart: reads lie within a step of what these
-//! rules say in 98 % of GPT-5.6 Sol, 98 % of GPT-5.5 in Pi, 85 % in Codex, 99 % of GPT-5.4 and 100 % of `DeepSeek`.
-//! Reads of Gemini, and of models behind a gateway that sends a request to whichever machine is free, follow no
-//! rule.
+//! Providers document steps of 128 tokens. Recorded reads of newer families are further apart, and
+//! begin at an offset that is the same in all sessions of a client. Tokens that the service puts
+//! after a prompt, in front of the answer, do not come back: a prompt that ends right after a step
+//! leaves the step before. Measured on 13,900 pairs of requests of 780 public sessions, less than
+//! five minutes apart: reads lie within a step of these rules in 98 % of GPT-5.6 Sol, 98 % of
+//! GPT-5.5 in Pi, 85 % in Codex, 99 % of GPT-5.4 and 100 % of `DeepSeek`. Reads of Gemini, and of
+//! models behind a gateway that sends a request to whichever machine is free, follow no rule.
 
 use super::{HOUR, Provider, rules_of};
 use crate::base::client::Client;
@@ -18,37 +18,39 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Rules;
 
 words! {
-    /// Why nothing is expected of a request, so that it counts as recorded under every set of rules.
+    /// Reason to expect nothing of a request, so that it counts as recorded under every set of rules.
     pub enum NotSimulated {
-        /// Its figures are the sum of several requests.
+        /// Sum of several requests.
         Sum = "sum", "the client keeps only the sum of several requests";
-        /// Its written tokens are not recorded.
+        /// Written tokens that are not recorded.
         UnknownWrites = "unknown_writes", "the record does not tell what was written";
-        /// A gateway sends requests to machines that may not have their prefix.
+        /// Gateway that sends requests to machines that may not have their prefix.
         Gateway = "gateway",
             "the gateway sends requests to machines that may not have their prefix";
-        /// Recorded reads of its model follow no rule.
+        /// Model whose recorded reads follow no rule.
         NoRule = "no_rule", "recorded reads of this model follow no rule";
-        /// No rules are known of its model.
+        /// Model without known rules.
         UnknownModel = "unknown_model", "no rules are known of this model";
     }
-    /// What people read after "not simulated:".
+    /// Text for people after "not simulated:".
     pub fn label;
 }
 
-/// How far apart a family's recorded reads are, and for how long they are found.
+/// Distance between a family's recorded reads, and the lifetime that they show.
 struct Spacing {
-    /// The beginnings of its models' ids.
+    /// Prefixes of the models' ids.
     families: &'static [&'static str],
     step: u64,
-    /// In milliseconds; `None` where records contradict nothing that is documented.
+    /// Lifetime in milliseconds; `None` if records contradict nothing that is documented.
     lifetime: Option<i64>,
-    /// What sessions of clients show besides.
+    /// Offset and tail that sessions of a client show.
     clients: &'static [(Client, Ends)],
 }
 
-/// Where the steps of a client's prompts begin, and how much of a prompt's end the next one does not find. A
-/// prompt that ends so little after a step leaves the step before.
+/// Start of the steps of a client's prompts, and the length of a prompt's end that the next one
+/// does not find, in tokens.
+///
+/// A prompt that ends within the tail after a step leaves the step before.
 #[derive(Clone, Copy)]
 struct Ends {
     offset: u64,
@@ -59,14 +61,15 @@ const fn ends(offset: u64, tail: u64) -> Ends {
     Ends { offset, tail }
 }
 
-/// Families whose recorded reads are not as far apart as their provider documents. The first that fits
-/// holds.
+/// Families whose recorded reads are not as far apart as their provider documents; the first match counts.
 ///
-/// Measured on requests that went on less than five minutes later. Of prompts of GPT-5.6 Sol in Codex that ended up
-/// to 113 tokens after a step 65 of 68 left the step before, of those that ended 115 and more after it none of 518;
-/// of GPT-5.5 in Pi up to 52 tokens 20 of 22, from 69 on one of 150. Prefixes of GPT-5.5 were still found, at least
-/// in part, after 10 to 30 minutes without use in 14 of 23 cases, after an hour in none of 16. `DeepSeek`'s reads are
-/// 128 apart in 20 of 20.
+/// Measured on requests that continued less than five minutes later. Of prompts of GPT-5.6 Sol in
+/// Codex that ended up to 113 tokens after a step 65 of 68 left the step before, of those that
+/// ended 115 and more after it none of 518; of GPT-5.5 in Pi up to 52 tokens 20 of 22, from 69 on
+/// one of 150. Prefixes of GPT-5.5 were still found, at least in part, after 10 to 30 minutes
+/// without use in 14 of 23 cases, after an hour in none of 16. `DeepSeek`'s reads are 128 apart in
+/// 20 of 20.
+// Longer prefixes of a name come first, as the first match counts.
 const SPACINGS: [Spacing; 5] = [
     Spacing {
         families: &["gpt-5.6-terra"],
@@ -95,34 +98,36 @@ const SPACINGS: [Spacing; 5] = [
     Spacing { families: &["deepseek"], step: 128, lifetime: None, clients: &[] },
 ];
 
-/// Routes that share requests out among machines, so that within a minute one in six or more misses
-/// what the one before has sent.
+/// Routes that distribute requests among machines, so that within a minute one in six or more
+/// misses the prefix that the one before has sent.
 const GATEWAYS: [(&str, &[&str]); 2] = [
     ("opencode", &["gpt-5.2", "gpt-5.3", "gpt-5.4"]),
     ("github-copilot", &["gpt-5.2", "gpt-5-mini"]),
 ];
 
-/// A service that answers requests.
+/// Service that answers requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
-    /// Whose it is.
+    /// Provider of the service.
     pub provider: &'static Provider,
-    /// The rules that its requests are expected to follow: the provider's, as far as records do not show otherwise.
+    /// Rules that the service's requests are expected to follow: the provider's, unless records
+    /// show otherwise.
     pub rules: Rules,
 }
 
-/// The rules that a request is expected to follow. `index` is one of those that were sent without
-/// markers.
+/// Rules that a request is expected to follow; `index` is one of the requests without markers.
 ///
 /// # Errors
-/// Nothing is expected of it.
+/// Returns the reason if nothing is expected of the request.
 pub fn expectation(history: &History, index: RequestIndex) -> Result<Service, NotSimulated> {
     let recorded = &history.of_agents[index.get() - history.sent_with_markers().len()];
     let model = history.model(index);
+    // Some ids have a route in front of the model's name.
     let name = model.rsplit('/').next().unwrap_or(model);
     if recorded.sum_of != 1 {
         return Err(NotSimulated::Sum);
     }
+    // Claude's cache has markers, and these clients record no writes; without them no rule can be applied.
     if name.contains("claude") {
         return Err(NotSimulated::UnknownWrites);
     }
@@ -143,7 +148,7 @@ fn is_behind_gateway(history: &History, recorded: &AgentRequest, model: &str) ->
     GATEWAYS.iter().any(|(gateway, families)| *gateway == route && families.iter().any(fits))
 }
 
-/// A provider's rules with the steps that a family's reads show.
+/// Provider's rules with the steps that a family's reads show.
 fn spaced(mut rules: Rules, model: &str, client: Client) -> Rules {
     let fits = |spacing: &&Spacing| spacing.families.iter().any(|family| model.starts_with(family));
     let Some(spacing) = SPACINGS.iter().find(fits) else { return rules };

@@ -1,18 +1,20 @@
-//! Other providers: the rules of their caches by family, the assumptions where they publish none, their prices,
-//! how their token counts compare with Claude's, and how well the rules agree with what other agents recorded.
+//! Other providers: rules of their caches by family, assumptions for undocumented rules, prices,
+//! conversion of their token counts, and agreement of the rules with other agents' records.
 //!
-//! The families are those of [`Rules`]. *Automatic* caches find the longest beginning that an earlier request of the
-//! same model and scope sent, in whole steps, while it lives; writes are free. Two prompts share what lies before the
-//! deepest node that both pass, and tokens match inside of blocks: captures keep digests along each distinct block
-//! (`read/capture/tree.rs`), and the tree is split where blocks after one prefix share some
-//! (`requests/prompt/split.rs`). *Marked* caches have entries where markers stood, as Claude's have, with lifetimes,
-//! a lookback and prices of their own: the same simulator runs over the trace as the provider counts it
-//! (`simulate/cache/counting.rs`), so that layouts, searches and the bound of Claude's sessions hold there, too. A client
-//! that does nothing for the cache has one marker, at the end of each request. *Stored* contexts are named by the requests
-//! that begin with them, and cost by the hour (`simulate/cache/stored.rs`).
+//! The families are those of [`Rules`]. *Automatic* caches find the longest beginning that an
+//! earlier request of the same model and scope sent, in whole steps, while it lives; writes are
+//! free. Two prompts share everything before the deepest node that both pass, and tokens match
+//! inside of blocks: captures keep digests along each distinct block (`read/capture/tree.rs`), and
+//! the tree is split at blocks after one prefix that begin alike (`requests/prompt/split.rs`).
+//! *Marked* caches have entries at markers, as Claude's have, with lifetimes, a lookback and prices
+//! of their own: the same simulator runs over the trace as the provider counts it
+//! (`simulate/cache/counting.rs`), so that layouts, searches and the bound of Claude's sessions
+//! apply there, too. A client that does nothing for the cache has one marker, at the end of each
+//! request. *Stored* contexts are named by the requests that begin with them, and cost by the hour
+//! (`simulate/cache/stored.rs`).
 //!
-//! Token counts are converted by a stated ratio. What a provider does not document is an assumption with a text, which
-//! goes with every figure.
+//! Token counts are converted by a stated ratio. Each undocumented rule is an assumption with a
+//! text, which accompanies every figure.
 
 mod agreement;
 mod expectation;
@@ -40,17 +42,18 @@ const fn counting(minimum: u64, step: u64) -> Counting {
     Counting {
         minimum: Tokens(minimum),
         step: Tokens(step),
+        // Offset and tail are not documented anywhere; `expectation.rs` sets the measured ones.
         offset: Tokens::ZERO,
         tail: Tokens::ZERO,
     }
 }
 
-/// A cache that finds every step of a prompt, and whose writes are free.
+/// Cache that finds every step of a prompt, and whose writes are free.
 const fn automatic(minimum: u64, step: u64, lifetime: i64) -> Rules {
     Rules::Automatic(AutomaticCache { counting: counting(minimum, step), lifetime })
 }
 
-/// A cache that finds what was marked, however far back.
+/// Cache that finds marked prefixes, however far back.
 const fn marked(minimum: u64, step: u64, usual: i64, long: i64) -> MarkedCache {
     MarkedCache {
         counting: counting(minimum, step),
@@ -59,12 +62,12 @@ const fn marked(minimum: u64, step: u64, usual: i64, long: i64) -> MarkedCache {
     }
 }
 
-/// Contexts that are stored, for an hour if nobody asks otherwise.
+/// Stored contexts, for an hour by default.
 const fn stored(minimum: u64) -> Rules {
     Rules::Stored(StoredCache { counting: counting(minimum, 1), lifetime: HOUR })
 }
 
-/// A cache made after Anthropic's: what a marker finds is at most 20 positions back.
+/// Cache modelled on Anthropic's: a marker finds entries at most 20 positions back.
 const fn like_anthropic(minimum: u64, long: i64) -> Rules {
     let cache = marked(minimum, 1, 5 * MINUTE, long);
     Rules::Marked(MarkedCache { lookback: Lookback::Positions, ..cache })
@@ -92,6 +95,7 @@ pub static ALL: [Provider; 13] = [
         name: "openai",
         summary: "OpenAI up to GPT-5.5, kept in memory",
         model: "gpt-5.5",
+        // `gpt-5` also fits GPT-5.6, but `serves` prefers the provider that names more of an id.
         families: &["gpt-4", "gpt-5", "o3", "codex-"],
         rules: automatic(1_024, 128, 10 * MINUTE),
         worst: automatic(1_024, 512, 5 * MINUTE),
@@ -154,6 +158,7 @@ pub static ALL: [Provider; 13] = [
         summary: "DeepSeek's cache on disk",
         model: "deepseek-v4-pro",
         families: &["deepseek"],
+        // The fixed interval is no longer documented; 64 tokens are the older documentation's.
         rules: automatic(64, 64, 3 * HOUR),
         worst: automatic(128, 128, HOUR),
         best: automatic(64, 64, 72 * HOUR),
@@ -188,10 +193,12 @@ pub static ALL: [Provider; 13] = [
         name: "gemini-explicit",
         summary: "Gemini's stored contexts, which clients name",
         model: "gemini-3.1-pro-preview",
+        // No family: a client has to ask for stored contexts, so no model is served under them by default.
         families: &[],
         rules: stored(4_096),
         worst: stored(4_096),
         best: stored(4_096),
+        // $4.50 for a million tokens and hour.
         writes: Writes::AnHour(Picodollars(4_500_000)),
         assumptions: &[
             "documented: a context is stored at the price of input and read at that of the cache, by requests that \
@@ -314,35 +321,35 @@ pub static ALL: [Provider; 13] = [
     },
 ];
 
-/// The provider with a name.
+/// Provider with a name.
 #[must_use]
 pub fn by_name(name: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.name == name)
 }
 
-/// How captured prompts are compared, for outputs.
+/// Assumption about the comparison of captured prompts, for outputs.
 pub const MATCHING_ASSUMPTION: &str = "captured prompts are compared inside of blocks, as canonical JSON with \
     its framing; assumed: providers render them in the same order, and settings that part Claude's caches \
     (thinking, tool choice, effort, images) part these, too; where tokens are estimated, a part of a block \
     has its share of the block's tokens by bytes";
 
-/// What a service asks for writes.
+/// Prices of a service for writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writes {
-    /// Nothing: what is written costs as much as what is not.
+    /// No price of their own: written tokens cost as much as input.
     Free,
     /// One price, as for its one lifetime.
     OneLifetime,
-    /// A price for the usual lifetime, and one for an hour: twice the input where the table has none.
+    /// A price for the usual lifetime, and one for an hour: twice the input if the table has none.
     OneHour,
-    /// A price for the usual lifetime, and one for twelve hours: 2.5 times the input where the table has none.
+    /// A price for the usual lifetime, and one for twelve hours: 2.5 times the input if the table has none.
     TwelveHours,
-    /// That of input, and this for each token and hour for which it is kept.
+    /// The price of input, and this one for each token and hour of storage, in picodollars.
     AnHour(Picodollars),
 }
 
 impl Writes {
-    /// Rates with what writes cost for the usual lifetime, and for the longer one.
+    /// Rates with the prices of writes for the usual lifetime and for the longer one.
     #[must_use]
     pub fn of(self, rates: Rates) -> Rates {
         let (usual, long) = match self {
@@ -361,42 +368,42 @@ impl Writes {
     }
 }
 
-/// Which of the rules that a provider may have.
+/// Set of rules within the range that a provider's documentation leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
-    /// As documented, and as assumed otherwise.
+    /// Rules as documented, and as assumed otherwise.
     Assumed,
-    /// The least favourable that what is not documented leaves room for.
+    /// Least favourable rules within the documentation.
     Worst,
-    /// The most favourable.
+    /// Most favourable rules within the documentation.
     Best,
 }
 
-/// A provider's cache, as documented and as assumed.
+/// Cache of a provider, as documented and as assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Provider {
-    /// The name in options and outputs.
+    /// Name in options and outputs.
     pub name: &'static str,
-    /// What it stands for, in one line.
+    /// Meaning of the name, in one line.
     pub summary: &'static str,
-    /// The model whose prices apply unless another is named.
+    /// Model whose prices apply unless another is named.
     pub model: &'static str,
-    /// The prefixes of its models' ids.
+    /// Prefixes of the ids of the provider's models.
     pub families: &'static [&'static str],
-    /// The rules, as documented and as assumed.
+    /// Rules as documented and as assumed.
     pub rules: Rules,
-    /// The least favourable rules that what is not documented leaves room for.
+    /// Least favourable rules within the documentation.
     pub worst: Rules,
-    /// The most favourable ones.
+    /// Most favourable rules within the documentation.
     pub best: Rules,
-    /// What writes cost.
+    /// Prices of writes.
     pub writes: Writes,
-    /// What the rules are based on: what is documented, and what is assumed otherwise.
+    /// Sources of the rules: documented facts, and the assumptions otherwise.
     pub assumptions: &'static [&'static str],
 }
 
 impl Provider {
-    /// Its rules in a case.
+    /// Rules of the provider in a case.
     #[must_use]
     pub fn rules_in(&self, case: Case) -> &Rules {
         match case {
@@ -406,21 +413,22 @@ impl Provider {
         }
     }
 
-    /// Whether a model is served under this cache: no other provider names more of its id.
+    /// Returns true if a model is served under this cache: no other provider names a longer prefix of its id.
     #[must_use]
     pub fn serves(&self, model: &str) -> bool {
         let own = self.named(model);
         own > 0 && ALL.iter().all(|other| other.named(model) <= own)
     }
 
-    /// How much of a model's id the provider names.
+    /// Length of the longest prefix of a model's id that the provider names, in bytes.
     fn named(&self, model: &str) -> usize {
         let families = self.families.iter().filter(|family| model.starts_with(**family));
         families.map(|family| family.len()).max().unwrap_or(0)
     }
 
-    /// The rates of a request to one of its models, or `None` where the model has no price. Where
-    /// two of a provider's caches have different prices for a model, the table has
+    /// Rates of a request to one of the provider's models, or `None` if the model has no price.
+    ///
+    /// If two of a provider's caches have different prices for a model, the table has a row for
     /// `provider/model`.
     #[must_use]
     pub fn rates(
@@ -438,8 +446,8 @@ impl Provider {
         Some(self.writes.of(rates))
     }
 
-    /// The rates of every request of a history, sent to the provider's model with prompts of these sizes in its
-    /// tokens.
+    /// Rates of every request of a history, sent to the provider's model with prompts of these
+    /// sizes in its tokens.
     pub(crate) fn request_rates(
         &self,
         history: &History,
@@ -451,13 +459,12 @@ impl Provider {
     }
 }
 
-/// What [`token_ratio`] is based on, for outputs.
+/// Basis of [`token_ratio`], for outputs.
 pub const VOCABULARY_ASSUMPTION: &str = "tokens are converted from Claude's vocabularies: 1,000 of \
     Opus 4.7 and later count as 770 elsewhere, 1,000 of earlier models as 1,000; of one kind of \
     content the ratio is between 0.6 and 1";
 
-/// How many tokens other providers count for a thousand of a model's. The counts of models other
-/// than Claude's are kept.
+/// Ratio of other providers' token counts to a model's; counts of models other than Claude's are kept.
 #[must_use]
 pub fn token_ratio(facts: &Facts) -> TokenRatio {
     TokenRatio { per_mille: facts.elsewhere_per_1000 }

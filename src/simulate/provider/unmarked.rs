@@ -1,8 +1,8 @@
 //! Requests to services whose caches need no markers, under the strategies of a ledger.
 //!
-//! The rules of the service that answered say what is expected of them. Markers, lifetimes and
-//! pings mean nothing there, so under such a strategy they stay as recorded: nothing is saved and
-//! nothing is lost.
+//! Their expectation comes from the rules of the service that answered. Markers, lifetimes and
+//! pings mean nothing there, so under such a strategy the requests stay as recorded: nothing is
+//! saved and nothing is lost.
 
 use super::{ALL, Provider, Service, Writes, expectation};
 use crate::base::units::{Basis, Tokens};
@@ -11,7 +11,7 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::Outcome;
 
-/// The requests of a history that were sent without markers. They come after all others.
+/// Requests of a history that were sent without markers; they come after all others.
 #[derive(Debug)]
 pub(crate) struct Unmarked<'a> {
     history: &'a History,
@@ -20,32 +20,33 @@ pub(crate) struct Unmarked<'a> {
 }
 
 impl<'a> Unmarked<'a> {
-    /// Finds them, or `None` where all requests have markers.
+    /// Selects the requests, or returns `None` if all have markers.
     pub(crate) fn of(history: &'a History, trace: &'a PromptTrace) -> Option<Self> {
         let first = history.sent_with_markers().len();
         (first < history.requests.len()).then_some(Self { history, trace, first })
     }
 
-    /// Their prompts alone, numbered from zero.
+    /// Trace of these requests only, numbered from zero.
     pub(super) fn prompts(&self) -> PromptTrace {
         let all: Vec<RequestIndex> =
             (self.first..self.trace.prompts.len()).map(RequestIndex::new).collect();
         self.only(&all)
     }
 
-    /// The prompts of some of them alone, which are in order.
+    /// Trace of some of these requests only, given in order.
     pub(crate) fn only(&self, requests: &[RequestIndex]) -> PromptTrace {
         let PromptTrace { nodes, markers, prompts, .. } = self.trace;
         let place = |before: usize| requests.binary_search(&RequestIndex::new(before)).ok();
         let own = requests.iter().map(|request| {
             let prompt = &prompts[request.get()];
+            // A predecessor that was left out would be the index of another prompt.
             Prompt { predecessor: prompt.predecessor.and_then(place), ..prompt.clone() }
         });
         let own: Vec<Prompt> = own.collect();
         PromptTrace::new(nodes.clone(), markers.clone(), own)
     }
 
-    /// Those of which something is expected, by the service that answered them.
+    /// Requests with an expectation, by the service that answered them.
     pub(crate) fn by_service(&self) -> Vec<(Service, Vec<RequestIndex>)> {
         let mut all: Vec<(Service, Vec<RequestIndex>)> = Vec::new();
         for index in (self.first..self.trace.prompts.len()).map(RequestIndex::new) {
@@ -58,23 +59,24 @@ impl<'a> Unmarked<'a> {
         all
     }
 
-    /// Their outcomes as recorded.
+    /// Outcomes as recorded.
     pub(crate) fn recorded(&self) -> Vec<Outcome> {
         self.usages().map(recorded).collect()
     }
 
-    /// Their outcomes without any cache.
+    /// Outcomes without any cache.
     pub(crate) fn uncached(&self) -> Vec<Outcome> {
         let sent = |usage: &Usage| Outcome { input: usage.prompt.total(), ..Outcome::default() };
         self.usages().map(sent).collect()
     }
 
-    /// Their outcomes under the rules that are [expected](expectation()) of them, or as recorded where
-    /// nothing is.
+    /// Outcomes under the rules that are [expected](expectation()) of the requests, or as recorded
+    /// if nothing is expected.
     pub(crate) fn expected(&self, keeps_breaks: bool) -> Vec<Outcome> {
         let mut outcomes = self.recorded();
         let prompts = self.prompts();
         for (service, requests) in self.by_service() {
+            // Prompts of other models do not disturb: entries are found by requests of the same model only.
             let simulated = service.rules.simulate(&prompts, keeps_breaks);
             for place in requests.iter().map(|request| request.get() - self.first) {
                 let tells_writes = self.history.of_agents[place].knows_writes;
@@ -84,7 +86,7 @@ impl<'a> Unmarked<'a> {
         outcomes
     }
 
-    /// The sizes of their prompts, each with the request whose model it is sent to.
+    /// Sizes of the prompts, each with the request whose model it is sent to.
     pub(crate) fn sizes(&self) -> impl Iterator<Item = (RequestIndex, Tokens)> + '_ {
         let sizes = self.trace.prompts[self.first..].iter().map(|prompt| prompt.total);
         (self.first..).map(RequestIndex::new).zip(sizes)
@@ -99,7 +101,7 @@ impl<'a> Unmarked<'a> {
     }
 }
 
-/// Whether a service charged for writes that the record of a request does not tell.
+/// Returns true if a service charged for writes that the record of a request lacks.
 #[must_use]
 pub fn has_untold_writes(history: &History, index: RequestIndex) -> bool {
     let Some(place) = index.get().checked_sub(history.sent_with_markers().len()) else {
@@ -110,7 +112,7 @@ pub fn has_untold_writes(history: &History, index: RequestIndex) -> bool {
         && !history.of_agents[place].knows_writes
 }
 
-/// The provider under whose rules a model is served, the first one in output order.
+/// Provider under whose rules a model is served, the first one in output order.
 #[must_use]
 pub fn rules_of(model: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.serves(model))
@@ -128,7 +130,7 @@ fn recorded(usage: &Usage) -> Outcome {
     }
 }
 
-/// What is written stands in the input where the record does not tell it.
+/// Moves written tokens to the input if the record does not have them apart.
 fn as_told(outcome: Outcome, tells_writes: bool) -> Outcome {
     if tells_writes {
         return outcome;

@@ -1,16 +1,16 @@
-//! Whether a strategy can act on an input, and why not.
+//! Applicability of a strategy to an input, with the reasons against it.
 //!
 //! A design consists of parts (tools sorted, five-minute markers, pings). A part that leaves every
 //! request as it was recorded has an obstacle. A strategy whose parts all have one is not
 //! applicable: its figures would be those of the record, and their difference from another strategy
-//! would pass for a saving.
+//! would look like a saving.
 
 use crate::base::words::words;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{Marker, Prompt, PromptTrace};
 
 words! {
-    /// Why a part of a strategy does nothing to an input.
+    /// Reason for which a part of a strategy does nothing to an input.
     pub enum Obstacle {
         /// A prompt design, but there are only transcripts.
         NoCapturedPrompt = "no_captured_prompt",
@@ -47,24 +47,24 @@ words! {
         /// Requests at their own services, but no rules are expected of any.
         NothingExpected = "nothing_expected", "no rules are known that a request would follow";
     }
-    /// The reason in words.
+    /// Reason in words.
     pub fn reason;
 }
 
-/// Whether a strategy can act on an input.
+/// Applicability of a strategy to an input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Applicability {
     /// Every part can act, at least on some requests.
     #[default]
     Whole,
-    /// Some parts can. These are the obstacles of the others.
+    /// Some parts can act; these are the obstacles of the others.
     Part(Vec<Obstacle>),
-    /// No part can.
+    /// No part can act.
     None(Vec<Obstacle>),
 }
 
 impl Applicability {
-    /// The applicability of a design with so many parts.
+    /// Applicability of a design with this number of parts.
     pub(super) fn of(parts: usize, obstacles: Vec<Obstacle>) -> Self {
         match obstacles.len() {
             0 => Self::Whole,
@@ -73,13 +73,13 @@ impl Applicability {
         }
     }
 
-    /// Whether any part can act.
+    /// Returns true if any part can act.
     #[must_use]
     pub fn is_applicable(&self) -> bool {
         !matches!(self, Self::None(_))
     }
 
-    /// The obstacles of the idle parts.
+    /// Obstacles of the idle parts.
     #[must_use]
     pub fn obstacles(&self) -> &[Obstacle] {
         match self {
@@ -88,7 +88,7 @@ impl Applicability {
         }
     }
 
-    /// The reasons of these in words.
+    /// Reasons of the obstacles, in words.
     #[must_use]
     pub fn reasons(&self) -> String {
         let reasons: Vec<&str> = self.obstacles().iter().map(|one| one.reason()).collect();
@@ -96,7 +96,7 @@ impl Applicability {
     }
 }
 
-/// Whether any request of a trace is sent differently. The nodes of both traces belong to one tree.
+/// Returns true if any request of a trace is sent differently; the nodes of both traces belong to one tree.
 pub(super) fn differs(before: &PromptTrace, after: &PromptTrace) -> bool {
     // Nothing was copied, so nothing was changed.
     if std::ptr::eq(before, after) {
@@ -113,7 +113,7 @@ pub(super) fn differs(before: &PromptTrace, after: &PromptTrace) -> bool {
     !before.prompts.iter().zip(&after.prompts).all(|(one, other)| is_same(one, other))
 }
 
-/// What a simulation looks at in a prompt, apart from its markers.
+/// Fields of a prompt that a simulation uses, apart from its markers.
 fn sent(prompt: &Prompt) -> impl PartialEq {
     (
         (prompt.node, prompt.total, prompt.deleted, prompt.model, prompt.scope, prompt.betas),
@@ -126,7 +126,7 @@ fn marked(marker: &Marker) -> impl PartialEq {
     (marker.node, marker.end, marker.ttl, marker.is_global)
 }
 
-/// Whether there are several sessions.
+/// Returns true if there are several sessions.
 pub(super) fn has_several_sessions(history: &History) -> bool {
     let mut sessions = history.requests.iter().map(|request| request.session);
     sessions.next().is_some_and(|first| sessions.any(|session| session != first))

@@ -1,4 +1,4 @@
-//! The strategies that have a name.
+//! Built-in strategies, by name.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use crate::simulate::management::{
     ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
 };
 
-/// The strategies of a run without `--strategy`.
+/// Strategies of a run without `--strategy`.
 pub const DEFAULT: [&str; 5] = ["billed", "replay", "none", "5m", "1h"];
 
 const FIVE_MINUTES: TierTtl = TierTtl::uniform(Ttl::FiveMinutes);
@@ -116,6 +116,7 @@ fn keep_alives() -> Vec<Strategy> {
         design(
             "5m-pinged",
             "five minutes, and a ping each 4.5 minutes for up to half an hour",
+            // Half a minute before the five minutes are over: an entry has expired once it reaches its TTL.
             pings(FIVE_MINUTES, 4 * MINUTE + MINUTE / 2, 30 * MINUTE),
         ),
         design(
@@ -168,7 +169,7 @@ fn sharings() -> Vec<Strategy> {
     ]
 }
 
-/// Captured prompts as other designs would have made them.
+/// Captured prompts under other designs.
 fn prompts() -> Vec<Strategy> {
     let with = |prompt| Design { prompt, ..Design::default() };
     let as_sent = PromptDesign::default();
@@ -284,19 +285,19 @@ fn with(main: TierTtl, agents: TierTtl) -> Design {
 }
 
 impl Strategy {
-    /// The figures of the record.
+    /// Figures of the record.
     #[must_use]
     pub fn billed() -> Self {
         named("billed", "the recorded tokens at list prices", StrategyKind::Recorded)
     }
 
-    /// The recorded requests under the rules, without any breaks but expiries and compactions.
+    /// Recorded requests under the rules, without any breaks but expiries and compactions.
     #[must_use]
     pub fn expected() -> Self {
         named("replay", "the recorded requests under the rules", StrategyKind::Replay)
     }
 
-    /// No caching.
+    /// No caching at all.
     #[must_use]
     pub fn uncached() -> Self {
         let nowhere = Design { layout: Layout::Nowhere, ..Design::default() };
@@ -313,14 +314,14 @@ impl Strategy {
         design(name, summary, with(TierTtl::uniform(ttl), TierTtl::uniform(ttl)))
     }
 
-    /// Both lifetimes: the longer one for what changes least.
+    /// Both lifetimes: the longer one for tools and system prompt, which change least.
     #[must_use]
     pub fn mixed() -> Self {
         let summary = "an hour on tools and system prompt, five minutes on messages";
         design("mixed", summary, with(TierTtl::MIXED, TierTtl::MIXED))
     }
 
-    /// The built-in strategy with a name.
+    /// Built-in strategy with a name.
     #[must_use]
     pub fn by_name(name: &str) -> Option<Self> {
         ALL.iter().find(|strategy| strategy.name == name).cloned()

@@ -1,4 +1,4 @@
-//! What a design does differently from the recorded requests.
+//! Differences of a design from the recorded requests.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,44 +14,44 @@ use crate::requests::prompt::Repair;
 use crate::simulate::design::PromptDesign;
 use crate::simulate::management::Management;
 
-/// A design of an agent's requests. What it does not set stays as recorded.
+/// Design of an agent's requests; unset parts stay as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Design {
-    /// Where its markers stand.
+    /// Places of the markers.
     pub layout: Layout,
-    /// The TTLs of its markers.
+    /// TTLs of the markers.
     pub ttl: Option<TtlPlan>,
-    /// Whether every marker keeps the TTL with which its conversation began.
+    /// Keeps on every marker the TTL with which its conversation began.
     pub latches_ttl: bool,
     /// Pings that keep the cache alive while nobody types.
     pub keep_alive: Option<KeepAlive>,
-    /// What its requests share with each other.
+    /// Sharing between the requests.
     pub sharing: Sharing,
-    /// How captured prompts are laid out.
+    /// Layout of captured prompts.
     pub prompt: PromptDesign,
-    /// How it keeps prompts small.
+    /// Method of keeping prompts small.
     pub management: Option<Box<Management>>,
-    /// The recorded breaks that do not happen.
+    /// Recorded breaks that do not happen.
     pub repairs: BTreeMap<RequestIndex, Repair>,
 }
 
-/// What requests share with each other.
+/// Sharing between requests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent choices, not states of one machine
 pub struct Sharing {
-    /// Whether sub-agents are forks of the conversation that starts them.
+    /// Makes sub-agents forks of the conversation that starts them.
     pub forks_agents: bool,
-    /// Whether forks decide again which results are replaced.
+    /// Lets forks decide again which results are replaced.
     pub decides_anew: bool,
-    /// How sub-agents that belong together start.
+    /// Start of sub-agents that belong together.
     pub starts: Option<Starts>,
-    /// Whether side queries leave their own end unmarked.
+    /// Leaves the end of side queries unmarked.
     pub skips_cache_writes: bool,
-    /// Whether every session has a cache of its own.
+    /// Gives every session a cache of its own.
     pub parts_sessions: bool,
 }
 
-/// How sub-agents that belong together start.
+/// Start of sub-agents that belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Starts {
     /// One first, and the others after its response began.
@@ -60,52 +60,53 @@ pub enum Starts {
     AtOnce,
 }
 
-/// The most markers a request may have.
+/// Largest number of markers in a request; the service refuses more.
 pub(super) const MOST_MARKERS: u32 = 4;
 
-/// Where the markers of each request stand.
+/// Places of the markers in each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Layout {
-    /// Where they were recorded.
+    /// Recorded places.
     #[default]
     AsRecorded,
     /// Nowhere: everything is sent in full.
     Nowhere,
-    /// At these places.
+    /// These places.
     At(EnumSet<Anchor>),
-    /// Every so many blocks, of which the latest four. The blocks of a transcript's prompt are
-    /// unknown, so the end of each request counts as one.
+    /// Regular distance in blocks, with the latest four markers.
+    ///
+    /// The blocks of a transcript's prompt are unknown, so the end of each request counts as one.
     Every(u32),
-    /// So many, at equal distances in blocks, with the last one at the end.
+    /// Number of markers at equal distances in blocks, with the last one at the end.
     Even(u32),
 }
 
-/// A place for a marker that every prompt has.
+/// Place for a marker that every prompt has.
 #[derive(Debug, EnumSetType)]
 pub enum Anchor {
-    /// The end of tools and system prompt.
+    /// End of tools and system prompt.
     System,
-    /// The block in the middle of the prompt.
+    /// Block in the middle of the prompt.
     Half,
-    /// The end of the conversation's previous request, as far as it is unchanged.
+    /// End of the conversation's previous request, or of its unchanged part.
     Previous,
-    /// The end of the last message.
+    /// End of the last message.
     Last,
 }
 
 /// Pings: the conversation as it was last sent, again, for one token of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive {
-    /// From the last request or ping to the next one, in milliseconds.
+    /// Time from the last request or ping to the next one, in milliseconds.
     pub every: i64,
-    /// How long a conversation may be idle until pings stop, in milliseconds.
+    /// Idle time after which pings stop, in milliseconds.
     pub limit: i64,
-    /// Whether sub-agents' conversations get pings, too.
+    /// Pings for sub-agents' conversations, too.
     pub agents: bool,
 }
 
 impl Design {
-    /// Whether it sends the prompts as recorded, in the recorded order.
+    /// Returns true if the prompts are sent as recorded, in the recorded order.
     #[must_use]
     pub fn keeps_content(&self) -> bool {
         self.sharing == Sharing::default()
@@ -114,7 +115,7 @@ impl Design {
             && self.repairs.is_empty()
     }
 
-    /// Whether every prompt has the recorded size and model, whatever the cache holds of it.
+    /// Returns true if every prompt has the recorded size and model, whatever the cache holds of it.
     #[must_use]
     pub fn keeps_prompts(&self) -> bool {
         let Sharing { forks_agents, decides_anew, .. } = self.sharing;
@@ -124,7 +125,7 @@ impl Design {
             && self.management.is_none()
     }
 
-    /// This design, with everything that another one sets.
+    /// This design, with all settings of another one.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         if other.layout != Layout::AsRecorded {
@@ -142,7 +143,7 @@ impl Design {
 }
 
 impl Sharing {
-    /// This, with everything that another one sets.
+    /// This sharing, with all settings of another one.
     fn with(self, other: Self) -> Self {
         Self {
             forks_agents: self.forks_agents || other.forks_agents,
@@ -155,8 +156,8 @@ impl Sharing {
 }
 
 impl Design {
-    /// Whether it changes prompts, sends no additional request, and changes nothing else in
-    /// requests.
+    /// Returns true if the design changes prompts, sends no additional request, and changes nothing
+    /// else in requests.
     #[must_use]
     pub fn changes_prompts_alone(&self) -> bool {
         let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
@@ -164,7 +165,7 @@ impl Design {
         makes_prompts && self.prompt.deferral.is_none() && prompts_as_sent.keeps_content()
     }
 
-    /// What no simulation of it can know, and what is assumed instead.
+    /// Facts that no simulation of the design can know, with the assumptions in their place.
     #[must_use]
     pub fn unknowns(&self) -> Vec<Cow<'static, str>> {
         let mut unknowns: Vec<&'static str> = Vec::new();
@@ -224,7 +225,7 @@ impl Design {
 }
 
 impl Anchor {
-    /// The name in files and outputs.
+    /// Name in files and outputs.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -237,7 +238,7 @@ impl Anchor {
 }
 
 impl Design {
-    /// Its markers, lifetimes and pings, with the lifetimes as a service calls them.
+    /// Markers, lifetimes and pings in words, with the lifetimes as a service calls them.
     #[must_use]
     pub fn in_words(&self, lifetimes: Lifetimes) -> String {
         let mut words = format!("markers {}", self.layout);

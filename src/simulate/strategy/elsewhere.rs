@@ -1,9 +1,9 @@
-//! Requests at another provider: what they cost as a client would send them, with the best placement of markers where
-//! there are any to place, and the least that they can cost there.
+//! Requests at another provider: their cost as a client would send them, with the best placement of
+//! markers if the rules have any, and the lowest possible cost.
 //!
-//! A cache without markers leaves one choice, which is what to keep alive. Where writes are free, everything is written:
-//! the bound of markers with writes at the price of input is that of the provider, over the tree that is split inside
-//! of blocks, as such a cache finds parts of them.
+//! A cache without markers leaves one choice: the prefixes to keep alive. If writes are free,
+//! everything is written: the bound of markers with writes at the price of input is that of the
+//! provider, over the tree that is split inside of blocks, as such a cache finds parts of them.
 
 use std::borrow::Cow;
 
@@ -25,19 +25,19 @@ use crate::simulate::cache::{
 use crate::simulate::design::PromptDesign;
 use crate::simulate::provider::{Case, Provider, Service, token_ratio};
 
-/// What is sent to another provider.
+/// Treatment of the requests at another provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// The requests as a design makes them.
+    /// Requests as a design makes them.
     Sent(Design),
-    /// The cheapest layout of markers for this history, or the cheapest way to store contexts.
+    /// Cheapest layout of markers for this history, or cheapest way to store contexts.
     Cheapest,
-    /// The least that any choice of markers, lifetimes and pings could cost.
+    /// Lowest possible cost under any choice of markers, lifetimes and pings.
     Optimal,
 }
 
 impl Way {
-    /// What it makes of captured prompts.
+    /// Design of captured prompts.
     pub(super) fn prompts(&self) -> PromptDesign {
         match self {
             Self::Sent(design) => design.prompt,
@@ -46,7 +46,7 @@ impl Way {
     }
 }
 
-/// The end of each request: what a service marks by itself, or a client that does nothing else.
+/// End of each request: marked by the service itself, or by a plain client.
 const ENDS: Layout = Layout::At(enum_set!(Anchor::Last));
 
 /// One lifetime for everything.
@@ -60,8 +60,8 @@ fn long_lived() -> Way {
 }
 
 impl Strategy {
-    /// The requests as another provider serves them: with its usual lifetime, with its longer one, with the best
-    /// placement of markers, and the least that they can cost there.
+    /// Strategies of another provider: with its usual lifetime, with its longer one, with the best
+    /// placement of markers, and with the lowest possible cost.
     #[must_use]
     pub fn elsewhere(provider: &'static Provider) -> Vec<Self> {
         let usual = Self {
@@ -93,6 +93,7 @@ impl Strategy {
         all.push(Self::at(provider, "optimal", summary, Way::Optimal));
         let cases = [("at-worst", Case::Worst, "least"), ("at-best", Case::Best, "most")];
         for (name, case, how) in cases {
+            // Rules without an open point have no range, and a row that repeats another says nothing.
             if *provider.rules_in(case) == provider.rules {
                 continue;
             }
@@ -107,8 +108,8 @@ impl Strategy {
         all
     }
 
-    /// The requests at the services that answered them: as sent, for the longer lifetime of each, with the cheapest
-    /// layout, and the least that they can cost.
+    /// Strategies at the services that answered: as sent, for the longer lifetime of each, with the
+    /// cheapest layout, and with the lowest possible cost.
     #[must_use]
     pub fn at_own_services() -> Vec<Self> {
         let own = |name, summary, way| Self {
@@ -136,8 +137,7 @@ impl Strategy {
         ]
     }
 
-    /// What this strategy makes of requests at the services that answered them. `None` where it does more than to
-    /// place markers.
+    /// This strategy at the services that answered the requests; `None` if it does more than place markers.
     #[must_use]
     pub fn at_own_services_as_designed(&self) -> Option<Self> {
         let design = self.placed()?;
@@ -149,7 +149,7 @@ impl Strategy {
         })
     }
 
-    /// The design, where it places markers and does nothing else.
+    /// Design, if it places markers and does nothing else.
     fn placed(&self) -> Option<&Design> {
         let StrategyKind::Counterfactual(design) = &self.kind else { return None };
         let places = matches!(design.layout, Layout::At(_) | Layout::Every(_) | Layout::Even(_));
@@ -157,8 +157,10 @@ impl Strategy {
         (places && *design == as_placed).then_some(design)
     }
 
-    /// What this strategy makes of requests at another provider. `None` where it does more than to change prompts or
-    /// to place markers, or where the provider knows no markers; and for lifetimes, which are the provider's own.
+    /// This strategy at another provider.
+    ///
+    /// `None` if it does more than change prompts or place markers, if the provider has no markers,
+    /// and for lifetimes, which are the provider's own.
     #[must_use]
     pub fn elsewhere_as_designed(&self, provider: &'static Provider) -> Option<Self> {
         let StrategyKind::Counterfactual(design) = &self.kind else { return None };
@@ -219,6 +221,7 @@ pub(super) fn under(
     let assumptions = assumed(rules, material.assumptions);
     match (rules, way) {
         (Rules::Automatic(cache), Way::Optimal) => {
+            // Split only for a cache that finds parts of blocks; markers are on whole ones.
             let whole = trace.split().map_or(trace, |split| &split.trace);
             let counted = counted(whole, &cache.counting, ratio);
             let there = Material { trace: &counted, assumptions: &assumptions, ..material };
@@ -238,7 +241,7 @@ pub(super) fn under(
         }
         (Rules::Stored(cache), _) => {
             let mut counted = counted(trace, &cache.counting, ratio);
-            // The service knows no markers, and so no sizes at them.
+            // The service has no markers, and so no sizes at them.
             unmark(&mut counted);
             let there = Material { trace: &counted, assumptions: &assumptions, ..material };
             let storage = Storage::of(provider.writes);
@@ -251,7 +254,8 @@ pub(super) fn under(
     }
 }
 
-/// No other service deletes what it has cached: a client would send it.
+/// Adds deleted tokens to the prompts again: only Claude's service deletes cached results, so a
+/// client would send them.
 fn send_deleted(plan: &mut Plan<'_>) {
     if plan.trace.prompts.iter().all(|prompt| prompt.deleted == Tokens::ZERO) {
         return;
@@ -269,7 +273,7 @@ fn unmark(trace: &mut PromptTrace) {
     }
 }
 
-/// Prompts with markers, as a provider counts them.
+/// Simulates prompts with markers, as a provider counts them.
 fn marked(way: &Way, there: Material<'_>) -> Simulated {
     match way {
         Way::Optimal => bound(there),
@@ -284,8 +288,9 @@ fn marked(way: &Way, there: Material<'_>) -> Simulated {
     }
 }
 
-/// What a simulation of another provider assumes: its own lifetimes and lookback. Grace, keys and what other traffic
-/// keeps warm are choices about Claude's.
+/// Assumptions of a simulation of another provider: its own lifetimes and lookback.
+///
+/// Grace, keys and the warmth of other traffic are choices about Claude's service.
 fn assumed(rules: &Rules, assumptions: &Assumptions) -> Assumptions {
     let lookback = match rules {
         Rules::Automatic(_) | Rules::Stored(_) => Lookback::Unlimited,
@@ -301,7 +306,7 @@ fn assumed(rules: &Rules, assumptions: &Assumptions) -> Assumptions {
     }
 }
 
-/// What is written has the one lifetime that there is.
+/// Bills all writes at the one lifetime of the service.
 fn with_one_lifetime(mut simulated: Simulated) -> Simulated {
     for outcome in &mut simulated.outcomes {
         outcome.write_5m += std::mem::take(&mut outcome.write_1h);
@@ -309,7 +314,7 @@ fn with_one_lifetime(mut simulated: Simulated) -> Simulated {
     simulated
 }
 
-/// What is written free of charge is input.
+/// Bills writes as input, since they are free of charge.
 fn without_writes(mut simulated: Simulated) -> Simulated {
     for outcome in &mut simulated.outcomes {
         let written = std::mem::take(&mut outcome.write_5m) + std::mem::take(&mut outcome.write_1h);

@@ -1,12 +1,12 @@
-//! Sub-agents as forks, and other ways in which requests share prompts: staggered starts of
-//! sub-agents, side queries that write nothing, and sessions with separate caches.
+//! Sub-agents as forks, and other ways of sharing prompts: staggered starts of sub-agents, side
+//! queries that write nothing, and sessions with separate caches.
 //!
 //! A fork continues the conversation that started it, instead of a prompt of its own. It has its
 //! parent's tools, system prompt and messages, the parent's whole last answer, one placeholder for
 //! the result of each call in it, the same for all siblings, and then its directive (the client's
 //! fork agents, since 2.1.232). Only calls that started a sub-agent are counted, as others are not
-//! known here. Its model is the parent's. Markers stand after the system prompt, the placeholders
-//! and the last message, so siblings share everything but their directives.
+//! known here. Its model is the parent's. Markers are after the system prompt, the placeholders and
+//! the last message, so siblings share everything but their directives.
 
 use rustc_hash::FxHashMap;
 
@@ -17,30 +17,31 @@ use crate::base::units::{Basis, Millis, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 
-/// The tokens of a placeholder for the result of one call: a sentence of eight words and its frame.
+/// Tokens of a placeholder for the result of one call: a sentence of eight words and its frame.
 const PLACEHOLDER: Tokens = Tokens(25);
 
-/// The prefix with which the forks of one request of the parent begin.
+/// Prefix with which the forks of one request of the parent begin.
 #[derive(Clone, Copy)]
 struct Stem {
-    /// The parent's request.
+    /// Request of the parent.
     parent: usize,
-    /// The end of the placeholders.
+    /// End of the placeholders.
     node: NodeId,
     end: Tokens,
 }
 
-/// A sub-agent's conversation as a fork.
+/// Conversation of a sub-agent as a fork.
 #[derive(Clone, Copy)]
 struct Fork {
     stem: Stem,
-    /// The whole first prompt, as recorded and as a fork.
+    /// Size of the whole first prompt, as recorded and as a fork.
     recorded: Tokens,
     forked: Tokens,
 }
 
-/// Turns all sub-agents that are not forks into forks. Recorded forks that differ from their
-/// parents get their parents' bytes.
+/// Turns all sub-agents that are not forks into forks.
+///
+/// Recorded forks that differ from their parents get their parents' bytes.
 pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let mut siblings: FxHashMap<usize, u64> = FxHashMap::default();
@@ -68,17 +69,20 @@ pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
         }
         forks.push(fork);
     }
+    // A fork is sent to its parent's model, and priced as a request to it.
     let priced_as = forks.iter().enumerate();
     plan.priced_as =
         priced_as.map(|(place, fork)| fork.map_or(place, |fork| fork.stem.parent)).collect();
 }
 
 /// Lets recorded forks share only tools and system prompt with their parents, as if they replaced
-/// another result at the beginning of the messages. Siblings decide the same.
+/// another result at the beginning of the messages.
+///
+/// Siblings decide the same.
 pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let trace = plan.trace.to_mut();
-    // The nodes that only such prompts have, by the recorded node.
+    // Nodes that only such prompts have, by the recorded node.
     let mut anew: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut is_fork = vec![false; trace.prompts.len()];
     for place in 0..trace.prompts.len() {
@@ -97,7 +101,7 @@ pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     }
 }
 
-/// The copy of a node, with the same blocks after tools and system prompt, that only forks have.
+/// Copy of a node, with the same blocks after tools and system prompt, that only forks have.
 fn move_node(
     trace: &mut PromptTrace,
     anew: &mut FxHashMap<NodeId, NodeId>,
@@ -114,22 +118,22 @@ fn move_node(
     *anew.get(&node).unwrap_or(&node)
 }
 
-/// The request that a sub-agent's first request continues.
+/// Request that a sub-agent's first request continues.
 #[derive(Clone, Copy)]
 struct Parent {
     place: usize,
-    /// Whether it did so in the record, too, so that it is a fork.
+    /// True if the sub-agent continues it in the record, too, so that it is a fork.
     is_recorded: bool,
 }
 
-/// For the first prompt of each sub-agent, the one that it forks, else the latest one of its
+/// Parent of each sub-agent's first prompt: the request that it forks, else the latest one of its
 /// session's main conversation.
 fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
     let mut latest: FxHashMap<(Symbol, bool), usize> = FxHashMap::default();
     let mut parents = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let request = history.request(RequestIndex::new(place));
-        // The prompts of captures and of transcripts share nothing.
+        // Prompts of captures and of transcripts share nothing.
         let session = (request.session, history.is_captured(RequestIndex::new(place)));
         let recorded = history.predecessor(request);
         let is_recorded = recorded.is_some_and(|before| request.is_fork_of(before));
@@ -145,7 +149,7 @@ fn parents(trace: &PromptTrace, history: &History) -> Vec<Option<Parent>> {
     parents
 }
 
-/// Whether a fork does not begin with everything that its parent had marked.
+/// Returns true if a fork does not begin with everything that its parent had marked.
 fn goes_astray(trace: &PromptTrace, parent: usize, fork: &Prompt) -> bool {
     let marked = trace.markers_of(&trace.prompts[parent]).last().map(|marker| marker.node);
     let is_on_path = |marked| trace.path(fork.node).any(|node| node == marked);
@@ -154,20 +158,19 @@ fn goes_astray(trace: &PromptTrace, parent: usize, fork: &Prompt) -> bool {
 
 struct Forking<'a> {
     trace: &'a mut PromptTrace,
-    /// By the parent's request.
+    /// Stems by the parent's request.
     stems: FxHashMap<usize, Stem>,
 }
 
 impl Forking<'_> {
-    /// The fork that begins with a prompt. The parent's system prompt replaces the one that it had.
+    /// Fork that begins with a prompt; the parent's system prompt replaces its own.
     fn begin(&mut self, first: &Prompt, parent: usize, answer: Tokens) -> Fork {
         let stem = self.stem(parent, answer);
         let directive = first.total.saturating_sub(self.system_end(first));
         Fork { stem, recorded: first.total, forked: stem.end + directive }
     }
 
-    /// A recorded fork with its parent's bytes first. What it has after the parent's messages
-    /// stays.
+    /// Recorded fork with its parent's bytes first; its own part after the parent's messages stays.
     fn repair(&self, first: &Prompt, parent: Parent) -> Fork {
         let place = parent.place;
         let Prompt { node, total: end, .. } = self.trace.prompts[place];
@@ -180,8 +183,9 @@ impl Forking<'_> {
         }
     }
 
-    /// The tokens of a captured fork after as many blocks of messages as its parent has. `None`
-    /// where it has fewer, or where blocks are unknown.
+    /// Tokens of a captured fork after as many blocks of messages as its parent has.
+    ///
+    /// `None` if it has fewer, or if blocks are unknown.
     fn behind_messages_of(&self, first: &Prompt, parent: usize) -> Option<Tokens> {
         let messages = |prompt: &Prompt| {
             let is_message = |node: &NodeId| self.trace.node(*node).level == Level::Messages;
@@ -194,16 +198,16 @@ impl Forking<'_> {
         first.scope.map(|_| first.total.saturating_sub(end))
     }
 
-    /// How much of a prompt is tools and system prompt, as far as known.
+    /// Tokens of a prompt's tools and system prompt, if known.
     fn system_end(&self, prompt: &Prompt) -> Tokens {
         let is_system = |node: &NodeId| self.trace.node(*node).level == Level::System;
         let system = self.trace.path(prompt.node).find(is_system);
-        // Each request estimates it anew for a transcript's prompt.
+        // Each request of a transcript has its own estimate of this size.
         let end = system.map_or(Tokens::ZERO, |system| self.trace.node(system).end);
         end.max(prompt.system_prefix)
     }
 
-    /// The parent's prompt with its answer and the placeholders.
+    /// Parent's prompt with its answer and the placeholders.
     fn stem(&mut self, parent: usize, answer: Tokens) -> Stem {
         if let Some(stem) = self.stems.get(&parent) {
             return *stem;
@@ -279,14 +283,16 @@ impl Forking<'_> {
     }
 }
 
-/// Sub-agents of a session and model that start within this time of each other belong to one batch.
+/// Largest time between the first sub-agent and others of a batch, in milliseconds.
+///
+/// A batch has one session and model.
 const BATCH: i64 = 60_000;
 
-/// Sets when the sub-agents of a batch can read what the others have written.
+/// Sets the time at which the sub-agents of a batch can read each other's writes.
 ///
-/// The bytes of captured requests tell what these share. For transcripts only the recorded reads of
-/// the first requests do: if staggered, each but the first reads the most that any of its batch has
-/// read, and if started at once, all read the least.
+/// The bytes of captured requests show their common part. For transcripts only the recorded reads
+/// of the first requests do: if staggered, each but the first reads the most that any of its batch
+/// has read, and if started at once, all read the least.
 pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Starts) {
     let mut batches = batches(&plan.trace, history);
     batches.retain(|batch| batch.len() > 1);
@@ -302,6 +308,7 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
             let prompt = &mut trace.prompts[*place];
             match starts {
                 Starts::Staggered => {
+                    // Readable at once instead of later starts: the others' times stay as recorded.
                     prompt.readable_from = prompt.start;
                     if number > 0 {
                         prompt.change_rare(|rare| rare.opening = rare.opening.and(most));
@@ -320,7 +327,7 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
     }
 }
 
-/// The first requests of sub-agents that started together.
+/// First requests of sub-agents that started together.
 fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     let mut batches: Vec<Vec<usize>> = Vec::new();
     let mut latest: FxHashMap<(Symbol, Symbol), usize> = FxHashMap::default();
@@ -346,9 +353,10 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Lets side queries mark the last message that they share with the conversation they branch off,
-/// instead of their own end (`skip_cache_write`). Nothing continues them, so nobody would read
-/// that.
+/// Lets side queries mark the last message that they share with their conversation, instead of
+/// their own end (`skip_cache_write`).
+///
+/// No request continues them, so none would read an entry at their end.
 pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
     let trace = plan.trace.to_mut();
     let next = continuations(trace);
@@ -358,7 +366,7 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
         let branches_off =
             prompt.predecessor.filter(|before| is_dead_end && next[*before] != Some(place));
         let Some(before) = branches_off else { continue };
-        // The conversation's next request may share the answer with it, too.
+        // The conversation's next request may share the answer with the query, too.
         let others = next[before].into_iter().chain([before]);
         let shared =
             others.filter_map(|other| trace.common(trace.prompts[other].node, prompt.node));
@@ -379,11 +387,11 @@ pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
     }
 }
 
-/// For each prompt, the one with which its conversation continues: the latest one that is itself
+/// Request with which the conversation of each prompt continues: the latest one that is itself
 /// continued, else the latest one, after which the record ends.
 fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     let mut next: Vec<Option<usize>> = vec![None; trace.prompts.len()];
-    // From the end, so that it is known whether anything continues a prompt.
+    // Backwards, so that it is known whether any request continues a prompt.
     for (place, prompt) in trace.prompts.iter().enumerate().rev() {
         let Some(before) = prompt.predecessor else { continue };
         let goes_on = next[place].is_some();
@@ -394,11 +402,11 @@ fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     next
 }
 
-/// Gives every session its own cache, including entries of global scope. The policy keeps sessions
-/// apart where requests name them, as those of transcripts do.
+/// Gives every session its own cache, including entries of global scope.
 ///
-/// Nobody else keeps anything warm then, neither for the first request nor after an expiry. Only
-/// what a recorded sub-agent found when it began stays, as others of its session may have written
+/// The policy keeps sessions apart if requests name them, as those of transcripts do. No other
+/// traffic keeps a prefix warm then, neither for the first request nor after an expiry. Only the
+/// read of a recorded sub-agent's first request stays, as others of its session may have written
 /// it.
 pub(super) fn part_sessions(plan: &mut Plan<'_>, history: &History) {
     for (place, prompt) in plan.trace.to_mut().prompts.iter_mut().enumerate() {

@@ -1,6 +1,8 @@
-//! Where the markers of another design stand, and which TTL they keep. Also keep-alive: a waiting
-//! conversation is sent again before its entries expire. A client does not know when its user comes
-//! back, or whether: it pings until the limit, even after the last request of a conversation.
+//! Places of the markers under another design, with their TTLs.
+//!
+//! Also keep-alive: a waiting conversation is sent again before its entries expire. A client does
+//! not know when its user comes back, or whether: it pings until the limit, even after the last
+//! request of a conversation.
 
 use enumset::EnumSet;
 
@@ -14,6 +16,7 @@ use crate::simulate::cache::{LOOKBACK, Lookback, Repeats};
 
 /// Places the markers of every prompt by a layout.
 pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
+    // `Nowhere` is a policy without markers, which needs no other trace.
     if matches!(layout, Layout::AsRecorded | Layout::Nowhere) {
         return;
     }
@@ -41,7 +44,7 @@ pub(super) fn place(plan: &mut Plan<'_>, layout: Layout, lookback: Lookback) {
     }
 }
 
-/// Lets no marker live for less than one after it, as the service would refuse them.
+/// Raises the TTL of each marker to that of the next one at least, as the service would refuse another order.
 fn keep_in_order(markers: &mut [Marker]) {
     for at in (1..markers.len()).rev() {
         let later = markers[at].ttl;
@@ -50,18 +53,18 @@ fn keep_in_order(markers: &mut [Marker]) {
     }
 }
 
-/// Whether a marker finds what other traffic keeps warm of tools and system prompt, at its own
-/// position or within its lookback.
+/// Returns true if a marker finds the warm prefix of tools and system prompt, at its own position
+/// or within its lookback.
 fn reaches_system(trace: &PromptTrace, prompt: &Prompt) -> bool {
     let Some(first) = trace.markers_of(prompt).first() else { return false };
     let system = trace.last_on_the_way(first.node, |node| trace.node(node).level == Level::System);
-    // Sessions of other agents do not tell where tools and system prompt end.
+    // Sessions of other agents do not record the end of tools and system prompt.
     system.is_none_or(|system| {
         trace.node(first.node).positions - trace.node(system).positions < LOOKBACK
     })
 }
 
-/// A marker at a node: the recorded one if there is one, as its request knows the size best.
+/// Marker at a node: the recorded one if there is one, as its request knows the size best.
 fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     let recorded = trace.markers_of(prompt);
     let last = recorded.last();
@@ -73,7 +76,7 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
         node,
         end: trace.end_in(prompt, node),
         basis: place.basis,
-        // A request without any marker tells of none, and a marker that names no TTL lives for five minutes.
+        // A request without markers has no TTL, and a marker that names no TTL lives for five minutes.
         ttl: last.map_or(Some(Ttl::FiveMinutes), |last| last.ttl),
         is_global: false,
         is_automatic: false,
@@ -81,14 +84,14 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     }
 }
 
-/// What a layout needs to know about the nodes of a trace.
+/// Nodes of a trace at which a layout may place markers.
 struct Places<'a> {
     trace: &'a PromptTrace,
-    /// For each node, the nearest markable one at or before it.
+    /// Nearest markable node at or before each node.
     markable: Vec<Option<NodeId>>,
-    /// The nearest one in tools and system prompt.
+    /// Nearest markable node in tools and system prompt.
     systems: Vec<Option<NodeId>>,
-    /// The nearest one at or after the last multiple of the layout's distance.
+    /// Nearest markable node at or after the last multiple of the layout's distance.
     multiples: Vec<Option<NodeId>>,
 }
 
@@ -117,7 +120,7 @@ impl<'a> Places<'a> {
         places
     }
 
-    /// The nodes that a layout marks in a prompt, in the order of the prefix.
+    /// Nodes that a layout marks in a prompt, in the order of the prefix.
     fn nodes(&self, prompt: &Prompt, layout: Layout) -> Vec<NodeId> {
         let mut nodes: Vec<NodeId> = match layout {
             Layout::AsRecorded | Layout::Nowhere => Vec::new(),
@@ -142,14 +145,14 @@ impl<'a> Places<'a> {
         anchors.iter().filter_map(at).collect()
     }
 
-    /// The end of the previous request, where this one begins with it.
+    /// End of the previous request, if this one begins with it.
     fn previous(&self, prompt: &Prompt) -> Option<NodeId> {
         let before = &self.trace.prompts[prompt.predecessor?];
         let common = self.trace.common(before.node, prompt.node)?;
         self.markable[common.index()]
     }
 
-    /// The end of some of the equal parts of a prompt's blocks.
+    /// End of a number of equal parts of a prompt's blocks.
     fn part(&self, prompt: &Prompt, part: u32, parts: u32) -> Option<NodeId> {
         let blocks = u64::from(self.trace.node(prompt.node).blocks);
         let wanted = blocks * u64::from(part) / u64::from(parts);
@@ -166,10 +169,10 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The output of a ping.
+/// Tokens of a ping's output.
 pub(super) const PING_OUTPUT: Tokens = Tokens(1);
 
-/// The pings of every conversation. `None` where there are none.
+/// Pings of every conversation; `None` if there are none.
 pub(super) fn pings_of(plan: &Plan<'_>, pings: KeepAlive) -> Option<Repeats> {
     let trace = &*plan.trace;
     let ends = idle_until(trace);
@@ -190,8 +193,9 @@ pub(super) fn pings_of(plan: &Plan<'_>, pings: KeepAlive) -> Option<Repeats> {
     has_any.then_some(Repeats { every: pings.every, counts })
 }
 
-/// When the conversation continues after each prompt, if it does, on whatever branch. Nobody waits
-/// after one that was left.
+/// Time at which the conversation continues after each prompt, if it does, on whatever branch.
+///
+/// Nobody waits after a branch that was left.
 fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
     let firsts = first_prompts(trace);
     let mut next: Vec<Option<Millis>> = vec![None; trace.prompts.len()];
@@ -202,11 +206,12 @@ fn idle_until(trace: &PromptTrace) -> Vec<Option<Millis>> {
     ends
 }
 
-/// The first prompt of each prompt's conversation.
+/// First prompt of each prompt's conversation.
 fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
     let mut firsts: Vec<usize> = Vec::with_capacity(trace.prompts.len());
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let is_of_its_kind = |before: &usize| trace.prompts[*before].is_agent == prompt.is_agent;
+        // A sub-agent that forks its parent waits by itself, and so does the parent.
         let before = prompt.predecessor.filter(is_of_its_kind);
         let first = before.and_then(|before| firsts.get(before)).copied();
         firsts.push(first.unwrap_or(place));
@@ -214,8 +219,7 @@ fn first_prompts(trace: &PromptTrace) -> Vec<usize> {
     firsts
 }
 
-/// The request that reads what a prompt has cached, and nothing else. `None` where nothing is
-/// cached.
+/// Request that reads the cached part of a prompt, and nothing else; `None` if nothing is cached.
 pub(super) fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
     let last = trace.markers_of(prompt).last().filter(|last| last.end >= prompt.minimum)?;
     let rare = prompt.rare_of_next();
@@ -223,7 +227,9 @@ pub(super) fn ping_of(trace: &PromptTrace, prompt: &Prompt) -> Option<Prompt> {
 }
 
 /// Gives every marker of a recorded request the TTL that markers of its level had when its
-/// conversation began or switched to its model. Where that is unknown, markers keep theirs.
+/// conversation began or switched to its model.
+///
+/// If that is unknown, markers keep theirs.
 pub(super) fn latch_ttl(plan: &mut Plan<'_>, steps: &[Step]) {
     for place in 0..plan.trace.prompts.len() {
         let Role::Recorded(index) = plan.role(place) else { continue };
@@ -234,7 +240,7 @@ pub(super) fn latch_ttl(plan: &mut Plan<'_>, steps: &[Step]) {
                 Level::System => first.system,
                 Level::Messages => first.messages,
             };
-            // The trace is copied once something changes.
+            // Copy on write: the trace is copied with the first change.
             if marker.ttl.is_some_and(|own| own != ttl) {
                 plan.trace.to_mut().markers[number].ttl = Some(ttl);
             }

@@ -1,24 +1,20 @@
-//! Strategies: what was recorded, what the rules make of it, and other designs of the same
-//! requests. Here also stand who can adopt a strategy, and what every simulation of a run assumes.
+//! Strategies: the record, the record under the rules, and other designs of the same requests.
 //!
-//! A strategy is a function on the trace. A `Design` says what is done differently, in this order:
-//! captured prompts are laid out differently (`simulate/design/`), contexts are kept small
-//! (`simulate/management/`), requests share more or less (`forks.rs`), markers are placed and pings
-//! added (`layout.rs`). The result is a `Plan` of recorded and added requests, over which the same
-//! simulator runs. A design that does none of this borrows the trace, and a copy shares the paths
-//! of the tree. Added requests are rows of the ledger without ids. Searches simulate each
+//! Also the reach of a strategy (who can adopt it), and the assumptions of every simulation of a run.
+//!
+//! A strategy is a function on the trace. A `Design` lists the differences, which are applied in
+//! this order: captured prompts are laid out differently (`simulate/design/`), contexts are kept
+//! small (`simulate/management/`), requests share more or less (`forks.rs`), markers are placed and
+//! pings added (`layout.rs`). The result is a `Plan` of recorded and added requests, over which the
+//! same simulator runs. A design without any of these borrows the trace, and a copy shares the
+//! paths of the tree. Added requests are rows of the ledger without ids. Searches simulate each
 //! candidate, separately for main conversations and sub-agents.
 //!
-//! A part of a design that leaves every request as it was has an obstacle. A design of nothing else is not
-//! applicable, and has no rows, so that no view can show its figures. What a strategy looks at is read because the run
-//! is prepared with it (`study.rs`), for all commands alike. Another provider is a strategy, too (`elsewhere.rs`), with
-//! its own rules, tokens and prices; so are the services that answered (`own.rs`).
-//!
-//! A strategy: its name, and what it does.
-//!
-//! Who can make a strategy come true.
-//!
-//! What every simulation of a run assumes.
+//! A part of a design that leaves every request as it was has an obstacle. A design with obstacles
+//! only is not applicable, and has no rows, so that no view can show its figures. The input of a
+//! strategy is read because the run is prepared with it (`study.rs`), for all commands alike.
+//! Another provider is a strategy, too (`elsewhere.rs`), with its own rules, tokens and prices; so
+//! are the services that answered (`own.rs`).
 
 mod applicability;
 mod bound;
@@ -63,39 +59,39 @@ use crate::simulate::design::PromptDesign;
 use crate::simulate::management::Management;
 use crate::simulate::provider::{Case, MATCHING_ASSUMPTION, Provider, VOCABULARY_ASSUMPTION};
 
-/// A strategy, by name or from a file.
+/// Strategy, by name or from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strategy {
-    /// The name in options and outputs.
+    /// Name in options and outputs.
     pub name: Cow<'static, str>,
-    /// What it stands for, in one line.
+    /// Meaning, in one line.
     pub summary: Cow<'static, str>,
-    /// What it does.
+    /// Kind of the strategy, with its parameters.
     pub kind: StrategyKind,
 }
 
-/// What a strategy does.
+/// Kind of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StrategyKind {
     /// Not simulated: the figures of the record.
     Recorded,
-    /// The recorded requests under the rules.
+    /// Recorded requests under the rules.
     Replay,
-    /// Another design.
+    /// Another design of the requests.
     Counterfactual(Design),
-    /// The cheapest of several designs for this history.
+    /// Cheapest of several designs for this history.
     Cheapest(Search),
-    /// The requests at another provider.
+    /// Requests at another provider.
     Elsewhere(&'static Provider, Case, Box<Way>),
-    /// The requests at the services that answered them.
+    /// Requests at the services that answered them.
     Own(Box<Way>),
-    /// The least that any choice of markers, TTLs and pings could have cost, under this reading or
-    /// that of the run.
+    /// Lowest possible cost under any choice of markers, TTLs and pings, under this reading or that
+    /// of the run.
     Optimal(Option<Reading>),
 }
 
 impl StrategyKind {
-    /// What it makes of captured prompts.
+    /// Design of captured prompts.
     fn prompts(&self) -> PromptDesign {
         match self {
             Self::Counterfactual(design) => design.prompt,
@@ -106,8 +102,8 @@ impl StrategyKind {
 }
 
 impl Strategy {
-    /// Whether it is among the ways to cache these prompts of which one can be the cheapest: no bound,
-    /// no expectation, and more than to send everything in full.
+    /// Returns true if the strategy is a way to cache these prompts that can be the cheapest: no
+    /// bound, no expectation, and some caching.
     #[must_use]
     pub fn is_ranked(&self) -> bool {
         let is_choice =
@@ -115,25 +111,25 @@ impl Strategy {
         is_choice && self.keeps_content() && self.name != "none"
     }
 
-    /// Whether it is the record itself.
+    /// Returns true for the record itself.
     #[must_use]
     pub fn is_record(&self) -> bool {
         self.kind == StrategyKind::Recorded
     }
 
-    /// Whether it is the record under the rules.
+    /// Returns true for the record under the rules.
     #[must_use]
     pub fn is_replay(&self) -> bool {
         self.kind == StrategyKind::Replay
     }
 
-    /// Whether it is the cheapest of several designs, which a search finds.
+    /// Returns true for the cheapest of several designs, which a search finds.
     #[must_use]
     pub fn is_search(&self) -> bool {
         matches!(self.kind, StrategyKind::Cheapest(_))
     }
 
-    /// What people see: its name, except for what is not a strategy to choose.
+    /// Label for people: the name, except for kinds that nobody can choose.
     #[must_use]
     pub fn label(&self) -> &str {
         match self.kind {
@@ -142,7 +138,7 @@ impl Strategy {
         }
     }
 
-    /// Applies the strategy. `None` for the record itself.
+    /// Applies the strategy; `None` for the record itself.
     #[must_use]
     pub fn simulate(&self, material: Material<'_>) -> Option<Simulated> {
         match &self.kind {
@@ -165,7 +161,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it manages contexts, for which it needs to know what lies between requests.
+    /// Returns true if the strategy manages contexts, and so needs the contents between requests.
     #[must_use]
     pub fn manages_context(&self) -> bool {
         match &self.kind {
@@ -174,7 +170,7 @@ impl Strategy {
         }
     }
 
-    /// The bound under a reading, or under that of the run.
+    /// Bound under a reading, or under that of the run.
     #[must_use]
     pub fn bound(reading: Option<Reading>) -> Self {
         Self {
@@ -186,19 +182,19 @@ impl Strategy {
         }
     }
 
-    /// Whether it needs the bytes of captured prompts.
+    /// Returns true if the strategy needs the bytes of captured prompts.
     #[must_use]
     pub fn needs_bytes(&self) -> bool {
         self.kind.prompts() != PromptDesign::default()
     }
 
-    /// Whether it needs to know how long the common prefixes of captured blocks are.
+    /// Returns true if the strategy needs the lengths of captured blocks' common prefixes.
     #[must_use]
     pub fn needs_block_parts(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..))
     }
 
-    /// What no simulation of it can know of such requests, and what is assumed instead.
+    /// Facts that no simulation can know of such requests, with the assumptions in their place.
     #[must_use]
     pub fn unknowns(&self, requests: &RequestKinds) -> Vec<Cow<'static, str>> {
         let of_way = |way: &Way| match way {
@@ -217,7 +213,8 @@ impl Strategy {
             StrategyKind::Own(way) => {
                 let providers = requests.providers.iter();
                 let assumptions = providers.flat_map(|provider| provider.assumptions);
-                // Where records show more, what is assumed without them does not hold.
+                // Assumptions for missing records do not apply to these requests: their steps and
+                // lifetimes are recorded.
                 let documented = assumptions.filter(|one| one.starts_with("documented"));
                 let recorded = (!requests.providers.is_empty()).then_some(AS_RECORDED);
                 let untold = requests.has_untold_writes.then_some(UNTOLD_WRITES);
@@ -238,14 +235,15 @@ impl Strategy {
         }
     }
 
-    /// Whether it sends requests without markers, too, so that it looks at all of them.
+    /// Returns true if the strategy sends requests without markers, too, so that it simulates all of them.
     #[must_use]
     pub fn sends_all(&self) -> bool {
         matches!(self.kind, StrategyKind::Elsewhere(..) | StrategyKind::Own(_))
     }
 
-    /// The bound of what is sent to the same services, whose prompts are the recorded ones. `None` for what is sent as
-    /// recorded, and where the prompts differ.
+    /// Bound at the same services, for prompts that are the recorded ones.
+    ///
+    /// `None` for requests at the recorded service, and if the prompts differ.
     #[must_use]
     pub fn bound_elsewhere(&self) -> Option<StrategyKind> {
         if self.needs_bytes() {
@@ -260,7 +258,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it sends the prompts as recorded, so that the bound applies to it.
+    /// Returns true if the prompts are sent as recorded, so that the bound applies.
     #[must_use]
     pub fn keeps_content(&self) -> bool {
         match &self.kind {
@@ -280,37 +278,37 @@ const AS_RECORDED: &str = "measured: steps, where they begin, and lifetimes are 
 const UNTOLD_WRITES: &str = "writes that a record does not tell, although its service charges for \
     them, are worked out by the rules and charged; `billed` has them as input";
 
-/// What is among some requests, as far as assumptions rest on it.
+/// Kinds of requests on which assumptions depend.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RequestKinds {
-    /// Requests in the tokens of Claude's vocabularies.
+    /// Presence of requests in the tokens of Claude's vocabularies.
     pub has_claude: bool,
-    /// Captured prompts.
+    /// Presence of captured prompts.
     pub has_captures: bool,
-    /// Requests whose record does not tell what was written, to services that charge for it.
+    /// Presence of records without the written tokens, for a service that charges for them.
     pub has_untold_writes: bool,
-    /// The providers whose rules are expected of requests without markers, in output order.
+    /// Providers whose rules are expected of requests without markers, in output order.
     pub providers: Vec<&'static Provider>,
-    /// How many requests no rules are expected of.
+    /// Number of requests without expected rules.
     pub not_simulated: u64,
 }
 
-/// Who can adopt a strategy.
+/// Group of people who can adopt a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
     /// Users of a client: by a setting, a variable or a command.
     User,
     /// Builders of an agent: in the fields of its requests.
     Builder,
-    /// Nobody: the record, what the rules expect, and the least possible.
+    /// Nobody: the record, the expectation of the rules, and the lowest possible cost.
     Bound,
 }
 
 impl Reach {
-    /// All, in output order.
+    /// All groups, in output order.
     pub const ALL: [Self; 3] = [Self::User, Self::Builder, Self::Bound];
 
-    /// The name for people.
+    /// Name for people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -322,13 +320,15 @@ impl Reach {
 }
 
 impl Strategy {
-    /// Who can adopt it.
+    /// Group of people who can adopt the strategy.
     #[must_use]
     pub fn reach(&self) -> Reach {
         match &self.kind {
             StrategyKind::Recorded | StrategyKind::Replay | StrategyKind::Optimal(_) => {
                 Reach::Bound
             }
+            // A design without changes keeps the recorded breaks; others start from it, and nobody
+            // can choose it.
             StrategyKind::Counterfactual(design) if *design == Design::default() => Reach::Bound,
             StrategyKind::Counterfactual(design) if is_set_by_users(design) => Reach::User,
             StrategyKind::Counterfactual(_)
@@ -339,9 +339,10 @@ impl Strategy {
     }
 }
 
-/// Clients have settings for one lifetime for each kind of conversation (`promptCacheTtl`,
-/// `subagentPromptCacheTtl`), for no caching (`DISABLE_PROMPT_CACHING`), and for the size at which
-/// a conversation is summarised (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
+/// Returns true if clients have settings for a design: for one lifetime for each kind of
+/// conversation (`promptCacheTtl`, `subagentPromptCacheTtl`), for no caching
+/// (`DISABLE_PROMPT_CACHING`), and for the size at which a conversation is summarised
+/// (`CLAUDE_CODE_AUTO_COMPACT_WINDOW`).
 fn is_set_by_users(design: &Design) -> bool {
     let is_uniform =
         |plan: &TtlPlan| [plan.main, plan.agents].iter().all(|tier| tier.system == tier.messages);
@@ -353,24 +354,24 @@ fn is_set_by_users(design: &Design) -> bool {
     sets_lifetimes || *design == nothing || (is_summarised && *design == summaries)
 }
 
-/// What every simulation of a run assumes.
+/// Assumptions of every simulation of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Assumptions {
-    /// Whether counterfactuals keep recorded breaks inside the TTL.
+    /// Keeps recorded breaks inside the TTL in counterfactuals.
     pub keeps_breaks: bool,
-    /// What other traffic keeps warm.
+    /// Prefix that other traffic keeps warm.
     pub shared_prefix: SharedPrefix,
-    /// How long entries are found beyond their TTL, in milliseconds.
+    /// Time for which entries are found beyond their TTL, in milliseconds.
     pub ttl_grace: i64,
-    /// What a marker counts when it looks back.
+    /// Unit of a marker's lookback.
     pub lookback: Lookback,
-    /// How long an entry lives that was written after one with a shorter TTL.
+    /// Lifetime of an entry that was written after one with a shorter TTL.
     pub reading: Reading,
-    /// What happens to an entry when markers change their TTL.
+    /// Effect on an entry when markers change their TTL.
     pub ttl_change: TtlChange,
-    /// Whether the beta features of a request are part of the key.
+    /// Effect of a request's beta features on the key.
     pub betas: BetaKey,
-    /// How long entries live.
+    /// Lifetimes of the two TTLs.
     pub lifetimes: Lifetimes,
 }
 
@@ -390,7 +391,7 @@ impl Default for Assumptions {
 }
 
 impl Assumptions {
-    /// The options with which the command line asks for them, without those that are the default.
+    /// Command-line options for these assumptions, without those that are the default.
     #[must_use]
     pub fn options(&self) -> String {
         let shared = match self.shared_prefix {
@@ -400,7 +401,7 @@ impl Assumptions {
         };
         let grace = (self.ttl_grace > 0).then(|| format!("--ttl-grace {}", self.ttl_grace / 1_000));
         let lookback = match self.lookback {
-            // No option asks for the latter: it is another provider's.
+            // No option asks for `Unlimited`: it belongs to other providers.
             Lookback::Positions | Lookback::Unlimited => None,
             Lookback::Blocks => Some("--lookback blocks".to_owned()),
         };
@@ -411,13 +412,14 @@ impl Assumptions {
         all.into_iter().flatten().collect::<Vec<String>>().join(" ")
     }
 
-    /// The policy that sends the prompts of a trace with these markers.
+    /// Policy that sends the prompts of a trace with these markers.
     #[must_use]
     pub fn policy(&self, markers: Markers) -> Policy {
         Policy {
             markers,
             keeps_breaks: self.keeps_breaks,
             ttl_grace: self.ttl_grace,
+            // `Cold` also means that sessions do not keep each other's entries alive.
             shares_sessions: self.shared_prefix != SharedPrefix::Cold,
             lookback: self.lookback,
             reading: self.reading,
@@ -427,7 +429,7 @@ impl Assumptions {
         }
     }
 
-    /// The policy of the recorded requests: the rules alone.
+    /// Policy of the recorded requests: the rules only, without recorded breaks.
     #[must_use]
     pub fn replay(&self) -> Policy {
         Policy { keeps_breaks: false, ..self.policy(Markers::AsRecorded) }

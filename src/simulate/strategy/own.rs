@@ -1,9 +1,9 @@
-//! Requests at the services that answered them: as a client sends them there, for the longer lifetime, with the best
-//! placement of markers, and the least that they can cost.
+//! Requests at the services that answered them: as a client sends them there, for the longer
+//! lifetime, with the best placement of markers, and with the lowest possible cost.
 //!
-//! Claude's requests are those of the designs that do the same. Others are simulated by the rules that are expected
-//! of them, each kind of rules with its own requests alone, at their own prices. What nothing is expected of stays as
-//! recorded. All that a service asks for writes is charged, told in the record or not.
+//! Claude's requests are those of the equivalent designs. Others are simulated by their expected
+//! rules, each set of rules with its own requests only, at their own prices. Requests without an
+//! expectation stay as recorded. All writes that a service charges are charged, recorded or not.
 
 use super::applicability::{Applicability, Obstacle};
 use super::bound::bound;
@@ -16,7 +16,7 @@ use crate::simulate::cache::{Rules, TokenRatio};
 use crate::simulate::pricing::{Rates, RequestRates};
 use crate::simulate::provider::Unmarked;
 
-/// Simulates every request at the service that answered it. The trace has all of them.
+/// Simulates every request at the service that answered it; the trace has all of them.
 pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
     let Material { history, trace, .. } = material;
     let has_claude = !history.sent_with_markers().is_empty();
@@ -35,6 +35,7 @@ pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
     for (service, requests) in services {
         for request in &requests {
             let rates = &mut rates[request.get()];
+            // Rates of the table become those of the service's lifetimes.
             *rates = rates.map(|rates| service.provider.writes.of(rates));
         }
         let own: RequestRates = requests.iter().map(|request| rates[request.get()]).collect();
@@ -46,7 +47,7 @@ pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
         }
         all.add(simulated.added, &requests);
         for choice in simulated.choices {
-            // Clients of a service differ in where the steps of their prompts begin, and mostly in nothing else.
+            // Clients of a service differ in the start of their prompts' steps, and mostly in nothing else.
             let choice = format!("{}: {choice}", service.provider.name);
             if !all.choices.contains(&choice) {
                 all.choices.push(choice);
@@ -58,7 +59,7 @@ pub(super) fn simulate(way: &Way, material: Material<'_>) -> Simulated {
     Simulated { rates: Some(rates.into_iter().collect()), ..all }
 }
 
-/// Requests with markers, which went to Claude.
+/// Simulates the requests with markers, which went to Claude.
 fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
     let trace = material.trace.first(material.history.sent_with_markers().len());
     let material = Material { trace: &trace, ..material };
@@ -69,7 +70,7 @@ fn of_claude(way: &Way, material: Material<'_>) -> Simulated {
     }
 }
 
-/// Whether a way to send requests makes a difference under rules.
+/// Returns true if a treatment of requests makes a difference under rules.
 fn acts_at(way: &Way, rules: &Rules) -> bool {
     match (rules, way) {
         (_, Way::Optimal) | (Rules::Marked(_), Way::Cheapest) | (Rules::Stored(_), _) => true,

@@ -1,4 +1,4 @@
-//! The markers that a design places, for who writes them into a request.
+//! Markers that a design places, for a program that writes them into a request.
 
 use super::design::{Design, Layout};
 use super::layout::place;
@@ -8,18 +8,18 @@ use crate::base::ttl::{Ttl, TtlPlan};
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::cache::{Lookback, Markers};
 
-/// A marker that a design places in a prompt.
+/// Marker that a design places in a prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// How many blocks of the prompt it marks, from the first one on.
+    /// Number of blocks of the prompt that it marks, from the first one on.
     pub blocks: u32,
-    /// Its lifetime.
+    /// Lifetime of the marked prefix.
     pub ttl: Ttl,
-    /// Whether it is the request's own and not a block's (automatic caching).
+    /// True if it is the request's own marker and not a block's (automatic caching).
     pub is_automatic: bool,
 }
 
-/// A choice of markers: where they stand, how long what they mark lives, or both. The default one leaves them as they are.
+/// Choice of markers: their places, their lifetimes, or both; the default one leaves them as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarkerDesign {
     layout: Layout,
@@ -27,7 +27,7 @@ pub struct MarkerDesign {
 }
 
 impl MarkerDesign {
-    /// That of a strategy which does nothing else, so that one request tells all of it.
+    /// Markers of a strategy without any other changes, which one request can therefore show completely.
     #[must_use]
     pub fn of(strategy: &Strategy) -> Option<Self> {
         let StrategyKind::Counterfactual(design) = &strategy.kind else { return None };
@@ -36,19 +36,19 @@ impl MarkerDesign {
         (is_alone && *design != Design::default()).then_some(Self { layout, ttl })
     }
 
-    /// Whether it leaves markers where they are.
+    /// Returns true if markers stay at their places.
     #[must_use]
     pub fn keeps_places(&self) -> bool {
         self.layout == Layout::AsRecorded
     }
 
-    /// Whether sub-agents' requests have other lifetimes than those of main conversations.
+    /// Returns true if sub-agents' requests have other lifetimes than those of main conversations.
     #[must_use]
     pub fn tells_agents_apart(&self) -> bool {
         self.ttl.is_some_and(|ttl| ttl.main != ttl.agents)
     }
 
-    /// The markers of each prompt, in the order of its prefix.
+    /// Markers of each prompt, in the order of its prefix.
     #[must_use]
     pub fn placements(&self, trace: &PromptTrace) -> Vec<Vec<Placement>> {
         if self.layout == Layout::Nowhere {

@@ -1,5 +1,4 @@
-//! The requests that a design sends: the recorded ones as it would have sent them, and those that
-//! it adds.
+//! Requests that a design sends: the recorded ones in its form, and the added ones.
 
 use std::borrow::Cow;
 
@@ -11,52 +10,52 @@ use crate::simulate::cache::Repeats;
 use crate::simulate::design::ToolSearch;
 use crate::simulate::management::{AddedPrompt, Reason};
 
-/// The assumed size of the answer that searches for tools.
+/// Assumed size of the answer that searches for tools.
 pub(super) const SEARCH_OUTPUT: Tokens = Tokens(100);
 
 words! {
-    /// Why a design sends an additional request.
+    /// Purpose of an additional request.
     pub enum Purpose {
-        /// To keep the cache alive.
+        /// Keeps the cache alive.
         KeepAlive = "keep_alive";
-        /// To summarise the conversation.
+        /// Summarises the conversation.
         Compaction = "compaction";
-        /// To write the conversation's memory.
+        /// Writes the conversation's memory.
         SessionMemory = "session_memory";
-        /// To search for deferred tools.
+        /// Searches for deferred tools.
         ToolSearch = "tool_search";
-        /// To store a context.
+        /// Stores a context.
         Store = "store";
     }
 }
 
-/// What a prompt of a plan stands for.
+/// Role of a prompt in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The recorded request with this index in the history.
+    /// Recorded request with this index in the history.
     Recorded(usize),
-    /// A request that the design adds.
+    /// Request that the design adds.
     Added {
-        /// The recorded request that it follows.
+        /// Index of the recorded request before it.
         after: usize,
         purpose: Purpose,
         output: Tokens,
     },
 }
 
-/// What a design sends, in the order of sending.
+/// Requests of a design, in the order of sending.
 pub(super) struct Plan<'a> {
     pub(super) trace: Cow<'a, PromptTrace>,
-    /// The role of each prompt. Empty where every prompt is the recorded one at its index.
+    /// Role of each prompt; empty if every prompt is the recorded one at its index.
     pub(super) roles: Vec<Role>,
-    /// For each recorded request, the one whose model it is sent to. Empty where that is its own.
+    /// Request whose model each recorded request is sent to; empty if that is its own.
     pub(super) priced_as: Vec<usize>,
-    /// The pings, which are not among the prompts: there may be many after each.
+    /// Pings, which are not among the prompts: there may be many after each.
     pub(super) pings: Option<Repeats>,
 }
 
 impl<'a> Plan<'a> {
-    /// The recorded requests as they are.
+    /// Plan of the recorded requests as they are.
     pub(super) fn recorded(trace: &'a PromptTrace) -> Self {
         Self { trace: Cow::Borrowed(trace), roles: Vec::new(), priced_as: Vec::new(), pings: None }
     }
@@ -67,8 +66,7 @@ impl<'a> Plan<'a> {
         self.trace = Cow::Owned(trace);
     }
 
-    /// The recorded requests as sent, where they differ from the record. To be called before any
-    /// are added.
+    /// Recorded requests as sent, if they differ from the record; to be called before any are added.
     pub(super) fn totals(&self) -> Option<Vec<Sent>> {
         (!self.priced_as.is_empty()).then(|| {
             let sent = self.trace.prompts.iter().zip(&self.priced_as);
@@ -98,7 +96,7 @@ impl<'a> Plan<'a> {
         self.add(added.collect());
     }
 
-    /// The role of the prompt at an index.
+    /// Role of the prompt at an index.
     pub(super) fn role(&self, place: usize) -> Role {
         self.roles.get(place).copied().unwrap_or(Role::Recorded(place))
     }
@@ -116,6 +114,7 @@ impl<'a> Plan<'a> {
             prompts.push(prompt);
             roles.push(role);
         }
+        // Both sorts are stable, so the order of the indexes is that of the prompts.
         let mut order: Vec<usize> = (0..prompts.len()).collect();
         order.sort_by_key(|place| prompts[*place].start);
         let mut moved = vec![0; order.len()];

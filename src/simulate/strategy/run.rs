@@ -1,5 +1,5 @@
-//! Applies a strategy to a history: what every request reads, writes and sends in full, and what is
-//! sent in addition.
+//! Application of a strategy to a history: tokens that every request reads, writes and sends in
+//! full, and the additional requests.
 
 use std::sync::OnceLock;
 
@@ -19,24 +19,24 @@ use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
 use crate::simulate::provider::{Provider, Unmarked};
 
-/// What strategies are applied to.
+/// Input of strategies.
 #[derive(Clone, Copy)]
 pub struct Material<'a> {
-    /// The requests.
+    /// Requests of all conversations.
     pub history: &'a History,
-    /// How each request follows the one before it.
+    /// Relation of each request to the one before it.
     pub steps: &'a [Step],
-    /// The prompts as recorded.
+    /// Prompts as recorded.
     pub trace: &'a PromptTrace,
-    /// The rates of their tokens.
+    /// Rates of the prompts' tokens.
     pub rates: &'a RequestRates,
-    /// How many bytes make a token, learned when that is first needed.
+    /// Bytes per token, learned on first use.
     pub ratios: &'a OnceLock<Ratios>,
-    /// The assumptions.
+    /// Assumptions of the run.
     pub assumptions: &'a Assumptions,
 }
 
-/// The costs of main conversations and of sub-agents.
+/// Costs of main conversations and of sub-agents.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChainCosts {
     pub(super) main: Picodollars,
@@ -44,8 +44,9 @@ pub(super) struct ChainCosts {
 }
 
 impl Material<'_> {
-    /// The cost of prompts and added requests, without the recorded output. What has no price is
-    /// left out.
+    /// Cost of prompts and added requests, without the recorded output.
+    ///
+    /// Requests without a price are left out.
     pub(super) fn costs(&self, simulated: &Simulated) -> ChainCosts {
         let recorded = simulated.outcomes.iter().enumerate();
         let recorded = recorded.map(|(index, outcome)| (index, outcome, Tokens::ZERO, 1));
@@ -70,38 +71,38 @@ impl Material<'_> {
     }
 }
 
-/// The result of a simulation.
+/// Result of a simulation.
 #[derive(Debug, Default)]
 pub struct Simulated {
-    /// Whether the strategy can act on the requests. Where it cannot, they are simulated as
-    /// recorded.
+    /// Applicability to the requests; if the strategy cannot act on them, they are simulated as recorded.
     pub applicability: Applicability,
-    /// The outcome of each recorded request.
+    /// Outcome of each recorded request.
     pub outcomes: Vec<Outcome>,
-    /// What is sent in addition, by the request it follows.
+    /// Additional requests, by the request before them.
     pub(super) added: Vec<AddedRun>,
-    /// The sizes of the prompts, and whose models they are sent to, where the design changed them.
+    /// Sizes of the prompts, and the models they are sent to, if the design changed them.
     pub totals: Option<Vec<Sent>>,
-    /// What context management did, in a design that has it.
+    /// Effects of context management, in a design that has it.
     pub managed: Option<(Management, Effects)>,
-    /// The design that a search has chosen for Claude's requests.
+    /// Design that a search has chosen for Claude's requests.
     pub chosen: Option<Design>,
-    /// What searches have chosen, in words, for each service.
+    /// Choices of searches, in words, for each service.
     pub choices: Vec<String>,
-    /// The other provider that serves the requests. The outcomes are in its tokens.
+    /// Other provider that serves the requests; the outcomes are in its tokens.
     pub provider: Option<&'static Provider>,
-    /// The rates of each request, where a service asks for more than the record tells, or another one does.
+    /// Rates of each request, if another service answers, or if the service charges for writes that
+    /// the record lacks.
     pub rates: Option<RequestRates>,
 }
 
 impl Simulated {
-    /// What is sent in addition, by the request it follows, then by time.
+    /// Additional requests, by the request before them, then by time.
     pub fn added(&self) -> impl Iterator<Item = Added> {
         let of_one = self.added.chunk_by(|one, next| one.first.after == next.first.after);
         of_one.flat_map(AddedRun::in_order)
     }
 
-    /// Adds what is sent after some requests, each by its place among them.
+    /// Adds requests that are sent after some others, each with its index among those.
     pub(super) fn add(&mut self, added: Vec<AddedRun>, requests: &[RequestIndex]) {
         self.added.extend(added.into_iter().map(|run| {
             let after = requests[run.first.after].get();
@@ -110,15 +111,16 @@ impl Simulated {
         self.added.order_by_key(|run| (run.first.after, run.first.at));
     }
 
-    /// What is sent in addition after a request, by time.
+    /// Additional requests after a request, by time.
     pub(crate) fn added_after(&self, index: RequestIndex) -> Vec<Added> {
         let first = self.added.partition_point(|run| run.first.after < index.get());
         let count = self.added[first..].partition_point(|run| run.first.after == index.get());
         AddedRun::in_order(&self.added[first..first + count])
     }
 
-    /// Adds the requests that were sent without markers. Only the rules, or no cache at all,
-    /// change their recorded figures.
+    /// Adds the requests that were sent without markers.
+    ///
+    /// Only the rules, or no cache at all, change their recorded figures.
     pub(crate) fn add_unmarked(&mut self, strategy: &Strategy, unmarked: &Unmarked<'_>) {
         let is_alone = self.outcomes.is_empty();
         let outcomes = match &strategy.kind {
@@ -141,39 +143,40 @@ impl Simulated {
     }
 }
 
-/// A recorded request as a design sends it.
+/// Recorded request as a design sends it.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
-    /// The whole prompt.
+    /// Size of the whole prompt.
     pub total: Tokens,
-    /// The request whose model it is sent to.
+    /// Index of the request whose model it is sent to.
     pub priced_as: usize,
 }
 
-/// A request that a strategy sends in addition.
+/// Request that a strategy sends in addition.
 #[derive(Clone, Copy, Debug)]
 pub struct Added {
-    /// The recorded request that it follows.
+    /// Index of the recorded request before it.
     pub after: usize,
-    /// Why it is sent.
+    /// Purpose of the request.
     pub purpose: Purpose,
-    /// When it is sent.
+    /// Time of sending.
     pub at: Millis,
-    /// How its prompt is billed.
+    /// Billing of the prompt.
     pub outcome: Outcome,
-    /// The size of its answer.
+    /// Tokens of the answer.
     pub output: Tokens,
-    /// What keeping costs that which it stores.
+    /// Cost of keeping the context that the request stores.
     pub storage: Picodollars,
 }
 
-/// Requests after a recorded one, at equal intervals, that are billed alike. There may be dozens of
-/// pings in each pause, which need not be kept one by one.
+/// Run of equal requests after a recorded one, at equal intervals, that are billed alike.
+///
+/// There may be dozens of pings in each pause, which need not be kept one by one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AddedRun {
     pub(super) first: Added,
     pub(super) count: i64,
-    /// The interval, in milliseconds.
+    /// Interval, in milliseconds.
     pub(super) every: i64,
 }
 
@@ -182,7 +185,7 @@ impl AddedRun {
         Self { first, count: 1, every: 0 }
     }
 
-    /// The requests of runs after one request, by time.
+    /// Requests of runs after one request, by time.
     fn in_order(runs: &[Self]) -> Vec<Added> {
         let of_run = |run: &Self| {
             let Self { first, count, every } = *run;
@@ -212,7 +215,7 @@ pub(crate) fn try_design(design: &Design, material: Material<'_>) -> Option<Simu
     can_act.then(|| prepared.simulate(design.ttl, material))
 }
 
-/// What a design sends, whatever its TTLs.
+/// Requests of a design, whatever its TTLs.
 pub(super) struct Prepared<'a> {
     plan: Plan<'a>,
     layout: Layout,
@@ -220,7 +223,7 @@ pub(super) struct Prepared<'a> {
     shares_sessions: bool,
     totals: Option<Vec<Sent>>,
     managed: Option<(Management, Effects)>,
-    /// How many parts the design has, and the obstacles of those that change nothing.
+    /// Number of the design's parts, and the obstacles of those that change nothing.
     parts: usize,
     obstacles: Vec<Obstacle>,
 }
@@ -234,6 +237,7 @@ impl<'a> Prepared<'a> {
             design.management.as_deref().map(|rule| drawing.manage(rule)).unzip();
         drawing.share(design);
         let Drawing { mut plan, searches, mut parts, mut obstacles, .. } = drawing;
+        // Before anything is added, as totals are those of the recorded requests.
         let totals = plan.totals();
         plan.add_searches(searches);
         plan.add_managed(sent_by_management.unwrap_or_default());
@@ -251,7 +255,7 @@ impl<'a> Prepared<'a> {
         Self { plan, layout, markers, shares_sessions, totals, managed, parts, obstacles }
     }
 
-    /// Simulates it with these TTLs, or with the recorded ones.
+    /// Simulates the requests with these TTLs, or with the recorded ones.
     pub(super) fn simulate(&self, ttl: Option<TtlPlan>, material: Material<'_>) -> Simulated {
         let markers = match (self.markers, ttl) {
             (Markers::AsRecorded, Some(ttl)) => Markers::Fixed(ttl),
@@ -277,11 +281,11 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// A plan while the parts of a design that change prompts are applied, one by one.
+/// Plan while the parts of a design that change prompts are applied, one by one.
 pub(super) struct Drawing<'a> {
     material: Material<'a>,
     pub(super) plan: Plan<'a>,
-    /// The searches that a prompt design adds.
+    /// Searches that a prompt design adds.
     searches: Vec<ToolSearch>,
     parts: usize,
     obstacles: Vec<Obstacle>,
@@ -293,7 +297,7 @@ impl<'a> Drawing<'a> {
         Self { material, plan, searches: Vec::new(), parts: 0, obstacles: Vec::new() }
     }
 
-    /// Counts a part, and records its obstacle where it changed nothing.
+    /// Counts a part, and records its obstacle if it changed nothing.
     fn note(&mut self, acts: bool, obstacle: Obstacle) {
         self.parts += 1;
         self.obstacles.extend((!acts).then_some(obstacle));
@@ -317,7 +321,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Whether the parts so far can act on the requests.
+    /// Applicability of the parts so far.
     pub(super) fn applicability(&self) -> Applicability {
         Applicability::of(self.parts, self.obstacles.clone())
     }
@@ -342,7 +346,7 @@ impl<'a> Drawing<'a> {
         self.searches = designed.searches;
     }
 
-    /// What context management did, and what it sends in addition.
+    /// Applies context management; returns its effects, and the requests that it adds.
     fn manage(&mut self, management: &Management) -> ((Management, Effects), Vec<AddedPrompt>) {
         let Material { history, steps, ratios, .. } = self.material;
         let obstacle = if history.of_transcripts().is_empty() {
@@ -376,6 +380,7 @@ impl<'a> Drawing<'a> {
             self.part(Obstacle::NoSideQuery, forks::skip_cache_writes);
         }
         if sharing.parts_sessions {
+            // With several sessions a separation acts by the policy, even if no prompt changes.
             let before = self.plan.trace.clone();
             forks::part_sessions(&mut self.plan, history);
             let acts = has_several_sessions(history) || differs(&before, &self.plan.trace);
@@ -387,7 +392,7 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Applies a part, and records whether it changed anything.
+    /// Applies a part, and records whether it changed any request.
     fn part(&mut self, obstacle: Obstacle, apply: impl FnOnce(&mut Plan<'_>)) {
         let before = self.plan.trace.clone();
         apply(&mut self.plan);
@@ -422,6 +427,7 @@ pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
             }
         }
     }
+    // A plan is in the order of time, and outcomes are those of the history's indexes.
     recorded.order_by_key(|(index, _)| *index);
     added.extend(pings);
     added.order_by_key(|run| run.first.after);
@@ -429,7 +435,7 @@ pub(super) fn run(plan: &Plan<'_>, policy: &Policy) -> Simulated {
     Simulated { outcomes, added, ..Simulated::default() }
 }
 
-/// The pings of a run as what is added after a recorded request.
+/// Pings of a run as additional requests after a recorded one.
 fn pings_after(plan: &Plan<'_>, run: &RepeatRun, every: i64) -> Option<AddedRun> {
     let Role::Recorded(after) = plan.role(run.place) else { return None };
     let RepeatRun { at, count, outcome, .. } = *run;

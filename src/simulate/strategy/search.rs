@@ -1,4 +1,5 @@
-//! The cheapest of several designs for the history at hand, found by simulating each.
+//! Search for the cheapest of several designs for the history at hand, by simulating each
+//! (exhaustive search).
 
 use enumset::EnumSet;
 use rayon::prelude::*;
@@ -7,7 +8,7 @@ use super::design::{Anchor, Design, KeepAlive, Layout};
 use super::run::{ChainCosts, Material, Prepared, Simulated};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 
-/// Which designs are tried.
+/// Set of designs that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Search {
     /// Every layout of up to four anchors, with each TTL.
@@ -18,21 +19,23 @@ pub enum Search {
 
 const MINUTE: i64 = 60 * 1_000;
 
-/// Just before an entry expires, as it takes a few seconds to send a ping.
+/// Intervals that end just before an entry expires, as it takes a few seconds to send a ping.
 const SAFE_INTERVALS: [(Ttl, i64); 2] =
     [(Ttl::FiveMinutes, 4 * MINUTE + MINUTE / 2), (Ttl::OneHour, 55 * MINUTE)];
 
-/// Limits of idle time, in minutes. Zero means no pings.
+/// Limits of idle time, in minutes; zero means no pings.
 const LIMITS: [i64; 8] = [0, 15, 30, 60, 120, 240, 480, 1_440];
 
-/// Longer series never pay: reads cost a tenth of the input, so twenty pings cost as much as
-/// writing again for an hour.
+/// Largest number of pings in a series.
+///
+/// Longer ones never pay: reads cost a tenth of the input, so twenty pings cost as much as writing
+/// again for an hour.
 const MOST_PINGS: i64 = 60;
 
 const TTLS: [TierTtl; 3] =
     [TierTtl::uniform(Ttl::FiveMinutes), TierTtl::MIXED, TierTtl::uniform(Ttl::OneHour)];
 
-/// A design with one TTL everywhere, and its cost.
+/// Design with one TTL everywhere, and its cost.
 struct Tried {
     design: Design,
     ttl: TierTtl,
@@ -40,7 +43,7 @@ struct Tried {
 }
 
 impl Search {
-    /// The designs, each with the TTLs to try.
+    /// Designs to try, each with its TTLs.
     fn candidates(self) -> Vec<(Design, Vec<TierTtl>)> {
         match self {
             Self::Layout => layouts().collect(),
@@ -84,13 +87,15 @@ pub(super) fn cheapest(search: Search, material: Material<'_>) -> Simulated {
         })
         .collect();
     let design = cheapest_of(&tried);
+    // Simulated again, as keeping the outcomes of every candidate would take their memory.
     let simulated = Prepared::new(&design, material).simulate(design.ttl, material);
     let choices = vec![design.in_words(material.assumptions.lifetimes)];
     Simulated { chosen: Some(design), choices, ..simulated }
 }
 
-/// The cheapest design for main conversations, with the cheapest TTL for sub-agents under the same
-/// layout. The two share next to nothing, and pings are for main conversations alone.
+/// Cheapest design for main conversations, with the cheapest TTL for sub-agents under the same layout.
+///
+/// The two share next to nothing, and pings are for main conversations only.
 fn cheapest_of(tried: &[Tried]) -> Design {
     let whole = |main: &Tried| {
         let agents = tried

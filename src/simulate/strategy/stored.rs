@@ -1,4 +1,5 @@
-//! Contexts that a client stores at another provider: what to store and for how long, and what it costs to keep it.
+//! Contexts that a client stores at another provider: the choice of contexts and lifetimes, and the
+//! cost of keeping them.
 
 use super::plan::Purpose;
 use super::run::{Added, AddedRun, Material, Simulated};
@@ -11,10 +12,10 @@ use crate::simulate::provider::Writes;
 const MINUTE: i64 = 60 * 1_000;
 const HOUR: i64 = 60 * MINUTE;
 
-/// For how long a client may keep contexts after their last use.
+/// Lifetimes after the last use from which a client may choose, in milliseconds.
 const LIFETIMES: [i64; 5] = [5 * MINUTE, 15 * MINUTE, HOUR, 4 * HOUR, 24 * HOUR];
 
-/// How much a prompt may have after what is stored.
+/// Largest numbers of tokens after a stored context from which a client may choose.
 const MOST_AFTER: [Option<Tokens>; 6] = [
     None,
     Some(Tokens(8_000)),
@@ -24,12 +25,12 @@ const MOST_AFTER: [Option<Tokens>; 6] = [
     Some(Tokens(128_000)),
 ];
 
-/// What keeping a token for an hour costs, in picodollars.
+/// Price of keeping a token for an hour, in picodollars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Storage(Picodollars);
 
 impl Storage {
-    /// What a service asks.
+    /// Price of a service.
     pub(super) fn of(writes: Writes) -> Self {
         match writes {
             Writes::AnHour(price) => Self(price),
@@ -37,14 +38,15 @@ impl Storage {
         }
     }
 
-    /// What so many tokens cost for so many milliseconds, rounded down: parts of a time cost no more than all of it.
+    /// Cost of keeping tokens for a time in milliseconds, rounded down: parts of a time cost no
+    /// more than all of it.
     pub(super) fn cost(self, tokens: Tokens, millis: i64) -> Picodollars {
         let token_millis = i128::from(tokens.0) * i128::from(millis.max(0));
         Picodollars(self.0.0.saturating_mul(token_millis) / i128::from(HOUR))
     }
 }
 
-/// Simulates what a client stores. The trace is in the service's counts.
+/// Simulates the storing of a client; the trace is in the service's counts.
 pub(super) fn simulate(storing: Storing, storage: Storage, material: Material<'_>) -> Simulated {
     let (outcomes, contexts) = simulate_stored(material.trace, storing);
     let added = contexts.iter().map(|context| {
@@ -54,7 +56,7 @@ pub(super) fn simulate(storing: Storing, storage: Storage, material: Material<'_
     Simulated { outcomes, added: added.collect(), ..Simulated::default() }
 }
 
-/// The cheapest of several ways to store contexts, the first one of equals.
+/// Cheapest of several ways to store contexts, the first one of equals.
 pub(super) fn cheapest(storage: Storage, material: Material<'_>) -> Simulated {
     let ways = LIFETIMES.into_iter().flat_map(|lifetime| {
         MOST_AFTER.into_iter().map(move |most_after| Storing { lifetime, most_after })
@@ -83,7 +85,7 @@ fn in_words(storing: Storing) -> String {
     )
 }
 
-/// The request that stores a prefix before another one.
+/// Request that stores a prefix before another one.
 pub(super) fn stored(place: usize, at: Millis, tokens: Tokens, storage: Picodollars) -> AddedRun {
     let outcome = Outcome { input: tokens, basis: Basis::Estimated, ..Outcome::default() };
     let purpose = Purpose::Store;

@@ -1,4 +1,4 @@
-//! Patterns in how sessions are used: resumed, updated, switched.
+//! Patterns of habits: sessions that are resumed, updated, switched.
 
 use std::collections::BTreeMap;
 
@@ -36,7 +36,7 @@ pub(super) fn resumes(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     Some(evidence.of_excess("resume_misses", &breaks, Ground::Excess, observation, advice))
 }
 
-/// Whether lines before a request show that the session was resumed.
+/// Returns true if lines before a request show that the session was resumed.
 fn is_resumed(evidence: &PatternEvidence<'_>, index: RequestIndex) -> bool {
     let request = evidence.history.request(index);
     let previous = evidence.history.predecessor(request);
@@ -47,7 +47,7 @@ fn is_resumed(evidence: &PatternEvidence<'_>, index: RequestIndex) -> bool {
     trail.any(|entry| !entry.signs.is_disjoint(Sign::SessionResumed | Sign::Exit))
 }
 
-/// How many sessions each version resumed inside the TTL, as far as lines or misses show.
+/// Number of sessions that each version resumed inside the TTL, by lines and misses.
 fn live_resumes(evidence: &PatternEvidence<'_>) -> BTreeMap<String, usize> {
     let missed: FxHashSet<RequestIndex> = evidence
         .breaks_that(|found| found.cause == Cause::Resumed)

@@ -1,4 +1,4 @@
-//! Patterns of TTLs that do not suit how a conversation is used.
+//! Patterns of TTLs that do not suit the pauses of a conversation.
 
 use rustc_hash::FxHashSet;
 
@@ -11,7 +11,7 @@ use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::requests::conversation::{ConversationKey, RequestIndex};
 
-/// Every model caches prompts of this size.
+/// Size of a prompt that every model caches.
 const SURELY_CACHEABLE: Tokens = Tokens(8_192);
 
 /// Five-minute entries that were needed again within an hour, for main conversations and for
@@ -63,7 +63,7 @@ fn short_lived_of(
     worth_it(evidence, name, &breaks, saving, observation, advice)
 }
 
-/// A pattern whose change was simulated, if it saves anything.
+/// Pattern of a simulated change, if that saves anything.
 fn worth_it(
     evidence: &PatternEvidence<'_>,
     name: &'static str,
@@ -132,6 +132,7 @@ pub(super) fn shortened(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
                   telemetry switched off (before 2.1.108); `promptCacheTtl` keeps the hour.";
     let sessions: FxHashSet<Symbol> = flipped.iter().map(|(session, _)| *session).collect();
     let pattern = worth_it(evidence, "ttl_fell", &breaks, saving, observation, advice)?;
+    // The sessions of all conversations with a shorter TTL count, even if nothing expired in them.
     Some(Pattern { sessions: sessions.len() as u64, ..pattern })
 }
 

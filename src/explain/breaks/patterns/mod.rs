@@ -1,5 +1,6 @@
-//! Breaks that recur, each with what to change and what that would have saved here. Patterns are
-//! found independently, so their savings overlap and do not add up.
+//! Patterns: recurring breaks, each with a change and its saving here.
+//!
+//! They are found independently, so their savings overlap and do not add up.
 
 mod habits;
 mod lifetime;
@@ -24,35 +25,35 @@ use crate::simulate::ledger::{Ledger, Selection};
 /// A recurring break.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
-    /// Its name in outputs.
+    /// Name in outputs.
     pub name: &'static str,
-    /// What was seen, in a sentence.
+    /// Observation, in a sentence.
     pub observation: String,
-    /// What to change, in a sentence.
+    /// Change to make, in a sentence.
     pub advice: String,
-    /// How often it was seen.
+    /// Number of occurrences.
     pub occurrences: u64,
-    /// In how many sessions.
+    /// Number of sessions with an occurrence.
     pub sessions: u64,
-    /// What the change would have saved, or `None` without prices.
+    /// Saving of the change, or `None` without prices.
     pub saving: Option<Picodollars>,
-    /// What the saving is based on.
+    /// Basis of the saving.
     pub ground: Ground,
 }
 
 words! {
-    /// What a saving is based on.
+    /// Basis of a saving.
     pub enum Ground {
-        /// The excess of these breaks, all of which would have been avoided.
+        /// The excess of these breaks, avoided in full.
         Excess = "excess";
-        /// The excess, an unknown part of which would have been avoided.
+        /// The excess, avoided in an unknown part.
         AtMostExcess = "at_most_excess";
         /// The difference between the rules and a simulated strategy on the same requests.
         Simulated = "simulated";
     }
 }
 
-/// What patterns are looked for in.
+/// Data to search for patterns.
 struct PatternEvidence<'a> {
     ledger: &'a Ledger<'a>,
     history: &'a History,
@@ -61,7 +62,7 @@ struct PatternEvidence<'a> {
     breaks: &'a Breaks,
 }
 
-/// Every pattern that is found, those that save most first.
+/// Every pattern found, largest saving first.
 #[must_use]
 pub fn patterns(
     ledger: &Ledger<'_>,
@@ -92,7 +93,7 @@ impl<'a> PatternEvidence<'a> {
         self.history.request(index).conversation()
     }
 
-    /// The breaks of a kind.
+    /// Breaks of a kind.
     fn breaks_that<'s>(
         &'s self,
         is_such: impl Fn(&Break) -> bool + 's,
@@ -101,16 +102,16 @@ impl<'a> PatternEvidence<'a> {
         breaks.list.iter().filter(move |found| is_such(found))
     }
 
-    /// The number of sessions with these breaks.
+    /// Number of sessions with these breaks.
     fn sessions(&self, breaks: &[&Break]) -> u64 {
         let sessions: FxHashSet<Symbol> =
             breaks.iter().map(|found| self.history.request(found.request).session).collect();
         sessions.len() as u64
     }
 
-    /// How much more some requests cost by the rules than under a strategy, or `None` where none
-    /// has a price. Not compared with the record, so that the strategy gets no credit for what else
-    /// went wrong.
+    /// Cost of some requests by the rules beyond their cost under a strategy, or `None` if none has a price.
+    ///
+    /// The record is no reference, so that the strategy gets no credit for anything else that went wrong.
     fn saved_by(
         &self,
         strategy: &str,
@@ -125,7 +126,7 @@ impl<'a> PatternEvidence<'a> {
         Some(saved.sum())
     }
 
-    /// A pattern whose saving is the excess of its breaks.
+    /// Pattern whose saving is the excess of its breaks.
     fn of_excess(
         &self,
         name: &'static str,
@@ -148,14 +149,14 @@ impl<'a> PatternEvidence<'a> {
     }
 }
 
-/// Whether the evidence for a cause of a break has a sign.
+/// Returns true if the evidence for a cause of a break has a sign.
 fn rests_on(found: &Break, cause: Cause, sign: Sign) -> bool {
     let candidate = found.candidates.iter().find(|one| one.cause == cause);
     found.cause == cause
         && candidate.is_some_and(|one| one.evidence.iter().any(|seen| seen.sign == Some(sign)))
 }
 
-/// `1 request`, `2,000 requests`.
+/// Count with its noun: `1 request`, `2,000 requests`.
 fn counted(count: usize, singular: &str, plural: &str) -> String {
     wording::counted(count as u64, singular, plural)
 }

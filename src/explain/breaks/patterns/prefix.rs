@@ -1,4 +1,4 @@
-//! Patterns of changes before what was cached.
+//! Patterns of changes in front of the cached messages.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 
-/// This many reads of one length in a conversation are no accident.
+/// Number of reads of one length in a conversation that are no accident.
 const PINNED_FROM: usize = 3;
 
-/// A pinned read is a small part of what could have been read.
+/// Percentage of the possible read below which a read is pinned.
 const PINNED_BELOW_PERCENT: u64 = 50;
 
 /// Reads that return to one small length, while everything else is written again.
@@ -76,7 +76,7 @@ fn loads_of_tools(evidence: &PatternEvidence<'_>) -> usize {
     evidence.selection.requests().filter(loads).count()
 }
 
-/// The signs of tools that came or went.
+/// Signs of tools that came or went.
 const SHOWING: [Sign; 5] = [
     Sign::ToolCommand,
     Sign::BridgeConnected,

@@ -1,5 +1,5 @@
-//! Causes in the messages (summarised, cleared, rewound, or rendered in another way), and another
-//! process that continues the session and renders system prompt, tools and reminders anew.
+//! Rules on the messages (summarised, cleared, rewound, or rendered in another way), and on another process
+//! that continues the session and renders system prompt, tools and reminders again.
 
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
@@ -9,8 +9,7 @@ use crate::explain::breaks::{Candidate, Cause, Confidence, Evidence};
 use crate::read::transcript::Sign;
 use crate::requests::prompt::{Kept, MeasuredRule};
 
-/// After a compaction only tools, system prompt, and the messages kept before the summary are the
-/// same.
+/// Compaction: only tools, system prompt, and the messages kept before the summary are the same.
 pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_compaction {
         return None;
@@ -19,7 +18,7 @@ pub(super) fn compaction(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Compaction, rewrite_confidence(case), evidence))
 }
 
-/// A fork that decides again which results are replaced sends other messages than its parent.
+/// Fork that decides again which results are replaced, and so sends other messages than its parent.
 pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
     let line = case.request.fresh_replacement?;
     let meaning = "the fork replaced a result that its parent had sent in full";
@@ -27,7 +26,7 @@ pub(super) fn fresh_replacement(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::MessagesRewritten, Confidence::High, vec![evidence]))
 }
 
-/// A microcompaction clears old tool results, and everything after the first of them is lost.
+/// Microcompaction: old tool results are cleared, and everything after the first of them is lost.
 pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     if !case.request.between.has_microcompaction {
         return None;
@@ -36,14 +35,15 @@ pub(super) fn microcompaction(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Microcompaction, rewrite_confidence(case), evidence))
 }
 
-/// A rewrite is certain where lines tell of it. But where more of the messages was kept than was
-/// read, it does not explain everything.
+/// Certainty of a rewrite: high if lines show it.
+///
+/// It does not explain everything if more of the messages was kept than was read.
 pub(super) fn rewrite_confidence(case: &Case<'_>) -> Confidence {
     if case.is_explained_by_rewrite() { Confidence::High } else { Confidence::Medium }
 }
 
-/// A model that keeps only the thinking of the last turn loses the messages from the first dropped
-/// block on, when a new prompt arrives.
+/// Dropped thinking: a model that keeps only the thinking of the last turn loses the messages from the first
+/// dropped block on, when a new prompt arrives.
 pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     case.step.dropped_thinking?;
     let is_behind_system = case.system_end > Tokens::ZERO && case.split.read >= case.system_end;
@@ -57,8 +57,8 @@ pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// Whether there are images is part of the prefix before the messages, so the first or last image
-/// loses them.
+/// First or last image: the presence of images is part of the prefix before the messages, so the messages are
+/// lost.
 pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
     if !case.has(Sign::Image) || case.reaches_into_messages() {
         return None;
@@ -70,7 +70,7 @@ pub(super) fn image(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// The client moved the context that hooks gave in the turn before. (A measured rule, of some versions.)
+/// Moved context of the hooks in the turn before. (A measured rule, of some versions.)
 pub(super) fn hook_context(case: &Case<'_>) -> Option<Candidate> {
     let Kept::Until { request, .. } = case.step.kept else { return None };
     if case.step.rule != Some(MeasuredRule::HookContextMoves) {
@@ -85,8 +85,9 @@ pub(super) fn hook_context(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::HookContextMoved, rewrite_confidence(case), evidence))
 }
 
-/// A conversation that continues from an earlier point should find what was cached there. Where it
-/// does not, what follows that point was sent in another form.
+/// Rewind: a conversation that continues from an earlier point should find the entries there.
+///
+/// If it does not, the part after that point was sent in another form.
 pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
     let branch = case.history.request(case.earlier_branch?);
     let meaning = "another request went on from the same one before";
@@ -99,7 +100,7 @@ pub(super) fn rewound(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::Rewound, confidence, vec![line]))
 }
 
-/// A new version has another system prompt and other tools.
+/// New client version, with another system prompt and other tools.
 pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
     let (before, after) = (case.previous.client_version?, case.request.client_version?);
     if before == after {
@@ -107,6 +108,7 @@ pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
     }
     let text = |version| case.history.symbols.text(version);
     let meaning = format!("{} before, {} now", text(before), text(after));
+    // Another system prompt would have left no messages to read.
     let confidence = if case.reaches_into_messages() { Confidence::Low } else { Confidence::High };
     Some(Candidate::new(
         Cause::ClientVersionChanged,
@@ -115,10 +117,10 @@ pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// The session was resumed: a hook says so, the client was quit, another file continues it, or a
-/// call was never answered.
+/// Resumed session: a hook says so, the client was quit, another file continues it, or a call was never
+/// answered.
 pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
-    // A process that renders the prompt anew changes it from the front.
+    // A process that renders the prompt again changes it from the front.
     let sure = |confidence| {
         if case.reaches_into_messages() { Confidence::Low } else { confidence }
     };
@@ -146,7 +148,7 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
     None
 }
 
-/// Whether the previous turn broke off without an interruption, because its process ended.
+/// Returns true if the previous turn broke off without an interruption, because its process ended.
 fn is_abandoned(case: &Case<'_>) -> bool {
     !case.previous.ends_turn
         && case.request.between.has_prompt

@@ -1,8 +1,8 @@
-//! What may have caused a miss: each rule says whether its cause fits, how certain it is, and why.
+//! Rules about the causes of a miss: each says if its cause fits, how certain it is, and why.
 //!
-//! Where several are equally certain, the earlier rule of the list wins. What ends every cache
-//! (another model, an expiry) comes first, then what ends a process, then what changes a level of
-//! the prompt, and last the level that the readable length names.
+//! Among equally certain causes, the earlier rule of the list wins. The end of every cache (another model, an
+//! expiry) comes first, then the end of a process, then a change of a level of the prompt, and last the level
+//! that the readable length names.
 
 mod history;
 mod settings;
@@ -41,7 +41,7 @@ const RULES: [BreakRule; 22] = [
     settings::nothing_readable,
 ];
 
-/// Those for services without markers. All others are about markers.
+/// Rules for services without markers. All others are about markers.
 const RULES_WITHOUT_MARKERS: [BreakRule; 4] =
     [settings::model, history::compaction, timing::idle, timing::elsewhere];
 

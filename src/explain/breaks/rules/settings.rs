@@ -1,5 +1,5 @@
-//! Settings that are part of the cache key, and the level that changed (tools, system prompt or
-//! messages), by what was seen and by the readable length.
+//! Rules on settings that are part of the cache key, and on the level that changed (tools, system prompt or
+//! messages), by signs and by the readable length.
 
 use super::history::rewrite_confidence;
 use crate::base::client::Client;
@@ -11,7 +11,7 @@ use crate::read::input::ServiceTier;
 use crate::read::transcript::Sign;
 use crate::requests::prompt::{MeasuredRule, StepKind};
 
-/// Each model has its own caches.
+/// Change of model: each has its own caches.
 pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
     if case.step.kind != StepKind::ModelChange {
         return None;
@@ -24,7 +24,7 @@ pub(super) fn model(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::ModelChanged, Confidence::High, evidence))
 }
 
-/// The effort is part of the prefix before the messages, or before everything, depending on the
+/// Change of effort, which is part of the prefix before the messages, or before everything, depending on the
 /// model.
 pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
     let (before, after) = (case.previous.effort?, case.request.effort?);
@@ -39,7 +39,7 @@ pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::EffortChanged, confidence, case.answer_field("effort", meaning)))
 }
 
-/// Requests of different speeds share no prefix.
+/// Change of speed: requests of different speeds share no prefix.
 pub(super) fn fast_mode(case: &Case<'_>) -> Option<Candidate> {
     let fast = |request: &crate::requests::conversation::Request| {
         request.usage.as_ref().map(|usage| usage.tier.service == ServiceTier::Fast)
@@ -54,8 +54,9 @@ pub(super) fn fast_mode(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::FastModeChanged, Confidence::High, evidence))
 }
 
-/// A marker's TTL is part of what the client sends. It flips within a session with another account,
-/// plan or overage.
+/// Change of the markers' TTL, which is part of what the client sends.
+///
+/// It flips within a session with another account, plan or overage.
 pub(super) fn ttl_tier(case: &Case<'_>) -> Option<Candidate> {
     let (before, after) = (case.previous_step.ttl?, case.step.ttl?);
     // A request that wrote nothing keeps the TTLs of the previous one.
@@ -70,8 +71,8 @@ pub(super) fn ttl_tier(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::TtlTierChanged, Confidence::Medium, evidence))
 }
 
-/// Tools are rendered first, so a changed list leaves nothing, or only what another session with
-/// the new list has written.
+/// Change of tools: they are rendered first, so that nothing is left, or only an entry that another session
+/// with the new list has written.
 pub(super) fn tools(case: &Case<'_>) -> Option<Candidate> {
     // A tool that is loaded in full joins the list before everything else, and makes it longer.
     let loaded = case.evidence_of(Sign::ToolsLoaded.into());
@@ -91,12 +92,13 @@ pub(super) fn tools(case: &Case<'_>) -> Option<Candidate> {
     None
 }
 
-/// A changed system prompt leaves its static part, which other sessions share.
+/// Change of the system prompt, which leaves its static part, shared with other sessions.
 pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     let known = changed_fields(case);
     if !known.is_empty() {
         return Some(Candidate::new(Cause::SystemPromptChanged, Confidence::High, known));
     }
+    // A changed system prompt leaves the tools to be read.
     if case.reaches_into_messages() || case.readable == Readable::Nothing {
         return None;
     }
@@ -105,7 +107,7 @@ pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     if evidence.is_empty() && !is_shared {
         return None;
     }
-    // The client renders its system prompt anew no sooner than at the beginning of a turn.
+    // The client renders its system prompt again no sooner than at the beginning of a turn.
     let is_length_alone = evidence.is_empty() && case.is_undisturbed();
     let confidence = if is_length_alone { Confidence::Low } else { Confidence::Medium };
     if is_shared {
@@ -114,7 +116,7 @@ pub(super) fn system_prompt(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::SystemPromptChanged, confidence, evidence))
 }
 
-/// The lines that name what the system prompt is made from: the folder, the agent.
+/// Evidence in fields that name a source of the system prompt: the agent.
 fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
     let mut evidence = Vec::new();
     if case.request.agent_setting != case.previous.agent_setting {
@@ -123,10 +125,11 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
     evidence
 }
 
-/// A rewritten message leaves what comes before it. So does anything that is rendered at the very
-/// beginning of the messages.
+/// Rewritten message, which leaves everything before it.
+///
+/// So does a change of anything that is rendered at the very beginning of the messages.
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
-    // What a measured rule says has a cause of its own.
+    // A rewrite by a measured rule has a cause of its own.
     if case.step.is_rewritten && case.step.rule.is_none() {
         let told = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
         let mut evidence = case.evidence_of_rewrite(told);
@@ -152,9 +155,10 @@ pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence))
 }
 
-/// Nothing was readable inside the TTL, so what is rendered first changed.
+/// Change of tools by the length alone: nothing was readable inside the TTL, so the level that is rendered
+/// first changed.
 pub(super) fn nothing_readable(case: &Case<'_>) -> Option<Candidate> {
-    // Sessions of other agents do not tell of tools.
+    // Sessions of other agents do not record their tools.
     let tells_of_tools = case.request.client == Client::ClaudeCode;
     if case.readable != Readable::Nothing || !tells_of_tools {
         return None;

@@ -1,4 +1,4 @@
-//! Causes of time and size: expired, not yet written, too short, too far back, or dropped.
+//! Rules on time and size: expired, not yet written, too short, too far back, or dropped.
 
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
@@ -8,27 +8,29 @@ use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
 use crate::explain::breaks::{Candidate, Cause, Confidence};
 use crate::simulate::cache::LOOKBACK;
 
-/// Gaps from this percentage of the TTL on may have exceeded it, as starts are known to a few
-/// seconds. (Measured: from 0.95 to 1.05 of the TTL some requests still hit and some do not.)
+/// Percentage of the TTL from which a gap may have exceeded it, as starts are known to a few seconds.
+///
+/// (Measured: from 0.95 to 1.05 of the TTL some requests still hit and some do not.)
 const GREY_FROM_PERCENT: i64 = 95;
 
-/// Where this percentage of what was cached is lost, it has expired.
+/// Percentage of the cached tokens whose loss shows an expiry.
 const MOST_PERCENT: u64 = 50;
 
-/// So many times its lifetime no entry of a service without markers is still there. (Measured on public
-/// sessions: none of 64 reads after more than an hour, where ten minutes are documented.)
+/// Number of lifetimes after which no entry of a service without markers is still there.
+///
+/// (Measured on public sessions: none of 64 reads after more than an hour, with ten minutes documented.)
 const SURELY_GONE_AFTER: i64 = 6;
 
-/// How many requests back a write may still be under way.
+/// Most requests back that a write may still be under way.
 const MOST_WRITES: usize = 3;
 
-/// The entry was older than its TTL, from start to start, and the rules lose most of it, too: no
+/// Expiry: the entry was older than its TTL, from start to start, and the rules lose most of it, too, as no
 /// other request had refreshed it.
 pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
     let (gap, ttl) = (case.step.gap?, case.step.predecessor_ttl?);
     let end = case.previous_split.cached_end();
     let lost = end.saturating_sub(case.split.read);
-    // Where most of the conversation is still there, it has not expired.
+    // If most of the conversation is still there, it has not expired.
     if !case.fell_to_system() && !lost.is_at_least_percent_of(MOST_PERCENT, end) {
         return None;
     }
@@ -64,8 +66,9 @@ fn name(ttl: Ttl) -> &'static str {
     }
 }
 
-/// A pause that outlasts a lifetime that the service alone decides on. What it documents is a range, of which
-/// the rules take the end; after half of it entries may be gone.
+/// Pause that outlasts a lifetime on which the service alone decides.
+///
+/// The service documents a range, and the rules take its end; after half of it entries may be gone.
 pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
     let (gap, kept_for) = (case.step.gap?, case.kept_for?);
     let end = case.previous_split.cached_end();
@@ -87,8 +90,8 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::IdleTooLong, confidence, evidence))
 }
 
-/// In the middle of a turn, soon after the request before, a service without markers did not find what was
-/// there: it had dropped it, or another machine answered.
+/// Entry that a service without markers did not find, in the middle of a turn and soon after the request
+/// before: it had dropped it, or another machine answered.
 pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
     let (gap, kept_for) = (case.step.gap?, case.kept_for?);
     let is_alive = gap * 2 < kept_for;
@@ -100,10 +103,11 @@ pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
     })
 }
 
-/// A prompt below the model's minimum is neither stored nor read.
+/// Prompt below the model's minimum, which is neither stored nor read.
 pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
     let total = case.prompt.total;
     let is_cached = case.split.cached_end() > Tokens::ZERO;
+    // A prompt with cached tokens was long enough.
     if total >= case.prompt.minimum || is_cached {
         return None;
     }
@@ -118,16 +122,17 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// The last write was not readable, but everything before it was. In the middle of a turn the
-/// client only appends, so the write came too late. At the beginning of a turn the client may have
-/// rendered the last messages anew.
+/// Last write not readable, but everything before it.
+///
+/// In the middle of a turn the client only appends, so the write came too late. At the beginning of a turn
+/// the client may have rendered the last messages again.
 pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let has_written = case.previous_split.written() > Tokens::ZERO;
     let is_recent = case.unread_for < SHORT_GAP_MILLIS;
     let confidence = match case.readable {
         Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
         Readable::PreviousRead if has_written => Confidence::Low,
-        // What the previous request could read had become readable.
+        // The read of the previous request shows that the part before had become readable.
         Readable::EarlierEnd(2..=MOST_WRITES)
             if is_recent && !case.begins_turn() && case.previous_split.read <= case.split.read =>
         {
@@ -141,11 +146,13 @@ pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
 }
 
-/// From so many added positions on it is certain. (Measured: of 19 requests that added 22 or more none found
-/// anything; lines may show a block more than was sent.)
+/// Number of added positions from which the lookback is certainly exceeded.
+///
+/// (Measured: of 19 requests that added 22 or more none found anything; lines may show a block more than was
+/// sent.)
 const SURELY_TOO_MANY: u32 = 22;
 
-/// A marker finds no entry further back than its lookback.
+/// Entry further back than the lookback of a marker.
 pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     let added = case.request.positions_after(case.previous);
     if added < LOOKBACK || case.reaches_into_messages() {
@@ -160,9 +167,11 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     ))
 }
 
-/// Inside the TTL, in the middle of a turn, where the client only appends, and without any change
-/// seen: the service dropped the entry. (A changed tool list would leave nothing at all, and what a
-/// late write loses was not readable yet.)
+/// Dropped entry: inside the TTL, in the middle of a turn, where the client only appends, and without any
+/// change seen.
+///
+/// (A changed tool list would leave nothing at all, and the part that a late write loses was not readable
+/// yet.)
 pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
     let confidence = match case.readable {
         Readable::SharedPrefix

@@ -1,5 +1,5 @@
-//! Blocks in the vocabulary of a model: as they are written into the prompt (`read/rendered`), with what frames them where they
-//! stand.
+//! Token counts of blocks in the vocabulary of a model: as they are written into the prompt (`read/rendered`), with
+//! the frames of their places.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -14,37 +14,37 @@ use crate::base::model::{Facts, Tokenizer};
 use crate::base::vocabulary::Vocabulary;
 use crate::read::rendered::{Frames, Scale, document_tokens, image_tokens, tool_line, written};
 
-/// Where a block stands.
+/// Place of a block in a prompt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::read::capture) struct Place {
-    /// The part of the prompt that it is.
+    /// Part of the prompt.
     pub(in crate::read::capture) part: Part,
-    /// The kind of the block before it.
+    /// Kind of the block before it.
     pub(in crate::read::capture) before: BlockKind,
-    /// How many results stand right before it in its message.
+    /// Number of results right before it in its message.
     pub(in crate::read::capture) results_before: u64,
-    /// The tokens of the names of the tools whose results it is written with: its own, and for the second of several
-    /// the first one's.
+    /// Tokens of the tool names that it is written with: its own, and for the second of several
+    /// results the first one's, too.
     pub(in crate::read::capture) names: u64,
-    /// Whose its message is.
+    /// Role of its message.
     pub(in crate::read::capture) role: Role,
 }
 
-/// Whose a message is.
+/// Role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::read::capture) enum Role {
-    /// The user's, and of any other role.
+    /// User, and any other role.
     User,
-    /// The model's.
+    /// Model.
     Assistant,
-    /// The system's, in the middle of a conversation.
+    /// System, in the middle of a conversation.
     System,
 }
 
-/// The definitions of tools that are no part of the prompt before a result refers to them, by name.
+/// Definitions of tools that are no part of the prompt before a result refers to them, by name.
 pub(in crate::read::capture) type Deferred<'a> = FxHashMap<String, DeferredTool<'a>>;
 
-/// A deferred tool, which is counted when it is first asked for.
+/// Deferred tool, which is counted when it is first asked for.
 #[derive(Debug)]
 pub(in crate::read::capture) struct DeferredTool<'a> {
     definition: &'a RawValue,
@@ -56,7 +56,7 @@ impl<'a> DeferredTool<'a> {
         Self { definition, tokens: OnceCell::new() }
     }
 
-    /// The tokens of its line, however its definition was escaped on its way.
+    /// Tokens of its line, however its definition was escaped on its way.
     fn tokens(&self, scale: Scale) -> u64 {
         *self.tokens.get_or_init(|| {
             let mut canonical = Vec::new();
@@ -68,7 +68,7 @@ impl<'a> DeferredTool<'a> {
     }
 }
 
-/// What counts the prompts of one model.
+/// Token counter for the prompts of one model.
 #[derive(Clone, Copy)]
 pub(super) struct Counted<'a> {
     scale: Scale,
@@ -76,7 +76,7 @@ pub(super) struct Counted<'a> {
 }
 
 impl<'a> Counted<'a> {
-    /// `None` where the model's vocabulary is not known, or not there.
+    /// Counter for a model; `None` if its vocabulary is unknown, or missing in this build.
     pub(super) fn new(facts: &'a Facts) -> Option<Self> {
         Some(Self { scale: Scale::of(facts.vocabulary?)?, facts })
     }
@@ -89,21 +89,22 @@ impl<'a> Counted<'a> {
         &self.facts.tokenizer
     }
 
-    /// What frames a prompt besides its messages: with one message it is the model's frame.
+    /// Frame of a prompt besides its messages: with one message it is the model's frame.
     pub(super) fn frame(&self) -> u64 {
         self.facts.frame.0.saturating_sub(self.frames().user_turn)
     }
 
-    /// What asking for extended thinking with a budget adds.
+    /// Tokens that a request for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> u64 {
         self.frames().thinking_budget
     }
 
-    /// Whether the size of a block is counted and no part of it estimated: texts, tools of the client's, calls and
-    /// results with texts are.
+    /// Returns true if the size of a block is counted and no part of it estimated: texts, tools of the client's,
+    /// calls and results with texts are.
     pub(super) fn is_known(&self, block: &Block<'_>, place: Place, canonical: &str) -> bool {
         let is_text = |block: &Block<'_>| block.r#type.is("text");
         match block.r#type.as_str() {
+            // Frames of other makers' prompts are not known.
             _ if self.facts.vocabulary == Some(Vocabulary::O200k) => false,
             None | Some("custom") => place.part == Part::Tool && has_known_fields(canonical),
             Some("text" | "tool_use") => true,
@@ -112,12 +113,12 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// The tokens of a tool's name.
+    /// Tokens of a tool's name.
     pub(super) fn name(&self, name: &str) -> u64 {
         self.scale.text(name)
     }
 
-    /// The tokens of a block in its place.
+    /// Tokens of a block in its place.
     pub(super) fn block(
         &self,
         block: &Block<'_>,
@@ -139,7 +140,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// What the message of a block adds where it is the first one, or follows results.
+    /// Tokens that the message of a block adds, if the block is the first one or follows results.
     fn turn(&self, place: Place) -> u64 {
         let frames = self.frames();
         match place.part {
@@ -155,7 +156,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// Thinking that is written out, or that its signature hides.
+    /// Tokens of thinking that is written out, or that its signature hides.
     fn thinking(&self, block: &Block<'_>) -> u64 {
         let frames = self.frames();
         let written = self.scale.value(block.thinking);
@@ -167,7 +168,7 @@ impl<'a> Counted<'a> {
         bytes.saturating_sub(without) * 100 / per_hundred + frames.thinking
     }
 
-    /// The tokens of a block that needs no frame of its own.
+    /// Tokens of a block that needs no frame of its own.
     fn content(&self, block: &Block<'_>, canonical: &str) -> u64 {
         match block.r#type.as_str() {
             Some("text") => self.scale.value(block.text),
@@ -178,7 +179,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// Of a PDF its pages; of a text, or of blocks, what is written there.
+    /// Tokens of a document: the pages of a PDF, or the content of a text or of blocks.
     fn document(&self, block: &Block<'_>) -> u64 {
         let Some(source) = &block.source.0 else { return 0 };
         let data = source.data.as_str().unwrap_or_default();
@@ -189,7 +190,7 @@ impl<'a> Counted<'a> {
         }
     }
 
-    /// A tool's line, or what the service writes for one of its own.
+    /// Tokens of a tool's line, or of the service's text for a tool of its own.
     fn tool(&self, block: &Block<'_>) -> u64 {
         if let Some(name) = block.r#type.as_str().filter(|name| *name != "custom") {
             let known = self
@@ -199,7 +200,7 @@ impl<'a> Counted<'a> {
                 .find(|(beginning, _)| name.starts_with(beginning));
             return 1 + known.map_or(0, |(_, tokens)| *tokens);
         }
-        // A line feed parts it from the one before it.
+        // A line feed separates it from the one before it.
         1 + self.scale.text(&line_of(block))
     }
 
@@ -208,7 +209,7 @@ impl<'a> Counted<'a> {
         let starts = place.part == Part::MessageStart;
         match place.before {
             BlockKind::ToolUse if !starts => self.scale.further_call(name, block.input),
-            // A blank line parts calls from a text, and the turn is in their frame.
+            // A blank line separates calls from a text, and the turn is in their frame.
             BlockKind::Answer if !starts => (self.scale.first_call(name, block.input) + 1)
                 .saturating_sub(self.frames().assistant_turn),
             _ => self.scale.first_call(name, block.input),
@@ -244,11 +245,11 @@ impl<'a> Counted<'a> {
         }
         let name = block.tool_name.as_str().unwrap_or_default();
         let line = deferred.get(name).map_or(0, |tool| tool.tokens(self.scale));
-        // The frame of the result around it is taken off.
+        // The frame of the result around it is subtracted.
         line + self.frames().reference.saturating_sub(self.frames().result)
     }
 
-    /// What a tool that the service ran printed; of other results, their JSON.
+    /// Tokens of the output of a tool that the service ran; of other results, of their JSON.
     fn server_result(&self, block: &Block<'_>) -> u64 {
         let Some(content) = block.content else { return 0 };
         let printed: Option<Printed<'_>> = serde_json::from_str(content.get()).ok();
@@ -259,7 +260,7 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// The fields of a tool that are written into its line, or nowhere.
+/// Fields of a tool that are written into its line, or nowhere.
 const TOOL_FIELDS: [&str; 7] = [
     "name",
     "description",
@@ -270,18 +271,18 @@ const TOOL_FIELDS: [&str; 7] = [
     "eager_input_streaming",
 ];
 
-/// Whether a tool has no field of which it is not known how it is written.
+/// Returns true if a tool has only fields that are known to be written into its line, or nowhere.
 fn has_known_fields(canonical: &str) -> bool {
     let fields: Option<BTreeMap<&str, &RawValue>> = serde_json::from_str(canonical).ok();
     fields.is_some_and(|fields| fields.keys().all(|field| TOOL_FIELDS.contains(field)))
 }
 
-/// A tool's line.
+/// Line of a tool.
 fn line_of(block: &Block<'_>) -> String {
     tool_line(block.name.as_str().unwrap_or_default(), block.description, block.input_schema)
 }
 
-/// What a tool that the service ran printed.
+/// Output of a tool that the service ran.
 #[derive(serde::Deserialize)]
 struct Printed<'a> {
     #[serde(borrow, default)]

@@ -1,4 +1,4 @@
-//! How many tokens a text has, estimated from its kind and the model's tokenizer. For one block the estimate is
+//! Estimated tokens of a text, from its kind and the model's tokenizer. For one block the estimate is
 //! good to 10 to 15 %.
 
 use serde_json::value::RawValue;
@@ -8,34 +8,34 @@ use super::super::tree::Part;
 use crate::base::model::Tokenizer;
 use crate::read::rendered::{document_tokens, image_tokens};
 
-/// What frames each block. The overheads were measured on real exchanges.
+/// Frame of each block, in tokens. The overheads were measured on real exchanges.
 const BLOCK_OVERHEAD: u64 = 3;
 
-/// What frames a call besides its name and input.
+/// Frame of a call besides its name and input, in tokens.
 const CALL_OVERHEAD: u64 = 30;
 
-/// What frames a result besides its content.
+/// Frame of a result besides its content, in tokens.
 const RESULT_OVERHEAD: u64 = 20;
 
-/// A reference to a deferred tool stands for its definition, whose size is unknown here.
+/// Tokens of a reference to a deferred tool, in place of its definition, whose size is unknown here.
 const REFERENCED_TOOL: u64 = 80;
 
-/// Tools that the service defines, by the beginning of their type: documented figures, and for the
+/// Tools that the service defines, by the prefix of their type: documented figures, and for the
 /// others one that was measured.
 const SERVICE_TOOLS: [(&str, u64); 4] =
     [("bash_", 325), ("text_editor_", 700), ("computer_", 4_500), ("", 130)];
 
-/// Thinking is sent back encrypted: bytes of a signature for a token of the thinking after it.
+/// Bytes of a signature for a token of the thinking that it hides: thinking is sent back encrypted.
 const SIGNATURE_BYTES_PER_TOKEN: u64 = 4;
 
-/// The tokens of a tool that the service defines by its type; `None` for any other block.
+/// Tokens of a tool that the service defines, by its type; `None` for any other block.
 fn service_tool(block: &Block<'_>) -> Option<u64> {
     let name = block.r#type.as_str().filter(|name| *name != "custom")?;
     let known = SERVICE_TOOLS.iter().find(|(beginning, _)| name.starts_with(beginning));
     known.map(|(_, tokens)| *tokens)
 }
 
-/// The tokens of a block, given with its canonical bytes.
+/// Tokens of a block, given with its canonical bytes.
 pub(super) fn block_tokens(
     block: &Block<'_>,
     part: Part,
@@ -63,7 +63,7 @@ fn content_tokens(block: &Block<'_>, canonical: &str, tokenizer: &Tokenizer) -> 
     }
 }
 
-/// Of a PDF its pages; of a text, or of blocks, what is written there.
+/// Tokens of a document: the pages of a PDF, or the content of a text or of blocks.
 fn text_of_document(block: &Block<'_>, tokenizer: &Tokenizer) -> u64 {
     let Some(source) = &block.source.0 else { return 0 };
     let data = source.data.as_str().unwrap_or_default();
@@ -74,7 +74,7 @@ fn text_of_document(block: &Block<'_>, tokenizer: &Tokenizer) -> u64 {
     }
 }
 
-/// The tokens of thinking that is sent back encrypted.
+/// Tokens of thinking that is sent back encrypted.
 fn hidden_thinking(block: &Block<'_>) -> u64 {
     let bytes = block.signature.map_or(0, |signature| signature.get().len() as u64);
     bytes / SIGNATURE_BYTES_PER_TOKEN
@@ -88,7 +88,7 @@ fn result_tokens(block: &Block<'_>, tokenizer: &Tokenizer) -> u64 {
     inner.iter().map(|(json, block)| content_tokens(block, json, tokenizer)).sum()
 }
 
-/// What a text is like, as far as its characters show; in the order of [`Tokenizer::KINDS`].
+/// Kind of a text by its characters; in the order of [`Tokenizer::KINDS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextKind {
     Prose,
@@ -101,11 +101,11 @@ enum TextKind {
     Base64,
 }
 
-/// The share of digits in the texts that were measured; further ones are about a token each.
+/// Percentage of digits in the texts that were measured; further ones are about a token each.
 const USUAL_DIGITS_PERCENT: u64 = 3;
 
 impl TextKind {
-    /// Whether the measured texts of the kind had few digits.
+    /// Returns true if the measured texts of the kind had few digits.
     fn has_usual_digits(self) -> bool {
         matches!(self, Self::Prose | Self::Code | Self::Json)
     }
@@ -116,14 +116,14 @@ impl TextKind {
     }
 }
 
-/// How many of which characters a text has.
+/// Counts of a text's characters by class.
 #[derive(Clone, Copy, Debug, Default)]
 struct Characters {
     all: u64,
     letters: u64,
     digits: u64,
     spaces: u64,
-    /// Quotation marks, brackets, colons and commas, of which JSON has many.
+    /// Quotation marks, brackets, colons and commas, which are many in JSON.
     structure: u64,
     symbols: u64,
     ideographs: u64,
@@ -134,7 +134,7 @@ impl Characters {
         let mut characters = Self::default();
         let mut is_escaped = false;
         for character in text.chars() {
-            // Two characters of an escape sequence stand for one.
+            // An escape sequence is one character.
             if !is_escaped && character == '\\' {
                 is_escaped = true;
                 continue;
@@ -166,6 +166,7 @@ impl Characters {
         if is_over(self.ideographs, 20) {
             TextKind::Ideographs
         } else if self.all > 200 && !is_over(self.spaces + self.structure, 1) {
+            // Long and almost without spaces or punctuation: encoded data.
             TextKind::Base64
         } else if is_over(self.digits, 40) {
             TextKind::Identifiers
@@ -181,7 +182,7 @@ impl Characters {
     }
 }
 
-/// The tokens of a text, which may be the inside of a JSON string; at least 1 where there is any.
+/// Tokens of a text, which may be the inside of a JSON string; at least 1 if there is any.
 fn text_tokens(text: &str, tokenizer: &Tokenizer) -> u64 {
     let characters = Characters::count(text);
     let kind = characters.kind();

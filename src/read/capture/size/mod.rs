@@ -1,5 +1,5 @@
-//! How large the parts of a prompt are, in tokens: counted in the model's vocabulary (`counted.rs`), or estimated by kind of
-//! text (`estimate.rs`); of images and documents by their sides and pages.
+//! Sizes of the parts of a prompt, in tokens: counted in the model's vocabulary (`counted.rs`), or estimated by kind
+//! of text (`estimate.rs`); images and documents by their sides and pages.
 
 mod counted;
 mod estimate;
@@ -14,20 +14,20 @@ use super::block::Block;
 use crate::base::model::Facts;
 use crate::read::input::Shape;
 
-/// How tokens are counted (`--tokens`).
+/// Method of counting tokens (`--tokens`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokenCounting {
-    /// In the model's vocabulary; estimated where that is not known. Recorded usage corrects it.
+    /// In the model's vocabulary; estimated if it is unknown. Recorded usage corrects it.
     #[default]
     Exact,
     /// Estimated by kind of content and model family, and corrected by recorded usage.
     Estimated,
-    /// So many canonical bytes are a token, rounded up for each block.
+    /// Canonical bytes for each token, rounded up for each block.
     Bytes(NonZeroU64),
 }
 
 impl TokenCounting {
-    /// Whether bytes are taken for tokens, so that sizes are exact and usage says nothing of them.
+    /// Returns true if bytes are taken for tokens, so that sizes are exact and usage says nothing of them.
     #[must_use]
     pub fn is_bytes(self) -> bool {
         matches!(self, Self::Bytes(_))
@@ -35,7 +35,7 @@ impl TokenCounting {
 }
 
 impl fmt::Display for TokenCounting {
-    /// As `--tokens` takes it.
+    /// Value of `--tokens`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Exact => f.write_str("exact"),
@@ -45,16 +45,16 @@ impl fmt::Display for TokenCounting {
     }
 }
 
-/// The size of a part.
+/// Size of a part.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Size {
     pub(super) tokens: u64,
-    /// Whether it was counted in the model's vocabulary, and its frame is known.
+    /// True if it was counted in the model's vocabulary, and its frame is known.
     pub(super) is_counted: bool,
 }
 
 impl Size {
-    /// What has no size that is known.
+    /// Unknown size.
     pub(super) const UNKNOWN: Self = Self { tokens: 0, is_counted: false };
 }
 
@@ -63,7 +63,7 @@ impl Size {
 pub(super) struct Sizes<'a> {
     counting: TokenCounting,
     facts: &'a Facts,
-    /// What counts, where tokens are counted.
+    /// Counter, if tokens are counted.
     counted: Option<Counted<'a>>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> Sizes<'a> {
         Self { counting, facts, counted }
     }
 
-    /// The size of a block in its place, given by its canonical bytes: how it was escaped on its way does
+    /// Size of a block in its place, from its canonical bytes: its escapes on its way do
     /// not matter.
     pub(super) fn block(&self, place: Place, canonical: &[u8], deferred: &Deferred<'_>) -> Size {
         if let TokenCounting::Bytes(bytes) = self.counting {
@@ -93,7 +93,7 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// What frames every prompt of the model.
+    /// Frame of every prompt of the model.
     pub(super) fn frame(&self) -> Size {
         match &self.counted {
             Some(counted) => self.size(counted.frame()),
@@ -101,32 +101,32 @@ impl<'a> Sizes<'a> {
         }
     }
 
-    /// What the service adds to the system prompt where there are tools.
+    /// Tokens that the service adds to the system prompt if there are tools.
     pub(super) fn tool_overhead(&self) -> Size {
         self.of_tokens(self.facts.tools_prompt.0)
     }
 
-    /// What asking for extended thinking with a budget adds.
+    /// Tokens that a request for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> Size {
         self.size(self.counted.map_or(0, |counted| counted.thinking_budget()))
     }
 
-    /// The tokens of a tool's name; zero where tokens are not counted.
+    /// Tokens of a tool's name; zero if tokens are not counted.
     pub(super) fn name(&self, name: &str) -> u64 {
         self.counted.map_or(0, |counted| counted.name(name))
     }
 
-    /// What has no size.
+    /// Size of a part without tokens.
     pub(super) fn nothing(&self) -> Size {
         self.size(0)
     }
 
-    /// What the service adds has no bytes.
+    /// Size of text that the service adds: it has no bytes.
     fn of_tokens(&self, tokens: u64) -> Size {
         self.size(if self.counting.is_bytes() { 0 } else { tokens })
     }
 
-    /// A size that is as good as this way to count is.
+    /// Size that is as exact as this way to count.
     fn size(&self, tokens: u64) -> Size {
         Size { tokens, is_counted: self.counted.is_some() }
     }

@@ -1,4 +1,4 @@
-//! Where the prices of a model differ before and after.
+//! Comparison of a model's prices before and after an update.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{Hours, ModelPrices, PriceTable, Rate, Rates};
 
-/// Days on which prices are compared: a week, as some hold on days of the week.
+/// Number of days on which prices are compared: a week, as some apply on days of the week.
 const WEEK: i32 = 7;
 
-/// A model, the table that has it, and the day from which on its prices are compared.
+/// Model, the table that has it, and the first day of the comparison.
 pub(super) struct Comparison<'a> {
     pub(super) model: &'a ModelPrices,
     pub(super) table: &'a PriceTable,
@@ -22,7 +22,9 @@ pub(super) struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
-    /// The prices that differ, each once. A tier's that changes as the ordinary one does is no change of its own.
+    /// Prices that differ, each once.
+    ///
+    /// A change of a tier's price in proportion to the ordinary one is no change of its own.
     pub(super) fn changes(&self, merged: &ModelPrices) -> Vec<PriceChange> {
         let rows = || self.model.rates.iter().chain(&merged.rates);
         let sizes: BTreeSet<Option<Tokens>> = rows().map(|rate| rate.above).chain([None]).ordered();
@@ -32,6 +34,7 @@ impl Comparison<'_> {
         for tier in tiers {
             for &above in &sizes {
                 for &at in &times {
+                    // One token more than the limit is the smallest prompt beyond it.
                     let prompt = Tokens(above.map_or(1, |above| above.0.saturating_add(1)));
                     let rates = |model| self.table.rates_of_tier_at(model, at, prompt, tier);
                     for (class, ours, theirs) in classes(rates(self.model), rates(merged)) {
@@ -48,8 +51,8 @@ impl Comparison<'_> {
         changes
     }
 
-    /// When prices may change: at the borders of all hours in a week from the day on, and on the days on which
-    /// rows begin or end later.
+    /// Times at which prices may change: the borders of all hours in a week from the day on, and on
+    /// the days on which rows begin or end later.
     fn times<'r, I: Iterator<Item = &'r Rate>>(&self, rows: impl Fn() -> I) -> Vec<DateTime> {
         let days = (0..WEEK).filter_map(|days| self.day.checked_add(days.days()).ok());
         let later = rows().flat_map(|rate| [rate.from, rate.until]).flatten();
@@ -63,16 +66,17 @@ impl Comparison<'_> {
 }
 
 impl PriceChange {
-    /// Whether it is the same change at another time.
+    /// Returns true if it is the same change at another time.
     fn says(&self, other: &Self) -> bool {
         Self { at: other.at, ..*self } == *other
     }
 
-    /// Whether a tier's price changes by as much as this ordinary one, and so through it.
+    /// Returns true if a tier's price changes in proportion to this ordinary one, and so through it.
     fn implies(&self, other: &Self) -> bool {
         let share = |one: &Self| Some((one.ours?.0, one.theirs?.0));
         let same_share =
             share(self).zip(share(other)).is_some_and(|((ours, theirs), (others, new))| {
+                // Multiplied crosswise instead of divided, so that the shares are compared exactly.
                 ours.checked_mul(new) == theirs.checked_mul(others)
             });
         self.tier == ServiceTier::Standard

@@ -1,8 +1,9 @@
-//! A model's rows, and what another table tells from a day on.
+//! Merge of a model's rows with another table's prices from a day on.
 //!
-//! A row ends where the table tells one for the same size and tier, for certain hours or for the whole day as
-//! the row itself. What it does not tell stays: sizes, tiers and hours of their own, and classes of tokens at
-//! the same share of the input. Rows of later days stay, too, unless it tells of later days itself.
+//! A row ends if the table has one for the same size and tier, and likewise for certain hours or
+//! for the whole day. Everything else stays: sizes, tiers and hours of their own, and classes of
+//! tokens at the same share of the input. Rows of later days stay, too, unless the table has later
+//! days itself.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -14,7 +15,7 @@ use crate::read::input::ServiceTier;
 use crate::simulate::pricing::partial::{Partial, Terms, Told};
 use crate::simulate::pricing::{Factors, ModelPrices, PriceTable, Rate};
 
-/// A model, the table that has it, and the day from which on another one counts.
+/// Model, the table that has it, and the day from which on another table counts.
 pub(super) struct Merge<'a> {
     pub(super) model: &'a ModelPrices,
     pub(super) table: &'a PriceTable,
@@ -30,7 +31,7 @@ impl Merge<'_> {
         ModelPrices { rates, source, ..self.model.clone() }
     }
 
-    /// A row of the model, ended where a new one replaces it; `None` where that begins no later.
+    /// Row of the model, ended at the start of its replacement; `None` if it begins no earlier than that.
     fn old_row(&self, rate: &Rate, new: &[Rate]) -> Option<Rate> {
         let replacing = || new.iter().filter(|one| is_for_same(one, rate));
         let is_replaced = replacing().next().is_some();
@@ -46,7 +47,7 @@ impl Merge<'_> {
         }
     }
 
-    /// The rows that are told, those that hold by the day beginning on it.
+    /// Rows of the other table; rows that began before the day begin on it.
     fn new_rows(&self, told: &Told) -> Vec<Rate> {
         let rows: Vec<Rate> = told.prices.iter().filter_map(|told| self.row(told)).collect();
         let is_latest = |rate: &&Rate| !rows.iter().any(|other| self.supersedes(other, rate));
@@ -69,10 +70,11 @@ impl Merge<'_> {
         [ordinary, own].concat()
     }
 
-    /// The row of terms, with what they do not tell from the row that holds now.
+    /// Row of some terms; missing prices are derived from the row that applies now.
     fn row(&self, (terms, partial): &(Terms, Partial)) -> Option<Rate> {
         let Terms { from, until, above, tier, hours } = terms.clone();
         let prompt = Tokens(above.map_or(1, |above| above.0.saturating_add(1)));
+        // At noon in UTC, outside of all hours with prices of their own in the built-in tables.
         let noon = self.day.to_datetime(time(12, 0, 0, 0));
         let ours = self.table.rates_of_tier_at(self.model, noon, prompt, tier);
         let whole = partial.filled_from(ours.as_ref().map(Partial::from).as_ref());
@@ -80,14 +82,14 @@ impl Merge<'_> {
         Some(Rate { from, until, above, tier, hours, rates })
     }
 
-    /// Whether a row for the same requests begins later than another one, but not after the day.
+    /// Returns true if a row for the same requests begins later than another one, but not after the day.
     fn supersedes(&self, other: &Rate, rate: &Rate) -> bool {
         let same = (rate.above, rate.tier, &rate.hours) == (other.above, other.tier, &other.hours);
         same && other.from > rate.from && other.from.is_none_or(|from| from <= self.day)
     }
 
-    /// Whether all rows of a tier are what the model's factor makes of the ordinary ones, and the model has no
-    /// rows of it that they would leave in force.
+    /// Returns true if all rows of a tier follow from the model's factor on the ordinary ones, and
+    /// the model has no rows of the tier that would then stay in force.
     fn are_implied(&self, tier: ServiceTier, rows: &[Rate], ordinary: &[Rate]) -> bool {
         let Some(factors) = self.table.factors_of_tier(self.model, tier) else { return false };
         let implied = |rate: &Rate| {
@@ -101,8 +103,8 @@ impl Merge<'_> {
         rows.iter().all(implied) && !self.model.rates.iter().any(is_in_force)
     }
 
-    /// The rows of a tier, with one for each size of the ordinary ones that is not told: else the row for every
-    /// size would hold for it.
+    /// Rows of a tier, with one for each size of the ordinary ones that is missing: otherwise the
+    /// row for every size would apply to it.
     fn of_every_size(&self, tier: ServiceTier, rows: Vec<Rate>, ordinary: &[Rate]) -> Vec<Rate> {
         let factors = self.table.factors_of_tier(self.model, tier);
         let own = self.model.rates.iter().filter(|rate| {
@@ -124,13 +126,14 @@ impl Merge<'_> {
     }
 }
 
-/// Whether two rows are for the same size and tier, and both for the whole day or both for certain hours.
+/// Returns true if two rows are for the same size and tier, and both for the whole day or both for
+/// certain hours.
 fn is_for_same(one: &Rate, other: &Rate) -> bool {
     let terms = |rate: &Rate| (rate.above, rate.tier, rate.hours.is_some());
     terms(one) == terms(other)
 }
 
-/// What a factor that is told makes of the ordinary rows, where the tier is not told by itself.
+/// Rows of a tier from its factor on the ordinary ones, unless the tier has rows of its own.
 fn of_factors(rows: &[Rate], tier: ServiceTier, factors: Factors) -> Vec<Rate> {
     if rows.iter().any(|rate| rate.tier == tier) {
         return Vec::new();

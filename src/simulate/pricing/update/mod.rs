@@ -1,8 +1,9 @@
-//! What another program's table would change in the prices in use.
+//! Changes that another program's table would make to the prices in use.
 //!
-//! A table without days tells what holds on one day. So what held before stays: each row that the table
-//! replaces ends on that day, and the new ones begin ([`merge`]). What differs is found by asking both for the
-//! price of requests of every size and tier, at every hour of a week ([`compare`]).
+//! A table without days has the prices of one day only. So earlier prices stay: each row that the
+//! table replaces ends on that day, and the new ones begin ([`merge`]). Differences are found by
+//! asking both tables for the price of requests of every size and tier, at every hour of a week
+//! ([`compare`]).
 
 mod compare;
 mod merge;
@@ -20,7 +21,7 @@ use crate::read::input::ServiceTier;
 use compare::Comparison;
 use merge::Merge;
 
-/// The folders in which LiteLLM has models of their makers, and how those are called.
+/// Folders of model makers in LiteLLM's table, with the beginnings of their models' names.
 const FOLDERS: [(&str, &[&str]); 8] = [
     ("openai/", &["gpt-", "o1", "o3", "o4"]),
     ("deepseek/", &["deepseek"]),
@@ -32,7 +33,7 @@ const FOLDERS: [(&str, &[&str]); 8] = [
     ("minimax/", &["MiniMax"]),
 ];
 
-/// Who sells models under their plain names in LiteLLM's table at their makers' prices.
+/// Sellers of models under their plain names in LiteLLM's table at their makers' prices.
 const MAKERS: [&str; 9] = [
     "anthropic",
     "openai",
@@ -45,43 +46,44 @@ const MAKERS: [&str; 9] = [
     "dashscope",
 ];
 
-/// A class of tokens whose price differs.
+/// Class of tokens whose price differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PriceChange {
-    /// What is charged.
+    /// Class of tokens.
     pub class: &'static str,
-    /// How soon the request is served.
+    /// Tier of service.
     pub tier: ServiceTier,
-    /// For prompts of more tokens than this.
+    /// Size that a prompt must exceed.
     pub above: Option<Tokens>,
-    /// The first time at which it differs, in UTC.
+    /// First time at which the price differs, in UTC.
     pub at: DateTime,
-    /// In the table in use, for a token.
+    /// Price in the table in use, for a token.
     pub ours: Option<Picodollars>,
-    /// In the other one.
+    /// Price in the other table, for a token.
     pub theirs: Option<Picodollars>,
 }
 
-/// What a table would change.
+/// Changes that a table would make.
 #[derive(Debug)]
 pub struct PriceUpdate {
-    /// What the other table is called.
+    /// Name of the other table.
     pub source: &'static str,
-    /// The models with other prices, whole, with what differs.
+    /// Models with other prices, whole, with the differences.
     pub changed: Vec<(ModelPrices, Vec<PriceChange>)>,
-    /// The models that the tables in use do not have.
+    /// Models that the tables in use do not have.
     pub added: Vec<ModelPrices>,
-    /// How many models have the same prices.
+    /// Number of models with the same prices.
     pub same: usize,
 }
 
 impl PriceUpdate {
-    /// Compares other programs' prices with those of tables, the first of which counts. New models are those
-    /// that `is_wanted`, by a name without a folder. `None` where the text is no table of LiteLLM's or of
-    /// genai-prices.
+    /// Compares another program's prices with those of tables, of which the first takes precedence.
+    ///
+    /// New models are added if `is_wanted` accepts their name without a folder. `None` if the text
+    /// is no table of LiteLLM's or of genai-prices.
     ///
     /// # Errors
-    /// What in the file cannot be used.
+    /// Returns the first value of the file that cannot be used.
     pub fn new(
         tables: &[&PriceTable],
         text: &str,
@@ -109,13 +111,13 @@ impl PriceUpdate {
         Ok(Some(update))
     }
 
-    /// The models that are other or new, whole.
+    /// Models that are changed or new, whole.
     pub fn models(&self) -> impl Iterator<Item = &ModelPrices> {
         self.changed.iter().map(|(model, _)| model).chain(&self.added)
     }
 }
 
-/// The models of tables, those of the first one before those that it leaves to others.
+/// Models of the tables, each from the first table that has it.
 fn known_models<'t>(
     tables: &'t [&'t PriceTable],
 ) -> impl Iterator<Item = (&'t ModelPrices, &'t PriceTable)> {
@@ -127,14 +129,14 @@ fn known_models<'t>(
     })
 }
 
-/// What a table tells of a model: under its id, that with `-latest`, or another of its names.
+/// Prices of a model in a foreign table: under its id, that with `-latest`, or another of its names.
 fn told_of<'f>(foreign: &'f Foreign, model: &ModelPrices) -> Option<&'f Told> {
     let latest = format!("{}-latest", model.id);
     let mut names = [&model.id, &latest].into_iter().chain(&model.aliases);
     names.find_map(|name| by_maker(foreign, name))
 }
 
-/// A model at its maker's price: under its plain name, or in its maker's folder. Others sell it, too.
+/// Model at its maker's price: under its plain name, or in its maker's folder; resellers are ignored.
 fn by_maker<'f>(foreign: &'f Foreign, name: &str) -> Option<&'f Told> {
     let plain = foreign.models.get(name).filter(|told| is_of_maker(told));
     let in_folder = || {
@@ -152,8 +154,9 @@ fn begins_with_any(name: &str, beginnings: &[&str]) -> bool {
     beginnings.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// The wanted models that no table has, by their plain names. One that is free of charge is left out: that its
-/// price is zero is not known to hold everywhere.
+/// Wanted models that no table has, by their plain names.
+///
+/// Models free of charge are left out: a price of zero is not known to apply everywhere.
 fn added(
     tables: &[&PriceTable],
     foreign: &Foreign,
@@ -161,6 +164,7 @@ fn added(
 ) -> Vec<ModelPrices> {
     let mut added: BTreeMap<&str, ModelPrices> = BTreeMap::new();
     for name in foreign.models.keys() {
+        // A name with another folder is a reseller's model.
         let plain =
             FOLDERS.iter().find_map(|(folder, _)| name.strip_prefix(folder)).unwrap_or(name);
         let is_new = !plain.contains('/')
@@ -198,7 +202,7 @@ mod tests {
         update_of(&PriceTable::built_in(), text)
     }
 
-    /// The price of input of the one model that changes.
+    /// Price of input of the one model that changes.
     fn input(update: &PriceUpdate, at: &str, prompt: u64, tier: ServiceTier) -> Option<i128> {
         let [(model, _)] = &update.changed[..] else { panic!("{update:?}") };
         let table = PriceTable::of_providers();

@@ -1,23 +1,23 @@
-//! The way up a tree of prefixes as long as they are no shorter than asked.
+//! Ascent in a tree of prefixes to the highest one of at least a given size.
 //!
 //! Sizes come from different requests, so they need not fall towards the root, and thousands of
-//! prefixes on a way may all be as long. A jump from each node over many others, with the least size
-//! among them, makes the way up logarithmic (the skew-binary jumps of Myers, 1983).
+//! prefixes on a path may all be as long. A jump pointer from each node over many others, with the
+//! least size among them, makes the ascent logarithmic (the skew-binary jumps of Myers, 1983).
 
 use crate::base::units::Tokens;
 use crate::requests::prompt::{Node, NodeId};
 
-/// Where a node jumps to.
+/// Jump pointer of a node.
 #[derive(Clone, Copy, Debug)]
 struct Jump {
     to: NodeId,
-    /// The least size of the nodes that it passes, its target with them.
+    /// Least size of the nodes that the jump passes, including its target.
     least: Tokens,
-    /// How many nodes it passes.
+    /// Number of nodes that the jump passes.
     length: u32,
 }
 
-/// For each node a jump towards the root. A root has none.
+/// Jump pointer of each node towards the root; a root has none.
 #[derive(Debug)]
 pub(super) struct Ascent<'a> {
     nodes: &'a [Node],
@@ -25,7 +25,7 @@ pub(super) struct Ascent<'a> {
 }
 
 impl<'a> Ascent<'a> {
-    /// For a tree whose parents come before their children.
+    /// Builds the jumps of a tree whose parents come before their children.
     pub(super) fn new(nodes: &'a [Node]) -> Self {
         let mut jumps: Vec<Option<Jump>> = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -48,13 +48,13 @@ impl<'a> Ascent<'a> {
         Self { nodes, jumps }
     }
 
-    /// The highest node that is reached from this one by parents of at least this size, itself where
-    /// its parent is shorter.
+    /// Highest node that is reached from this one by parents of at least this size; the node itself
+    /// if its parent is shorter.
     pub(super) fn highest(&self, node: NodeId, least: Tokens) -> NodeId {
         self.way(node, least).last().unwrap_or(node)
     }
 
-    /// The nodes on which that way rests.
+    /// Nodes on which the ascent rests.
     fn way(&self, node: NodeId, least: Tokens) -> impl Iterator<Item = NodeId> {
         std::iter::successors(Some(node), move |node| {
             let far = self.jumps[node.index()].filter(|jump| jump.least >= least);
@@ -79,7 +79,7 @@ mod tests {
         nodes.into_iter().map(node).collect()
     }
 
-    /// One parent after the other.
+    /// Reference: one parent after the other.
     fn step_by_step(nodes: &[Node], node: NodeId, least: Tokens) -> NodeId {
         let mut highest = node;
         while let Some(parent) =
@@ -119,7 +119,8 @@ mod tests {
         let nodes =
             tree((0_usize..100_000).zip(0..).map(|(place, end)| (place.checked_sub(1), end)));
         let ascent = Ascent::new(&nodes);
-        // A way rests on at most three nodes for each binary digit of its start (Myers, 1983), wherever it ends.
+        // An ascent rests on at most three nodes for each binary digit of its start (Myers, 1983),
+        // wherever it ends.
         let sizes = || (0..100_000).step_by(9_973);
         for (node, least) in
             (0..nodes.len()).step_by(97).flat_map(|node| sizes().map(move |least| (node, least)))

@@ -1,15 +1,15 @@
-//! The bound: the least that any choice of markers, TTLs and pings could have cost for the same
-//! prompts, with every gap known in advance.
+//! Bound: the lowest possible cost of the same prompts under any choice of markers, TTLs and pings,
+//! with every gap known in advance.
 //!
 //! A dynamic program runs over each thread (the consecutive requests of one conversation). Its
-//! states are how far down the cache is alive, and how far down it lives for an hour. Each request
-//! reads what is alive, and chooses how far to write and for how long. Each gap chooses what to
-//! keep alive by pings. Only a few ends are worth writing to: the prompt's own, and those where
-//! later requests diverge, since everything in between has the same future.
+//! states are the depth down to which the cache is alive, and the depth down to which it lives for
+//! an hour. Each request reads the live part, and chooses how far to write and for how long. Each
+//! gap chooses a prefix to keep alive by pings. Only a few ends are worth writing to: the prompt's
+//! own, and those at which later requests diverge, since everything in between has the same future.
 //!
-//! What a thread shares with others (parallel branches, other sessions) is assumed to be warm for
-//! free once another thread has sent it, and so is what it returns to from another branch. So the
-//! bound may be lower than what can be reached, but never higher.
+//! A prefix that a thread shares with others (parallel branches, other sessions) is assumed to be
+//! warm for free once another thread has sent it, and so is a prefix to which it returns from
+//! another branch. So the bound may be lower than the reachable cost, but never higher.
 
 mod ascent;
 mod state;
@@ -28,7 +28,7 @@ use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::simulate::cache::Outcome;
 use crate::simulate::pricing::Rates;
 
-/// The cheapest choice for every request.
+/// Cheapest choice for every request.
 pub(super) fn bound(material: Material<'_>) -> Simulated {
     let threads = threads(material.trace);
     let solved: Vec<Vec<Choice>> =
@@ -62,6 +62,7 @@ fn add_pings(
                 purpose: Purpose::KeepAlive,
                 at: Millis::new(start.get().saturating_add(pings.delay + pings.every)),
                 outcome,
+                // The service has to answer something, and one token is the least.
                 output: Tokens(1),
                 storage: Picodollars::ZERO,
             };
@@ -72,8 +73,8 @@ fn add_pings(
     }
 }
 
-/// The weights for a model without a price, those of all current models: reads at a tenth of the
-/// input, writes at 1.25 and 2 times it, output at 5 times.
+/// Weights for a model without a price, those of all current models: reads at a tenth of the input,
+/// writes at 1.25 and 2 times it, output at 5 times.
 const USUAL: Rates = Rates {
     input: Picodollars(100),
     cache_write_5m: Picodollars(125),
@@ -83,8 +84,7 @@ const USUAL: Rates = Rates {
     output: Picodollars(500),
 };
 
-/// How a prompt is split: the ends of what is read, written for an hour, and written for five
-/// minutes.
+/// Split of a prompt: the ends of the parts that are read, written for an hour, and written for five minutes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Split {
     read: Tokens,
@@ -92,7 +92,7 @@ struct Split {
     written: Tokens,
 }
 
-/// The prices of one request.
+/// Prices of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Prices(Rates);
 
@@ -101,7 +101,7 @@ impl Prices {
         Self(*rates.unwrap_or(&USUAL))
     }
 
-    /// What a prompt costs.
+    /// Cost of a prompt that is split in this way.
     fn prompt(&self, split: Split, total: Tokens) -> Picodollars {
         let hour = split.hour.saturating_sub(split.read);
         let five_minutes = split.written.saturating_sub(split.hour.max(split.read));
@@ -112,14 +112,15 @@ impl Prices {
             + self.0.input.times(input)
     }
 
-    /// Whether writing so many tokens now for five minutes and reading them at the next request, which counts
-    /// them in its own way, is cheaper than sending them in full twice.
+    /// Returns true if writing these tokens now for five minutes and reading them at the next
+    /// request, which counts them in its own way, is no more expensive than sending them in full
+    /// twice.
     fn write_pays(&self, written: Tokens, next: &Self, read: Tokens) -> bool {
         let once = self.0.cache_write_5m.times(written) + next.0.cache_read.times(read);
         once <= self.0.input.times(written) + next.0.input.times(read)
     }
 
-    /// The cost of pings that read a prefix and answer one token each.
+    /// Cost of pings that read a prefix and answer one token each.
     fn pings(&self, count: i64, read: Tokens) -> Picodollars {
         let one = self.0.cache_read.times(read) + self.0.output;
         Picodollars(one.0.saturating_mul(i128::from(count)))

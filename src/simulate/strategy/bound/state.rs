@@ -1,5 +1,6 @@
-//! The states of a thread's cache and the cheapest way through them: what is cached of the thread's
-//! latest prompt, how a request sees it, and what lives on or is kept alive between two requests.
+//! States of a thread's cache, and the cheapest path through them by dynamic programming: the
+//! cached part of the thread's latest prompt, its size in a request, and the part that lives on or
+//! is kept alive between two requests.
 
 use std::cmp::Reverse;
 
@@ -13,20 +14,20 @@ use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::strategy::run::Material;
 
-/// The most states that are followed. Beyond it only the cheapest are. Real threads have a handful.
+/// Largest number of states that are followed, by cost (beam search); real threads have a handful.
 const MOST_STATES: usize = 64;
 
-/// What was chosen for a request.
+/// Choice for a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Choice {
     split: Split,
     basis: Basis,
-    /// What is sent between it and the next one.
+    /// Pings between this request and the next one.
     pub(super) pings: Vec<Pings>,
 }
 
 impl Choice {
-    /// How its prompt is billed.
+    /// Billing of the request's prompt.
     pub(super) fn outcome(&self, total: Tokens) -> Outcome {
         let Split { read, hour, written } = self.split;
         Outcome {
@@ -40,7 +41,7 @@ impl Choice {
     }
 }
 
-/// A state and how it was reached.
+/// State, and the way to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct State {
     cached: Cached,
@@ -48,10 +49,10 @@ pub(super) struct State {
     pub(super) way: Way,
 }
 
-/// The states at one moment, the cheapest of each kind.
+/// States at one moment, the cheapest of each kind.
 pub(super) type Layer = Vec<State>;
 
-/// The cheapest combination of choices for every request of a thread.
+/// Cheapest combination of choices for every request of a thread.
 pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<Choice> {
     let nothing = State {
         cached: Cached::default(),
@@ -73,7 +74,7 @@ pub(super) fn cheapest_choices(thread: &Thread, material: Material<'_>) -> Vec<C
 struct Search<'a> {
     material: Material<'a>,
     latest: Layer,
-    /// The layers before it, beginning before anything was sent.
+    /// Earlier layers, beginning before the first request.
     earlier: Ways,
 }
 
@@ -90,7 +91,7 @@ impl<'a> Search<'a> {
         Prices::of(self.material.rates.of(RequestIndex::new(request.place)))
     }
 
-    /// Adds the layer that every state of the latest one leads to.
+    /// Adds the layer to which all states of the latest one lead.
     fn step(&mut self, next: impl Fn(&State) -> Vec<(Cached, Picodollars, Action)>) {
         let mut layer = Layer::new();
         let first = self.earlier.add(&mut self.latest);
@@ -104,8 +105,9 @@ impl<'a> Search<'a> {
         self.latest = cheapest(self.trace(), layer);
     }
 
-    /// Lets the time between two requests pass. A background request in between restarts every
-    /// clock and writes up to its own end, for free.
+    /// Lets the time between two requests pass.
+    ///
+    /// A background request in between restarts every clock and writes up to its own end, for free.
     fn wait(&mut self, before: &ThreadRequest, request: &ThreadRequest) {
         let (start, next) = (self.prompt(before).start, self.prompt(request));
         // With a background request in between, pings are chosen separately before and after it.
@@ -165,9 +167,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// Drops the states that another one with the same end makes useless: it costs no more, and lives
-/// for an hour at least as far down. Whether all of it lives for an hour changes what can be
-/// written next, so the two kinds are kept apart.
+/// Drops dominated states: another one with the same end costs no more, and lives for an hour at
+/// least as far down.
+///
+/// A state that lives for an hour as a whole allows other writes next, so the two kinds are kept apart.
 fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
     let depth = |node| depth(trace, node);
     let kind = |state: &State| (state.cached.end, state.cached.is_all_for_an_hour());
@@ -194,30 +197,30 @@ fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
     kept
 }
 
-/// What is cached of a thread's latest prompt.
+/// Cached part of a thread's latest prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Cached {
-    /// How far down it is cached.
+    /// Deepest cached prefix.
     pub(super) end: Option<NodeId>,
-    /// How far down it lives for an hour, never deeper than `end`.
+    /// Deepest prefix that lives for an hour, never deeper than `end`.
     pub(super) hour: Option<NodeId>,
-    /// Whether that hour was free. What is written after it then need not be written for an hour.
+    /// True if that hour was free; later writes then need not be for an hour.
     pub(super) is_hour_free: bool,
 }
 
 impl Cached {
-    /// A one-hour entry that was free.
+    /// One-hour entry that was free.
     pub(super) fn free(end: Option<NodeId>) -> Self {
         Self { end, hour: end, is_hour_free: true }
     }
 
-    /// Whether all of it lives for an hour.
+    /// Returns true if all of it lives for an hour.
     pub(super) fn is_all_for_an_hour(&self) -> bool {
         self.hour == self.end
     }
 }
 
-/// Prefixes as a request knows them.
+/// Sizes and depths of prefixes for a request.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
     pub(super) trace: &'a PromptTrace,
@@ -236,8 +239,9 @@ impl Known<'_> {
         depth(self.trace, node)
     }
 
-    /// What is cached after a request has read so much. It may mark what others had kept warm,
-    /// which stores a one-hour entry for free.
+    /// Cached part after a request has read this many tokens.
+    ///
+    /// The request may mark a prefix that others had kept warm, which stores a one-hour entry for free.
     pub(super) fn with_warm(&self, cached: Cached, read: Tokens) -> Cached {
         if read <= self.size(cached.end) {
             return cached;
@@ -247,18 +251,18 @@ impl Known<'_> {
         if self.depth(warm) > self.depth(cached.end) { Cached::free(warm) } else { cached }
     }
 
-    /// What a prefix shares with one that ends at a node.
+    /// Common part of a prefix and one that ends at a node.
     pub(super) fn common(&self, prefix: Option<NodeId>, node: NodeId) -> Option<NodeId> {
         prefix.and_then(|prefix| self.trace.common(prefix, node))
     }
 }
 
-/// How many blocks a prefix has, plus one. Zero where there is no prefix.
+/// Number of blocks of a prefix, plus one; zero without a prefix.
 pub(super) fn depth(trace: &PromptTrace, node: Option<NodeId>) -> u32 {
     node.map_or(0, |node| trace.node(node).blocks + 1)
 }
 
-/// What is cached after a background request that ends at a node.
+/// Cached part after a background request that ends at a node.
 pub(super) fn extended(known: Known<'_>, cached: Cached, node: NodeId, reading: Reading) -> Cached {
     let end = known.common(cached.end, node);
     let hour = known.common(cached.hour, node);
@@ -275,38 +279,38 @@ pub(super) fn extended(known: Known<'_>, cached: Cached, node: NodeId, reading: 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pings {
     pub(super) count: i64,
-    /// The interval, in milliseconds.
+    /// Interval, in milliseconds.
     pub(super) every: i64,
-    /// From the request to the start of the first interval, in milliseconds.
+    /// Time from the request to the start of the first interval, in milliseconds.
     pub(super) delay: i64,
     pub(super) read: Tokens,
 }
 
 /// Time between two uses of the cache.
 pub(super) struct Gap {
-    /// In milliseconds.
+    /// Length in milliseconds.
     pub(super) length: i64,
-    /// From the previous request to its start, in milliseconds.
+    /// Time from the previous request to the gap's start, in milliseconds.
     pub(super) delay: i64,
-    /// How long entries live beyond their TTL, in milliseconds.
+    /// Time for which entries live beyond their TTL, in milliseconds.
     pub(super) grace: i64,
     pub(super) lifetimes: Lifetimes,
 }
 
 impl Gap {
-    /// How many pings keep an entry alive. Intervals must be shorter than the TTL.
+    /// Number of pings that keep an entry alive; intervals must be shorter than the TTL.
     fn pings(&self, ttl: Ttl) -> i64 {
         let longest = self.lifetimes.of(ttl).saturating_add(self.grace).saturating_sub(1).max(1);
         self.length.saturating_sub(1).max(0) / longest
     }
 
-    /// Whether everything lives on by itself.
+    /// Returns true if all entries live on by themselves.
     fn is_short(&self) -> bool {
         self.pings(Ttl::FiveMinutes) == 0
     }
 
-    /// What may be cached at the end of the gap, and at what price: what lives on by itself, and in
-    /// addition one of several prefixes that pings keep alive.
+    /// Possible cached parts at the end of the gap, with their prices: the part that lives on by
+    /// itself, and in addition one of several prefixes that pings keep alive.
     pub(super) fn ways(
         &self,
         cached: Cached,
@@ -339,7 +343,7 @@ impl Gap {
         ways
     }
 
-    /// What lives on by itself.
+    /// Part that lives on by itself.
     fn left(&self, cached: Cached) -> Cached {
         if self.is_short() {
             cached

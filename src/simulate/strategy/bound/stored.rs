@@ -1,8 +1,9 @@
-//! The least that requests can cost where contexts are stored, with one at a time in each conversation.
+//! Lower bound of the cost with stored contexts, one at a time in each conversation.
 //!
-//! A dynamic program runs over each thread. Its states are what is stored, and what that cost. Each request names what
-//! is stored, what another thread has sent, or nothing, or stores a prefix first; each pause keeps what is stored, or
-//! deletes it. As with markers, what other threads have sent is taken as stored for free.
+//! A dynamic program runs over each thread. Its states are the stored context, with the cost so
+//! far. Each request names the stored context, one that another thread has sent, or none, or stores
+//! a prefix first; each pause keeps the stored context, or deletes it. As with markers, contexts of
+//! other threads are taken as stored for free.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::simulate::cache::Outcome;
 use crate::simulate::strategy::run::{AddedRun, Material, Simulated};
 use crate::simulate::strategy::stored::{Storage, stored};
 
-/// The least that the requests can cost.
+/// Simulates the cheapest storing for the requests.
 pub(in crate::simulate::strategy) fn bound_stored(
     storage: Storage,
     material: Material<'_>,
@@ -33,7 +34,7 @@ pub(in crate::simulate::strategy) fn bound_stored(
             let input = prompt.total.saturating_sub(read);
             let basis = Basis::Estimated;
             outcomes[request.place] = Outcome { read, input, basis, ..Outcome::default() };
-            // Keeping is charged where it was stored, which is before the request.
+            // Keeping is charged with the request that stored the context, which is an earlier one.
             if let Some(last) = added.last_mut().filter(|_| step.kept > Picodollars::ZERO) {
                 last.first.storage += step.kept;
             }
@@ -46,24 +47,24 @@ pub(in crate::simulate::strategy) fn bound_stored(
     Simulated { outcomes, added, ..Simulated::default() }
 }
 
-/// What is stored.
+/// Stored context and its size.
 type Stored = Option<(NodeId, Tokens)>;
 
-/// The most states that are followed. Real threads have fewer.
+/// Largest number of states that are followed, by cost (beam search); real threads have fewer.
 const MOST_STATES: usize = 512;
 
-/// What was done with a request.
+/// Treatment of a request.
 #[derive(Clone, Copy, Debug, Default)]
 struct Step {
-    /// What keeping the context cost since the request before.
+    /// Cost of keeping the context since the request before.
     kept: Picodollars,
-    /// What was stored first.
+    /// Tokens that were stored first.
     stored: Option<Tokens>,
-    /// What the request read.
+    /// Tokens that the request read.
     read: Tokens,
 }
 
-/// A state after a request, and how it was reached.
+/// State after a request, and the way to it.
 #[derive(Clone, Copy, Debug)]
 struct Reached {
     cost: Picodollars,
@@ -71,7 +72,7 @@ struct Reached {
     step: Step,
 }
 
-/// The states after a request, the cheapest way to each.
+/// States after a request, with the cheapest way to each.
 type Layer = Vec<(Stored, Reached)>;
 
 struct Search<'a> {
@@ -80,7 +81,7 @@ struct Search<'a> {
 }
 
 impl<'a> Search<'a> {
-    /// The cheapest steps for the requests of a thread.
+    /// Cheapest steps for the requests of a thread, by dynamic programming.
     fn solve(thread: &Thread, storage: Storage, material: Material<'a>) -> Vec<Step> {
         let search = Self { storage, material };
         let nothing = Reached { cost: Picodollars::ZERO, from: 0, step: Step::default() };
@@ -108,7 +109,7 @@ impl<'a> Search<'a> {
         &self.material.trace.prompts[request.place]
     }
 
-    /// The states after a request.
+    /// States after a request.
     fn after(&self, layer: &Layer, before: Option<&Prompt>, request: &ThreadRequest) -> Layer {
         let prompt = self.prompt(request);
         let prices = Prices::of(self.material.rates.of(RequestIndex::new(request.place)));
@@ -137,8 +138,9 @@ impl<'a> Search<'a> {
         layer
     }
 
-    /// What is stored after a pause in which it was kept, and what that costs. Another model or workspace has
-    /// no use for it.
+    /// Stored context after a pause during which it was kept, with the cost of that.
+    ///
+    /// Another model or workspace has no use for it.
     fn kept(
         &self,
         stored: Stored,
@@ -151,7 +153,7 @@ impl<'a> Search<'a> {
         is_same.then(|| (stored, self.storage.cost(tokens, pause)))
     }
 
-    /// What a request may do, and what is stored after it.
+    /// Possible steps of a request, with the stored context after each.
     fn steps(
         &self,
         stored: Stored,
@@ -172,6 +174,8 @@ impl<'a> Search<'a> {
         let ends = request.ends.iter().map(|node| (*node, size(*node)));
         let ends = ends.filter(|(_, tokens)| *tokens >= prompt.minimum && *tokens > Tokens::ZERO);
         steps.extend(ends.map(|(node, tokens)| {
+            // A prefix that is stored first is read by the request itself, as a stored context has
+            // to be named.
             (Some((node, tokens)), step(Some(tokens), tokens.min(prompt.total)))
         }));
         steps
@@ -179,7 +183,7 @@ impl<'a> Search<'a> {
 }
 
 impl Prices {
-    /// What a prompt costs that reads so much of what is stored, with what is stored first.
+    /// Cost of a prompt that reads `read` stored tokens, after storing `stored` tokens.
     fn stored(&self, stored: Option<Tokens>, read: Tokens, total: Tokens) -> Picodollars {
         let input = stored.unwrap_or_default() + total.saturating_sub(read);
         self.0.cache_read.times(read) + self.0.input.times(input)

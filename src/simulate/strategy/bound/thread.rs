@@ -1,13 +1,13 @@
-//! The prompts cut into threads, and the choices that are worth considering for each request.
+//! Division of the prompts into threads, and the choices that are worth considering for each request.
 //!
-//! In a thread each request continues the one before it, an earlier one that nothing else continues
-//! any more, or nothing. A thread belongs to one session, so that the bound holds for every session
-//! by itself.
+//! In a thread each request continues the one before it, or an earlier one that no other request
+//! continues any more, or starts the thread. A thread belongs to one session, so that the bound
+//! holds for every session by itself.
 //!
 //! Between two long gaps, and while no later request diverges from the thread in between,
 //! everything that is written has the same future: it is best written all for an hour or all for
-//! five minutes. And what the next request will find again without a ping is always worth writing.
-//! Without these two rules a long conversation would have as many states as requests.
+//! five minutes. And a prefix that the next request will find again without a ping is always worth
+//! writing. Without these two rules a long conversation would have as many states as requests.
 
 use super::ascent::Ascent;
 use super::state::{Cached, Known};
@@ -19,22 +19,22 @@ use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::run::Material;
 
-/// The most ends, besides its own, up to which writing a prompt may pay.
+/// Largest number of ends, besides its own, up to which writing a prompt may pay.
 const MOST_ENDS: usize = 4;
 
-/// A request of a thread.
+/// Request of a thread.
 #[derive(Clone, Debug)]
 pub(super) struct ThreadRequest {
-    /// Its index in the trace.
+    /// Index of the request in the trace.
     pub(super) place: usize,
-    /// The nodes up to which it may write, from the root down: where later requests of the thread
-    /// diverge from it, and its own end.
+    /// Nodes up to which the request may write, from the root down: the points at which later
+    /// requests of the thread diverge from it, and its own end.
     pub(super) ends: Vec<NodeId>,
-    /// The longest prefix that another thread, or another branch, sent before.
+    /// Longest prefix that another thread, or another branch, sent before.
     pub(super) shared: Option<NodeId>,
 }
 
-/// Consecutive requests.
+/// Consecutive requests of one conversation.
 #[derive(Debug, Default)]
 pub(super) struct Thread {
     pub(super) requests: Vec<ThreadRequest>,
@@ -58,17 +58,16 @@ pub(super) fn threads(trace: &PromptTrace) -> Vec<Thread> {
     threads
 }
 
-/// The thread of each prompt, and the number of threads.
+/// Thread of each prompt, and the number of threads.
 fn assign(trace: &PromptTrace) -> (Vec<usize>, usize) {
     let lasts = last_followers(trace);
     let mut thread_of: Vec<usize> = Vec::with_capacity(trace.prompts.len());
-    // For each prompt, the latest follower with which its thread continued.
+    // Latest follower of each prompt with which its thread continued.
     let mut continued: Vec<Option<usize>> = vec![None; trace.prompts.len()];
     let mut count = 0;
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let before = prompt.predecessor.filter(|before| {
-            // The thread may return to an earlier request once nothing continues the branch that it
-            // took.
+            // The thread may return to an earlier request once nothing continues the branch that it took.
             let is_over = continued[*before].is_none_or(|follower| lasts[follower] < place);
             is_over && trace.prompts[*before].session == prompt.session
         });
@@ -83,9 +82,10 @@ fn assign(trace: &PromptTrace) -> (Vec<usize>, usize) {
     (thread_of, count)
 }
 
-/// For each prompt, the latest one that continues it, directly or indirectly.
+/// Latest prompt that continues each prompt, directly or indirectly.
 fn last_followers(trace: &PromptTrace) -> Vec<usize> {
     let mut lasts: Vec<usize> = (0..trace.prompts.len()).collect();
+    // Followers come after their predecessors, so one pass from the end is enough.
     for (place, prompt) in trace.prompts.iter().enumerate().rev() {
         if let Some(before) = prompt.predecessor {
             lasts[before] = lasts[before].max(lasts[place]);
@@ -94,7 +94,7 @@ fn last_followers(trace: &PromptTrace) -> Vec<usize> {
     lasts
 }
 
-/// Who has sent a node.
+/// Sender of a node.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Sender {
     Nobody,
@@ -102,8 +102,8 @@ enum Sender {
     Several,
 }
 
-/// For each prompt, the longest prefix that another thread sent before it, or its own thread before
-/// it turned to another branch, which the states of its cache no longer show.
+/// Longest prefix that another thread sent before each prompt, or its own thread before it turned
+/// to another branch, which the states of its cache no longer show.
 fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Vec<Option<NodeId>> {
     let blocks = |node: Option<NodeId>| node.map_or(0, |node| trace.node(node).blocks + 1);
     let mut senders = vec![Sender::Nobody; trace.nodes.len()];
@@ -119,7 +119,7 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
         let is_followed = blocks(sent) <= blocks(followed);
         let others = || trace.last_on_the_way(prompt.node, is_others);
         shared.push(if is_followed { others() } else { sent });
-        // Whoever sent a node sent all before it, so the walk ends where nothing changes.
+        // A node's sender sent all nodes before it, so the walk ends once nothing changes.
         for node in trace.path(prompt.node) {
             senders[node.index()] = match senders[node.index()] {
                 Sender::Nobody => own,
@@ -131,9 +131,10 @@ fn shared_prefixes(trace: &PromptTrace, thread_of: &[usize], count: usize) -> Ve
     shared
 }
 
-/// Finds the ends of each request, from the last one back: its own, what it shares with the next
-/// one, with the first later one that shares less, and so on. A prompt counts
-/// no prefix as longer than itself, so of those that are as long, the shortest is enough for it.
+/// Sets the ends of each request, from the last one back: its own, the part shared with the next
+/// one, the part shared with the first later one that shares less, and so on.
+///
+/// A prompt counts no prefix as longer than itself, so the shortest of equally long ones is enough.
 fn set_ends(
     trace: &PromptTrace,
     markable: &[Option<NodeId>],
@@ -141,7 +142,7 @@ fn set_ends(
     thread: &mut Thread,
 ) {
     let blocks = |node: NodeId| trace.node(node).blocks;
-    // A stack of what the later requests share with the current one, deepest on top.
+    // Monotonic stack of the parts that later requests share with the current one, deepest on top.
     let mut partings: Vec<NodeId> = Vec::new();
     let mut next: Option<&Prompt> = None;
     for request in thread.requests.iter_mut().rev() {
@@ -154,7 +155,7 @@ fn set_ends(
                 }
                 partings.push(enough);
                 if enough != common {
-                    // Its own markers may know of a shorter size.
+                    // The request's own markers may know of a shorter size.
                     let markers = trace.markers_of(&trace.prompts[request.place]).iter();
                     let inside = |node: &NodeId| {
                         (blocks(enough) + 1..blocks(common)).contains(&blocks(*node))
@@ -166,7 +167,7 @@ fn set_ends(
             Some((_, None)) => partings.clear(),
             None => {}
         }
-        // Beyond the limit only the deepest are kept, where the nearest requests diverge.
+        // Beyond the limit only the deepest are kept, at which the nearest requests diverge.
         let nearest = partings.len().saturating_sub(MOST_ENDS);
         let ends = partings[nearest..].iter().chain([&own]);
         request.ends = ends.filter_map(|node| markable[node.index()]).collect();
@@ -175,12 +176,12 @@ fn set_ends(
     }
 }
 
-/// How free the choice for a request is.
+/// Limits of the choice for a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Freedom {
-    /// Whether it may write with another TTL than the requests before it.
+    /// True if the request may write with another TTL than the requests before it.
     pub(super) may_change_ttl: bool,
-    /// How far it has to write at least.
+    /// Prefix that the request has to write at least.
     pub(super) least: Option<NodeId>,
 }
 
@@ -192,7 +193,7 @@ impl Freedom {
         next: Option<&ThreadRequest>,
     ) -> Self {
         let neighbours = Neighbours { material };
-        // Read literally, only the TTL of the last entry counts, so each request chooses anew.
+        // Read literally, only the TTL of the last entry counts, so each request chooses again.
         let is_literal = material.assumptions.reading == Reading::Literal;
         let parts = before.is_none_or(|before| neighbours.parts(before, request));
         Self {
@@ -215,7 +216,7 @@ impl<'a> Neighbours<'a> {
         Prices::of(self.material.rates.of(RequestIndex::new(request.place)))
     }
 
-    /// Whether what a request writes may have another future than what was written before it.
+    /// Returns true if a request's writes may have another future than earlier ones.
     fn parts(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
         let (trace, prompt) = (self.material.trace, self.prompt(request));
         let blocks = |node: NodeId| trace.node(node).blocks;
@@ -228,8 +229,7 @@ impl<'a> Neighbours<'a> {
             || others.iter().any(|end| blocks(*end) >= common)
     }
 
-    /// What the next request will read again, where writing it now is cheaper than sending it
-    /// twice.
+    /// Prefix that the next request will read again, if writing it now is cheaper than sending it twice.
     fn found_again(&self, request: &ThreadRequest, next: &ThreadRequest) -> Option<NodeId> {
         let (trace, prompt) = (self.material.trace, self.prompt(next));
         let is_certain = !self.is_long(request, next)
@@ -240,7 +240,8 @@ impl<'a> Neighbours<'a> {
         let is_shared = trace.end_in(prompt, common) <= prompt.shared_prefix;
         let last =
             request.ends.iter().rfind(|end| trace.node(**end).blocks <= trace.node(common).blocks);
-        // The two requests may count it differently, and the next one no more of it than of a shorter prefix.
+        // The two requests may count the prefix differently, and the next one may count no more of
+        // it than of a shorter one.
         let pays = |node: &NodeId| {
             let (own, prices) = (self.prompt(request), self.prices(request));
             let sizes = |node: Option<NodeId>| {
@@ -261,7 +262,7 @@ impl<'a> Neighbours<'a> {
         last.copied().filter(|node| is_certain && !is_shared && pays(node))
     }
 
-    /// Whether a five-minute entry needs a ping in between.
+    /// Returns true if a five-minute entry needs a ping in between.
     fn is_long(&self, before: &ThreadRequest, request: &ThreadRequest) -> bool {
         let gap = self.prompt(request).start.since(self.prompt(before).start);
         let grace = self.material.assumptions.ttl_grace.max(self.prompt(request).grace());
@@ -269,17 +270,17 @@ impl<'a> Neighbours<'a> {
     }
 }
 
-/// Whether the record tells what it reads.
+/// Returns true if the record determines the read of a prompt.
 fn is_told(prompt: &Prompt) -> bool {
     prompt.opening().is_some() || prompt.broken_read().is_some()
 }
 
-/// A request about to be sent, with what is cached of it.
+/// Request about to be sent, with the cached part of its prompt.
 pub(super) struct Sending<'a> {
     known: Known<'a>,
     cached: Cached,
     read: Tokens,
-    /// Whether what it writes after that may live for an hour.
+    /// True if later writes of the request may live for an hour.
     may_write_for_an_hour: bool,
     basis: Basis,
 }
@@ -323,7 +324,7 @@ impl<'a> Sending<'a> {
         Self { known, cached, read, may_write_for_an_hour, basis }
     }
 
-    /// The possible choices of how far to write, and for how long.
+    /// Possible choices of how far to write, and for how long.
     pub(super) fn ways(
         &self,
         ends: &[NodeId],
@@ -338,17 +339,18 @@ impl<'a> Sending<'a> {
         }
         let read = self.read;
         let least = self.known.size(freedom.least);
+        // Below the minimum nothing can be written, so nothing has to be.
         let least = if least < self.known.prompt.minimum { Tokens::ZERO } else { least };
         let is_for_an_hour = self.cached.is_all_for_an_hour();
         let is_free = self.cached.end.is_none() || (is_for_an_hour && self.cached.is_hour_free);
-        // It then keeps the TTL of the entry that it continues.
+        // The write then keeps the TTL of the entry that it continues.
         let goes_on = !freedom.may_change_ttl && !is_free;
         let mut ways = Vec::new();
         if read >= least || ends.iter().all(|(_, end)| *end < least) {
             ways.push(self.way(prices, self.cached, Split { read, hour: read, written: read }));
         }
-        // An entry is stored further down, too, where it adds nothing that this request counts: the next one may know
-        // its size better.
+        // An entry is stored further down, too, even if it adds nothing to this request's count:
+        // the next one may know its size better.
         let is_new = |node: NodeId, end: Tokens| {
             end > read || self.known.depth(Some(node)) > self.known.depth(self.cached.end)
         };

@@ -1,18 +1,18 @@
-//! How the states of a thread's cache were reached.
+//! Ways to the states of a thread's cache.
 
 use super::Split;
 use super::state::{Layer, Pings};
 use crate::base::units::Basis;
 
-/// How a state is reached.
+/// Way to a state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Way {
-    /// How its predecessor was reached, as an index into [`Ways`]. `None` where nothing was sent yet.
+    /// Way to its predecessor, as an index into [`Ways`]; `None` before the first request.
     pub(super) from: Option<u32>,
     pub(super) action: Action,
 }
 
-/// What leads from one state to the next.
+/// Transition from one state to the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Action {
     /// A request was sent, and its prompt split in this way.
@@ -21,22 +21,23 @@ pub(super) enum Action {
     Gap(Option<Pings>),
 }
 
-/// The fewest ways after which those that lead nowhere are dropped.
+/// Least number of ways at which useless ones are dropped.
 const LEAST_WAYS: usize = 4_096;
 
-/// How the states of earlier layers were reached, in one list, each after the one that it goes on
-/// from: no more of them is needed to trace the choices back. Most states soon turn out to lead
-/// nowhere, and all that are left to come from one, so that few ways are kept for each request. Where
-/// they do not, the many states of a layer share few actions.
+/// Ways to the states of earlier layers, in one list, each after its predecessor: enough to trace
+/// the choices back.
+///
+/// Most states soon turn out to lead nowhere, and all remaining ones come from one, so that few
+/// ways are kept for each request. Otherwise the many states of a layer share few actions.
 #[derive(Default)]
 pub(super) struct Ways {
     list: Vec<KeptWay>,
     actions: Vec<Action>,
-    /// How many ways there may be before those that lead nowhere are dropped.
+    /// Number of ways above which useless ones are dropped.
     limit: usize,
 }
 
-/// A way in the list, with its action as an index.
+/// Way in the list, with its action as an index.
 #[derive(Clone, Copy, Debug)]
 struct KeptWay {
     from: Option<u32>,
@@ -44,11 +45,12 @@ struct KeptWay {
 }
 
 impl Ways {
-    /// Adds the ways of a layer, and returns the place of the first.
+    /// Adds the ways of a layer, and returns the index of the first.
     pub(super) fn add(&mut self, layer: &mut Layer) -> u32 {
         let needed = self.list.len() + layer.len();
         if needed > self.limit.max(LEAST_WAYS) {
             self.drop_useless(layer);
+            // Twice as many: the cost of dropping is then constant for each way that is added (amortised).
             self.limit = 2 * self.list.len();
         }
         let first = number(self.list.len());
@@ -64,12 +66,14 @@ impl Ways {
         first
     }
 
-    /// Drops the ways to which none of a layer's states goes back, and the actions of no way.
+    /// Drops the ways to which none of a layer's states goes back, and the actions of no way (mark
+    /// and compact).
     fn drop_useless(&mut self, layer: &mut Layer) {
         let mut is_used = vec![false; self.list.len()];
         for from in layer.iter().filter_map(|state| state.way.from) {
             is_used[from as usize] = true;
         }
+        // Predecessors have lower indexes, so one pass from the end marks them all.
         for place in (0..self.list.len()).rev() {
             if let Some(from) = self.list[place].from.filter(|_| is_used[place]) {
                 is_used[from as usize] = true;
@@ -90,7 +94,7 @@ impl Ways {
         }
     }
 
-    /// What was done on a way and those before it, latest first, without the beginning, to which nothing leads.
+    /// Actions on a way and its predecessors, latest first, without the beginning, to which nothing leads.
     pub(super) fn actions_to(&self, last: Option<Way>) -> impl Iterator<Item = Action> {
         let kept = |from: u32| {
             let KeptWay { from, action } = self.list[from as usize];
@@ -101,7 +105,7 @@ impl Ways {
     }
 }
 
-/// Drops what is not used from a list, and returns the new place of each.
+/// Drops unused items from a list, and returns the new index of each.
 fn keep_used<T>(list: &mut Vec<T>, is_used: &[bool]) -> Vec<u32> {
     let mut kept = 0;
     let moved = is_used.iter().map(|is_used| {
@@ -116,7 +120,7 @@ fn keep_used<T>(list: &mut Vec<T>, is_used: &[bool]) -> Vec<u32> {
     moved
 }
 
-/// A place in a list.
+/// Index in a list.
 fn number(place: usize) -> u32 {
     u32::try_from(place).expect("fewer than 2^32 places")
 }

@@ -1,5 +1,4 @@
-//! The parameters of context management, and what a strategy sets of it: at most one way, with its
-//! settings.
+//! Parameters of context management, and the resulting method: at most one, with its settings.
 
 use super::parameter::{Parameter, parameter};
 use super::parse::Contradiction;
@@ -10,7 +9,7 @@ use crate::simulate::management::{
     ResultBudget, SessionMemory, Trigger, WindowEnd,
 };
 
-/// All of them.
+/// All parameters of context management.
 pub(super) fn context_parameters() -> Vec<Parameter> {
     let mut all = microcompaction();
     all.extend(clearing());
@@ -21,7 +20,7 @@ pub(super) fn context_parameters() -> Vec<Parameter> {
     all
 }
 
-/// A key that sets a value once, since no other key says the same.
+/// Parameter that sets a value once, since no other key has the same meaning.
 fn of_context<T: Value>(
     key: &'static str,
     set: impl Fn(&mut ManagementDraft, T) + Copy + Send + Sync + 'static,
@@ -197,7 +196,7 @@ fn memory() -> Vec<Parameter> {
     all
 }
 
-/// A threshold and what it follows from, under the keys of one way.
+/// Threshold and its determinants, under the keys of one method.
 fn trigger(
     [threshold, window, max_output, reserve, buffer, percent]: [&'static str; 6],
     of: fn(&mut ManagementDraft) -> &mut TriggerDraft,
@@ -220,7 +219,7 @@ fn trigger(
     ]
 }
 
-/// The ways, each as far as keys have set it.
+/// Methods, each with the values of the keys so far.
 #[derive(Default)]
 pub(super) struct ManagementDraft {
     pub(super) microcompaction: Microcompaction,
@@ -237,45 +236,45 @@ pub(super) struct ClearingDraft {
     pub(super) clear_at_least: Tokens,
 }
 
-/// A compaction, and its threshold as far as set.
+/// Compaction, with the keys of its threshold so far.
 #[derive(Default)]
 pub(super) struct CompactionDraft {
     pub(super) compaction: Compaction,
     pub(super) trigger: TriggerDraft,
 }
 
-/// A session-memory compaction, and its threshold as far as set.
+/// Session-memory compaction, with the keys of its threshold so far.
 #[derive(Default)]
 pub(super) struct MemoryDraft {
     pub(super) memory: SessionMemory,
     pub(super) trigger: TriggerDraft,
 }
 
-/// A threshold, or what it follows from.
+/// Threshold, or the values that determine it.
 #[derive(Default)]
 pub(super) struct TriggerDraft {
     pub(super) threshold: Option<Tokens>,
-    /// The window, if given.
+    /// Window, if given.
     pub(super) window: Option<Tokens>,
-    /// The last key besides the window that a threshold follows from, and the values of such keys.
+    /// Last key besides the window that determines a threshold, and the values of such keys.
     pub(super) worked_out: Option<(&'static str, WindowEnd)>,
 }
 
 impl Default for ClearingDraft {
-    /// What the client requests (F.3).
+    /// Values that the client requests (F.3).
     fn default() -> Self {
         Self { trigger: Tokens(180_000), keep: Tokens(40_000), clear_at_least: Tokens(140_000) }
     }
 }
 
 impl TriggerDraft {
-    /// Sets something that a threshold follows from.
+    /// Sets a value that determines a threshold.
     pub(super) fn say(&mut self, key: &'static str, say: impl FnOnce(&mut WindowEnd)) {
         let (_, end) = self.worked_out.get_or_insert_with(|| (key, WindowEnd::default()));
         say(end);
     }
 
-    /// The threshold, if anything of it was set.
+    /// Threshold, if any of its keys was set.
     fn finish(&self) -> Result<Option<Trigger>, Contradiction> {
         let end = self.worked_out.map(|(_, end)| end);
         match (self.threshold, self.worked_out) {
@@ -299,6 +298,8 @@ impl CompactionDraft {
     fn finish(&self) -> Result<Management, Contradiction> {
         let mut compaction = self.compaction;
         compaction.trigger = self.trigger.finish()?.unwrap_or(compaction.trigger);
+        // A fixed threshold says nothing of the window, which then limits the request for the
+        // summary only if given.
         compaction.attempt.window = match compaction.trigger {
             Trigger::At(_) => self.trigger.window,
             Trigger::Below(end) => Some(end.window),
@@ -309,6 +310,7 @@ impl CompactionDraft {
 
 impl MemoryDraft {
     fn finish(&self) -> Result<Management, Contradiction> {
+        // Without a request for a summary, a window has no other use than to derive the threshold.
         if self.trigger.threshold.is_some() && self.trigger.window.is_some() {
             return Err(Contradiction::ThresholdGiven("context.session_memory.window"));
         }
@@ -319,7 +321,7 @@ impl MemoryDraft {
 }
 
 impl ManagementDraft {
-    /// The chosen way, if any.
+    /// Chosen method, if any.
     pub(super) fn finish(&self) -> Result<Option<Management>, Contradiction> {
         let micro = self.microcompaction;
         let micro = (micro != Microcompaction::default()).then_some(micro);

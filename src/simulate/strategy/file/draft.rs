@@ -1,5 +1,6 @@
-//! A design in the making: what the keys of a strategy set, and what in it is contradictory. Also
-//! sweeps: the choices of a strategy in a file as a tree, and each of its combinations.
+//! Design in the making: the values of a strategy's keys, with the test for contradictions.
+//!
+//! Also sweeps: the choices of a strategy in a file as a tree, and each of its combinations.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use crate::simulate::design::{
 };
 use crate::simulate::strategy::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 
-/// What the keys of a strategy set.
+/// Values of a strategy's keys.
 #[derive(Default)]
 pub(super) struct Draft {
     pub(super) layout: Option<Layout>,
@@ -38,21 +39,21 @@ pub(super) struct Draft {
     pub(super) context: ManagementDraft,
 }
 
-/// How sub-agents start, where set.
+/// Start of sub-agents, if set.
 #[derive(Clone, Copy)]
 pub(super) enum StartsDraft {
     AsRecorded,
     As(Starts),
 }
 
-/// Which tools are deferred, where set.
+/// Deferred tools, if set.
 #[derive(Clone, Copy)]
 pub(super) enum DeferredDraft {
     AsSent,
     These(Deferred),
 }
 
-/// The TTLs of a kind of conversation, as far as they are set.
+/// TTLs of a kind of conversation that are set so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TierDraft {
     pub(super) system: Option<Ttl>,
@@ -60,7 +61,7 @@ pub(super) struct TierDraft {
 }
 
 impl TierDraft {
-    /// Sets both.
+    /// Sets both TTLs.
     pub(super) fn put(&mut self, ttl: TierTtl) -> Result<(), Taken> {
         put(&mut self.system, ttl.system).and_then(|()| put(&mut self.messages, ttl.messages))
     }
@@ -76,7 +77,7 @@ pub(super) fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), Taken> {
 }
 
 impl Draft {
-    /// The design, unless it is contradictory.
+    /// Resulting design, unless it is contradictory.
     pub(super) fn finish(&self) -> Result<Design, Contradiction> {
         let layout = self.layout.unwrap_or_default();
         let ttl = self.ttl()?;
@@ -91,6 +92,7 @@ impl Draft {
             check_pings(pings, layout, ttl)?;
         }
         Ok(Design {
+            // No key of a file sets this: the latch is a strategy of its own.
             latches_ttl: false,
             layout,
             ttl,
@@ -197,8 +199,7 @@ fn check_pings(
     }
 }
 
-/// The TTL of the end of what is cached, which is what a ping reads. As recorded it may be the
-/// longest TTL there is.
+/// TTL of the end of the cached prefix, which a ping reads; as recorded, it may be the longest TTL.
 fn pinged_ttl(layout: Layout, ttl: Option<TierTtl>) -> Ttl {
     match ttl {
         None => Ttl::OneHour,
@@ -207,7 +208,7 @@ fn pinged_ttl(layout: Layout, ttl: Option<TierTtl>) -> Ttl {
     }
 }
 
-/// What a strategy, or a table or value of it, can be.
+/// Choices for a strategy, or for a table or value of it.
 pub(super) enum Choice {
     /// This value.
     One(Setting),
@@ -217,25 +218,24 @@ pub(super) enum Choice {
     Each(Vec<Choice>),
 }
 
-/// The value of a key.
+/// Value of a key.
 pub(super) struct Setting {
-    /// The key.
+    /// Key with those of its tables.
     pub(super) key: &'static str,
-    /// Where the value is in the file.
+    /// Position of the value in the file, in bytes.
     pub(super) offset: usize,
-    /// The value as it appears in the names of combinations. `None` where there is no other value
-    /// to choose.
+    /// Value as it appears in the names of combinations; `None` if there is no other value to choose.
     pub(super) swept: Option<String>,
-    /// What it does.
+    /// Change to the draft.
     pub(super) change: Change,
 }
 
-/// The settings of one strategy.
+/// Settings of one strategy.
 #[derive(Clone, Default)]
 pub(super) struct Combination<'a>(Vec<&'a Setting>);
 
 impl Choice {
-    /// The number of combinations. It saturates far above any limit.
+    /// Number of combinations; it saturates far above any limit.
     pub(super) fn count(&self) -> u128 {
         match self {
             Self::One(_) => 1,
@@ -267,7 +267,7 @@ impl Combination<'_> {
         Self([self.0.as_slice(), &other.0].concat())
     }
 
-    /// The strategy's name with the swept values: `hour-and-ping[ttl=5m,keepalive.every=4m30s]`.
+    /// Name of the strategy with the swept values: `hour-and-ping[ttl=5m,keepalive.every=4m30s]`.
     pub(super) fn name(&self, strategy: &str) -> String {
         let swept = self.0.iter().filter_map(|setting| {
             setting.swept.as_ref().map(|value| format!("{}={value}", setting.key))
@@ -279,7 +279,7 @@ impl Combination<'_> {
         format!("{strategy}[{}]", swept.join(","))
     }
 
-    /// The design, unless it is contradictory.
+    /// Resulting design, unless it is contradictory.
     pub(super) fn design(&self) -> Result<Design, Contradiction> {
         let mut draft = Draft::default();
         for setting in &self.0 {
@@ -288,7 +288,7 @@ impl Combination<'_> {
         draft.finish()
     }
 
-    /// Where the value of a key, or of the first key of its table, is in the file.
+    /// Position in the file of a key's value, or of the first key of its table, in bytes.
     pub(super) fn offset(&self, key: &str) -> Option<usize> {
         let is_in = |own: &str| {
             own.strip_prefix(key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

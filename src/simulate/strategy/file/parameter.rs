@@ -1,7 +1,7 @@
-//! The parameters: each key with what it takes and what it does to a design, and the words that
-//! some values consist of. Everything that reads strategy files uses this table, so a line here is
-//! all that a new parameter needs (and one in `schemas/strategy.schema.json`, which a test
-//! compares).
+//! Parameters: each key with its values and its change to a design, and the words of some values.
+//!
+//! Everything that reads strategy files uses this table, so a line here is all that a new parameter
+//! needs (and one in `schemas/strategy.schema.json`, which a test compares).
 
 use std::sync::LazyLock;
 
@@ -18,19 +18,19 @@ use crate::simulate::design::{
 };
 use crate::simulate::strategy::design::{Anchor, Layout, Starts};
 
-/// What a value does to a draft.
+/// Change of a draft by a value.
 pub(super) type Change = Box<dyn Fn(&mut Draft) -> Result<(), Contradiction>>;
 
-/// Turns the value of a key into a change.
+/// Conversion of a key's value to a change.
 type Read = Box<dyn Fn(&DeValue<'_>) -> Result<Change, Unreadable> + Send + Sync>;
 
-/// A key of a strategy, other than its name and summary.
+/// Key of a strategy, other than its name and summary.
 pub(super) struct Parameter {
-    /// With the keys of the tables around it, joined by dots.
+    /// Key with those of the tables around it, joined by dots.
     pub(super) key: &'static str,
-    /// What its values are, for messages.
+    /// Description of its values, for messages.
     pub(super) expected: &'static str,
-    /// Whether a value is a list, so that a sweep is a list of lists.
+    /// True if a value is a list, so that a sweep is a list of lists.
     pub(super) is_list: bool,
     /// Reads a value.
     pub(super) read: Read,
@@ -40,6 +40,7 @@ pub(super) struct Parameter {
 pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
     let mut all = vec![
         parameter("ttl", |draft, ttl: Option<TierTtl>| match ttl {
+            // Not set at all, so that `ttl.main` and `ttl.agents` stay free for other keys.
             None => Ok(()),
             Some(ttl) => draft.main.put(ttl).and_then(|()| draft.agents.put(ttl)),
         }),
@@ -100,7 +101,7 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
     all
 });
 
-/// A slot that already has a value.
+/// Error for a slot that already has a value.
 pub(super) struct Taken;
 
 pub(super) fn parameter<T: Value>(
@@ -120,12 +121,12 @@ pub(super) fn parameter<T: Value>(
     }
 }
 
-/// The parameter with a key.
+/// Parameter with a key.
 pub(super) fn find(key: &str) -> Option<&'static Parameter> {
     PARAMETERS.iter().find(|parameter| parameter.key == key)
 }
 
-/// The key of a table of parameters.
+/// Key of a table of parameters.
 pub(super) fn group(key: &str) -> Option<&'static str> {
     PARAMETERS.iter().find_map(|parameter| {
         let rest = parameter.key.strip_prefix(key)?;
@@ -133,7 +134,7 @@ pub(super) fn group(key: &str) -> Option<&'static str> {
     })
 }
 
-/// The choice that a word stands for.
+/// Choice with a word as its name.
 fn one_of<T: Copy>(value: &DeValue<'_>, choices: &[(&str, T)]) -> Result<T, Unreadable> {
     word(value, |text| choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice))
 }
@@ -231,7 +232,7 @@ mod tests {
         assert_eq!(described, known.into_iter().chain(own).collect());
     }
 
-    /// A key is a property whose value is not a table. A list of values has the same key.
+    /// A key is a property whose value is not a table; a list of values has the same key.
     fn add_keys(all: &Json, schema: &Json, key: &str, keys: &mut BTreeSet<String>) {
         if let Some(reference) = schema["$ref"].as_str() {
             let pointer = reference.trim_start_matches('#');

@@ -1,5 +1,6 @@
-//! Reads a strategy file, and says why one cannot be used. Quotes of the file are shortened, and
-//! their control characters escaped.
+//! Parser of strategy files, with the errors in them.
+//!
+//! Quotes of the file are shortened, and their control characters escaped.
 
 use std::borrow::Cow;
 
@@ -19,40 +20,40 @@ use crate::simulate::cache::Refusal;
 use crate::simulate::strategy::design::MOST_MARKERS;
 use crate::simulate::strategy::{Strategy, StrategyKind, built_in};
 
-/// The schema of a strategy file.
+/// Schema of a strategy file.
 pub(super) const SCHEMA: &str = "cachesim.strategy/v1";
 
-/// The most strategies in a file.
+/// Largest number of strategies in a file.
 pub(super) const MOST_STRATEGIES: u128 = 10_000;
 
-/// The keys of a file.
+/// Keys of a file.
 const FILE_KEYS: [&str; 2] = ["schema", "strategy"];
 
-/// The keys of a strategy that are not parameters.
+/// Keys of a strategy that are not parameters.
 const OWN_KEYS: [&str; 2] = ["name", "summary"];
 
-/// The contents of a file.
+/// Contents of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StrategyFile {
-    /// In the order of the file. In a sweep the last key varies fastest.
+    /// Strategies in the order of the file; in a sweep the last key varies fastest.
     pub strategies: Vec<Strategy>,
     /// Contradictory combinations of sweeps.
     pub left_out: Vec<LeftOut>,
 }
 
-/// A contradictory combination of a sweep.
+/// Contradictory combination of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// The name that it would have.
+    /// Name that the strategy would have.
     pub name: String,
-    /// Why.
+    /// Reason for leaving it out.
     pub contradiction: Contradiction,
 }
 
-/// Parses a strategy file. `file` is its name in errors.
+/// Parses a strategy file; `file` is its name in errors.
 ///
 /// # Errors
-/// The first thing in the file that cannot be used.
+/// Returns the first problem in the file, with its position.
 pub fn parse_strategies(text: &str, file: &str) -> Result<StrategyFile, StrategyFileError> {
     read(text).map_err(|Fault { offset, problem }| {
         let (line, column) = line_and_column(text, offset);
@@ -60,7 +61,7 @@ pub fn parse_strategies(text: &str, file: &str) -> Result<StrategyFile, Strategy
     })
 }
 
-/// A problem, and the byte where it is.
+/// Problem, and its position in bytes.
 struct Fault {
     offset: usize,
     problem: StrategyFileProblem,
@@ -72,9 +73,9 @@ impl Fault {
     }
 }
 
-/// A strategy as written.
+/// Strategy as written.
 struct Sketch {
-    /// Where its name is.
+    /// Position of its name, in bytes.
     offset: usize,
     name: String,
     summary: String,
@@ -94,6 +95,7 @@ fn read(text: &str) -> Result<StrategyFile, Fault> {
         }
     }
     let sketches = sketches(document)?;
+    // Counted before they are made: a few long lists multiply to more than memory holds.
     let count = sketches.iter().map(|sketch| sketch.choice.count());
     let count = count.fold(0, u128::saturating_add);
     if count > MOST_STRATEGIES {
@@ -152,7 +154,7 @@ fn sketch(table: &DeTable<'_>, offset: usize) -> Result<Sketch, Fault> {
     Ok(Sketch { offset, name: name.to_owned(), summary: summary.to_owned(), choice })
 }
 
-/// Whether options, outputs and expressions can use the name without quotes.
+/// Returns true if options, outputs and expressions can use the name without quotes.
 fn is_name(text: &str) -> bool {
     let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-".contains(&byte);
     (1..=64).contains(&text.len())
@@ -160,7 +162,7 @@ fn is_name(text: &str) -> bool {
         && text.starts_with(|first: char| first.is_ascii_alphanumeric())
 }
 
-/// What a table can be. `path` is its key, empty for the strategy itself.
+/// Choices in a table; `path` is its key, empty for the strategy itself.
 fn each(path: &str, table: &DeTable<'_>, is_swept: bool) -> Result<Choice, Fault> {
     let is_own = |key: &str| path.is_empty() && OWN_KEYS.contains(&key);
     let choices = entries(table).into_iter().filter(|(key, _)| !is_own(key.get_ref()));
@@ -182,12 +184,12 @@ fn each(path: &str, table: &DeTable<'_>, is_swept: bool) -> Result<Choice, Fault
     Ok(Choice::Each(choices.collect::<Result<_, _>>()?))
 }
 
-/// The tables around a key.
+/// Tables around a key.
 fn tables_of(key: &'static str) -> impl Iterator<Item = &'static str> {
     key.match_indices('.').map(|(end, _)| &key[..end])
 }
 
-/// What a value can be: one of several where it is a list, or a list of lists.
+/// Choices in a value: one of several if it is a list, or a list of lists.
 fn any(
     parameter: &'static Parameter,
     group: Option<&'static str>,
@@ -254,6 +256,7 @@ fn expand(sketch: &Sketch, made: &mut StrategyFile) -> Result<(), Fault> {
             }
         }
     }
+    // A sweep may have contradictory combinations, as long as any strategy remains.
     match first_fault {
         Some(fault) if made.strategies.len() == already => Err(fault),
         _ => Ok(()),
@@ -279,21 +282,21 @@ fn unknown(
     Fault::at(key.span().start, problem)
 }
 
-/// Why a strategy file cannot be used, and where.
+/// Problem in a strategy file, with its position.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}:{column}: {problem}")]
 pub struct StrategyFileError {
-    /// The file.
+    /// Name of the file.
     pub file: String,
-    /// Counted from 1.
+    /// Line, counted from 1.
     pub line: usize,
-    /// In characters, counted from 1.
+    /// Column in characters, counted from 1.
     pub column: usize,
-    /// What is wrong.
+    /// Problem at this position.
     pub problem: StrategyFileProblem,
 }
 
-/// What is wrong in a strategy file.
+/// Problem in a strategy file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StrategyFileProblem {
     /// The text is not TOML.
@@ -311,19 +314,19 @@ pub enum StrategyFileProblem {
     /// An unknown key.
     #[error("`{}` is no key{}", quoted(key), suggestion(nearest))]
     UnknownKey {
-        /// With the keys of the tables around it.
+        /// Key with those of the tables around it.
         key: String,
-        /// What may have been meant.
+        /// Known keys that are similar.
         nearest: Vec<&'static str>,
     },
     /// A value of another type, or out of range.
     #[error("`{key}` is {expected}, not {found}")]
     Type {
-        /// The key.
+        /// Name of the key.
         key: &'static str,
-        /// What it takes.
+        /// Kind of value that it takes.
         expected: &'static str,
-        /// What it is.
+        /// Kind of value in the file.
         found: String,
     },
     /// An empty sweep.
@@ -344,7 +347,7 @@ pub enum StrategyFileProblem {
     /// The name of a built-in strategy.
     #[error("`{0}` is the name of a built-in strategy")]
     BuiltInName(String),
-    /// Two combinations of a sweep that are the same.
+    /// Two equal combinations of a sweep.
     #[error("the sweep makes `{0}` twice")]
     DuplicateCombination(String),
     /// More strategies than anyone would compare.
@@ -353,17 +356,17 @@ pub enum StrategyFileProblem {
     /// Keys that exclude each other, or that the service would refuse.
     #[error("`{strategy}`: {contradiction}")]
     Contradiction {
-        /// The strategy, with its swept values.
+        /// Name of the strategy, with its swept values.
         strategy: String,
-        /// What contradicts what.
+        /// Contradiction in its design.
         contradiction: Contradiction,
     },
 }
 
-/// Why a design is refused.
+/// Reason for which a design is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Contradiction {
-    /// Two keys that set the same thing.
+    /// Two keys that set the same value.
     #[error("`{0}` says again what another key has said")]
     SetTwice(&'static str),
     /// Some TTLs are set, and others are not.
@@ -381,16 +384,16 @@ pub enum Contradiction {
         Refusal::TooManyBreakpoints.name()
     )]
     TooManyMarkers {
-        /// The number of markers.
+        /// Number of markers.
         count: u64,
     },
-    /// A key about what is cached, where nothing is.
+    /// A key about cached prefixes in a design without markers.
     #[error("`{0}` has nothing to act on, since `markers` is \"none\"")]
     NothingCached(&'static str),
-    /// Two ways of managing the context.
+    /// Two methods of managing the context.
     #[error("a conversation is kept small in one way; `context` names several")]
     SeveralManagements,
-    /// What a threshold follows from, where the threshold itself is given.
+    /// A determinant of a threshold that is given itself.
     #[error("`{0}` has nothing to act on, since `threshold` is given")]
     ThresholdGiven(&'static str),
     /// A window without room for a conversation.
@@ -399,10 +402,10 @@ pub enum Contradiction {
          `window`, or smaller ones of these"
     )]
     NothingFits {
-        /// The window.
+        /// Size of the window in tokens.
         window: u64,
     },
-    /// The stand-in for deferred tools, where none are deferred.
+    /// A size for deferred tools in a design that defers none.
     #[error("`{0}` needs `prompt.deferred_tools`")]
     NothingDeferred(&'static str),
     /// A key about pings without the interval.
@@ -420,9 +423,9 @@ pub enum Contradiction {
         SignedDuration::from_millis(*every), ttl.name()
     )]
     IntervalBeyondTtl {
-        /// The interval, in milliseconds.
+        /// Interval, in milliseconds.
         every: i64,
-        /// The TTL of what is pinged, or the longest there is where it is as recorded.
+        /// TTL of the prefix that is pinged, or the longest one if it is as recorded.
         ttl: Ttl,
     },
     /// Too many pings.
@@ -430,11 +433,11 @@ pub enum Contradiction {
     TooManyPings(i64),
 }
 
-/// The most pings of an idle conversation: about one a minute for a week.
+/// Largest number of pings of an idle conversation: about one a minute for a week.
 pub(super) const MOST_PINGS: i64 = 10_080;
 
 impl Contradiction {
-    /// The key that the error points at, if it is given.
+    /// Key to which the error points, if it is given.
     pub(super) fn key(self) -> &'static str {
         match self {
             Self::SetTwice(key)

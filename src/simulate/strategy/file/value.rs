@@ -1,4 +1,4 @@
-//! The types of parameter values.
+//! Types of parameter values.
 
 use std::ops::RangeInclusive;
 
@@ -11,55 +11,55 @@ use crate::base::ttl::{TierTtl, Ttl};
 use crate::base::units::Tokens;
 use crate::simulate::strategy::design::{Anchor, Layout, MOST_MARKERS};
 
-/// A value of a parameter.
+/// Value of a parameter.
 pub(super) trait Value: Clone + Send + Sync + 'static {
-    /// What it must be, for messages.
+    /// Description of the value, for messages.
     const EXPECTED: &'static str;
-    /// Whether it is written as a list, so that a sweep is a list of lists.
+    /// True if the value is written as a list, so that a sweep is a list of lists.
     const IS_LIST: bool = false;
 
-    /// Reads it.
+    /// Reads the value.
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable>;
 }
 
-/// Why a value cannot be used.
+/// Reason for which a value cannot be used.
 #[derive(Debug)]
 pub(super) enum Unreadable {
-    /// It has another type, or is out of range.
+    /// Another type, or a number out of range.
     Other,
-    /// The service would refuse it.
+    /// A value that the service would refuse.
     Refused(Contradiction),
 }
 
-/// A duration in milliseconds.
+/// Duration in milliseconds.
 #[derive(Clone, Copy)]
 pub(super) struct Duration(pub(super) i64);
 
-/// A distance between markers, in blocks.
+/// Distance between markers, in blocks.
 #[derive(Clone, Copy)]
 pub(super) struct Distance(pub(super) u32);
 
-/// A number of markers.
+/// Number of markers.
 #[derive(Clone, Copy)]
 pub(super) struct MarkerCount(pub(super) u32);
 
-/// A number of things, at least one.
+/// Number of things, at least one.
 #[derive(Clone, Copy)]
 pub(super) struct Count(pub(super) u32);
 
-/// A number of things, possibly none.
+/// Number of things, possibly zero.
 #[derive(Clone, Copy)]
 pub(super) struct Number(pub(super) u32);
 
-/// A percentage.
+/// Percentage.
 #[derive(Clone, Copy)]
 pub(super) struct Percent(pub(super) u32);
 
-/// A size, possibly zero.
+/// Size in tokens, possibly zero.
 #[derive(Clone, Copy)]
 pub(super) struct Size(pub(super) Tokens);
 
-/// A length of text, in characters.
+/// Length of text, in characters.
 #[derive(Clone, Copy)]
 pub(super) struct Characters(pub(super) u64);
 
@@ -137,7 +137,7 @@ impl Value for TierTtl {
     }
 }
 
-/// `None` stands for as recorded.
+/// `None` means as recorded.
 impl Value for Option<TierTtl> {
     const EXPECTED: &'static str = "\"5m\", \"1h\", \"mixed\", \"as-recorded\" or a table of \
         `main` and `agents` or of `system` and `messages`";
@@ -220,7 +220,7 @@ impl Value for Duration {
     fn read(value: &DeValue<'_>) -> Result<Self, Unreadable> {
         const WEEK: i64 = 7 * 24 * 60 * 60 * 1_000;
         word(value, |text| {
-            // It becomes part of a name, so spaces and colons are excluded.
+            // The duration becomes part of a name, so spaces and colons are excluded.
             let is_plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
             let duration = SpanParser::new().parse_duration(text).ok().filter(|_| is_plain)?;
             let millis = i64::try_from(duration.as_millis()).ok()?;
@@ -244,13 +244,14 @@ pub(super) fn word<T>(
     value.as_str().and_then(read).ok_or(Unreadable::Other)
 }
 
-/// A whole number in a range.
+/// Whole number in a range.
 fn within(value: &DeValue<'_>, range: RangeInclusive<u64>) -> Option<u64> {
     whole_number(value).filter(|number| range.contains(number))
 }
 
 fn whole_number(value: &DeValue<'_>) -> Option<u64> {
     let integer = value.as_integer()?;
+    // TOML also has hexadecimal, octal and binary numbers.
     u64::from_str_radix(integer.as_str(), integer.radix()).ok()
 }
 
