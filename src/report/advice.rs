@@ -1,5 +1,6 @@
-//! Advice for people (the answer, the ranked list, and what to do about the first few) and for
-//! programs (`cachesim.advice/v1`).
+//! Advice for people and for programs (`cachesim.advice/v1`).
+//!
+//! People get the answer, the ranked list, and instructions for the first few changes.
 
 use std::io;
 use std::io::Write;
@@ -20,7 +21,7 @@ use crate::explain::analysis::Answer;
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// How the savings are to be read.
+/// Reading instruction for the savings.
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
                                        up. “At most” says that only a part may be possible.";
 
@@ -44,6 +45,7 @@ pub fn advice_document(
         return document;
     };
     document.text(answer(advice));
+    // Without an advised change there are no savings whose start would need words.
     if advice.unsupported.is_none() {
         document.note(base(advice));
     }
@@ -57,6 +59,7 @@ pub fn advice_document(
     if !advice.out_of_reach.is_empty() {
         document.heading("What nobody but the service could change");
         document.grid(changes(history, advice, &advice.out_of_reach, top));
+        // Nobody can act on these, so they have a list of their own and no instructions.
         document.text(
             "As above, each is simulated on top of all changes before it, so it is less than the same cause \
              costs alone.",
@@ -70,7 +73,7 @@ fn heading(advice: &Advice, top: usize) -> String {
     if top < all { format!("The best {top} of {all} changes") } else { "What to change".to_owned() }
 }
 
-/// How much all changes together would save, in a sentence.
+/// Saving of all changes together, in a sentence.
 pub(super) fn answer(advice: &Advice) -> String {
     if let Some(best) = &advice.unsupported {
         return unsupported(advice, best);
@@ -87,6 +90,7 @@ pub(super) fn answer(advice: &Advice) -> String {
     let most = if advice.is_at_most() { "at most " } else { "" };
     let saving = dollars(Some(advice.supported()));
     let share = percent(part(Some(advice.supported()), Some(advice.bill.spent())));
+    // The longest wording ends in a comma of its own.
     let comma = would.strip_suffix(',').map_or(",", |_| "");
     let by_rules = by_rules(advice.saving(), advice.supported());
     match advice.changes.len() {
@@ -103,7 +107,7 @@ pub(super) fn answer(advice: &Advice) -> String {
     }
 }
 
-/// What a saving is by the rules, where the bill supports less of it.
+/// Addition to a saving: its size by the rules, if the bill supports less.
 pub(super) fn by_rules(saving: Picodollars, supported: Picodollars) -> String {
     if supported == saving {
         return String::new();
@@ -112,7 +116,7 @@ pub(super) fn by_rules(saving: Picodollars, supported: Picodollars) -> String {
     format!("; by the rules {}, of which {never_billed} was never billed", dollars(Some(saving)))
 }
 
-/// Why nothing is advised although a change would save by the rules.
+/// Reason why nothing is advised although a change would save by the rules.
 pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
     format!(
         "No change is advised. The rules charge {} for these requests, {} more than was billed. The best change by \
@@ -125,7 +129,7 @@ pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
     )
 }
 
-/// What the savings start from, and what none of them includes.
+/// Start of the savings, and the amounts that none of them includes.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
     let begin = format!(
@@ -151,8 +155,10 @@ fn base(advice: &Advice) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// What savings by the rules are shares of: what was spent, or what the rules charge where not all was billed, or
-/// the bill supports less than the sum.
+/// Amount that savings by the rules are shares of.
+///
+/// It is the amount spent, or the rules' charge if not everything was billed or if the bill supports less
+/// than the sum.
 struct Whole {
     amount: Picodollars,
     column: &'static str,
@@ -165,6 +171,7 @@ impl Whole {
         if is_billed && advice.supported() == advice.saving() {
             Self { amount: advice.bill.spent(), column: "of spent", words: "of what was spent" }
         } else {
+            // A share of the amount spent could exceed 100 % here.
             let amount = advice.bill.recorded;
             Self { amount, column: "of charge", words: "of what the rules charge" }
         }
@@ -175,7 +182,7 @@ impl Whole {
     }
 }
 
-/// The ranked list.
+/// Ranked list of changes.
 pub(super) fn changes(
     history: &History,
     advice: &Advice,
@@ -183,6 +190,7 @@ pub(super) fn changes(
     top: usize,
 ) -> Grid {
     let whole = Whole::of(advice);
+    // The change and its saving stay on the narrowest terminal.
     let mut grid = Grid::new(&[
         ("#", Align::Right),
         ("change", Align::Wrapped),
@@ -211,7 +219,7 @@ pub(super) fn changes(
     grid
 }
 
-/// What a change would have saved by the rules.
+/// Saving of a change by the rules.
 fn saved(entry: &AdviceEntry) -> String {
     saving_of(entry, entry.saving)
 }
@@ -237,6 +245,7 @@ fn explain(
 ) {
     let change = &entry.change;
     document.heading(format!("{number}. {}", change.label));
+    // The first change has nothing before it, so both amounts are one.
     let alone = if entry.alone == entry.saving {
         String::new()
     } else {
@@ -251,7 +260,7 @@ fn explain(
         Who::Builder => "Who builds the agent can do it",
         Who::Nobody => "Nobody but the service can do it",
     };
-    // The advice says no more than the heading.
+    // Some advice only repeats the heading.
     let is_said = change.advice.trim_end_matches('.') == change.label;
     let advice = (!is_said).then(|| change.advice.clone());
     let mut how: Vec<String> = advice.into_iter().collect();
@@ -270,7 +279,7 @@ fn explain(
     document.text(format!("{}{}", change.assumption, evidence.unwrap_or_default()));
 }
 
-/// What a change would have saved if it had been the only one, in a sentence.
+/// Saving of a change made alone, in a sentence.
 #[must_use]
 pub fn promised(advice: &Advice, change: &Change, alone: Picodollars) -> String {
     let most = if change.is_at_most { "at most " } else { "" };
@@ -279,13 +288,13 @@ pub fn promised(advice: &Advice, change: &Change, alone: Picodollars) -> String 
     format!("{}: alone it would have saved {most}{saving} ({share} {}).", change.label, whole.words)
 }
 
-/// The file and line of a request.
+/// File and line of a request.
 pub(super) fn place(history: &History, index: RequestIndex) -> String {
     let request = history.request(index);
     format!("{}:{}", history.files[request.file].label, request.line)
 }
 
-/// A label within a sentence.
+/// Label with a small first letter, for use within a sentence.
 fn lower(label: &str) -> String {
     let mut letters = label.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
@@ -296,93 +305,94 @@ pub(super) const SCHEMA: &str = "cachesim.advice/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AdviceDocument<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// What to change; null where no model has a price.
+    /// Changes to make; null if no model has a price.
     advice: Option<AdviceObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AdviceObject<'a> {
-    /// What was billed, in dollars; null where no usage was recorded.
+    /// Amount billed, in dollars; null if no usage was recorded.
     billed_usd: Option<Picodollars>,
-    /// What of it was billed for samplings apart, which no change concerns.
+    /// Part of it billed for samplings apart, which no change concerns.
     apart_usd: Picodollars,
-    /// The record as it is simulated, with its breaks: where all savings begin.
+    /// Cost of the simulated record, with breaks: start of all savings.
     recorded_usd: Picodollars,
-    /// What was billed beyond that for the requests that have recorded usage, which no saving has.
+    /// Amount billed beyond that for requests with recorded usage, which is in no saving.
     unexplained_usd: Option<Picodollars>,
-    /// What all changes together would have saved: the sum of their savings.
+    /// Saving of all changes together: the sum of their savings.
     saving_usd: Picodollars,
-    /// What of that the bill supports, at most what was spent. Where the rules charge more than one and a half times
-    /// what was billed, it is what was spent beyond what the requests would have cost.
+    /// Part of that supported by the bill, at most the amount spent. If the rules charge more than one and a
+    /// half times the bill, it is the amount spent beyond what the requests would have cost.
     supported_usd: Picodollars,
-    /// Whether that is the most that can be, since of a change only a part may be possible.
+    /// True if that is a maximum, since only a part of a change may be possible.
     at_most: bool,
-    /// The changes in the order in which they are made, each on top of those before it.
+    /// Changes in the order of making them, each on top of the earlier ones.
     changes: Vec<ChangeObject<'a>>,
-    /// The change that saves most by the rules, where they charge as much more than was billed as it saves: it may
-    /// save only what nobody paid. Then no change is listed, of no kind. Null everywhere else.
+    /// Change that saves most by the rules, if they charge as much more than was billed as it saves: it may
+    /// save only what nobody paid. Then no change is listed, of no kind. Null otherwise.
     unsupported: Option<ChangeObject<'a>>,
-    /// What nobody but the service could change, on top of all these; in no sum.
+    /// Changes for the service alone, on top of all these; in no sum.
     out_of_reach: Vec<ChangeObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ChangeObject<'a> {
-    /// The change: the name of a strategy, of a cause, or one of its own.
+    /// Change: the name of a strategy, of a cause, or one of its own.
     code: &'static str,
-    /// The same for people.
+    /// Label for people.
     label: &'static str,
-    /// What it would have saved on top of those before it, in dollars.
+    /// Saving on top of the earlier changes, in dollars.
     saving_usd: Picodollars,
-    /// What it would have saved alone.
+    /// Saving of the change alone.
     alone_usd: Picodollars,
-    /// Whether only a part of that may be possible.
+    /// True if only a part of that may be possible.
     at_most: bool,
-    /// How sure the cause is, of a change that is about one.
+    /// Confidence in the cause, if a change has one.
     confidence: Option<Confidence>,
-    /// What the saving takes for granted.
+    /// Assumption of the saving.
     assumption: &'a str,
     /// Who can do it.
     who: Who,
-    /// The setting, variable or command of Claude Code.
+    /// Setting, variable or command of Claude Code.
     setting: Option<&'static str>,
-    /// The keys of Claude Code's settings that make it, which `advise --apply` sets. Empty where it takes more than keys.
+    /// Keys of Claude Code's settings that make it, which `advise --apply` sets. Empty if it takes more than
+    /// keys.
     settings: Vec<SettingObject>,
-    /// The field of the request.
+    /// Field of the request.
     field: Option<&'static str>,
-    /// What was seen.
+    /// Observation.
     observation: &'a str,
-    /// What to do.
+    /// Advice.
     advice: &'a str,
-    /// The requests that show it most clearly.
+    /// Requests that show it most clearly.
     evidence: Vec<PlaceObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct SettingObject {
-    /// The key: the names that lead to it, from the outermost on.
+    /// Key: the names that lead to it, outermost first.
     key: &'static [&'static str],
-    /// The value.
+    /// Value.
     value: SettingValue,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PlaceObject<'a> {
-    /// The file.
+    /// File.
     file: &'a str,
-    /// The line, from 1 on.
+    /// Line, from 1 on.
     line: u64,
-    /// The request, where it is known by an id.
+    /// Id of the request, if known.
     request_id: Option<&'a str>,
 }
 
@@ -436,7 +446,7 @@ fn setting(setting: &ClientSetting) -> SettingObject {
     SettingObject { key: setting.key, value: setting.value }
 }
 
-/// Writes advice.
+/// Writes advice as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

@@ -1,5 +1,4 @@
-//! The ledger for people: one session turn by turn, several with a row each, and the totals by
-//! strategy.
+//! Ledger for people: one session turn by turn, several with a row each, and totals by strategy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,28 +22,28 @@ use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::requests::prompt::{Level, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
-/// Sessions of up to this many turns are shown turn by turn in a terminal.
+/// Length of the longest session that a terminal shows turn by turn, in turns.
 const SHORT_SESSION: usize = 40;
 
-/// The most sessions whose turns are shown on request.
+/// Largest number of sessions whose turns are shown on request.
 const MOST_SESSIONS_WITH_TURNS: usize = 3;
 
-/// How a selection is shown.
+/// Options of the view.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AnalyzeViewOptions {
-    /// How many sessions are listed, most expensive first. `None` for the default.
+    /// Number of sessions listed, most expensive first; `None` for the default.
     pub top: Option<usize>,
-    /// Which turns are shown. `None` for the default.
+    /// Turns to show; `None` for the default.
     pub turns: Option<TurnDetail>,
-    /// Tokens of turns in all their digits.
+    /// True for the tokens of turns in all their digits.
     pub is_exact: bool,
-    /// What happened at every turn, and not only at breaks, where it has no column.
+    /// True for the events of every turn, and not only of breaks, if they have no column.
     pub has_all_events: bool,
-    /// Whether the output is a terminal.
+    /// True if the output is a terminal.
     pub is_terminal: bool,
 }
 
-/// The sessions of a selection, what they cost, and which of their turns are breaks.
+/// Sessions of a selection, with their costs and breaks.
 #[must_use]
 pub fn analyze_document(
     (answer, breaks): (&Answer, &[Break]),
@@ -56,7 +55,7 @@ pub fn analyze_document(
 ) -> Document {
     let mut document = Document::default();
     document.grid(answer_grid(answer));
-    // The rules charge more than was billed: what they say of lifetimes would be of other sessions.
+    // If the rules charge more than was billed, their lifetimes would be those of other sessions.
     let is_supported = answer.change.as_ref().is_none_or(|change| change.saving.is_some());
     let lifetimes = Lifetimes::of(ledger, selection).filter(|_| is_supported);
     if let Some(sentence) = lifetimes.as_ref().and_then(lifetime_sentence) {
@@ -95,8 +94,9 @@ pub fn analyze_document(
     document
 }
 
-/// What each program spent, the most expensive first, where there are several, and how many sessions have
-/// requests of more than one.
+/// Cost of each program, most expensive first, and the number of sessions with requests of several programs.
+///
+/// `None` if all requests are of one program.
 fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64)> {
     let history = ledger.history;
     let column = ledger.billed().or(ledger.columns.first())?;
@@ -111,6 +111,7 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
         let request = history.request(index);
         let (sessions, requests, indexes) = by_client.entry(request.client).or_default();
         sessions.insert(request.session);
+        // A record that sums several requests counts as all of them.
         *requests += u64::from(request.sum_of);
         indexes.push(index);
     }
@@ -139,12 +140,12 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
     Some((grid, shared))
 }
 
-/// What some requests cost, as far as they have prices and records.
+/// Cost of some requests, with a plus if some have no price or no record.
 pub(super) fn cost_cell(totals: &Totals) -> String {
     known_dollars(totals.cost(), totals.unpriced + totals.unrecorded)
 }
 
-/// A session turn by turn.
+/// One session turn by turn.
 fn one_session(
     document: &mut Document,
     (ledger, breaks): (&Ledger<'_>, &FoundBreaks<'_>),
@@ -166,8 +167,7 @@ fn one_session(
     }
 }
 
-/// The column for a session's turns: what was billed if known for all of them, else the first
-/// simulation.
+/// Column for a session's turns: the bill if it is known for all of them, else the first simulation.
 pub(super) fn shown_column<'l>(
     ledger: &'l Ledger<'_>,
     session: &Session,
@@ -176,19 +176,20 @@ pub(super) fn shown_column<'l>(
     ledger.billed().filter(is_whole).or_else(|| ledger.columns.iter().find(is_whole))
 }
 
-/// Whether a column covers all requests of a session, in tokens that compare with those of the
-/// others.
+/// Returns true if a column covers all requests of a session, in tokens that compare with the other columns.
 pub(super) fn is_complete(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
     is_comparable(ledger, column)
         && session.requests.iter().all(|index| ledger.row_tokens(column, *index).is_some())
 }
 
-/// Where prompts are counted in bytes, recorded tokens are another unit.
+/// Returns true if the tokens of a column compare with those of the others.
+///
+/// If prompts are counted in bytes, recorded tokens are another unit.
 pub(super) fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> bool {
     !ledger.history.is_counted_in_bytes() || column.strategy.name != "billed"
 }
 
-/// The sizes of the session's prompt, part by part, with how each is known.
+/// Sizes of the parts of the session's prompt, each with its basis.
 fn sizes(
     document: &mut Document,
     history: &History,
@@ -196,6 +197,7 @@ fn sizes(
     trace: &PromptTrace,
     session: &Session,
 ) {
+    // Sub-agents have prompts of their own, so the last request of the main chain is the one to show.
     let main = |index: &&RequestIndex| history.request(**index).agent.is_none();
     let Some(last) = session.requests.iter().rev().find(main) else {
         return;
@@ -210,7 +212,7 @@ fn sizes(
         .collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();
-    // Nothing is that small: without a read that shows it, it is unknown.
+    // No prompt has an empty prefix: without a read that shows the size, it is unknown.
     let hidden = match trace.prompts[last.get()].system_prefix {
         Tokens::ZERO => "unknown (no read shows their size)".to_owned(),
         size => format!("about {} tokens (estimated)", tokens(size)),
@@ -230,7 +232,7 @@ fn sizes(
     ));
 }
 
-/// The parts of a captured prompt.
+/// Sizes of the parts of a captured prompt.
 fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestIndex) {
     let prompt = &trace.prompts[last.get()];
     let system = trace.path(prompt.node).find(|node| trace.node(*node).level == Level::System);
@@ -244,7 +246,7 @@ fn captured_sizes(document: &mut Document, trace: &PromptTrace, last: RequestInd
     ));
 }
 
-/// The sums of each strategy.
+/// Sums of each strategy.
 fn totals(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     document.heading("Totals by strategy");
     document.grid(StrategySums::of(ledger, selection, ledger.columns.len()).grid());
@@ -254,10 +256,10 @@ fn strategy_totals(ledger: &Ledger<'_>, requests: &[RequestIndex]) -> Vec<Totals
     ledger.columns.iter().map(|column| ledger.totals(column, requests.iter().copied())).collect()
 }
 
-/// How many sessions are listed by default.
+/// Default number of listed sessions.
 const MOST_SESSIONS: usize = 20;
 
-/// The strategies that are hidden last where there is not enough room.
+/// Strategies that are hidden last if there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
 /// The most expensive sessions.
@@ -268,7 +270,7 @@ pub(super) fn many_sessions(
     top: Option<usize>,
 ) {
     let history = ledger.history;
-    // Next to what was billed, else next to the first strategy.
+    // The bar is next to the bill, or without one next to the first strategy.
     let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
     let shown = billed.unwrap_or_default();
     let of_sessions: Vec<Vec<Totals>> =
@@ -302,6 +304,7 @@ pub(super) fn many_sessions(
     let mut grid =
         Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger, &of_sessions)).dense();
     for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
+        // A column that lacks records has fewer tokens than the session.
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
         let Some(first) = complete.or(by_strategy.first()) else { continue };
         let mut cells = vec![names.name(session.id)];
@@ -315,6 +318,7 @@ pub(super) fn many_sessions(
         let costs = ledger.columns.iter().zip(by_strategy);
         let is_marked = session.requests.iter().any(|index| history.is_marked(*index));
         cells.extend(costs.map(|(column, totals)| {
+            // Without a marker such a strategy only repeats the record.
             let is_told = column.applicability().is_applicable()
                 && (is_marked || acts_without_markers(&column.strategy));
             if is_told { cost_cell(totals) } else { "-".to_owned() }
@@ -325,7 +329,7 @@ pub(super) fn many_sessions(
     document.grid(grid);
 }
 
-/// When sessions began.
+/// Start times of sessions, as text.
 struct Beginnings(Vec<String>);
 
 impl Beginnings {
@@ -335,19 +339,19 @@ impl Beginnings {
         Self(sessions.map(|session| first(session).map(moment).unwrap_or_default()).collect())
     }
 
-    /// The year of all of them with the hyphen after it, where it is one.
+    /// Year that all of them have in common, with the hyphen after it.
     fn common_year(&self) -> Option<&str> {
         let year = self.0.first()?.get(..5)?;
         self.0.iter().all(|moment| moment.starts_with(year)).then_some(year)
     }
 
-    /// The year for the heading.
+    /// Year for the heading.
     fn year(&self) -> String {
         let year = self.common_year().map(|year| year.trim_end_matches('-'));
         year.map(|year| format!(", begun in {year}")).unwrap_or_default()
     }
 
-    /// The moments to the minute, without the year that the heading has.
+    /// Moments to the minute, without the year that the heading has.
     fn moments(&self) -> impl Iterator<Item = &str> {
         let year = self.common_year().unwrap_or_default();
         let seconds = |moment: &str| moment.rfind(':').unwrap_or(moment.len());
@@ -355,7 +359,7 @@ impl Beginnings {
     }
 }
 
-/// The columns that only some inputs need.
+/// Columns that only some inputs need.
 struct OptionalColumns {
     projects: BTreeMap<Symbol, String>,
     has_projects: bool,
@@ -381,13 +385,13 @@ impl OptionalColumns {
         cells
     }
 
-    /// The columns in the order in which they are hidden.
+    /// Columns in the order of hiding.
     fn hidden_first<'a>(ledger: &'a Ledger<'_>, of_sessions: &[Vec<Totals>]) -> Vec<&'a str> {
         let names = ledger.columns.iter().map(|column| column.strategy.label());
         let mut hidden = vec!["prompt tokens"];
         hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));
         hidden.push("hit");
-        // A lifetime that costs what was billed says less than the other one.
+        // A lifetime that costs as much as the bill says less than the other one, so it is hidden first.
         let place = |name| ledger.columns.iter().position(|one| one.strategy.label() == name);
         let billed = place("billed");
         let differing = |name| {
@@ -403,7 +407,7 @@ impl OptionalColumns {
     }
 }
 
-/// The project of a session: that of its first request that has one.
+/// Project of a session: that of its first request with one.
 fn project(history: &History, session: &Session) -> Option<Symbol> {
     session.requests.iter().find_map(|index| history.request(*index).project)
 }

@@ -1,4 +1,4 @@
-//! What every command over sessions says first, in at most six lines.
+//! First lines of every command over sessions, at most six.
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
@@ -28,7 +28,7 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     grid
 }
 
-/// A figure: its name, its value, and a remark.
+/// A figure with its name, value and remark.
 struct AnswerLine {
     name: &'static str,
     value: String,
@@ -54,7 +54,7 @@ fn spent(answer: &Answer) -> AnswerLine {
     AnswerLine::plain(name, dollars(totals.cost()), note)
 }
 
-/// What a sum leaves out.
+/// Number of requests that a sum leaves out, by reason.
 fn missing(totals: &Totals) -> String {
     let without = |count, what| match count {
         0 => String::new(),
@@ -80,6 +80,7 @@ fn breaks(answer: &Answer) -> AnswerLine {
     const NAME: &str = "Breaks cost";
     let sum = &answer.breaks;
     let Some((cause, of_cause)) = answer.by_cause.first() else {
+        // Without a comparison no break can be found, so the cost is unknown and not zero.
         let note = match answer.compared {
             0 => "no request can be compared with one before it".to_owned(),
             compared => format!("none in {} compared", counted(compared, "request", "requests")),
@@ -104,6 +105,7 @@ fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerL
     const NAME: &str = "Best change";
     let Some(saving) = change.saving else {
         let beyond = unsimulated.map(|unsimulated| Picodollars::ZERO.minus(unsimulated));
+        // The saving may be money that nobody paid, so none is shown.
         let note = format!("the rules charge {} more than was billed", dollars(beyond));
         return AnswerLine::plain(NAME, dollars(None), note);
     };
@@ -123,7 +125,7 @@ fn best_caching(waterfall: &Waterfall) -> Option<AnswerLine> {
     Some(AnswerLine::plain("Best caching", dollars(best), note.to_owned()))
 }
 
-/// The steps from what was spent to the best caching, and what is left after each.
+/// Steps from the amount spent to the best caching, with the rest after each.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let columns = [
         ("from spent to best caching", Align::Left),
@@ -140,33 +142,34 @@ pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     grid
 }
 
-/// What breaks cost beyond what the rules charge for them: the rules charge for expiries,
-/// compactions, and whatever else they foresee.
+/// Cost of breaks beyond the rules' charge for them.
+///
+/// The rules charge for expiries, compactions, and whatever else they foresee.
 pub(super) const BREAKS_BEYOND_RULES: &str = "breaks beyond the rules";
 
-/// A step of a [`Waterfall`].
+/// Step of a [`Waterfall`].
 pub(super) struct WaterfallStep {
     pub(super) name: String,
     pub(super) kind: WaterfallKind,
-    /// How much it takes off.
+    /// Reduction by the step.
     pub(super) amount: Picodollars,
-    /// What is left after it.
+    /// Amount left after the step.
     pub(super) left: Picodollars,
-    /// The name of what is left.
+    /// Name of the amount left.
     pub(super) result: Option<&'static str>,
 }
 
-/// What a step takes off.
+/// Kind of reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WaterfallKind {
-    /// Something that no simulation has.
+    /// An amount that no simulation has.
     Apart,
     Breaks,
-    /// What another way of caching would save.
+    /// Saving of another way of caching.
     Saving,
 }
 
-/// The steps. Steps of zero are left out, except for breaks.
+/// The steps. Samplings billed apart have one only if there are any.
 pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
     let mut steps: Vec<WaterfallStep> = Vec::new();
     let mut add = |kind, name: &str, amount, result| {
@@ -178,6 +181,7 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
         add(WaterfallKind::Apart, "samplings billed apart", waterfall.apart, None);
     }
     add(WaterfallKind::Breaks, BREAKS_BEYOND_RULES, waterfall.breaks, None);
+    // A step even if it is zero, as its result is the rules' expectation.
     add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected by the rules"));
     if let Some(better) = &waterfall.lifetime {
         add(

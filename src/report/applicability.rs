@@ -1,5 +1,6 @@
-//! Strategies that cannot act on the input, or only in part, and what context management did under
-//! each strategy: in sentences, and for programs.
+//! Strategies that act on the input only in part or not at all, and effects of context management.
+//!
+//! Both are in sentences, and as objects for programs.
 
 use std::borrow::Cow;
 
@@ -12,8 +13,9 @@ use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
 use crate::simulate::strategy::{Applicability, Layout, Strategy, StrategyKind};
 
-/// Whether a strategy says anything of requests that are not under the rules of markers. Under the others they
-/// stay as recorded, which would pass for a figure of the strategy.
+/// Returns true if a strategy also has figures for requests that are not under the rules of markers.
+///
+/// Under the other strategies these stay as recorded, which would pass for a figure of the strategy.
 pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
     match &strategy.kind {
         StrategyKind::Recorded
@@ -25,42 +27,42 @@ pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
     }
 }
 
-/// Shown in place of a strategy's cost.
+/// Text in place of a strategy's cost.
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
-/// Why a part of a strategy does nothing.
+/// Reason for an idle part of a strategy.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ObstacleObject<'a> {
-    /// The reason.
+    /// Reason.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(with = "crate::simulate::strategy::Obstacle", !skip_deserializing))]
     code: &'static str,
-    /// The same in words.
+    /// Same in words.
     #[serde(borrow)]
     pub(super) reason: Cow<'a, str>,
 }
 
-/// The obstacles of a strategy.
+/// Obstacles of a strategy.
 pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject<'static>> {
     let obstacles = applicability.obstacles().iter();
     obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason().into() }).collect()
 }
 
-/// A strategy that does nothing, or not all that it stands for.
+/// Strategy that does nothing, or only some of its parts.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ApplicabilityObject<'a> {
-    /// The strategy.
+    /// Strategy.
     #[serde(borrow)]
     pub(super) strategy: Cow<'a, str>,
-    /// Whether any part of it does something; where none does, it has no figures.
+    /// True if any part of it does something; if not, it has no figures.
     pub(super) applicable: bool,
-    /// Why the others do nothing.
+    /// Obstacles of the others.
     pub(super) obstacles: Vec<ObstacleObject<'a>>,
 }
 
-/// The strategies of a ledger that are not fully applicable.
+/// Strategies of a ledger that are not fully applicable.
 pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObject<'l>> {
     let hindered = ledger.columns.iter().filter(|column| {
         let obstacles = column.applicability().obstacles();
@@ -74,7 +76,7 @@ pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObje
     hindered.map(object).collect()
 }
 
-/// The same in sentences, joining strategies with the same obstacles.
+/// Sentences about strategies that are not fully applicable, one for each set of obstacles.
 pub(super) fn applicability_notes<'a>(
     strategies: impl IntoIterator<Item = (&'a str, &'a Applicability)>,
 ) -> Vec<String> {
@@ -84,6 +86,7 @@ pub(super) fn applicability_notes<'a>(
             continue;
         }
         let name = format!("`{name}`");
+        // Strategies with the same obstacles share a sentence.
         match about.iter_mut().find(|(known, _)| *known == applicability) {
             Some((_, names)) => names.push(name),
             None => about.push((applicability, vec![name])),
@@ -97,40 +100,40 @@ pub(super) fn applicability_notes<'a>(
     about.into_iter().map(sentence).collect()
 }
 
-/// What context management did to the whole input.
+/// Context management of the whole input.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ManagedObject<'a> {
-    /// The strategy.
+    /// Strategy.
     strategy: &'a str,
-    /// How often something was taken out of a prompt.
+    /// Number of removals from prompts.
     events: u64,
-    /// Tool results that were taken out.
+    /// Tool results taken out.
     cleared_results: u64,
-    /// Tokens that were taken out.
+    /// Tokens taken out.
     removed_tokens: Tokens,
-    /// From which size on conversations are compacted; null where they are not.
+    /// Size at which conversations are compacted, if they are; null if not.
     trigger_tokens: Option<Tokens>,
     /// Requests that it sent itself, for summaries or for memories.
     own_requests: u64,
-    /// What those cost, in dollars; null where nothing has a price.
+    /// Cost of those, in dollars; null if nothing has a price.
     own_cost_usd: Option<Picodollars>,
-    /// How often it rewrote what stands in front of thinking that stays, for a model that checks that: as
-    /// recorded, such a request is refused or loses the thinking.
+    /// Number of rewrites in front of thinking that stays, for a model that checks that: as recorded, such a
+    /// request is refused or loses the thinking.
     rewritten_before_thinking: u64,
-    /// How often a request for a summary was too long and was sent again with less.
+    /// Number of summary requests that were too long and sent again with less.
     retries: u64,
-    /// How often a compaction was given up for that.
+    /// Number of compactions given up for that.
     failures: u64,
-    /// What the figures rest on.
+    /// Basis of the figures.
     basis: Basis,
-    /// The sizes and numbers that are assumed, in words.
+    /// Assumed sizes and numbers, in words.
     assumptions: Vec<String>,
-    /// What the simulation does not know, in words.
+    /// Unknowns of the simulation, in words.
     unknowns: Vec<&'static str>,
 }
 
-/// What context management did under each strategy that has it.
+/// Effects of context management under each strategy that has it.
 pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
     let object = |column: &'l StrategyColumn| {
         Some(ManagedObject::new(&column.strategy.name, &ledger.managed(column)?))
@@ -139,7 +142,7 @@ pub(super) fn managed<'l>(ledger: &'l Ledger<'_>) -> Vec<ManagedObject<'l>> {
 }
 
 impl<'a> ManagedObject<'a> {
-    /// What it did under one strategy.
+    /// Effects under one strategy.
     pub(super) fn new(strategy: &'a str, managed: &ManagedColumn) -> Self {
         let ManagedColumn { management, effects, own } = managed;
         Self {
@@ -153,13 +156,14 @@ impl<'a> ManagedObject<'a> {
             rewritten_before_thinking: effects.checked,
             retries: effects.retries,
             failures: effects.failures,
+            // Some of the sizes are assumed.
             basis: Basis::Estimated,
             assumptions: management.assumptions(),
             unknowns: management.unknowns(),
         }
     }
 
-    /// The same in sentences.
+    /// Sentences about the effects, the assumptions and the unknowns.
     pub(super) fn note(&self) -> String {
         let mut sentences = vec![self.effect()];
         if !self.assumptions.is_empty() {
@@ -169,7 +173,7 @@ impl<'a> ManagedObject<'a> {
         sentences.join(" ")
     }
 
-    /// What it did, in sentences.
+    /// Sentences about the effects.
     pub(super) fn effect(&self) -> String {
         let mut sentences = vec![self.removed()];
         if self.own_requests > 0 {

@@ -1,7 +1,7 @@
-//! What a saved report has beyond totals, so that it can be a baseline: the turns of each session, and
-//! fingerprints of the blocks of captured prompts.
+//! Saved reports as baselines.
 //!
-//! A saved report → the snapshot it was made of. What a baseline is not made of is not looked at.
+//! Besides totals these have the turns of each session, and fingerprints of the blocks of captured prompts. A
+//! report is read back into the snapshot that it was made of; everything else in it is skipped.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,102 +23,101 @@ use crate::explain::snapshot::{
 };
 use crate::read::capture::Part;
 
-/// The formats that can be read: the name, and its version.
+/// Name of the format that can be read, in version `VERSION`.
 const FORMAT: &str = "cachesim.report";
 const VERSION: u32 = 1;
 
-/// How to come by a baseline, for messages.
+/// Way to make a baseline, for messages.
 const HOW_TO_SAVE: &str = "save one with `cachesim check PATH --save-baseline FILE`";
 
-/// Why a file is no baseline.
+/// Reason why a file is no baseline.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BaselineError {
-    /// It is no JSON, or lacks what a report has.
+    /// Not JSON, or without a field of reports.
     #[error("line {line}, column {column}: {problem}; {HOW_TO_SAVE}")]
     Malformed {
-        /// From 1 on; 0 of an empty file.
+        /// Line of the problem, from 1 on; 0 in an empty file.
         line: usize,
-        /// From 1 on.
+        /// Column of the problem, from 1 on.
         column: usize,
-        /// What the parser says.
+        /// Message of the parser.
         problem: String,
     },
-    /// It is something else.
+    /// Another format, with its schema.
     #[error("it is no report (its schema is {0}); {HOW_TO_SAVE}")]
     NoReport(String),
-    /// A newer version wrote it.
+    /// Format of a newer version, with that version and the program's.
     #[error(
         "it is a {FORMAT}/v{0}, written by cachesim {1}; this version reads {FORMAT}/v{VERSION}: \
          update cachesim, or save the baseline again with this version"
     )]
     Newer(u32, String),
-    /// It contradicts itself.
+    /// Contradiction in the data.
     #[error("it is damaged: {0}; {HOW_TO_SAVE}")]
     Damaged(String),
 }
 
-/// What comes before all else.
+/// Fields that identify the format.
 #[derive(Deserialize)]
 struct Head {
     schema: Option<String>,
     tool_version: Option<String>,
 }
 
-/// A request, with its sums under each strategy that it is recorded under.
+/// Request, with its sums under each strategy that it is recorded under.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TurnObject<'a> {
     /// Its id.
     request_id: Option<Cow<'a, str>>,
-    /// The sub-agent that sent it; null on the main chain.
+    /// Sub-agent that sent it; null on the main chain.
     agent_id: Option<Cow<'a, str>>,
-    /// The model it was sent to.
+    /// Model it was sent to.
     #[serde(borrow)]
     model: Cow<'a, str>,
-    /// The file it stands in, relative to the given paths.
+    /// File that has it, relative to the given paths.
     #[serde(borrow)]
     file: Cow<'a, str>,
-    /// The line of the file.
+    /// Line in the file.
     line: u64,
-    /// When it was sent, as far as can be told.
+    /// Time of sending, as well as it is known.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Millis"))]
     start: Cow<'a, str>,
-    /// The sums of its rows under each strategy that it is recorded under.
+    /// Sums of its rows under each strategy that it is recorded under.
     totals: ByStrategy<'a>,
-    /// Its figures by the rules and the bytes of its prompt alone, where it is captured.
+    /// Figures by the rules and the bytes of its prompt alone, if it is captured.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     counted: Option<CountedObject<'a>>,
-    /// The break, where it is one.
+    /// Break, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     r#break: Option<BreakObject<'a>>,
-    /// The last block of its prompt, by its place in `blocks`.
+    /// Last block of its prompt, by its place in `blocks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     block: Option<usize>,
-    /// The last block that conversations are meant to share.
+    /// Last block that conversations are meant to share.
     #[serde(skip_serializing_if = "Option::is_none")]
     front: Option<usize>,
-    /// The markers of its prompt.
+    /// Markers of its prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     markers: Vec<MarkerObject<'a>>,
-    /// Of a captured request, the first 64 bits of the BLAKE2b of each setting beside its prompt, by name.
+    /// Of a captured request, first 64 bits of the BLAKE2b of each setting besides its prompt, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     settings: Option<BTreeMap<Cow<'a, str>, String>>,
 }
 
-/// The figures of a captured request by the rules and the bytes of its prompt, whatever usage is
-/// recorded for it.
+/// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is recorded for it.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CountedObject<'a> {
-    /// Its prompt under each strategy, without output; `billed` is the replay.
+    /// Prompt under each strategy, without output; `billed` is the replay.
     #[serde(borrow)]
     prompt: ByStrategy<'a>,
-    /// What its recorded output cost, in dollars; null where the output or its price is unknown.
+    /// Cost of its recorded output, in dollars; null if the output or its price is unknown.
     output_usd: Option<Picodollars>,
 }
 
-/// A request that read less than it could have.
+/// Request that read less than it could have.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct BreakObject<'a> {
@@ -126,9 +125,9 @@ struct BreakObject<'a> {
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Cause"))]
     cause: Cow<'a, str>,
-    /// What was sent again.
+    /// Tokens sent again.
     rewritten_tokens: Tokens,
-    /// What that cost more than reading it; null where the model has no price.
+    /// Cost beyond reading them; null where the model has no price.
     excess_usd: Option<Picodollars>,
 }
 
@@ -142,13 +141,13 @@ impl From<&TurnBreak> for BreakObject<'_> {
     }
 }
 
-/// A marker.
+/// Marker.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct MarkerObject<'a> {
-    /// The block it stands on, by its place in `blocks`.
+    /// Its block, by its place in `blocks`.
     block: usize,
-    /// Its TTL.
+    /// TTL.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Ttl"))]
     ttl: Cow<'a, str>,
@@ -161,7 +160,7 @@ impl From<&TurnMarker> for MarkerObject<'_> {
 }
 
 impl<'a> TurnObject<'a> {
-    /// A turn of a snapshot.
+    /// Turn of a snapshot.
     pub(super) fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
         let by_strategy = |figures: &'a [Option<Figures>]| {
             let figures = snapshot.strategies.iter().zip(figures);
@@ -194,25 +193,25 @@ impl<'a> TurnObject<'a> {
     }
 }
 
-/// A block of a captured prompt, by what it is known by.
+/// Block of a captured prompt, by its identity.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlockObject<'a> {
-    /// The one in front, by its place in `blocks`.
+    /// Block in front, by its place in `blocks`.
     parent: Option<usize>,
-    /// The part of the prompt.
+    /// Part of the prompt.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Part"))]
     part: Cow<'a, str>,
-    /// Of a tool its name.
+    /// Name of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Cow<'a, str>>,
-    /// Digests of the fields of a tool.
+    /// Digests of a tool's fields.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     fields: BTreeMap<Cow<'a, str>, String>,
-    /// The length of its canonical bytes.
+    /// Length of its canonical bytes.
     bytes: u64,
-    /// The first 64 bits of their BLAKE2b.
+    /// First 64 bits of their BLAKE2b.
     #[serde(borrow)]
     digest: Cow<'a, str>,
     /// Digests of up to 64 pieces of equal length, of tools and the system prompt.
@@ -235,19 +234,19 @@ impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
     }
 }
 
-/// How often a rule of `lint` was broken.
+/// Violations of a rule of `lint`.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct LintObject<'a> {
-    /// The rule.
+    /// Rule.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Rule"))]
     rule: Cow<'a, str>,
-    /// How much these findings of it matter.
+    /// Severity of these findings.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Severity"))]
     severity: Cow<'a, str>,
-    /// At how many places of the prompts.
+    /// Number of places in the prompts.
     findings: u64,
 }
 
@@ -264,8 +263,9 @@ impl From<&LintCount> for LintObject<'_> {
 /// Reads a saved `cachesim.report/v1`, with or without turns and blocks.
 ///
 /// # Errors
-/// Why it cannot be a baseline, with what to do.
+/// The file cannot be a baseline; the message says what to do.
 pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
+    // The schema comes first: a report of a newer version may not parse as this one.
     let head: Head = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
     check_schema(&head)?;
     let report: Report<'_> = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
@@ -291,7 +291,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     })
 }
 
-/// Why strategies that are not applicable are not.
+/// Reasons of the strategies that are not applicable.
 fn inapplicable(objects: Vec<ApplicabilityObject<'_>>) -> BTreeMap<String, String> {
     let idle = objects.into_iter().filter(|object| !object.applicable);
     let reason = |object: ApplicabilityObject<'_>| {
@@ -304,7 +304,7 @@ fn inapplicable(objects: Vec<ApplicabilityObject<'_>>) -> BTreeMap<String, Strin
 fn malformed(error: &serde_json::Error) -> BaselineError {
     let (line, column) = (error.line(), error.column());
     let problem = error.to_string();
-    // The place is said in front.
+    // The message already gives the place at its beginning.
     let problem = problem.split(" at line ").next().unwrap_or_default().to_owned();
     BaselineError::Malformed { line, column, problem }
 }
@@ -313,6 +313,7 @@ fn check_schema(head: &Head) -> Result<(), BaselineError> {
     let Some(schema) = head.schema.as_deref() else {
         return Err(BaselineError::NoReport("missing".to_owned()));
     };
+    // The name is from a file, and may be of any length.
     let shown = || format!("`{}`", schema.chars().take(80).collect::<String>());
     let version = schema.strip_prefix(FORMAT).and_then(|rest| rest.strip_prefix("/v"));
     let version = version.and_then(|version| version.parse().ok());
@@ -353,6 +354,7 @@ fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {
 
 fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
     let parent = object.parent.map(BlockId);
+    // A block comes after its parent, so that no chain of parents is a cycle.
     if parent.is_some_and(|parent| parent.0 >= number) {
         return None;
     }
@@ -383,7 +385,7 @@ impl BaselineReader<'_> {
             turns.into_iter().map(|turn| self.turn(turn)).collect::<Result<Vec<_>, _>>()
         });
         let turns: Option<Vec<SnapshotTurn>> = turns.transpose()?;
-        // As of the run: so both sides count alike.
+        // Both sides sum their turns, so that they count alike.
         let totals = match &turns {
             Some(turns) => Figures::of_turns(turns, self.strategies.len()),
             None => self.figures(&object.totals)?,
@@ -431,7 +433,7 @@ impl BaselineReader<'_> {
         Ok(Counted { prompts: self.figures_of_request(&object.prompt)?, output })
     }
 
-    /// Those of one request.
+    /// Figures of one request.
     fn figures_of_request(
         &self,
         totals: &ByStrategy<'_>,
@@ -455,8 +457,9 @@ impl BaselineReader<'_> {
     }
 }
 
-/// More tokens than all providers have served of one session, and more dollars: what is larger is no
-/// figure, and could not be added up.
+/// Limits beyond all tokens and dollars that providers ever served in one session.
+///
+/// A larger value is no figure, and could not be added up.
 const MOST_TOKENS: Tokens = Tokens(1_000_000_000_000_000);
 const MOST_COST: Picodollars = Picodollars(1_000_000_000_000_000_000_000_000);
 const MOST_COUNT: u64 = 1_000_000_000_000;
@@ -477,7 +480,7 @@ fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
     if !is_sound {
         return Err(damaged("figures that no session has"));
     }
-    // Without a cost none of its requests has a price.
+    // Without a cost none of the requests has a price.
     let unpriced =
         if totals.cost_usd.is_some() { totals.unpriced_requests } else { totals.requests };
     Ok(Figures {
@@ -506,7 +509,7 @@ fn turn_break(object: &BreakObject<'_>) -> Result<TurnBreak, BaselineError> {
         evidence: None,
     })
 }
-/// How prompts were measured. Before there were counts, `auto` stood for estimates.
+/// Measurement of prompts; before there were counts, `auto` meant estimates.
 fn counting(written: Cow<'_, str>) -> String {
     if written == "auto" { "estimated".to_owned() } else { written.into_owned() }
 }

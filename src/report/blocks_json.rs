@@ -1,4 +1,4 @@
-//! `cachesim.blocks/v1`: windows of five hours and weeks, and what used each up.
+//! `cachesim.blocks/v1`: windows of five hours and weeks, with the use of each.
 
 use std::io::{self, Write};
 
@@ -25,37 +25,37 @@ pub(super) const SCHEMA: &str = "cachesim.blocks/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlocksObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// When it was looked at: a window that holds this moment is open.
+    /// Present time: a window that holds this moment is open.
     now: Millis,
-    /// Requests that were sent after it, which are in no window; left out where there are none.
+    /// Requests sent after it, which are in no window; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     later_requests: u64,
-    /// The windows by service and length, the most expensive service first.
+    /// Windows by service and length, the most expensive service first.
     quotas: Vec<QuotaObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct QuotaObject<'a> {
-    /// Whose limits the windows are of.
+    /// Service that limits the windows.
     service: &'static str,
-    /// How long a window is.
+    /// Length of a window.
     length: BlockLength,
-    /// Whether plans of the service are known to count over such windows.
+    /// True if plans of the service are known to count over such windows.
     is_known: bool,
-    /// The windows in which something selected was sent, in order of time.
+    /// Windows with selected requests, in order of time.
     blocks: Vec<BlockObject<'a>>,
-    /// What is left to expect of the open window; null where none is open.
+    /// Outlook for the open window; null if none is open.
     burn: Option<BurnObject>,
-    /// What per cents of recorded limits are.
+    /// Use behind a per cent of each limit.
     fits: Vec<FitObject<'a>>,
 }
 
@@ -76,37 +76,38 @@ impl<'a> QuotaObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct BlockObject<'a> {
-    /// When the window begins.
+    /// Start of the window.
     start: Millis,
-    /// When it ends, exclusive.
+    /// End, exclusive.
     end: Millis,
-    /// Measured where the client recorded its end.
+    /// Measured if the client recorded its end.
     basis: Basis,
-    /// How long no window was before it, in milliseconds.
+    /// Time without a window before it, in milliseconds.
     idle_before_ms: i64,
-    /// Whether it is open now.
+    /// True if open now.
     is_open: bool,
-    /// When the first of its requests was sent.
+    /// Time of its first request.
     first_request: Millis,
-    /// When the last one was.
+    /// Time of the last one.
     last_request: Millis,
     /// All requests.
     totals: UsedObject,
-    /// Those of main conversations.
+    /// Sums of main conversations.
     main: UsedObject,
-    /// Those of sub-agents, by type, the most expensive first. With `main` they add up to `totals`.
+    /// Sums of sub-agents by type, the most expensive first. With `main` they add up to `totals`.
     agents: Vec<AgentObject<'a>>,
-    /// Breaks that are neither of the next two, which something can be done about. All three are part of the totals.
+    /// Breaks that are neither of the next two, which something can be done about. All three are part of the
+    /// totals.
     breaks: LossObject,
     /// Entries that expired in pauses.
     expiries: LossObject,
     /// Compactions, and old tool results that were cleared.
     compactions: LossObject,
-    /// What the prompts were made of.
+    /// Contents of the prompts.
     contents: ContentsObject<'a>,
-    /// The first and the newest reading of the limit in the window; null where none was recorded.
+    /// First and newest reading of the limit in the window; null if none was recorded.
     limit: Option<[ReadingObject<'a>; 2]>,
-    /// The same of each other limit that was recorded.
+    /// Same for each other recorded limit.
     other_limits: Vec<[ReadingObject<'a>; 2]>,
 }
 
@@ -125,12 +126,12 @@ struct UsedObject {
     ephemeral_1h_input_tokens: Tokens,
     /// Tokens of the answers.
     output_tokens: Tokens,
-    /// What all of it costs at list prices, in dollars; null where nothing has a price.
+    /// Cost of all of it at list prices, in dollars; null if nothing has a price.
     cost_usd: Option<Picodollars>,
-    /// Requests whose model has no price, which the cost leaves out; left out where there are none.
+    /// Requests whose model has no price, which the cost leaves out; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
-    /// Requests without recorded usage, which are left out of the sums; left out where there are none.
+    /// Requests without recorded usage, which are left out of the sums; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     requests_without_usage: u64,
 }
@@ -154,7 +155,7 @@ impl From<Totals> for UsedObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct AgentObject<'a> {
-    /// The type of the sub-agents; null where it is not known.
+    /// Type of the sub-agents; null if it is not known.
     agent_type: Option<&'a str>,
     /// Their requests.
     totals: UsedObject,
@@ -163,13 +164,13 @@ struct AgentObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct LossObject {
-    /// How many there are.
+    /// Their number.
     count: u64,
     /// Tokens that were sent again.
     rewritten_tokens: Tokens,
-    /// What that cost beyond reading, in dollars; null where nothing has a price.
+    /// Cost beyond reading them, in dollars; null if nothing has a price.
     lost_usd: Option<Picodollars>,
-    /// Those without a price; left out where there are none.
+    /// Losses without a price; left out if none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced: u64,
 }
@@ -190,20 +191,20 @@ impl From<Sum> for LossObject {
 struct ContentsObject<'a> {
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
-    /// The sums of the requests.
+    /// Sums of the requests.
     totals: ContextTotalsObject,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ReadingObject<'a> {
-    /// When it was recorded.
+    /// Time of the record.
     at: Millis,
-    /// How much of the limit was used, in per cent.
+    /// Used part of the limit, in per cent.
     used_percent: f64,
-    /// The limit; null where it has no name.
+    /// Limit; null if it has no name.
     limit: Option<&'a str>,
-    /// The plan that it is of; null where that is not told.
+    /// Plan of the limit; null if unknown.
     plan: Option<&'a str>,
 }
 
@@ -215,6 +216,7 @@ impl<'a> ReadingObject<'a> {
     fn of(history: &'a History, reading: &LimitReading) -> Self {
         Self {
             at: reading.at,
+            // Readings are in hundredths of a per cent.
             used_percent: f64::from(reading.used) / 100.0,
             limit: history.text(reading.limit),
             plan: history.text(reading.plan),
@@ -225,38 +227,38 @@ impl<'a> ReadingObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct BurnObject {
-    /// What was used so far, in dollars at list prices. All figures here are of all requests, selected or not.
+    /// Use so far, in dollars at list prices. All figures here are of all requests, selected or not.
     so_far_usd: Picodollars,
-    /// Requests so far without a price, which no amount has; left out where there are none.
+    /// Requests so far without a price, which no amount has; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
-    /// What was used lately, in dollars.
+    /// Latest use, in dollars.
     lately_usd: Picodollars,
-    /// How long that is, in milliseconds: an hour, of a week a day.
+    /// Its length, in milliseconds: an hour, of a week a day.
     lately_ms: i64,
-    /// How long the window stays open, in milliseconds.
+    /// Rest of the open window, in milliseconds.
     left_ms: i64,
-    /// What it comes to at that rate, in dollars.
+    /// Use at its end at that rate, in dollars.
     at_last_rate_usd: Picodollars,
-    /// When all of the recorded limit is used at that rate; null where it is not before the window ends, or no limit is
-    /// recorded whose per cents fit list prices.
+    /// Time at which all of the recorded limit is used at that rate; null if not before the window ends, or
+    /// no limit is recorded whose per cents fit list prices.
     all_used_at: Option<Millis>,
-    /// What it may come to, as earlier windows went on; null where these are too few.
+    /// Likely use at its end, by earlier windows; null if these are too few.
     projection: Option<ProjectionObject>,
-    /// How many earlier windows there are to go by: those that were in use, or were not, for the same time into them.
+    /// Number of earlier windows to go by: those that were in use, or were not, for the same time into them.
     earlier_windows: usize,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ProjectionObject {
-    /// Nine of ten windows would have led to more, in dollars.
+    /// Use that nine of ten windows exceed, in dollars.
     low_usd: Picodollars,
     /// Half of them.
     middle_usd: Picodollars,
     /// One of ten.
     high_usd: Picodollars,
-    /// For how many of the earlier windows the range from low to high of the others would have held.
+    /// Number of earlier windows for which the range from low to high of the others would have held.
     held: usize,
 }
 
@@ -287,24 +289,24 @@ impl BurnObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct FitObject<'a> {
-    /// The limit; null where it has no name.
+    /// Limit; null if it has no name.
     limit: Option<&'a str>,
-    /// The plan that it is of; null where that is not told.
+    /// Plan of the limit; null if unknown.
     plan: Option<&'a str>,
-    /// How many readings were held against use.
+    /// Number of readings compared to use.
     readings: usize,
-    /// In how many windows they are.
+    /// Number of their windows.
     windows: usize,
-    /// Per cent of the limit that a dollar at list prices takes; null where classes of tokens fit better.
+    /// Per cent of the limit that a dollar at list prices takes; null if classes of tokens fit better.
     percent_per_dollar: Option<f64>,
-    /// Per cent of the limit that a million tokens take, by class; null where list prices fit better.
+    /// Per cent of the limit that a million tokens take, by class; null if list prices fit better.
     percent_per_million_tokens: Option<ClassesObject>,
-    /// How far readings are off, as the root of the mean square, in points of per cent.
+    /// Error of the readings, as the root of the mean square, in points of per cent.
     error_points: f64,
-    /// How far the growth within a window is off where the weights come from the other windows, in points; null with one
-    /// window.
+    /// Error of the growth within a window if the weights come from the other windows, in points; null with
+    /// one window.
     held_out_points: Option<f64>,
-    /// What the figures rest on.
+    /// Basis of the figures.
     basis: Basis,
 }
 
@@ -317,12 +319,13 @@ struct ClassesObject {
     cache_read: f64,
     /// Written to cache.
     cache_write: f64,
-    /// The answers.
+    /// Answers.
     output: f64,
 }
 
 impl<'a> FitObject<'a> {
     fn of(history: &'a History, fit: &LimitFit) -> Self {
+        // Only the better fit is reported.
         let (percent_per_dollar, percent_per_million_tokens) = match fit.weight {
             Weight::Dollar(weight) => (Some(rounded(weight)), None),
             Weight::Classes(weights) => {
@@ -344,7 +347,7 @@ impl<'a> FitObject<'a> {
     }
 }
 
-/// An estimate with six digits.
+/// Estimate rounded to six significant digits.
 fn rounded(value: f64) -> f64 {
     format!("{value:.5e}").parse().unwrap_or(value)
 }
@@ -352,6 +355,7 @@ fn rounded(value: f64) -> f64 {
 impl<'a> BlockObject<'a> {
     fn of(history: &'a History, block: &'a Block, now: Millis) -> Self {
         let BlockUse { all, main, agents, contents, breaks, expiries, compactions } = &block.used;
+        // Symbols are numbered as they were read, so types of equal cost are sorted by name.
         let mut agents: Vec<_> = agents.iter().collect();
         agents.order_by_key(|(kind, totals)| {
             (std::cmp::Reverse(totals.cost()), history.text(**kind))
@@ -388,7 +392,7 @@ impl<'a> BlockObject<'a> {
     }
 }
 
-/// Writes the windows of every service.
+/// Writes the windows of every service as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -405,6 +409,7 @@ pub fn write_blocks(
         prices: Prices::of(ledger.prices),
         inputs: Inputs::of(history),
         now,
+        // `now` may be before the end of the input.
         later_requests: history.requests.iter().filter(|one| one.start > now).count() as u64,
         quotas: quotas.iter().map(|quota| QuotaObject::of(history, quota, now)).collect(),
     };

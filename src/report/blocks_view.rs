@@ -1,5 +1,7 @@
-//! Windows of use for people: the open one first, then each window, who used them up and with what, and what a per cent
-//! of a limit is.
+//! Windows of use for people.
+//!
+//! First the open window, then each window, the senders and contents that used them up, and the meaning of a
+//! per cent of a limit.
 
 use super::context_view::{contents, named, summed};
 use super::document::{Align, Document, Grid};
@@ -13,18 +15,18 @@ use crate::explain::breaks::Sum;
 use crate::requests::conversation::History;
 use crate::simulate::ledger::{Ledger, Totals};
 
-/// How windows are shown.
+/// Options of the view.
 #[derive(Clone, Copy, Debug)]
 pub struct BlocksView {
-    /// Now: the window that goes on is open.
+    /// Present time: the window that holds it is open.
     pub now: Millis,
-    /// How many windows of each kind are listed, the newest ones, and how many kinds of content.
+    /// Number of listed windows of each kind, newest first, and of kinds of content.
     pub top: usize,
-    /// Whether requests were left out by a filter, whose use is in no figure.
+    /// True if a filter left out requests. Their use is in no figure.
     pub is_filtered: bool,
 }
 
-/// The windows of every service.
+/// Windows of every service, as a document.
 #[must_use]
 pub fn blocks_document(ledger: &Ledger<'_>, quotas: &[Quota], view: BlocksView) -> Document {
     let history = ledger.history;
@@ -51,9 +53,10 @@ pub fn blocks_document(ledger: &Ledger<'_>, quotas: &[Quota], view: BlocksView) 
     document
 }
 
-/// Who and what used up the open window, or all of them where none is open.
+/// Senders and contents that used up the open window, or all windows together if none is open.
 fn used_up(document: &mut Document, history: &History, quota: &Quota, view: BlocksView) {
     let (service, length) = (quota.service.label(), quota.length);
+    // Windows are in order of time, so the open one is the last.
     let open = quota.blocks.last().filter(|block| block.is_open(view.now));
     let (heading, used) = match open {
         Some(block) => {
@@ -70,13 +73,15 @@ fn used_up(document: &mut Document, history: &History, quota: &Quota, view: Bloc
     document.heading(heading);
     document.grid(senders(history, &used));
     let kinds = named(history, &used.contents.kinds);
+    // A piece counts once in each window that it was sent in.
     let is_one = open.is_some() || quota.blocks.len() == 1;
     let part = if is_one { "session" } else { "session and window" };
     contents(document, &kinds, &used.contents.bill, (view.top, summed(history)), part);
 }
 
-/// One kind of windows of each service: all have the same requests.
+/// First length of each service's windows: all its lengths have the same requests.
 fn first_of_services(quotas: &[Quota]) -> impl Iterator<Item = &Quota> {
+    // The windows of a service stay together, so that the service before is enough to know.
     let mut latest: Option<Service> = None;
     quotas.iter().filter(move |quota| latest.replace(quota.service) != Some(quota.service))
 }
@@ -102,7 +107,7 @@ fn one(length: BlockLength) -> &'static str {
     }
 }
 
-/// The newest window of each kind, and what is left to expect of it.
+/// The newest window of each kind, with the outlook if it is open.
 fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
     let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Wrapped]);
     let mut add = |name: &str, value: String, note: String| {
@@ -116,7 +121,7 @@ fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
         };
         let cost = known_dollars(block.used.all.cost(), block.used.all.unpriced);
         add(name, cost, newest(history, quota.service, block, view.now));
-        // Where a filter leaves out the open window, the last one is another.
+        // If a filter leaves out the open window, the last one is another.
         if let Some(burn) = quota.burn.as_ref().filter(|_| block.is_open(view.now)) {
             let (value, note) = at_its_end(burn, lately(quota.length));
             add("At its end", value, note);
@@ -144,7 +149,7 @@ fn newest(history: &History, service: Service, block: &Block, now: Millis) -> St
     format!("{of} from {start} to {}; closed", zone.minute(block.span.end))
 }
 
-/// Over how long the newest rate is measured.
+/// Time over which the newest rate is measured.
 fn lately(length: BlockLength) -> &'static str {
     match length {
         BlockLength::FiveHours => "hour",
@@ -152,12 +157,12 @@ fn lately(length: BlockLength) -> &'static str {
     }
 }
 
-/// An amount of an open window, with a plus where some of its requests have no price.
+/// Amount of an open window, with a plus if some of its requests have no price.
 fn spent(burn: &Burn, amount: Picodollars) -> String {
     known_dollars(Some(amount), burn.unpriced)
 }
 
-/// What a window may come to, and how sure that is.
+/// Expected use at the end of a window, and the confidence in it.
 fn at_its_end(burn: &Burn, lately: &str) -> (String, String) {
     let at_last_rate = spent(burn, burn.at_last_rate());
     match burn.projection {
@@ -181,7 +186,7 @@ fn at_its_end(burn: &Burn, lately: &str) -> (String, String) {
     }
 }
 
-/// The newest reading of the window's limit, and when all of it is used at the latest rate.
+/// Newest reading of the window's limit, with the time at which all of it is used at the latest rate.
 fn limit(history: &History, quota: &Quota, block: &Block, now: Millis) -> Option<(String, String)> {
     let [_, newest] = block.readings?;
     let zone = &history.zone;
@@ -193,17 +198,18 @@ fn limit(history: &History, quota: &Quota, block: &Block, now: Millis) -> Option
     Some((per_cent(newest.used), format!("{all}as recorded at {}{then}", zone.minute(newest.at))))
 }
 
-/// Hundredths of a per cent.
+/// Formats hundredths of a per cent.
 fn per_cent(used: u32) -> String {
     percent(Some(f64::from(used) / 10_000.0))
 }
 
-/// A row for each listed window. Columns that say nothing of any are left out.
+/// A row for each listed window, without columns that are empty for all.
 fn windows(history: &History, quota: &Quota, view: BlocksView) -> Grid {
     let first = quota.blocks.len().saturating_sub(view.top);
     let (earlier, listed) = quota.blocks.split_at(first);
     let nothing = String::new;
     let mut rows: Vec<[String; COLUMNS.len()]> = Vec::new();
+    // Unlisted windows share a row, so that the rows still add up to the last one.
     if !earlier.is_empty() {
         let name = format!("{} earlier", grouped(earlier.len() as u64));
         rows.push(cells([name, nothing(), nothing()], &together(earlier), None));
@@ -216,12 +222,14 @@ fn windows(history: &History, quota: &Quota, view: BlocksView) -> Grid {
         let newest = block.readings.map(|[_, newest]| newest.used);
         rows.push(cells([name, idle, in_use], &block.used, newest));
     }
+    // The sum of one window would only repeat its row.
     if quota.blocks.len() > 1 {
         let all = cells(["all".to_owned(), nothing(), nothing()], &together(&quota.blocks), None);
         rows.push(all);
     }
     let says_something = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
     let shown: Vec<usize> = (0..COLUMNS.len()).filter(says_something).collect();
+    // The header names the time zone, so that the cells need not.
     let begins = format!("{} ({})", COLUMNS[0].0, history.zone.name());
     let column = |column: &usize| match COLUMNS[*column] {
         (_, Align::Name) => (begins.as_str(), Align::Name),
@@ -237,7 +245,7 @@ fn windows(history: &History, quota: &Quota, view: BlocksView) -> Grid {
     grid
 }
 
-/// The columns of windows.
+/// Columns of the table of windows.
 const COLUMNS: [(&str, Align); 10] = [
     ("begins", Align::Name),
     ("idle before", Align::Right),
@@ -261,7 +269,7 @@ fn together(blocks: &[Block]) -> BlockUse {
     all
 }
 
-/// The cells of windows: what they are called, the time without a window before, and how long they were in use.
+/// Cells of a row: its name, the time without a window before, the time in use, and the sums.
 fn cells(
     [name, idle, in_use]: [String; 3],
     used: &BlockUse,
@@ -289,7 +297,7 @@ fn cost(totals: &Totals) -> String {
     known_dollars(totals.cost(), totals.unpriced)
 }
 
-/// Who sent the requests: the main conversation, and each type of sub-agents.
+/// Requests by sender: the main conversation, and each type of sub-agents.
 fn senders(history: &History, used: &BlockUse) -> Grid {
     let mut grid = Grid::new(&[
         ("sent by", Align::Name),
@@ -316,7 +324,7 @@ fn senders(history: &History, used: &BlockUse) -> Grid {
     grid
 }
 
-/// What a per cent of each limit is, and how far that is off.
+/// Size of a per cent of each limit, with its error.
 fn fits(history: &History, quotas: &[Quota]) -> Grid {
     let mut grid = Grid::new(&[
         ("of the", Align::Left),
@@ -352,6 +360,7 @@ fn one_per_cent(weight: &Weight) -> String {
         Weight::Dollar(weight) if *weight > 0.0 => {
             format!("{} at list prices", dollars(Some(dollars_of(*weight))))
         }
+        // With a weight of zero the readings grow without the use in the input.
         Weight::Dollar(_) => "unknown: it grows without what was used".to_owned(),
         Weight::Classes(weights) => {
             let names = ["sent in full", "read", "written", "of output"];
@@ -363,13 +372,13 @@ fn one_per_cent(weight: &Weight) -> String {
     }
 }
 
-/// The dollars in a per cent, of which one takes so many.
+/// Dollars in a per cent, from the per cent that one dollar takes.
 fn dollars_of(weight: f64) -> Picodollars {
     #[allow(clippy::cast_possible_truncation)] // positive; more has no end
     Picodollars((1e12 / weight).round() as i128)
 }
 
-/// The tokens in a per cent, of which a million take so many.
+/// Tokens in a per cent, from the per cent that a million tokens take.
 fn tokens_of(weight: f64) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // positive; more has no end
     let tokens = (1e6 / weight).round() as u64;
@@ -401,6 +410,7 @@ fn notes(document: &mut Document, ledger: &Ledger<'_>, quotas: &[Quota], view: B
         ));
     }
     if view.is_filtered {
+        // A window is of the whole account, so a filter cannot move its ends.
         document.note(
             "Windows begin with any request, and what used them up are the selected ones. Rates, what windows come to, and \
              limits are of all requests.",

@@ -1,4 +1,4 @@
-//! `cachesim.breaks/v1`: the sums of breaks and their patterns, for programs.
+//! `cachesim.breaks/v1`: sums of breaks and their patterns, for programs.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -24,13 +24,13 @@ pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BreaksObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// Requests that were held against the one before.
+    /// Requests compared with the one before.
     compared: u64,
     /// Requests after a hole in their chain, which are not judged.
     not_comparable: u64,
@@ -38,9 +38,9 @@ pub(super) struct BreaksObject<'a> {
     first_of_chain: u64,
     /// All breaks.
     totals: SumObject,
-    /// Those that follow from what was done: compactions and expiries.
+    /// Breaks that follow from what was done: compactions, expiries.
     expected: SumObject,
-    /// The cause with the largest excess; null where there is no break.
+    /// Cause with the largest excess; null if there is no break.
     biggest_cause: Option<Cause>,
     /// Breaks by cause, the most expensive first.
     by_cause: Vec<CauseObject>,
@@ -53,24 +53,24 @@ pub(super) struct BreaksObject<'a> {
     by_client_version: BTreeMap<&'a str, SumObject>,
     /// Breaks by ISO week, in the time zone of `--timezone`, else in UTC.
     by_week: BTreeMap<&'a str, SumObject>,
-    /// What recurs, and what to change; savings overlap and do not add up.
+    /// Patterns and what to change; savings overlap and do not add up.
     patterns: Vec<PatternObject<'a>>,
-    /// The inferred causes held against the service's own verdicts.
+    /// Inferred causes compared with the service's own verdicts.
     verdicts: VerdictsObject<'a>,
-    /// How the breaks add up to what the bill and the rules differ by.
+    /// Breaks as a part of the difference between bill and rules.
     reconciliation: ReconciliationObject,
-    /// The best caching of the same prompts, as the headline of tables has it.
+    /// Best caching of the same prompts, as the headline of tables has it.
     best_caching: BestCachingObject,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct SumObject {
-    /// How many.
+    /// Number.
     breaks: u64,
     /// Tokens that were sent again though they had been cached.
     rewritten_tokens: Tokens,
-    /// What that cost beyond reading them, in dollars; null where nothing has a price.
+    /// Cost beyond reading them, in dollars; null if nothing has a price.
     excess_usd: Option<Picodollars>,
     /// Breaks of models without a price, which the excess leaves out.
     unpriced_breaks: u64,
@@ -90,9 +90,9 @@ impl From<&Sum> for SumObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CauseObject {
-    /// The cause.
+    /// Cause.
     cause: Cause,
-    /// Whether it follows from what was done.
+    /// True if it follows from what was done.
     expected: bool,
     #[serde(flatten)]
     sum: SumObject,
@@ -101,19 +101,19 @@ struct CauseObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PatternObject<'a> {
-    /// The name of the pattern.
+    /// Name of the pattern.
     pattern: &'static str,
-    /// What was seen, in a sentence.
+    /// Observation, in a sentence.
     observation: &'a str,
-    /// What to change, in a sentence.
+    /// Change to make, in a sentence.
     advice: &'a str,
-    /// How often it was seen.
+    /// Number of cases.
     occurrences: u64,
-    /// In how many sessions.
+    /// Number of sessions.
     sessions: u64,
-    /// What the change would have saved here, in dollars; null without prices.
+    /// Saving of the change here, in dollars; null without prices.
     saving_usd: Option<Picodollars>,
-    /// What the saving rests on.
+    /// Basis of the saving.
     saving_rests_on: Ground,
 }
 
@@ -136,13 +136,13 @@ impl<'a> From<&'a Pattern> for PatternObject<'a> {
 struct VerdictsObject<'a> {
     /// Misses for which the service named a cause.
     named: CountObject,
-    /// Those of them where the inferred cause is the same.
+    /// Misses of these with the same inferred cause.
     agreeing: CountObject,
-    /// The share of the latter in the former; null where there are none.
+    /// Share of the latter in the former; null if there are none.
     agreement: Option<f64>,
-    /// The same inside the lifetime of the entries.
+    /// Same inside the lifetime of the entries.
     agreement_inside_ttl: Option<f64>,
-    /// Each verdict with each cause that was inferred beside it.
+    /// Each verdict with each cause inferred next to it.
     table: Vec<VerdictRow<'a>>,
 }
 
@@ -151,7 +151,7 @@ struct VerdictsObject<'a> {
 struct CountObject {
     /// All misses.
     misses: u64,
-    /// Those inside the lifetime of the entries.
+    /// Misses inside the entries' lifetime.
     inside_ttl: u64,
 }
 
@@ -164,11 +164,11 @@ impl From<Counted> for CountObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct VerdictRow<'a> {
-    /// The service's verdict.
+    /// Service's verdict.
     server_reason: &'a str,
-    /// The cause inferred without it.
+    /// Cause inferred without it.
     inferred: Cause,
-    /// Whether the two say the same; null where the verdict names nothing.
+    /// True if both say the same; null if the verdict names nothing.
     agrees: Option<bool>,
     #[serde(flatten)]
     count: CountObject,
@@ -197,21 +197,21 @@ impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ReconciliationObject {
-    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
+    /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,
-    /// What of it was billed for samplings apart, which no simulation has.
+    /// Part of it billed for samplings apart, which no simulation has.
     apart_usd: Option<Picodollars>,
-    /// What the rules predict for the same requests.
+    /// Rules' prediction for the same requests.
     replay_usd: Option<Picodollars>,
-    /// What was billed beyond both.
+    /// Amount billed beyond both.
     difference_usd: Option<Picodollars>,
-    /// What the breaks cost.
+    /// Cost of the breaks.
     excess_usd: Option<Picodollars>,
-    /// The part of the excess that the rules predict, too.
+    /// Part of the excess that the rules predict, too.
     predicted_excess_usd: Option<Picodollars>,
-    /// The rest of the excess: breaks beyond the rules.
+    /// Rest of the excess: breaks beyond the rules.
     beyond_rules_usd: Option<Picodollars>,
-    /// What no break accounts for.
+    /// Amount beyond all breaks.
     unexplained_usd: Option<Picodollars>,
     /// Requests that are in none of these sums.
     left_out_requests: u64,
@@ -219,6 +219,7 @@ struct ReconciliationObject {
 
 impl From<&Reconciliation> for ReconciliationObject {
     fn from(sums: &Reconciliation) -> Self {
+        // Sums over no request would pass for amounts of zero.
         let known = |amount| sums.is_known().then_some(amount);
         Self {
             billed_usd: known(sums.billed),
@@ -238,7 +239,7 @@ fn by_name(sums: &BTreeMap<String, Sum>) -> BTreeMap<&str, SumObject> {
     sums.iter().map(|(name, sum)| (name.as_str(), sum.into())).collect()
 }
 
-/// Writes the sums and patterns, with what the best caching of the same prompts costs.
+/// Writes the sums and patterns as JSON, with the cost of the best caching of the same prompts.
 ///
 /// # Errors
 /// Writing to `out` fails.

@@ -1,4 +1,4 @@
-//! Breaks for people: first the three most important figures, then what to change, then the rest.
+//! Breaks for people: first the three most important figures, then the changes to make, then the rest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -21,24 +21,24 @@ use crate::requests::conversation::{History, project_names};
 use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
-/// How many changes are shown.
+/// Number of changes shown.
 pub(super) const MOST_CHANGES: usize = 5;
 
-/// How many groups are shown, the most expensive ones.
+/// Number of groups shown, the most expensive ones.
 const MOST_GROUPS: usize = 12;
 
-/// How breaks are shown.
+/// Options of the view.
 #[derive(Clone, Copy, Debug)]
 pub struct BreaksViewOptions {
-    /// How many breaks are listed one by one, most expensive first.
+    /// Number of breaks listed one by one, most expensive first.
     pub top: usize,
-    /// Whether names and words of captured prompts are shown.
+    /// True if names and words of captured prompts are shown.
     pub shows_text: bool,
-    /// Whether the evidence of each break is below its row, and not only in `explain`.
+    /// True if the evidence of each break is below its row, and not only in `explain`.
     pub has_evidence: bool,
 }
 
-/// The breaks of a selection.
+/// Breaks of a selection, as a document.
 #[must_use]
 pub fn breaks_document(
     history: &History,
@@ -74,7 +74,7 @@ pub fn breaks_document(
     document
 }
 
-/// The sums of breaks by class, project, client and week, and what the service says of them.
+/// Sums of breaks by class, project, client and week, with the service's verdicts on them.
 pub(super) fn by_kind(document: &mut Document, summary: &Summary) {
     let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
     groups(document, "By class", "class", &by_class, false);
@@ -84,7 +84,7 @@ pub(super) fn by_kind(document: &mut Document, summary: &Summary) {
     verdicts(document, summary);
 }
 
-/// What was lost, of how many requests.
+/// Loss, and the number of requests it is from.
 pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: u64, total: &Sum) {
     document.heading("Cache breaks");
     let requests = counted(compared, "request", "requests");
@@ -112,7 +112,7 @@ pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: 
     }
 }
 
-/// The causes, most expensive first.
+/// Causes, most expensive first.
 pub(super) fn causes(summary: &Summary) -> Grid {
     let mut grid = Grid::new(&[
         ("cause", Align::Wrapped),
@@ -138,12 +138,15 @@ pub(super) fn causes(summary: &Summary) -> Grid {
 /// The `most` most expensive breaks.
 pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
     let mut dearest: Vec<&Break> = breaks.iter().collect();
+    // Breaks may cost the same or have no price; tokens and then places make their order definite.
     dearest.order_by_key(|found| (Reverse((found.excess, found.rewritten)), found.request));
     dearest.truncate(most);
     dearest
 }
 
-/// The most expensive breaks by their rows, out of `breaks`. The evidence of each is below its row, if it is asked for.
+/// Table of the most expensive breaks out of `breaks`, one for each row given.
+///
+/// The evidence of each is below its row, if it is asked for.
 pub(super) fn dearest_grid(
     document: &mut Document,
     listed: Vec<Vec<String>>,
@@ -173,7 +176,7 @@ pub(super) fn dearest_grid(
     document.grid(grid);
 }
 
-/// The rows of a history's breaks.
+/// Formatter of a history's breaks as rows.
 pub(super) struct BreakRows<'h> {
     history: &'h History,
     projects: BTreeMap<Symbol, String>,
@@ -187,7 +190,7 @@ impl<'h> BreakRows<'h> {
         Self { history, projects, sessions, shows_text }
     }
 
-    /// The row of a break.
+    /// Row of a break.
     pub(super) fn cells(&self, found: &Break) -> Vec<String> {
         let request = self.history.request(found.request);
         let project = request.project.and_then(|project| self.projects.get(&project));
@@ -215,21 +218,24 @@ fn why(history: &History, found: &Break, shows_text: bool) -> String {
     format!("{}: {of_fork}{class}{rest}", place(history, found.request))
 }
 
-/// Why it happened and how certain that is.
+/// Cause of a break, after a word for its certainty.
 pub(super) fn probable_cause(history: &History, found: &Break) -> String {
     let first = found.candidates.first();
     let certainty = first.map_or("", |first| certainty(history, found, first));
     format!("{certainty}{}", found.cause.meaning())
 }
 
-/// How certain a cause is, to be put before its meaning. A verdict of the service leaves no doubt.
-/// docs/accuracy.md says how often the words are right, measured on such verdicts.
+/// Certainty of a cause, in front of its meaning.
+///
+/// A verdict of the service leaves no doubt. `docs/accuracy.md` says how often the words are right, measured
+/// on such verdicts.
 fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'static str {
     let verdict = history.request(found.request).verdict;
     let named = verdict.map(|verdict| history.symbols.text(verdict.reason));
     if named.and_then(|reason| found.cause.agrees_with(reason)) == Some(true) {
         return "";
     }
+    // No sign names the change: the cause is concluded from sizes alone.
     let rests_on_length = candidate.evidence.iter().all(|one| one.sign.is_none());
     match candidate.confidence {
         Confidence::Medium if rests_on_length && candidate.cause == Cause::SystemPromptChanged => {
@@ -239,7 +245,7 @@ fn certainty(history: &History, found: &Break, candidate: &Candidate) -> &'stati
     }
 }
 
-/// The word for a confidence, in front of a cause.
+/// Word for a confidence, in front of a cause.
 pub(super) fn certainty_of(confidence: Confidence) -> &'static str {
     match confidence {
         Confidence::High => "",
@@ -248,7 +254,7 @@ pub(super) fn certainty_of(confidence: Confidence) -> &'static str {
     }
 }
 
-/// The evidence for a cause of a break, with its lines.
+/// Evidence for a cause of a break, with its lines.
 pub(super) fn evidence(
     history: &History,
     found: &Break,
@@ -265,17 +271,17 @@ pub(super) fn evidence(
     evidence.collect::<Vec<_>>().join("; ")
 }
 
-/// What was seen, with the line that shows it, and its file where that is not the request's own.
+/// An observation with the line that shows it, and the file if it is not the request's own.
 pub(super) fn evidence_words(seen: &str, (file, line): (&str, u64), is_own: bool) -> String {
     if is_own { format!("{seen} (line {line})") } else { format!("{seen} ({file}:{line})") }
 }
 
-/// A class as people read it.
+/// Class in words.
 fn words_of(class: Class) -> String {
     class.name().replace('_', " ")
 }
 
-/// Sums by name, in the order of the names, or only the most expensive of many.
+/// Sums by name: in the order of the names, or most expensive first and only the top of many.
 fn groups(
     document: &mut Document,
     heading: &str,
@@ -283,6 +289,7 @@ fn groups(
     sums: &BTreeMap<String, Sum>,
     is_in_time_order: bool,
 ) {
+    // A single group would only repeat the total.
     if sums.len() < 2 {
         return;
     }
@@ -290,6 +297,7 @@ fn groups(
     if !is_in_time_order {
         rows.order_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
     }
+    // Weeks are not cut: a series with gaps would mislead.
     if rows.len() > MOST_GROUPS && !is_in_time_order {
         rows.truncate(MOST_GROUPS);
         document.heading(format!("{heading}, the most expensive {MOST_GROUPS} of {}", sums.len()));
@@ -356,11 +364,12 @@ fn verdicts(document: &mut Document, summary: &Summary) {
     ));
 }
 
-/// The steps from what was spent to the best caching, and how breaks contribute.
+/// Steps from the amount spent to the best caching, and the part of breaks in them.
 pub(super) fn explained(document: &mut Document, answer: &Answer, sums: &Reconciliation) {
     let Some(waterfall) = &answer.waterfall else { return };
     document.heading("From spent to the best caching of the same prompts");
     document.grid(waterfall_grid(waterfall));
+    // The amount may be negative; its share says how large it is either way.
     let unexplained = Picodollars(waterfall.unexplained.0.abs());
     let unexplained = part(Some(unexplained), Some(waterfall.spent));
     document.text(format!(

@@ -1,4 +1,4 @@
-//! What figures leave out or rest on, of one history or of several: what of it adds up.
+//! Gaps and assumptions of figures, counted so that those of several histories add up.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::{NotSimulated, expectation};
 
-/// How many requests each of the notes is about.
+/// Number of requests that each of the notes is about.
 #[derive(Clone, Debug)]
 pub(super) struct Caveats {
-    /// Requests whose model has a price, and those whose model has none.
+    /// Requests whose model has a price, and requests whose model has none.
     priced: u64,
     unpriced: u64,
     /// Requests without recorded usage.
@@ -23,11 +23,11 @@ pub(super) struct Caveats {
     snapshots: u64,
     lifetimes: Doubt,
     writes: Doubt,
-    /// Rows, and requests in them, of which nothing is expected.
+    /// Rows without an expectation, and the requests in them.
     not_simulated: BTreeMap<NotSimulated, Unexpected>,
 }
 
-/// Rows of which nothing is expected, and how many requests they are.
+/// Number of rows without an expectation, and of the requests that they sum.
 #[derive(AddAssign, Clone, Copy, Debug, Default)]
 struct Unexpected {
     rows: u64,
@@ -52,7 +52,7 @@ impl Caveats {
         }
     }
 
-    /// Adds those of another history.
+    /// Adds the counts of another history.
     pub(super) fn absorb(&mut self, other: Self) {
         self.priced += other.priced;
         self.unpriced += other.unpriced;
@@ -63,8 +63,9 @@ impl Caveats {
         add_each(&mut self.not_simulated, other.not_simulated);
     }
 
-    /// What a plus after a sum means, where there is one.
+    /// Meaning of a plus after a sum, if there is one.
     fn plus(&self) -> Option<String> {
+        // If nothing has a price no sum is shown, so that none has a plus.
         let has_unpriced = self.priced > 0 && self.unpriced > 0;
         let lacks = [(has_unpriced, "without a price"), (self.unrecorded > 0, "without a record")];
         let lacks: Vec<&str> = lacks.iter().filter(|(is, _)| *is).map(|(_, what)| *what).collect();
@@ -72,7 +73,7 @@ impl Caveats {
         lacks.map(|lacks| format!("A plus after a sum: requests {lacks} are in none of it."))
     }
 
-    /// Of how many requests no usage is known.
+    /// Number of requests without a known usage, in a sentence.
     fn unrecorded(&self) -> Option<String> {
         (self.unrecorded > 0).then(|| {
             format!(
@@ -83,7 +84,7 @@ impl Caveats {
         })
     }
 
-    /// Of which requests nothing is expected, and why.
+    /// Requests without an expectation, and the reasons.
     pub(super) fn not_simulated(&self) -> Vec<String> {
         let note = |(reason, count): (&NotSimulated, &Unexpected)| {
             let what = if *reason == NotSimulated::Sum {
@@ -100,7 +101,7 @@ impl Caveats {
         self.not_simulated.iter().map(note).collect()
     }
 
-    /// Of how many requests the output is not whole.
+    /// Number of requests with incomplete output, in a sentence.
     pub(super) fn snapshots(&self) -> Option<String> {
         (self.snapshots > 0).then(|| {
             format!(
@@ -110,7 +111,7 @@ impl Caveats {
         })
     }
 
-    /// Those about costs, in sentences.
+    /// Sentences about costs.
     pub(super) fn of_costs(&self) -> impl Iterator<Item = String> {
         let notes = [
             self.plus(),
@@ -121,7 +122,7 @@ impl Caveats {
         notes.into_iter().flatten()
     }
 
-    /// All of them in sentences.
+    /// All sentences.
     pub(super) fn notes(&self) -> Vec<String> {
         self.of_costs().chain(self.not_simulated()).chain(self.snapshots()).collect()
     }
@@ -131,6 +132,7 @@ fn not_simulated(history: &History, selection: &Selection) -> BTreeMap<NotSimula
     let mut counts: BTreeMap<NotSimulated, Unexpected> = BTreeMap::new();
     for index in selection.requests().filter(|index| !history.is_marked(*index)) {
         if let Err(reason) = expectation(history, index) {
+            // A row may be the sum of several requests.
             let requests = u64::from(history.request(index).sum_of);
             *counts.entry(reason).or_default() += Unexpected { rows: 1, requests };
         }

@@ -1,4 +1,4 @@
-//! `cachesim.check/v1`: the outcome of each budget, and what differs from the baseline.
+//! `cachesim.check/v1`: outcome of each budget, and differences from the baseline.
 
 use std::io::{self, Write};
 
@@ -26,54 +26,54 @@ pub(super) const SCHEMA: &str = "cachesim.check/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CheckObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: &'a Inputs,
-    /// What the run comes to.
+    /// Verdict on the run.
     verdict: Verdict,
-    /// The strategy of budgets that name none.
+    /// Strategy of budgets that name none.
     strategy: &'static str,
-    /// What everything costs under it.
+    /// Cost of everything under it.
     cost_usd: Option<Picodollars>,
-    /// What became of each budget, in the order of their file.
+    /// Outcome of each budget, in the order of their file.
     budgets: Vec<BudgetObject<'a>>,
-    /// What differs from the baseline; null without one.
+    /// Differences to the baseline; null without.
     difference: Option<DifferenceObject<'a>>,
 }
 
-/// What became of a budget.
+/// Outcome of a budget.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct BudgetObject<'a> {
-    /// Its name, which no other has.
+    /// Name, which no other has.
     name: &'a str,
-    /// The figure that has a limit.
+    /// Figure that has a limit.
     #[cfg_attr(test, schemars(with = "crate::explain::budget::Metric"))]
     metric: &'static str,
-    /// The limit.
+    /// Limit.
     limit: LimitObject,
-    /// What happens where it is not kept.
+    /// Effect of an exceeded limit.
     level: BudgetLevel,
-    /// Whether it is built in, and no configuration asks for it.
+    /// True if it is built in, and no configuration asks for it.
     is_built_in: bool,
-    /// Which requests it is about; all where it is empty.
+    /// Requests it is about; all if it is empty.
     selector: SelectorObject<'a>,
-    /// Whether the limit is kept.
+    /// Status of the limit.
     status: Status,
-    /// The figure farthest beyond the limit, or nearest to it.
+    /// Figure farthest beyond the limit, or nearest to it.
     figure: Option<AmountObject>,
-    /// The baseline's, where the limit is about it.
+    /// Baseline's figure, if the limit needs it.
     baseline: Option<AmountObject>,
-    /// How many figures were compared with the limit.
+    /// Number of figures compared with the limit.
     compared: usize,
-    /// The sessions or requests beyond the limit, the farthest in front.
+    /// Sessions or requests beyond the limit, the farthest in front.
     exceeded: Vec<ExceededObject<'a>>,
-    /// What the configuration says of it.
+    /// Message in the configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     message: Option<&'a str>,
     /// Requests without a price, which the figure lacks.
@@ -84,27 +84,27 @@ struct BudgetObject<'a> {
     unrecorded_requests: u64,
     /// Requests that are selected on one side alone, with which nothing is compared.
     one_sided_requests: u64,
-    /// Why a budget that nobody asked for does not apply.
+    /// Reason why an unasked budget does not apply.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
 }
 
-/// A limit of a figure.
+/// Limit of a figure.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct LimitObject {
-    /// The key of the configuration.
+    /// Key in the configuration.
     #[cfg_attr(test, schemars(with = "Limit"))]
     kind: &'static str,
     #[serde(flatten)]
     amount: AmountObject,
 }
 
-/// An exact decimal number with its unit.
+/// Exact decimal number with its unit.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct AmountObject {
-    /// A decimal number without exponent.
+    /// Decimal number without exponent.
     value: String,
     /// `usd`, `percent`, `tokens`, `bytes` or `count`; of a change also `percent_of_baseline`.
     unit: &'static str,
@@ -119,6 +119,7 @@ impl From<Amount> for AmountObject {
             Unit::Bytes => "bytes",
             Unit::Count => "count",
         };
+        // Without trailing zeros, so that equal amounts are written alike.
         Self { value: amount.value.normalize().to_string(), unit }
     }
 }
@@ -139,23 +140,23 @@ impl From<Limit> for LimitObject {
     }
 }
 
-/// Which requests a budget is about.
+/// Requests a budget is about.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct SelectorObject<'a> {
-    /// A pattern of projects.
+    /// Pattern of projects.
     #[serde(skip_serializing_if = "Option::is_none")]
     project: Option<&'a str>,
-    /// A pattern of sessions.
+    /// Pattern of sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     session: Option<&'a str>,
-    /// A pattern of models.
+    /// Pattern of models.
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'a str>,
-    /// A pattern of files.
+    /// Pattern of files.
     #[serde(skip_serializing_if = "Option::is_none")]
     files: Option<&'a str>,
-    /// The strategy whose figures count.
+    /// Strategy whose figures count.
     #[serde(skip_serializing_if = "Option::is_none")]
     strategy: Option<&'a str>,
 }
@@ -172,33 +173,33 @@ impl<'a> From<&'a Selector> for SelectorObject<'a> {
     }
 }
 
-/// A session, or a request of one, beyond a limit.
+/// Session, or a request of one, beyond a limit.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ExceededObject<'a> {
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// The request; left out where the limit is one of sessions.
+    /// Request; left out if the limit is one of sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
     request: Option<ComparedRequestObject<'a>>,
-    /// Its figure.
+    /// Figure.
     figure: AmountObject,
-    /// The baseline's.
+    /// Baseline's.
     baseline: Option<AmountObject>,
 }
 
-/// A request by its place.
+/// Request by its place.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "RequestObject"))]
 struct ComparedRequestObject<'a> {
     /// In its session, from 1 on.
     number: usize,
-    /// Its id.
+    /// Id.
     request_id: Option<&'a str>,
-    /// The file it stands in, relative to the given paths.
+    /// File that has it, relative to the given paths.
     file: &'a str,
-    /// The line of the file.
+    /// Line in the file.
     line: u64,
 }
 
@@ -214,38 +215,37 @@ impl<'a> ComparedRequestObject<'a> {
     }
 }
 
-/// What differs from the baseline.
+/// Differences to the baseline.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct DifferenceObject<'a> {
-    /// The strategy whose costs are compared.
+    /// Strategy whose costs are compared.
     strategy: &'a str,
-    /// How many sessions were found in the baseline by what.
+    /// Number of sessions found in the baseline, by match.
     matched: Matched,
-    /// What the sessions on both sides cost in the baseline.
+    /// Cost of the sessions on both sides in the baseline.
     cost_before_usd: Option<Picodollars>,
-    /// What they cost now.
+    /// Their cost now.
     cost_usd: Option<Picodollars>,
-    /// What they cost more.
+    /// Their extra cost.
     difference_usd: Option<Picodollars>,
-    /// Sessions whose figures come from the rules and the bytes of their prompts on both sides; left
-    /// out where there is none.
+    /// Sessions whose figures come from the rules and the bytes of their prompts on both sides; left out if
+    /// empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     counted: Vec<CountedSessionObject<'a>>,
-    /// Requests of the baseline that the run lacks, of sessions that both have. They are in no
-    /// comparison.
+    /// Requests of the baseline that the run lacks, of sessions that both have. They are in no comparison.
     gone_requests: usize,
     /// Requests without a captured prompt that have the id of one of the baseline's and another usage.
     edited_requests: usize,
-    /// Settings that requests give otherwise than in the baseline, where nothing recorded shows what that costs.
+    /// Settings of requests other than in the baseline, if nothing recorded shows what that costs.
     settings: Vec<SettingChangeObject<'a>>,
     /// Captured requests whose settings the baseline does not know.
     unknown_settings_requests: usize,
-    /// In how many more places than in the baseline input was lost.
+    /// Number of places of lost input beyond the baseline's.
     damage: u64,
     /// Parts of captured prompts.
     prompts: Vec<PromptObject<'a>>,
-    /// Those of which something differs.
+    /// Sessions with a difference.
     sessions: Vec<ComparedSessionObject<'a>>,
     /// `sessionId`s of the run alone.
     new: Vec<&'a str>,
@@ -253,33 +253,33 @@ struct DifferenceObject<'a> {
     gone: Vec<&'a str>,
 }
 
-/// A session whose recorded usage does not count.
+/// Session whose recorded usage does not count.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CountedSessionObject<'a> {
-    /// Its id.
+    /// Id.
     session_id: &'a str,
-    /// Why its usage does not count.
+    /// Fault of its recorded usage.
     usage: UsageFault,
-    /// The first request of which that holds.
+    /// First request with that fault.
     first: Option<ComparedRequestObject<'a>>,
-    /// Whether its figures include output, which both sides know.
+    /// True if its figures include output, known on both sides.
     has_output: bool,
 }
 
-/// A setting that is another one than in the baseline.
+/// Setting that differs from the baseline.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct SettingChangeObject<'a> {
-    /// The field of the request's body, `betas`, or `other fields` of all without a name of their own here.
+    /// Field of the request's body, `betas`, or `other fields` of all without a name of their own here.
     name: &'a str,
-    /// How many requests it is of.
+    /// Number of its requests.
     requests: u64,
-    /// The first of them.
+    /// First of them.
     first: Option<ComparedRequestObject<'a>>,
 }
 
-/// How many sessions were found in the baseline.
+/// Number of sessions found in the baseline.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct Matched {
@@ -291,71 +291,71 @@ struct Matched {
     order: usize,
 }
 
-/// A part of captured prompts that differs.
+/// Part of captured prompts that differs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PromptObject<'a> {
-    /// Where it is, such as `tools[1]`; of what is gone, where it was.
+    /// Place, such as `tools[1]`; of a gone part, the earlier one.
     place: &'a str,
-    /// What happened to it.
+    /// Kind of change.
     kind: PromptChangeKind,
-    /// Of a tool its name.
+    /// Name of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool: Option<&'a str>,
-    /// The fields of a changed tool that differ.
+    /// Fields of a changed tool that differ.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     fields: &'a [String],
-    /// The bytes with the first difference: from the first on, before the second.
+    /// Bytes with the first difference: from the first on, before the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_difference: Option<(u64, u64)>,
-    /// How many bytes it had.
+    /// Bytes before.
     bytes_before: Option<u64>,
-    /// How many it has.
+    /// Bytes now.
     bytes: Option<u64>,
-    /// In how many requests.
+    /// Number of requests.
     requests: u64,
-    /// In which sessions.
+    /// Sessions with it.
     sessions: Vec<&'a str>,
-    /// The first of the requests.
+    /// First of the requests.
     first: Option<ComparedRequestObject<'a>>,
-    /// What these sessions cost more than in the baseline, for whatever reason.
+    /// Increase of these sessions' cost over the baseline, for whatever reason.
     difference_usd: Option<Picodollars>,
 }
 
-/// A session that differs.
+/// Session that differs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "SessionObject"))]
 struct ComparedSessionObject<'a> {
-    /// Its id.
+    /// Id.
     session_id: &'a str,
-    /// Its id in the baseline.
+    /// Id in the baseline.
     baseline_session_id: &'a str,
-    /// By what it was found in the baseline.
+    /// Match with the baseline.
     matched_by: MatchedBy,
-    /// What it cost in the baseline.
+    /// Cost in the baseline.
     cost_before_usd: Option<Picodollars>,
-    /// What it costs now.
+    /// Cost now.
     cost_usd: Option<Picodollars>,
-    /// What it costs more.
+    /// Extra cost.
     difference_usd: Option<Picodollars>,
-    /// Its requests that differ, those that changed the cost most in front.
+    /// Requests that differ, those that changed the cost most in front.
     turns: Vec<TurnChangeObject<'a>>,
 }
 
-/// A request that differs.
+/// Request that differs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct TurnChangeObject<'a> {
-    /// Its place in the baseline; null where only the run has it.
+    /// Place in the baseline; null if only the run has it.
     before: Option<ComparedRequestObject<'a>>,
-    /// Its place in the run; null where only the baseline has it.
+    /// Place in the run; null if only the baseline has it.
     now: Option<ComparedRequestObject<'a>>,
-    /// What it cost in the baseline.
+    /// Cost in the baseline.
     cost_before_usd: Option<Picodollars>,
-    /// What it costs now.
+    /// Cost now.
     cost_usd: Option<Picodollars>,
-    /// What it costs more.
+    /// Extra cost.
     difference_usd: Picodollars,
     /// Read from cache in the baseline.
     cache_read_input_tokens_before: Option<Tokens>,
@@ -365,16 +365,17 @@ struct TurnChangeObject<'a> {
     cache_creation_input_tokens_before: Option<Tokens>,
     /// Written to cache now.
     cache_creation_input_tokens: Option<Tokens>,
-    /// What is different, in words.
+    /// Differences, in words.
     reasons: String,
 }
 
-/// Writes the result of a check.
+/// Writes the result of a check as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
 pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let check = view.check;
+    // Names of the baseline's sessions are in its snapshot, not in the difference.
     let difference = check.difference.as_ref().zip(view.before);
     let document = CheckObject {
         schema: SCHEMA,
@@ -393,6 +394,7 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a> {
     let budget = &outcome.budget;
     let exceeded = |one: &Exceeded| {
+        // Places of exceeded limits are those of the run.
         let session = &now.sessions[one.session];
         ExceededObject {
             session_id: &session.id,

@@ -1,4 +1,4 @@
-//! The result of `check` for people: the answer, the budgets, and what differs from the baseline.
+//! Result of `check` for people: the answer, the budgets, and differences from the baseline.
 
 use super::check_words::{
     beyond_lines, change_words, comparability, cost_change, figure_words, lacking_sentence,
@@ -17,26 +17,26 @@ use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
 
-/// What was checked, and the result.
+/// Input of a check, with its result.
 #[derive(Clone, Copy, Debug)]
 pub struct CheckView<'a> {
-    /// What was read.
+    /// Counts of the input read.
     pub inputs: &'a Inputs,
-    /// The name of the price table, and the day on which it was last checked.
+    /// Name of the price table, and the day on which it was last checked.
     pub prices: (&'a str, &'a str),
-    /// The run.
+    /// Snapshot of the run.
     pub now: &'a Snapshot,
-    /// The baseline.
+    /// Snapshot of the baseline, if there is one.
     pub before: Option<&'a Snapshot>,
-    /// What `lint` found in captured prompts, and of whose requests.
+    /// Findings of `lint` in captured prompts, with the history of their requests.
     pub findings: Option<(&'a History, &'a [Finding])>,
-    /// The result.
+    /// Result of the check.
     pub check: &'a Check,
-    /// The most rows of a table.
+    /// Largest number of rows of a table.
     pub top: usize,
 }
 
-/// The page.
+/// Result as a document.
 #[must_use]
 pub fn check_document(view: CheckView<'_>) -> Document {
     let mut document = Document::default();
@@ -56,24 +56,25 @@ pub fn check_document(view: CheckView<'_>) -> Document {
     document
 }
 
-/// The most sessions, findings or breaks that a paragraph names. Machine formats have all.
+/// Largest number of sessions, findings or breaks that a paragraph names; machine formats have all.
 const MOST_BEYOND: usize = 5;
 
-/// The limit of a comment. It is in characters, but the page is counted in bytes, which are no
-/// fewer.
+/// Limit of a comment.
+///
+/// The service counts characters, the page is counted in bytes, which are no fewer.
 const COMMENT_BYTES: usize = 65_000;
 
-/// The limit of a job summary is 1 MiB for all its steps together.
+/// Limit of a job summary: 1 MiB for all its steps together.
 const SUMMARY_BYTES: usize = 1_000_000;
 
-/// The page as a comment, preceded by a marker by which a job finds the comment to update.
+/// Result as a comment, after a marker that lets a job find the comment to update.
 #[must_use]
 pub fn comment(view: CheckView<'_>, tag: &str) -> String {
     let page = check_document(view).to_markdown_within(COMMENT_BYTES);
     format!("<!-- cachesim-check:{tag} -->\n{page}")
 }
 
-/// The page for a job summary.
+/// Result as a job summary.
 #[must_use]
 pub fn summary(view: CheckView<'_>) -> String {
     check_document(view).to_markdown_within(SUMMARY_BYTES)
@@ -92,6 +93,7 @@ fn answer(view: CheckView<'_>) -> String {
     let check = view.check;
     let verdict = verdict_sentence(check);
     let costs = check.difference.as_ref().and_then(RunDifference::costs);
+    // Only sessions on both sides compare, so their costs are not those of the whole run.
     let cost = if let Some((before, now)) = costs {
         format!(
             "The sessions of the baseline cost {}, {}.",
@@ -137,6 +139,7 @@ fn budgets(document: &mut Document, view: CheckView<'_>) {
         ]);
     }
     document.grid(grid);
+    // A first run has no baseline yet, which is no lack of the input.
     let left_out = |is_first: bool| {
         let names: Vec<&str> = outcomes()
             .filter(|outcome| outcome.status == Status::LeftOut)
@@ -177,6 +180,7 @@ fn limit(outcome: &BudgetOutcome) -> String {
 
 /// More about an exceeded budget than its row has.
 fn beyond(view: CheckView<'_>, outcome: &BudgetOutcome) -> Option<String> {
+    // A budget also warns if it is kept by its known figures alone.
     let message = outcome.budget.message.iter().filter(|_| outcome.is_exceeded);
     let mut sentences: Vec<String> = message.cloned().collect();
     let lines = beyond_lines(CheckView { top: view.top.min(MOST_BEYOND), ..view }, outcome);
@@ -293,12 +297,13 @@ fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
     grid
 }
 
-/// The turns of all sessions that changed most. `None` where none is known to have changed.
+/// The turns of all sessions that changed most; `None` if none is known to have changed.
 fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> Option<Document> {
     let mut turns: Vec<_> = changed
         .iter()
         .flat_map(|session| session.turns.iter().map(move |turn| (*session, turn)))
         .collect();
+    // A turn that became cheaper counts like one that became more expensive.
     turns.order_by_key(|(_, turn)| std::cmp::Reverse(turn.difference().0.unsigned_abs()));
     if turns.is_empty() {
         return None;
@@ -315,6 +320,7 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
     for (session, change) in turns.iter().take(view.top) {
         let (now, old) =
             (&view.now.sessions[session.pair.now], &before.sessions[session.pair.before]);
+        // A request that is gone has a place in the baseline alone.
         let here = change.now.map(|at| (now, at)).or(change.before.map(|at| (old, at)));
         let (name, line) = here.map(|(session, at)| request_name(session, at)).unwrap_or_default();
         grid.add(vec![
@@ -335,14 +341,14 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
     Some(details)
 }
 
-/// A request by its number in the session, and its line.
+/// Request by its number in the session, and its line.
 fn request_name(session: &SnapshotSession, at: usize) -> (String, String) {
     let turn = session.turns.as_ref().and_then(|turns| turns.get(at));
     let line = turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default();
     (format!("{} of {}", grouped(at as u64 + 1), session.id), line)
 }
 
-/// The sessions of one side only.
+/// Sessions of one side only.
 fn alone(
     document: &mut Document,
     heading: &str,
@@ -367,7 +373,7 @@ fn alone(
     document.folded(format!("{heading} ({})", grouped(places.len() as u64)), details);
 }
 
-/// Other prices are reported separately.
+/// Note on other prices than the baseline's, which may be a part of the difference.
 fn other_prices(view: CheckView<'_>) -> Option<String> {
     let before = view.before?.prices.as_deref()?;
     let now = view.now.prices.as_deref()?;

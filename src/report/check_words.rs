@@ -1,4 +1,4 @@
-//! The result of `check` in sentences that every output shares.
+//! Result of `check` in sentences that every output shares.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,15 +17,16 @@ use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Snapshot, SnapshotSession, TurnBreak};
 use crate::requests::conversation::History;
 
-/// How many names are listed. The others are counted.
+/// Number of listed names; further ones are counted.
 const MOST_NAMES: usize = 3;
 
-/// `2 of 7 budgets exceeded, 1 exceeded (a warning), 1 kept as far as is known`.
+/// Verdict: `2 of 7 budgets exceeded, 1 exceeded (a warning), 1 kept as far as is known`.
 pub(super) fn verdict_sentence(check: &Check) -> String {
     let count = |status: Status, is_exceeded: bool| {
         let is = |one: &&BudgetOutcome| (one.status, one.is_exceeded) == (status, is_exceeded);
         check.outcomes.iter().filter(is).count() as u64
     };
+    // A budget that is left out is neither kept nor exceeded.
     let all = check.outcomes.len() as u64 - count(Status::LeftOut, false);
     let failed = count(Status::Failed, true);
     let (warned, partly) = (count(Status::Warned, true), count(Status::Warned, false));
@@ -54,26 +55,26 @@ pub(super) fn verdict_sentence(check: &Check) -> String {
     }
 }
 
-/// A figure, with enough decimals to distinguish it from its limit.
+/// Figure, with enough decimals to distinguish it from its limit.
 pub(super) fn figure_words(outcome: &BudgetOutcome) -> String {
     let Some(figure) = outcome.figure else { return "unknown".to_owned() };
     let others = match outcome.budget.limit {
         Limit::Max(amount) | Limit::Min(amount) => Some(amount),
         Limit::MaxIncrease(_) | Limit::MaxDecrease(_) => outcome.baseline,
     };
+    // A figure just beyond its limit may round to it.
     let is_alike = |other: Amount| other.to_string() == figure.to_string() && other != figure;
     if others.is_some_and(is_alike) { figure.exact() } else { figure.to_string() }
 }
 
-/// A figure, its limit, and the baseline's figure: `$0.6153, at most 5 % more than the baseline
-/// ($0.5753)`.
+/// Figure, limit, and the baseline's figure: `$0.6153, at most 5 % more than the baseline ($0.5753)`.
 pub(super) fn outcome_sentence(outcome: &BudgetOutcome) -> String {
     let figure = figure_words(outcome);
     let baseline = outcome.baseline.map(|baseline| format!(" ({baseline})")).unwrap_or_default();
     format!("{figure}, {}{baseline}", outcome.budget.limit)
 }
 
-/// What a figure lacks, or nothing.
+/// Requests that a figure lacks, or nothing.
 pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
     let mut parts = Vec::new();
     if outcome.unpriced > 0 {
@@ -91,7 +92,7 @@ pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
     parts.join(", ")
 }
 
-/// A session by its file and id.
+/// Session by its file and id.
 pub(super) fn session_name(session: &SnapshotSession) -> String {
     match session.files.first() {
         Some(file) => format!("{} ({})", session.id, file),
@@ -99,7 +100,7 @@ pub(super) fn session_name(session: &SnapshotSession) -> String {
     }
 }
 
-/// A session or request beyond its limit: `s1 (a.jsonl), request 3: $0.10, baseline $0.05`.
+/// Session or request beyond its limit: `s1 (a.jsonl), request 3: $0.10, baseline $0.05`.
 fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
     let session = &now.sessions[exceeded.session];
     let request = exceeded.turn.map(|turn| format!(", request {}", grouped(turn as u64 + 1)));
@@ -113,10 +114,12 @@ fn exceeded_sentence(now: &Snapshot, exceeded: &Exceeded) -> String {
     )
 }
 
-/// What exceeds a limit, one per line: sessions or requests, findings of `lint`, breaks. Of many
-/// only the most important.
+/// Items beyond a limit, one per line: sessions or requests, findings of `lint`, breaks.
+///
+/// Of many only the most important.
 pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<String> {
     let budget = &outcome.budget;
+    // The findings themselves say more than the number of them.
     if budget.metric.quantity == Quantity::LintFindings {
         let counts = |finding: &&Finding| budget.lint.has(finding.rule, finding.severity());
         let Some((history, findings)) = view.findings else { return Vec::new() };
@@ -138,7 +141,7 @@ pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<
     lines
 }
 
-/// The parts of prompts that have more bytes than in the baseline, of those that a budget is about.
+/// Parts of prompts with more bytes than in the baseline, among those that a budget is about.
 fn grown_parts(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     let of_tools = budget.metric.quantity == Quantity::ToolBytes;
     let prompts = view.check.difference.iter().flat_map(|difference| &difference.prompts);
@@ -157,17 +160,18 @@ fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
     lines
 }
 
-/// A finding of `lint`, without words of the prompt other than names of tools and fields.
+/// Finding of `lint`, without words of the prompt other than names of tools and fields.
 fn finding_sentence(history: &History, finding: &Finding) -> String {
     let request = history.request(finding.request);
     let file = &history.files[request.file].label;
     format!("{} at {} ({file}:{})", finding.rule.name(), finding.place, request.line)
 }
 
-/// The breaks that a budget counts, most expensive first.
+/// Breaks that a budget counts, most expensive first.
 fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     let now = view.now;
     let pairing = view.check.difference.as_ref().map(|difference| &difference.pairing);
+    // A limit without reference to a baseline also counts sessions that the baseline lacks.
     let pairing = pairing.filter(|_| budget.limit.needs_baseline());
     let is_counted = |at: usize| pairing.is_none_or(|pairing| pairing.before(at).is_some());
     let mut breaks = Vec::new();
@@ -194,7 +198,7 @@ fn break_sentences(view: CheckView<'_>, budget: &Budget) -> Vec<String> {
     breaks.iter().map(sentence).collect()
 }
 
-/// The name of a part of a prompt: ``tools[1] `search` ``.
+/// Name of a part of a prompt: ``tools[1] `search` ``.
 pub(super) fn part_name(change: &PromptChange) -> String {
     match &change.tool {
         Some(tool) => format!("{} `{tool}`", change.place),
@@ -202,7 +206,7 @@ pub(super) fn part_name(change: &PromptChange) -> String {
     }
 }
 
-/// What happened to a part of a prompt, with the bytes.
+/// Change of a part of a prompt, with the bytes.
 pub(super) fn change_words(change: &PromptChange) -> String {
     let size = |bytes: Option<u64>| grouped(bytes.unwrap_or_default());
     let (before, now) = (size(change.bytes_before), size(change.bytes_now));
@@ -216,6 +220,7 @@ pub(super) fn change_words(change: &PromptChange) -> String {
             } else {
                 format!("{} ", listed(&change.fields))
             };
+            // Baselines have digests of pieces, so a difference may be known to the piece alone.
             let first = change.bytes.map(|(from, to)| match to - from {
                 0 | 1 => format!(", from byte {} on", grouped(from)),
                 _ => format!(", first in bytes {} to {}", grouped(from), grouped(to - 1)),
@@ -239,8 +244,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-/// A difference of prompts in a sentence: the part, what happened, where, and how much more its
-/// sessions cost.
+/// Difference of prompts in a sentence: the part, the change, its place, and the extra cost of its sessions.
 pub(super) fn prompt_sentence(now: &Snapshot, prompt: &PromptDifference) -> String {
     let sessions: Vec<String> =
         prompt.sessions.iter().map(|at| now.sessions[*at].id.clone()).collect();
@@ -254,7 +258,7 @@ pub(super) fn prompt_sentence(now: &Snapshot, prompt: &PromptDifference) -> Stri
     )
 }
 
-/// How sessions were found in the baseline, and which were not.
+/// Ways of finding sessions in the baseline, with the sessions that were not found.
 pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
     let ways = [(MatchedBy::Id, "id"), (MatchedBy::File, "file"), (MatchedBy::Order, "order")];
     let found: Vec<String> = ways
@@ -271,7 +275,7 @@ pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
     parts.join("; ") + "."
 }
 
-/// Which figures are of another kind than the record, and what is in no comparison.
+/// Figures of another kind than the record, and sessions and requests that are in no comparison.
 pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
     let mut groups: BTreeMap<(UsageFault, bool), Vec<&CountedSession>> = BTreeMap::new();
     for session in &check.counted {
@@ -379,7 +383,7 @@ fn counted_words(
     )
 }
 
-/// What differs in a turn.
+/// Differences of a turn.
 pub(super) fn reasons(change: &TurnChange) -> String {
     let reasons: Vec<String> = change.reasons.iter().map(reason).collect();
     if reasons.is_empty() { cache_words(change) } else { reasons.join("; ") }
@@ -410,7 +414,7 @@ fn reason(reason: &TurnReason) -> String {
     }
 }
 
-/// Where nothing in the request differs, the cache responded differently.
+/// Difference of a turn whose request is the same: the cache responded differently.
 fn cache_words(change: &TurnChange) -> String {
     let words = |side: Option<TurnTokens>| {
         side.map_or_else(
@@ -421,7 +425,7 @@ fn cache_words(change: &TurnChange) -> String {
     format!("{} instead of {}", words(change.tokens_now), words(change.tokens_before))
 }
 
-/// The cost of both sides: `$0.5753 → $0.6153 (+$0.0400)`.
+/// Cost on both sides: `$0.5753 → $0.6153 (+$0.0400)`.
 pub(super) fn cost_change(before: Option<Picodollars>, now: Option<Picodollars>) -> String {
     let difference = before.zip(now).map(|(before, now)| now.minus(before));
     format!("{} → {} ({})", dollars(before), dollars(now), dollar_difference(difference))

@@ -1,5 +1,6 @@
-//! `cachesim.compare/v1`: a comparison of strategies for programs, and its strategies row by row as
-//! JSON and CSV.
+//! `cachesim.compare/v1`: a comparison of strategies for programs.
+//!
+//! Also its strategies row by row, as JSON and CSV.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,66 +27,67 @@ pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CompareObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: &'a Inputs,
-    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
-    /// nothing in the input rests on it.
+    /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
+    /// input rests on it.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     assumptions: &'a [String],
-    /// How long an entry lives that was written after one of a shorter lifetime.
+    /// Lifetime of an entry written after one of a shorter lifetime.
     reading: Reading,
-    /// The strategy that the others are held against.
+    /// Strategy that the others are compared with.
     base: Option<&'a str>,
-    /// What `optimal` costs: the least that any markers, lifetimes and pings could have cost for the same prompts where they
-    /// were sent, with the breaks that were recorded unless `--assume breaks=drop` leaves them out. `above_bound_usd` is counted
-    /// from it. Another service has a bound of its own, the strategy that ends with `+optimal`.
+    /// Cost of `optimal`: the least that any markers, lifetimes and pings could have cost for the same
+    /// prompts at their recorded times, with the recorded breaks unless `--assume breaks=drop` leaves them
+    /// out. `above_bound_usd` is counted from it. Another service has a bound of its own, the strategy that
+    /// ends with `+optimal`.
     bound: BoundObject,
-    /// The best caching of the same prompts, as the headline of tables has it.
+    /// Best caching of the same prompts, as the headline of tables has it.
     best_caching: BestCachingObject,
     /// Sessions that are compared one by one.
     compared_sessions: usize,
-    /// Sessions that are not, for a strategy has no cost there.
+    /// Sessions that are not, as a strategy has no cost there.
     incomparable_sessions: usize,
-    /// The strategies, in the order they were given.
+    /// Strategies, in the order they were given.
     strategies: Vec<StrategyObject<'a>>,
-    /// Recorded reads of other agents held against the documented rules; left out where there are none.
+    /// Recorded reads of other agents against the documented rules; left out if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rollouts: Vec<RolloutAgreementObject>,
 }
 
-/// What Codex recorded as cached against what the rules give.
+/// Cached tokens: Codex's record and the rules.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "AgreementObject"))]
 struct RolloutAgreementObject {
-    /// The provider, under whose rules they were simulated.
+    /// Provider, under whose rules they were simulated.
     #[cfg_attr(test, schemars(with = "Provider"))]
     provider: &'static str,
     /// Requests that were compared.
     requests: u64,
-    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
+    /// Requests whose simulated and recorded reads differ by at most 1 % of the prompt.
     within_1_percent: u64,
-    /// Those where the two differ by less than a step of the rules.
+    /// Requests with a difference below a step of the rules.
     within_step: u64,
-    /// Those where the two differ by less than the step that the record shows.
+    /// Requests with a difference below the step that the record shows.
     within_recorded_step: u64,
     /// Cached tokens, as recorded.
     recorded_cached_tokens: Tokens,
     /// Cached tokens, by the rules.
     simulated_cached_tokens: Tokens,
-    /// The sum of the absolute differences.
+    /// Sum of the absolute differences.
     error_tokens: Tokens,
     /// Requests that lost their prefix in the record and by the rules.
     lost_in_both: u64,
-    /// Those that lost it in the record alone.
+    /// Requests losing it in the record alone.
     lost_in_record_only: u64,
-    /// Those that lost it by the rules alone.
+    /// Requests losing it by the rules alone.
     lost_under_rules_only: u64,
 }
 
@@ -110,89 +112,88 @@ impl RolloutAgreementObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct BoundObject {
-    /// The bound under the reading of the strategies, in dollars; null where it is unknown.
+    /// Bound under the reading of the strategies, in dollars; null if it is unknown.
     cost_usd: Option<Picodollars>,
-    /// The bound under the other reading, in dollars.
+    /// Bound under the other reading, in dollars.
     other_reading_cost_usd: Option<Picodollars>,
 }
 
-/// The least that any markers, lifetimes and pings could have cost for the same prompts without breaks, if entries live for
-/// their own lifetimes. A change of the prompts can cost less.
+/// Least cost that any markers, lifetimes and pings could have had for the same prompts without breaks, if
+/// entries live for their own lifetimes. A change of the prompts can cost less.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BestCachingObject {
-    /// That cost, in dollars; null where it is unknown, as without a record or a price, and over domains.
+    /// Cost, in dollars; null if unknown, as without a record or a price, and over domains.
     pub(super) cost_usd: Option<Picodollars>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct StrategyObject<'a> {
-    /// The strategy.
+    /// Strategy.
     strategy: &'a str,
-    /// What it stands for, in a line.
+    /// Its meaning, in a line.
     summary: &'a str,
-    /// Whether it can do anything to these requests; where it cannot, it has no figures.
+    /// True if it can do anything to these requests; if not, it has no figures.
     applicable: bool,
-    /// Why parts of it, or all, do nothing; left out where none does.
+    /// Obstacles of its idle parts, or of all; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     obstacles: Vec<ObstacleObject<'static>>,
-    /// What a search chose; left out of strategies that search nothing.
+    /// Choice of a search; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,
-    /// What context management did; left out of strategies without one.
+    /// Context management; left out of strategies without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     context_management: Option<ManagedObject<'a>>,
-    /// What its simulation does not know or assumes, in words; left out where there is nothing.
+    /// Unknowns and assumptions of its simulation, in words; left out if there are none.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     unknowns: &'a [Cow<'static, str>],
-    /// What it costs more than the base, in dollars; null where either cost is unknown.
+    /// Cost beyond the base, in dollars; null if either cost is unknown.
     difference_usd: Option<Picodollars>,
-    /// What it costs more than its bound, in dollars: than that of the service to which it sends; null where its
-    /// prompts are not those recorded.
+    /// Cost beyond its bound, in dollars: beyond that of the service to which it sends; null if its prompts
+    /// are not those recorded.
     above_bound_usd: Option<Picodollars>,
-    /// The share of the prompts' tokens that was read, from 0 to 1; null without any.
+    /// Share of the prompts' tokens that was read, from 0 to 1; null without any.
     hit_rate: Option<f64>,
     /// Requests that it added.
     added_requests: u64,
     /// All its sums.
     totals: TotalsObject,
-    /// Those of main conversations.
+    /// Main conversations.
     main: TotalsObject,
-    /// Those of sub-agents.
+    /// Sums of sub-agents.
     agents: TotalsObject,
-    /// Those of each model.
+    /// Sums by model.
     by_model: BTreeMap<&'a str, TotalsObject>,
-    /// It and the base, session by session; null for the base and where it cannot be compared.
+    /// Comparison with the base by session; null for the base and without one.
     paired: Option<PairedObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PairedObject<'a> {
-    /// What it costs more than the base in the compared sessions, in dollars.
+    /// Cost beyond the base in the compared sessions, in dollars.
     difference_usd: Picodollars,
-    /// Where that sum would lie in 95 of 100 cases if the sessions were drawn again; null with fewer
-    /// than two.
+    /// Range of that sum in 95 of 100 cases if the sessions were drawn again; null with fewer than two.
     interval_95_usd: Option<(Picodollars, Picodollars)>,
-    /// The quartiles of the sessions' differences, in dollars.
+    /// Quartiles of the sessions' differences, in dollars.
     quartiles_usd: Option<[Picodollars; 3]>,
-    /// Sessions in which it costs less.
+    /// Sessions that cost less.
     cheaper_sessions: usize,
-    /// Sessions in which it costs the same.
+    /// Sessions that cost the same.
     equal_sessions: usize,
-    /// Sessions in which it costs more.
+    /// Sessions that cost more.
     dearer_sessions: usize,
-    /// The sessions that differ most.
+    /// Sessions that differ most.
     decisive: Vec<DecisiveObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct DecisiveObject<'a> {
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// What it costs more there, in dollars.
+    /// Extra cost there, in dollars.
     difference_usd: Picodollars,
 }
 
@@ -247,7 +248,7 @@ impl<'a> PairedObject<'a> {
     }
 }
 
-/// Writes the comparison, with what the best caching of the same prompts costs.
+/// Writes the comparison as JSON, with the cost of the best caching of the same prompts.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -277,6 +278,7 @@ pub fn write_comparison(
         rollouts: view
             .rollouts
             .iter()
+            // A provider without comparable requests would have a row of zeros.
             .filter(|(_, agreement)| agreement.requests > 0)
             .map(|(provider, agreement)| RolloutAgreementObject::new(provider, agreement))
             .collect(),
@@ -284,13 +286,13 @@ pub fn write_comparison(
     write_document(&object, out)
 }
 
-/// A strategy by itself.
+/// Strategy by itself.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct StrategyLine<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// How long an entry lives that was written after one of a shorter lifetime.
+    /// Lifetime of an entry written after one of a shorter lifetime.
     reading: Reading,
     #[serde(flatten)]
     strategy: StrategyObject<'a>,
@@ -309,10 +311,10 @@ pub fn write_comparison_lines(view: &CompareView<'_>, out: &mut dyn Write) -> io
     Ok(())
 }
 
-/// Writes a row for each strategy.
+/// Writes a row for each strategy as CSV.
 ///
 /// # Errors
-/// What `out` says.
+/// Writing to `out` fails.
 pub fn write_comparison_csv(view: &CompareView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut csv = CsvFile::of::<StrategyObject<'_>>(out)?;
     for compared in &view.comparison.strategies {
@@ -322,6 +324,7 @@ pub fn write_comparison_csv(view: &CompareView<'_>, out: &mut dyn Write) -> io::
     csv.finish()
 }
 
+// The columns of a row are flat: the nested sums stay in the JSON.
 csv_row!(StrategyObject {
     strategy,
     cost_usd: |row| row.totals.cost_usd.cell(),

@@ -1,5 +1,6 @@
-//! A comparison of strategies for people: first the answer, then what it is based on. Also what
-//! other agents recorded as cached, compared with the rules of their providers.
+//! Comparison of strategies for people: first the answer, then its basis.
+//!
+//! Also the reads that other agents recorded, compared with the rules of their providers.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,38 +26,38 @@ use crate::simulate::ledger::{Ledger, Totals};
 use crate::simulate::provider::{Provider, RolloutAgreement};
 use crate::simulate::strategy::{Applicability, Strategy, StrategyKind};
 
-/// How many models are listed. The others are joined.
+/// Number of listed models; further ones are joined.
 const MOST_MODELS: usize = 5;
 
-/// How many strategies are named. The others are counted.
+/// Number of named strategies; further ones are counted.
 const MOST_NAMES: usize = 3;
 
-/// A smaller factor would be shown as no difference.
+/// Smallest factor that is shown: a smaller one would appear as no difference.
 const LEAST_TOLD: f64 = 1.005;
 
-/// A comparison, and what its outputs say beside it.
+/// Comparison, with the data that its outputs need besides.
 #[derive(Debug)]
 pub struct CompareView<'a> {
-    /// The strategies side by side.
+    /// Strategies side by side.
     pub comparison: &'a Comparison<'a>,
-    /// How long an entry lives that was written after one of a shorter lifetime.
+    /// Lifetime of an entry that was written after one of a shorter lifetime.
     pub reading: Reading,
-    /// What was read.
+    /// Counts of the input read.
     pub inputs: Inputs,
-    /// The name of the price table, and the day on which it was last checked.
+    /// Name of the price table, and the day on which it was last checked.
     pub prices: (&'a str, &'a str),
     /// Strings, among them the ids of sessions.
     pub symbols: &'a Symbols,
-    /// The sessions.
+    /// Session of each request, for short ids that stay distinct.
     pub sessions: Vec<Symbol>,
-    /// What is assumed of the cache key, and of domains, in sentences.
+    /// Assumptions on the cache key and on domains, in sentences.
     pub assumed: Vec<String>,
-    /// How well the rules of providers agree with the sessions of other agents.
+    /// Agreement of providers' rules with the sessions of other agents.
     pub rollouts: &'a [(&'a Provider, RolloutAgreement)],
 }
 
 impl<'a> CompareView<'a> {
-    /// The comparison of a ledger.
+    /// Comparison of a ledger.
     #[must_use]
     pub fn of_ledger(
         ledger: &'a Ledger<'_>,
@@ -88,6 +89,7 @@ pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
     for note in notes(comparison, view.reading).iter().chain(&view.assumed) {
         document.text(note.as_str());
     }
+    // Without sub-agents the table would repeat the totals.
     if comparison.base().is_some_and(|base| base.agents.requests > 0) {
         document.heading("Main conversations and sub-agents");
         document.grid(chains(comparison));
@@ -102,14 +104,16 @@ pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
     document
 }
 
-/// How much of the difference to what was billed is none that the cheaper strategy makes. Empty where that
-/// is little of it.
+/// Part of the difference from the bill that the cheaper strategy does not make.
+///
+/// Empty if the part is small.
 fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String {
     let is_record = |one: &Compared<'_>| one.strategy.is_record();
     let costs = (verdict.other.totals.cost(), verdict.cheapest.totals.cost());
     let ((Some(high), Some(low)), Some(unsimulated)) = (costs, answer.unsimulated) else {
         return String::new();
     };
+    // An amount that is small against the difference does not change the verdict.
     let is_much = unsimulated.0.abs() > high.minus(low).0 / LEAST_PART;
     if !is_much || !(is_record(verdict.other) || is_record(verdict.cheapest)) {
         return String::new();
@@ -125,15 +129,16 @@ fn beyond_simulation(verdict: &PairedVerdict<'_, '_>, answer: &Answer) -> String
     )
 }
 
-/// Parts of a difference below a tenth are not worth a sentence.
+/// Divisor of a difference for its least part that is worth a sentence: a tenth.
 const LEAST_PART: i128 = 10;
 
-/// What a comparison over domains does not tell.
+/// Note on what a comparison over domains leaves out.
 pub const UNTOLD_OVER_DOMAINS: &str = "Not told over domains: what no simulation can know, what context management did, \
                                        and how recorded reads of other agents agree with the rules. `cachesim compare` \
                                        over one domain tells it.";
 
-/// What is said of strategies over domains: in how many each can do nothing, and what is chosen in each.
+/// Notes on strategies over domains: the number of domains where each is idle, and the choice made for each
+/// domain.
 #[must_use]
 pub fn domain_notes(
     strategies: &[(Strategy, Applicability)],
@@ -142,6 +147,7 @@ pub fn domain_notes(
 ) -> Vec<String> {
     let mut notes = Vec::new();
     for ((strategy, applicability), idle) in strategies.iter().zip(idle) {
+        // A strategy that is idle everywhere has a note of its own.
         if *idle > 0 && applicability.is_applicable() {
             notes.push(format!(
                 "`{}` can do nothing in {} of {}: there it has what was billed.",
@@ -157,7 +163,7 @@ pub fn domain_notes(
     notes
 }
 
-/// Which strategy costs least, by how much, and in how many sessions.
+/// Cheapest strategy, with its advantage and the number of sessions with it.
 fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String {
     let (cheapest, other) = (name(verdict.cheapest), name(verdict.other));
     if verdict.cheapest.totals.cost() == verdict.other.totals.cost() {
@@ -179,13 +185,14 @@ fn verdict_sentence(verdict: &PairedVerdict<'_, '_>, sessions: usize) -> String 
         }
         None => format!("{cheapest} costs less than {other}"),
     };
+    // In a single session the count would say nothing more.
     if sessions < 2 {
         return format!("{costs}.");
     }
     format!("{costs}; {cheapest} is cheaper in {} of {sessions} sessions.", verdict.cheaper)
 }
 
-/// The share that is saved by what costs a number of times less.
+/// Share saved by a cost that is a number of times less.
 fn saved(times: f64) -> String {
     percent(Some(1.0 - 1.0 / times))
 }
@@ -194,10 +201,10 @@ fn name(compared: &Compared<'_>) -> String {
     compared.strategy.label().to_owned()
 }
 
-/// The column that holds strategies against the bound.
+/// Name of the column that compares strategies with the bound.
 const BOUND: &str = "above optimal";
 
-/// The columns of strategies side by side.
+/// Columns of strategies side by side.
 const COLUMNS: [(&str, Align); 11] = [
     ("strategy", Align::Left),
     ("cost", Align::Right),
@@ -212,11 +219,13 @@ const COLUMNS: [(&str, Align); 11] = [
     ("added", Align::Right),
 ];
 
-/// Those that are hidden first, where there is no room.
+/// Columns that are hidden first if there is not enough room.
 const HIDDEN_FIRST: [&str; 8] =
     ["input", "added", BOUND, "written 1h", "written 5m", "read", "hit", "in per cent"];
 
-/// Whether a strategy can be held against a bound: of domains it is known only where it is among the strategies.
+/// Returns true if a strategy can be compared with a bound.
+///
+/// Over domains the bound is known only if it is among the strategies.
 pub(super) fn has_bound(comparison: &Comparison<'_>) -> bool {
     comparison.strategies.iter().any(|one| comparison.beyond_bound(one).is_some())
 }
@@ -235,7 +244,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
     grid
 }
 
-/// The cells of a strategy.
+/// Cells of a strategy.
 fn cells(comparison: &Comparison<'_>, compared: &Compared<'_>) -> Vec<String> {
     if !compared.applicability.is_applicable() {
         let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
@@ -319,7 +328,9 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
     ))
 }
 
-/// What no simulation can know, each once with the strategies concerned. All of a provider's are named by the provider.
+/// Unknowns of all simulations, each once with the strategies concerned.
+///
+/// If it concerns all of a provider's strategies, the provider is named instead.
 fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
     let mut of_service: BTreeMap<&str, usize> = BTreeMap::new();
     let mut about: Vec<(&str, Vec<&Strategy>)> = Vec::new();
@@ -352,7 +363,7 @@ fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
     about.into_iter().map(sentence).collect()
 }
 
-/// What all strategies of a service begin with, or a strategy's own name.
+/// Common beginning of the names of a service's strategies, or a strategy's own name.
 fn service(strategy: &Strategy) -> &str {
     match &strategy.kind {
         StrategyKind::Elsewhere(provider, ..) => provider.name,
@@ -361,7 +372,7 @@ fn service(strategy: &Strategy) -> &str {
     }
 }
 
-/// How to read the rows of services.
+/// Reading instruction for the rows of services.
 fn of_services(comparison: &Comparison<'_>) -> Option<String> {
     let mut strategies = comparison.strategies.iter();
     strategies.any(|compared| compared.strategy.sends_all()).then(|| {
@@ -393,7 +404,7 @@ fn chains(comparison: &Comparison<'_>) -> Grid {
     grid
 }
 
-/// The strategies with figures.
+/// Strategies with figures.
 fn applicable<'c, 'l>(comparison: &'c Comparison<'l>) -> impl Iterator<Item = &'c Compared<'l>> {
     comparison.strategies.iter().filter(|compared| compared.applicability.is_applicable())
 }
@@ -402,7 +413,7 @@ fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
     [cost_cell(sums), percent_difference(relative(sums.cost(), base.cost()))]
 }
 
-/// The models that cost most under the base, and the others joined.
+/// Models that cost most under the base, and the others joined.
 fn models(document: &mut Document, comparison: &Comparison<'_>) {
     let Some(base) = comparison.base() else { return };
     let mut models: Vec<&str> = base.by_model.keys().map(String::as_str).collect();
@@ -418,6 +429,7 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
         header.push(("others", Align::Right));
     }
     let mut grid = Grid::new(&header);
+    // A strategy of another service has none of the base's models, so its row would be empty.
     for compared in applicable(comparison)
         .filter(|one| one.by_model.keys().any(|model| base.by_model.contains_key(model)))
     {
@@ -436,6 +448,7 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
 fn sessions(document: &mut Document, view: &CompareView<'_>) {
     let comparison = view.comparison;
     let Some(base) = comparison.base() else { return };
+    // One session is already the whole of the table above.
     if comparison.sessions < 2 {
         return;
     }
@@ -465,6 +478,8 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
         let decisive = paired.decisive.iter().map(|one| {
             let id = names.name(one.session);
             let share =
+                // If differences have both signs, a session can be more than all of the sum: then no share is
+                // shown.
                 part(Some(one.difference), Some(all)).filter(|share| (0.0..=1.0).contains(share));
             let share =
                 share.map_or_else(String::new, |share| format!(" ({})", percent(Some(share))));

@@ -1,4 +1,4 @@
-//! The configuration in use, for people and for programs.
+//! Configuration in use, for people and for programs.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ use crate::explain::config::{
 
 pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
 
-/// Every option that can be configured, and what `check` uses.
+/// Every option that can be configured, and the settings of `check`.
 #[must_use]
 pub fn config_document(
     configuration: &Configuration,
@@ -31,6 +31,7 @@ pub fn config_document(
     let mut grid =
         Grid::new(&[("option", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
     for option in options {
+        // The same option may differ by command: then each row names its commands.
         let is_one_of_several =
             options.iter().filter(|other| other.option == option.option).count() > 1;
         let commands = format!(" ({})", option.commands.join(", "));
@@ -46,7 +47,7 @@ pub fn config_document(
     document
 }
 
-/// The files that exist, and those that were looked for.
+/// Names of the files that exist, and of the files that were looked for.
 fn files(configuration: &Configuration) -> String {
     let files = &configuration.files;
     let project = files.project.as_ref().map(|file| format!("project file {file}"));
@@ -62,7 +63,7 @@ fn files(configuration: &Configuration) -> String {
     }
 }
 
-/// What `check` uses, if anything is configured.
+/// Adds the settings of `check`, if anything is configured.
 fn check(configuration: &Configuration, naming: &ProjectNaming, document: &mut Document) {
     let settings = check_settings(configuration);
     if settings.is_empty() && configuration.budgets.is_empty() {
@@ -85,11 +86,12 @@ fn check_settings(configuration: &Configuration) -> Vec<&ConfigSetting> {
     [&BASELINE, &PATHS].into_iter().filter_map(|option| configuration.of_check(option)).collect()
 }
 
-/// Values as they would be typed.
+/// Values as typed on a command line.
 fn shown(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> String {
     if values.is_empty() {
         return option.unset.to_owned();
     }
+    // Names are one list, paths are separate arguments.
     let separator = if option.takes == Takes::Names { "," } else { " " };
     texts(values, naming).join(separator)
 }
@@ -97,39 +99,39 @@ fn shown(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ConfigObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The files in use.
+    /// Files in use.
     files: FilesObject<'a>,
     /// Every option that can be configured.
     options: Vec<OptionObject<'a>>,
-    /// What `check` takes.
+    /// Inputs of `check`.
     check: CheckSettingsObject<'a>,
-    /// What `check` holds figures against.
+    /// Budgets of `check`.
     budgets: Vec<PlacedBudgetObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct FilesObject<'a> {
-    /// That of the project; null where there is none.
+    /// File of the project; null if none.
     project: Option<&'a str>,
-    /// That of the user.
+    /// File of the user.
     user: Option<&'a str>,
-    /// The files that were looked for.
+    /// Files that were looked for.
     looked_for: &'a [String],
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct OptionObject<'a> {
-    /// Its name in files.
+    /// Name in files.
     option: &'static str,
-    /// The commands for which this value holds.
+    /// Commands for which this value holds.
     commands: &'a [String],
-    /// A text, a number, yes or no, or a list; null where it has none.
+    /// Text, a number, yes or no, or a list; null if it has none.
     value: Value,
-    /// Where the value comes from.
+    /// Source of the value.
     origin: OriginObject<'a>,
 }
 
@@ -138,40 +140,40 @@ struct OptionObject<'a> {
 struct OriginObject<'a> {
     /// `environment`, `project`, `user` or `default`.
     level: &'static str,
-    /// The environment variable.
+    /// Environment variable.
     variable: Option<&'a str>,
-    /// The file.
+    /// File.
     file: Option<&'a str>,
-    /// The line of the file.
+    /// Line of the file.
     line: Option<usize>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CheckSettingsObject<'a> {
-    /// The saved report to hold runs against; null where none is set.
+    /// Saved report to compare runs with; null if none is set.
     baseline: Option<CheckSettingObject<'a>>,
-    /// Where the requests come from.
+    /// Source of the requests.
     paths: Option<CheckSettingObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CheckSettingObject<'a> {
-    /// A text or a list.
+    /// Text or a list.
     value: Value,
-    /// Where the value comes from.
+    /// Source of the value.
     origin: OriginObject<'a>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PlacedBudgetObject<'a> {
-    /// The file it stands in.
+    /// File that has it.
     file: &'a str,
-    /// The line of the file.
+    /// Line of the file.
     line: usize,
-    /// The figure and its limit, in words.
+    /// Figure and its limit, in words.
     budget: String,
 }
 
@@ -218,15 +220,16 @@ impl<'a> CheckSettingObject<'a> {
     }
 }
 
-/// Values as text, `~` for the home.
+/// Values as text, with `~` for the home.
 fn texts(values: &[OsString], naming: &ProjectNaming) -> Vec<String> {
     values.iter().map(|value| naming.path(&value.to_string_lossy())).collect()
 }
 
-/// A value as a file would write it, or null where an option has none.
+/// Value as in a configuration file, or null if an option has none.
 fn value(option: &ConfigOption, values: &[OsString], naming: &ProjectNaming) -> Value {
     let texts = texts(values, naming);
     match (option.takes, texts.as_slice()) {
+        // A switch that is not set is off.
         (Takes::Switch, texts) => Value::from(texts.iter().any(|text| text == "true")),
         (Takes::Names | Takes::Paths, _) => Value::from(texts),
         (_, []) => Value::Null,

@@ -1,4 +1,4 @@
-//! `cachesim.context/v1`: what each kind of content took of the prompts, and what it cost.
+//! `cachesim.context/v1`: share of each kind of content in the prompts, and its cost.
 
 use std::io::{self, Write};
 
@@ -19,21 +19,21 @@ pub(super) const SCHEMA: &str = "cachesim.context/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ContextObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
     /// Every kind of content, the most expensive first.
     kinds: Vec<KindObject<'a>>,
-    /// The sums of all requests.
+    /// Sums of all requests.
     totals: ContextTotalsObject,
-    /// The most expensive items.
+    /// Most expensive items.
     items: Vec<ItemObject<'a>>,
-    /// The same for each session.
+    /// Same for each session.
     sessions: Vec<SessionContextObject<'a>>,
 }
 
@@ -41,11 +41,11 @@ pub(super) struct ContextObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "SessionObject"))]
 struct SessionContextObject<'a> {
-    /// The session.
+    /// Session.
     session_id: &'a str,
     /// Every kind of content in it.
     kinds: Vec<KindObject<'a>>,
-    /// The sums of its requests.
+    /// Sums of its requests.
     totals: ContextTotalsObject,
 }
 
@@ -62,18 +62,18 @@ impl<'a> SessionContextObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct KindObject<'a> {
-    /// The kind of content.
+    /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
-    /// The tool, of results whose tool is known.
+    /// Tool, of results whose tool is known.
     tool: Option<&'a str>,
-    /// How many items of it came in.
+    /// Number of its items.
     items: u64,
     /// Their tokens, each counted once in each session.
     tokens: Tokens,
     #[serde(flatten)]
     carried: CarriedObject,
-    /// What the figures rest on.
+    /// Basis of the figures.
     basis: Basis,
 }
 
@@ -100,11 +100,11 @@ struct CarriedObject {
     ephemeral_5m_input_tokens: Tokens,
     /// Tokens written for an hour.
     ephemeral_1h_input_tokens: Tokens,
-    /// What reading them cost, in dollars; null where nothing has a price.
+    /// Cost of reading them, in dollars; null if nothing has a price.
     read_cost_usd: Option<Picodollars>,
-    /// What writing them cost, in dollars.
+    /// Cost of writing them, in dollars.
     write_cost_usd: Option<Picodollars>,
-    /// What carrying them cost in all, in dollars.
+    /// Cost of carrying them in all, in dollars.
     cost_usd: Option<Picodollars>,
 }
 
@@ -132,21 +132,20 @@ pub(super) struct ContextTotalsObject {
     prompts: CarriedObject,
     /// Tokens of their answers.
     output_tokens: Tokens,
-    /// What these cost, in dollars; null where nothing has a price.
+    /// Cost of these, in dollars; null if nothing has a price.
     output_cost_usd: Option<Picodollars>,
-    /// What web searches cost, in dollars.
+    /// Cost of web searches, in dollars.
     searches_cost_usd: Option<Picodollars>,
-    /// What samplings billed apart cost, prompts and answers, in dollars.
+    /// Cost of samplings billed apart, prompts and answers, in dollars.
     apart_usd: Option<Picodollars>,
-    /// What all of it costs, in dollars.
+    /// Cost of all of it, in dollars.
     cost_usd: Option<Picodollars>,
-    /// What the sums rest on.
+    /// Basis of the sums.
     basis: Basis,
-    /// Requests whose model has no price; left out where there are none.
+    /// Requests whose model has no price; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_requests: u64,
-    /// Requests without recorded usage, which are left out of the sums; left out where there are
-    /// none.
+    /// Requests without recorded usage, which are left out of the sums; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     requests_without_usage: u64,
 }
@@ -158,6 +157,7 @@ impl From<&Bill> for ContextTotalsObject {
             requests: bill.prompts.requests,
             prompts: (&bill.prompts).into(),
             output_tokens: bill.output,
+            // With no price at all these would be zero, which would pass for free of charge.
             output_cost_usd: cost.map(|_| bill.output_cost),
             searches_cost_usd: cost.map(|_| bill.searches_cost),
             apart_usd: cost.map(|_| bill.totals.apart),
@@ -172,24 +172,24 @@ impl From<&Bill> for ContextTotalsObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ItemObject<'a> {
-    /// The kind of content.
+    /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
-    /// The tool, of results whose tool is known.
+    /// Tool, of results whose tool is known.
     tool: Option<&'a str>,
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// The file, relative to the given path.
+    /// File, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
-    /// Its tokens.
+    /// Tokens.
     tokens: Tokens,
     /// Requests whose prompts held it.
     requests: u64,
     #[serde(flatten)]
     carried: CarriedObject,
-    /// What the figures rest on.
+    /// Basis of the figures.
     basis: Basis,
 }
 
@@ -209,7 +209,7 @@ impl<'a> ItemObject<'a> {
     }
 }
 
-/// Writes where the context comes from.
+/// Writes the contents of the prompts as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

@@ -1,4 +1,4 @@
-//! Where the context comes from, for people: by kind, by session, and the most expensive items.
+//! Contents of the prompts for people: by kind, by session, and the most expensive items.
 
 use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
@@ -13,11 +13,12 @@ use crate::explain::context::{
 use crate::requests::conversation::History;
 use crate::simulate::ledger::Ledger;
 
-/// The least share of the bill, in the table as 0.1 %, of a kind with a line of its own.
+/// Least share of the bill for a kind with a line of its own; the table shows it as 0.1 %.
 const LEAST_SHARE: f64 = 0.0005;
 
-/// What each kind of content took of the prompts, and what carrying it cost. The tables have the
-/// `top` most expensive kinds, sessions and items; the JSON has all kinds and sessions.
+/// Share of each kind of content in the prompts, and the cost of carrying it.
+///
+/// The tables have the `top` most expensive kinds, sessions and items; the JSON has all kinds and sessions.
 #[must_use]
 pub fn context_document(
     answer: &Answer,
@@ -48,8 +49,9 @@ pub fn context_document(
     document
 }
 
-/// What the kinds of content took, the `top` most expensive ones by themselves, and how that is known. So many requests
-/// are in sums alone. Their sizes were summed up part by part.
+/// Adds the kinds of content, the `top` most expensive ones by themselves, with the basis of the figures.
+///
+/// `summed` requests are in sums alone. Sizes were summed up for each `part`, such as a session.
 pub(super) fn contents(
     document: &mut Document,
     named: &[NamedKind],
@@ -68,7 +70,7 @@ pub(super) fn contents(
     }
 }
 
-/// A kind of content with its name.
+/// Kind of content with its name.
 pub(super) type NamedKind = (String, KindTotals);
 
 /// Kinds with their names.
@@ -76,13 +78,13 @@ pub(super) fn named(history: &History, kinds: &[KindTotals]) -> Vec<NamedKind> {
     kinds.iter().map(|one| (kind_name(history, one.kind), *one)).collect()
 }
 
-/// How many requests the client keeps only sums of.
+/// Number of requests that the client keeps only sums of.
 pub(super) fn summed(history: &History) -> u64 {
     let sums = history.requests.iter().filter(|request| request.sum_of > 1);
     sums.map(|request| u64::from(request.sum_of)).sum()
 }
 
-/// The name of a kind, with the tool for results.
+/// Name of a kind, with the tool for results.
 pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     let name = match kind {
         ContextKind::HiddenPrefix => "hidden prefix",
@@ -105,7 +107,7 @@ pub(super) fn kind_name(history: &History, kind: ContextKind) -> String {
     name.to_owned()
 }
 
-/// Why some of the context has no kind, where that is a line of the table.
+/// Reason why some of the context has no kind, if that is a line of the table.
 fn unattributed(kinds: &[NamedKind], bill: &Bill, summed: u64) -> Option<String> {
     let (_, found) = kinds.iter().find(|(_, one)| one.kind == ContextKind::Unattributed)?;
     if is_small(found, bill) {
@@ -124,15 +126,17 @@ fn unattributed(kinds: &[NamedKind], bill: &Bill, summed: u64) -> Option<String>
     ))
 }
 
-/// Whether a kind is too small for a line of its own: by its cost, or by its tokens where the cost
-/// is unknown.
+/// Returns true if a kind is too small for a line of its own: by its cost, or by its tokens if the cost is
+/// unknown.
 fn is_small(one: &KindTotals, bill: &Bill) -> bool {
     let by_cost = share(one.carried.cost(), bill.totals.cost());
     let share = by_cost.or_else(|| token_share(one.carried.tokens(), bill.prompts.tokens()));
     share.is_none_or(|share| share < LEAST_SHARE)
 }
 
-/// The kinds with lines of their own, and the others. A single other one has a line, too.
+/// Kinds with lines of their own, and the others.
+///
+/// A single other kind has a line, too.
 fn told_apart<'k>(
     kinds: &'k [NamedKind],
     bill: &Bill,
@@ -142,6 +146,7 @@ fn told_apart<'k>(
         kinds.iter().partition(|(_, one)| !is_small(one, bill));
     let mut others = listed.split_off(top.min(listed.len()));
     others.extend(small);
+    // A line for one other kind would take as much room as the kind itself.
     if others.len() == 1 && listed.len() < top {
         listed.append(&mut others);
     }
@@ -192,6 +197,7 @@ pub(super) fn kinds(kinds: &[NamedKind], bill: &Bill, top: usize) -> Grid {
         cells.extend(priced(cost, total));
         grid.add(cells);
     };
+    // With no price at all an amount of zero would pass for free of charge.
     let known = |cost| total.map(|_| cost);
     let nothing = String::new;
     line("output", tokens(bill.output), nothing(), known(bill.output_cost));
@@ -199,6 +205,7 @@ pub(super) fn kinds(kinds: &[NamedKind], bill: &Bill, top: usize) -> Grid {
         line("web searches", nothing(), nothing(), known(bill.searches_cost));
     }
     if bill.totals.apart != Picodollars::ZERO {
+        // The prompts of separate samplings are in the bill's sum, and in no kind of content.
         let sent = bill.totals.prompt().saturating_sub(bill.prompts.tokens());
         line("samplings billed apart", nothing(), tokens(sent), known(bill.totals.apart));
     }
@@ -249,6 +256,7 @@ fn sessions(history: &History, sessions: &[SessionContext], top: usize) -> Grid 
 /// The three most expensive kinds, with their shares of the tokens sent.
 fn mostly(history: &History, session: &SessionContext) -> String {
     let all = session.bill.prompts.tokens();
+    // Kinds come most expensive first.
     let named = session.kinds.iter().take(3).map(|one| {
         let share = token_share(one.carried.tokens(), all);
         format!("{} {}", kind_name(history, one.kind), percent(share))

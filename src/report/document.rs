@@ -1,4 +1,4 @@
-//! Headings, sentences and tables, printed as text or as Markdown.
+//! Documents of headings, sentences and tables, as text or Markdown.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,7 @@ use super::number::counted;
 pub(super) use super::table::{Align, Grid};
 use super::table::{with_ellipsis, wrap};
 
-/// A report for people.
+/// Output for people.
 #[derive(Debug, Default)]
 pub struct Document {
     blocks: Vec<DocumentPart>,
@@ -15,27 +15,27 @@ pub struct Document {
 
 #[derive(Debug)]
 enum DocumentPart {
-    /// A heading, and whether a screen shows its section before others.
+    /// Heading, with true if a screen shows its section before others.
     Heading(SafeText, bool),
     Text(SafeText),
-    /// What figures rest on, for who asks.
+    /// Basis of figures, for readers who ask.
     Note(SafeText),
     Grid(Grid),
     Folded(SafeText, Document),
 }
 
-/// The style of text on a terminal or in a file.
+/// Style of text on a terminal or in a file.
 #[derive(Clone, Copy, Debug)]
 pub struct TextStyle {
-    /// The width to fill.
+    /// Width to fill, in columns.
     pub width: u16,
-    /// Whether headings are bold and rows have colours.
+    /// True for bold headings and coloured rows.
     pub bold: bool,
-    /// Whether tables have bar columns.
+    /// True for tables with bar columns.
     pub bars: bool,
-    /// Lines of a screen that is to be enough. `None` if everything is written.
+    /// Lines of a screen that has to be enough; `None` if everything is written.
     pub height: Option<u16>,
-    /// Whether notes are written on a screen.
+    /// True if a screen shows notes.
     pub notes: bool,
 }
 
@@ -44,7 +44,7 @@ impl Document {
         self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref()), false));
     }
 
-    /// Adds the heading of what was asked for, which a screen shows before other sections.
+    /// Adds the heading of the section that was asked for, which a screen shows before other sections.
     pub(super) fn lead(&mut self, text: impl AsRef<str>) {
         self.blocks.push(DocumentPart::Heading(SafeText::new(text.as_ref()), true));
     }
@@ -53,7 +53,7 @@ impl Document {
         self.blocks.push(DocumentPart::Text(SafeText::new(text.as_ref())));
     }
 
-    /// Adds what a screen leaves out unless it is asked for.
+    /// Adds a note, which a screen leaves out unless notes are asked for.
     pub(super) fn note(&mut self, text: impl AsRef<str>) {
         self.blocks.push(DocumentPart::Note(SafeText::new(text.as_ref())));
     }
@@ -67,7 +67,7 @@ impl Document {
         self.blocks.push(DocumentPart::Folded(SafeText::new(summary.as_ref()), details));
     }
 
-    /// Writes it for a terminal, line by line.
+    /// Writes the document for a terminal, line by line.
     ///
     /// # Errors
     /// Writing fails.
@@ -97,14 +97,15 @@ impl Document {
         Ok(())
     }
 
-    /// Markdown for a comment or a page.
+    /// Markdown for a comment or a page, of any length.
     #[must_use]
     pub fn to_markdown(&self) -> String {
         self.to_markdown_within(usize::MAX)
     }
 
-    /// Markdown of at most `most` bytes. Tables are cut where there is no more room, with a remark,
-    /// and what follows is left out.
+    /// Markdown of at most `most` bytes.
+    ///
+    /// A table that does not fit is cut, with a remark, and everything after it is left out.
     #[must_use]
     pub fn to_markdown_within(&self, most: usize) -> String {
         let mut page = MarkdownPage { text: String::new(), room: most.saturating_sub(CUT_NOTE) };
@@ -113,18 +114,18 @@ impl Document {
     }
 }
 
-/// Room for the remark that something was cut.
+/// Room for the remark on a cut, in bytes.
 const CUT_NOTE: usize = 100;
 
 /// Markdown of limited length.
 struct MarkdownPage {
     text: String,
-    /// How many bytes are left.
+    /// Bytes left.
     room: usize,
 }
 
 impl MarkdownPage {
-    /// Appends text if there is room, and returns whether there was.
+    /// Appends text if there is room, and returns true if there was.
     fn put(&mut self, text: &str) -> bool {
         let has_room = text.len() <= self.room;
         if has_room {
@@ -134,7 +135,7 @@ impl MarkdownPage {
         has_room
     }
 
-    /// Says what is missing. There is no more room from here on.
+    /// Adds a remark on the cut, after which there is no more room.
     fn cut(&mut self, what: &str) {
         if self.room > 0 {
             self.room = 0;
@@ -186,6 +187,7 @@ impl MarkdownPage {
             self.cut("… more in the report.\n\n");
             return;
         }
+        // The end is reserved first: a cut inside must still close the element.
         self.room -= END.len();
         self.put(&begin);
         self.document(details);
@@ -193,13 +195,14 @@ impl MarkdownPage {
     }
 }
 
-/// Lines for what is left out, for a warning and for the prompt of the shell.
+/// Lines kept free on a screen: two for the remark on omissions, one each for a warning and the shell's
+/// prompt.
 const BELOW: u16 = 4;
 
-/// A table of fewer rows says too little to be worth its header.
+/// Least number of rows of a table that is worth its header.
 const LEAST_ROWS: usize = 2;
 
-/// A heading and what follows it.
+/// A heading with the blocks after it.
 #[derive(Default)]
 struct Section<'d> {
     heading: Option<&'d SafeText>,
@@ -208,7 +211,7 @@ struct Section<'d> {
 }
 
 impl Section<'_> {
-    /// The sections of a document. The first one has no heading.
+    /// Sections of a document; the first one has no heading.
     fn all(document: &Document) -> Vec<Section<'_>> {
         let mut sections = vec![Section::default()];
         for block in &document.blocks {
@@ -228,11 +231,13 @@ impl Section<'_> {
     }
 }
 
-/// A document on a screen that it must not scroll away: sections as far as there is room, those that lead first, tables cut
-/// to their most important rows, and a line that says what is left out.
+/// Screen for a document that must not scroll away.
+///
+/// It has as many sections as there is room for, leading ones first, and tables cut to their most important
+/// rows. A line says what is left out.
 struct Screen {
     style: TextStyle,
-    /// Lines that are left.
+    /// Lines left.
     room: usize,
     rows: usize,
     columns: Vec<String>,
@@ -249,7 +254,7 @@ impl Screen {
     fn write(mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
         let sections = Section::all(document);
         let mut texts: Vec<String> = vec![String::new(); sections.len()];
-        // What has no heading is the answer.
+        // The section without a heading is the answer.
         let is_first = |place: usize| place == 0 || sections[place].is_lead;
         let (first, others): (Vec<usize>, Vec<usize>) =
             (0..sections.len()).partition(|one| is_first(*one));
@@ -264,7 +269,9 @@ impl Screen {
         out.write_all(self.left_out().as_bytes())
     }
 
-    /// The text of a section. A table comes before the sentences around it; without room for it the section is left out.
+    /// Text of a section, or nothing if it has no room for its table.
+    ///
+    /// A table comes before the sentences around it.
     fn section(&mut self, section: &Section<'_>) -> String {
         let bold = anstyle::Style::new();
         let bold = if self.style.bold { bold.bold() } else { bold };
@@ -280,6 +287,7 @@ impl Screen {
             match section.blocks[place] {
                 DocumentPart::Grid(grid) => texts[place] = self.grid(grid),
                 DocumentPart::Text(text) => texts[place] = self.sentence(text),
+                // Notes that were asked for are written even without room for them.
                 DocumentPart::Note(text) if self.style.notes => {
                     texts[place] = wrapped(text, self.style) + "\n\n";
                 }
@@ -296,6 +304,7 @@ impl Screen {
             .any(|(block, text)| matches!(block, DocumentPart::Grid(_)) && !text.is_empty());
         let is_left_out =
             text.is_empty() || section.heading.is_some() && section.has_grid() && !has_table;
+        // The whole section is named as left out, so its rows, columns and notes are not.
         if is_left_out && section.heading.is_some() {
             self.columns.truncate(before.2);
             (self.room, self.rows, self.notes) = (before.0, before.1, before.3);
@@ -319,7 +328,9 @@ impl Screen {
     }
 
     fn grid(&mut self, grid: &Grid) -> String {
+        // One line stays free for the blank one after the table.
         let cut = grid.cut(self.style, self.room.saturating_sub(1));
+        // A table of a single row is shown with it.
         if cut.rows < LEAST_ROWS.min(grid.len()) {
             return String::new();
         }
@@ -329,7 +340,7 @@ impl Screen {
         cut.text + "\n"
     }
 
-    /// What is not on the screen, in at most two lines.
+    /// Remark on everything that is not on the screen, in at most two lines.
     fn left_out(self) -> String {
         let mut parts = Vec::new();
         if self.rows > 0 {
@@ -347,6 +358,7 @@ impl Screen {
         }
         let width = usize::from(self.style.width);
         let lines = wrap(&format!("--all shows more: {}.", parts.join("; ")), width);
+        // `BELOW` has room for two lines.
         match &lines[..] {
             [first, second, _, ..] => format!("{first}\n{}\n", with_ellipsis(second, width)),
             lines => lines.join("\n") + "\n",

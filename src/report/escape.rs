@@ -1,11 +1,13 @@
-//! Escapes for names from transcripts, which are other people's text: nothing in them may control a
-//! terminal, a spreadsheet or a page.
+//! Escapes for names from transcripts.
+//!
+//! These are other people's text: nothing in them may control a terminal, a spreadsheet or a page.
 
 use std::borrow::Cow;
 use std::ops::Deref;
 
-/// Text without anything that a terminal or the log of a CI runner acts on. Tables and documents hold
-/// nothing else, so a name cannot reach an output without its escape.
+/// Text without anything that a terminal or the log of a CI runner acts on.
+///
+/// Tables and documents hold nothing else, so a name cannot reach an output without its escape.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SafeText(String);
 
@@ -32,14 +34,18 @@ impl Deref for SafeText {
     }
 }
 
-/// Replaces everything that a terminal may act on: control characters (which begin escape sequences),
-/// and marks that change the direction of text or hide it. Also the first character of what a CI runner
-/// takes for a command: `::` at the start of a word, since a line may be broken there, and `##` anywhere.
+/// Replaces everything that a terminal may act on: control characters (which begin escape sequences), and
+/// marks that change the direction of text or hide it.
+///
+/// Also the first character of a command of a CI runner: `::` at the start of a word, since a line may be
+/// broken there, and `##` anywhere.
 #[must_use]
 pub fn terminal_safe(text: &str) -> Cow<'_, str> {
+    // Nearly all text is plain, which one pass over its bytes shows.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b':' | b'#')) {
         return Cow::Borrowed(text);
     }
+    // Other harmless text, such as accented names, is not copied either.
     if !text.chars().any(is_unsafe) && !text.contains("::") && !text.contains("##") {
         return Cow::Borrowed(text);
     }
@@ -59,7 +65,8 @@ pub fn terminal_safe(text: &str) -> Cow<'_, str> {
     Cow::Owned(safe)
 }
 
-/// Whether a character controls a terminal, hides text, changes its direction, or is not allowed in XML.
+/// Returns true if a character controls a terminal, hides text, changes its direction, or is not allowed in
+/// XML.
 pub(super) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
@@ -67,13 +74,15 @@ pub(super) fn is_unsafe(c: char) -> bool {
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Escapes text for Markdown, in a table or elsewhere. In a comment it must neither mention somebody
-/// (`@name`) nor refer to something (`#12`, an address): such words become code.
+/// Escapes text for Markdown, in a table or elsewhere.
+///
+/// In a comment it must neither mention somebody (`@name`) nor refer to something (`#12`, an address): such
+/// words become code.
 pub(super) fn markdown_text(text: &str) -> String {
     terminal_safe(text).split_inclusive(char::is_whitespace).map(markdown_word).collect()
 }
 
-/// A word with the space behind it.
+/// Escapes a word, with the space after it.
 fn markdown_word(text: &str) -> String {
     let word = text.trim_end();
     let space = &text[word.len()..];
@@ -95,8 +104,9 @@ fn markdown_word(text: &str) -> String {
     escaped
 }
 
-/// Whether a Markdown page may make a link of a word, also where a code host extends Markdown. An
-/// escape is no help: links are looked for after it is undone.
+/// Returns true if a Markdown page may make a link of a word, also if a code host extends Markdown.
+///
+/// An escape is no help: links are found after it is undone.
 fn is_reference(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
     let has_number_after = |mark: &str| {
@@ -108,13 +118,14 @@ fn is_reference(word: &str) -> bool {
         || ["#", "gh-"].into_iter().any(has_number_after)
 }
 
-/// A word as code, between more backticks than it has in a row.
+/// Word as code, between more backticks than it has in a row.
 fn markdown_code(word: &str) -> String {
     if word.is_empty() {
         return String::new();
     }
     let runs = word.split(|c| c != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or_default() + 1);
+    // Markdown takes one space off both ends, and a backtick next to the fence would extend it.
     let pad = if word.starts_with('`') || word.ends_with('`') { " " } else { "" };
     format!("{fence}{pad}{word}{pad}{fence}")
 }
@@ -129,8 +140,9 @@ pub(super) fn html_attribute(text: &str) -> String {
     html_text(text).replace('"', "&quot;").replace('\'', "&#39;")
 }
 
-/// Escapes text for a CSV cell: a `'` stands in front of what a spreadsheet takes for a formula, also
-/// in wide forms and behind spaces.
+/// Escapes text for a CSV cell.
+///
+/// A `'` comes before text that a spreadsheet takes for a formula, also in wide forms and after spaces.
 pub(super) fn csv_text(text: &str) -> String {
     const FORMULAS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let is_formula = text.trim_start().starts_with(FORMULAS);

@@ -21,54 +21,54 @@ pub(super) const SCHEMA: &str = "cachesim.explain/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ExplainObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The request.
+    /// Request.
     request: RequestObject<'a>,
-    /// Its number in its session, from 1 on.
+    /// Number in its session, from 1 on.
     turn: usize,
-    /// How many requests its session has.
+    /// Number of requests of its session.
     turns: usize,
     /// Seconds from the start of the request before to its own.
     gap_s: Option<f64>,
-    /// The tokens of the whole prompt.
+    /// Tokens of the whole prompt.
     prompt_tokens: Tokens,
-    /// The tokens that the client added since the request before; null where it cannot be told.
+    /// Tokens that the client added since the request before; null if unknown.
     added_tokens: Option<Tokens>,
-    /// What came in since the request before, by kind.
+    /// New content since the request before, by kind.
     new_content: Vec<NewContentObject<'a>>,
-    /// What the request before had left in the cache; null of the first of a conversation.
+    /// Cached prefix left by the request before; null for the first of a conversation.
     cached: Option<CachedObject<'a>>,
-    /// What every strategy made of the request.
+    /// Outcome under each strategy.
     strategies: Vec<ExplainedStrategyObject<'a>>,
-    /// What it could have read and did not; null where it read everything.
+    /// Cached tokens that it did not read; null if it read everything.
     lost: Option<BreakRow<'a>>,
 }
 
-/// A request, and where it stands.
+/// Request with its place.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct RequestObject<'a> {
-    /// The service's id of the request, if it is known.
+    /// Service's id of the request, if it is known.
     request_id: Option<&'a str>,
-    /// The service's id of the answer, if it is known.
+    /// Service's id of the answer, if it is known.
     message_id: Option<&'a str>,
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// The sub-agent; null in a main conversation.
+    /// Sub-agent; null in a main conversation.
     agent_id: Option<&'a str>,
-    /// The type of the sub-agent, if it is known.
+    /// Type of the sub-agent, if it is known.
     agent_type: Option<&'a str>,
-    /// The model.
+    /// Model.
     model: &'a str,
-    /// When it was sent.
+    /// Time of sending.
     #[cfg_attr(test, schemars(with = "crate::base::units::Millis"))]
     sent: String,
-    /// The file where its answer begins, relative to the given path.
+    /// File where its answer begins, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
 }
 
@@ -93,16 +93,16 @@ impl<'a> RequestObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct NewContentObject<'a> {
-    /// The kind of content.
+    /// Kind of content.
     #[cfg_attr(test, schemars(with = "crate::explain::context::ContextKind"))]
     kind: &'static str,
-    /// The tool, of results whose tool is known.
+    /// Tool, of results whose tool is known.
     tool: Option<&'a str>,
-    /// How many pieces came in.
+    /// Number of new pieces.
     pieces: u64,
-    /// Their size in bytes of JSON; zero of media, whose size is not known.
+    /// Size in bytes of JSON; zero for media, whose size is not known.
     bytes: u64,
-    /// The lines on which they stand.
+    /// Lines of the pieces.
     lines: &'a [u64],
 }
 
@@ -121,14 +121,14 @@ impl<'a> NewContentObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct CachedObject<'a> {
-    /// What it had read and written, less what the service deleted since.
+    /// Tokens read and written, less those the service deleted since.
     tokens: Tokens,
-    /// How long its messages live, if that is known.
+    /// Lifetime of its messages, if known.
     ttl: Option<Ttl>,
-    /// Until when they could be read, if that is known.
+    /// End of that lifetime, if known.
     #[cfg_attr(test, schemars(with = "Option<crate::base::units::Millis>"))]
     until: Option<String>,
-    /// The request that left it.
+    /// Request that left it.
     left_by: RequestObject<'a>,
 }
 
@@ -143,20 +143,20 @@ impl<'a> CachedObject<'a> {
     }
 }
 
-/// What a strategy made of the request.
+/// Outcome under a strategy.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "StrategyObject"))]
 struct ExplainedStrategyObject<'a> {
-    /// The strategy.
+    /// Strategy.
     strategy: &'a str,
-    /// Its figures.
+    /// Figures.
     totals: TotalsObject,
-    /// Whether the conversation's cache had expired.
+    /// True if the conversation's cache had expired.
     expired: bool,
-    /// How many tokens less it read than the request before had left; null where that is unknown.
+    /// Tokens that it read less than the request before had left; null if unknown.
     unread_tokens: Option<Tokens>,
-    /// Why, in sentences, the most important first.
+    /// Reasons as sentences, most important first.
     reasons: Vec<String>,
 }
 
@@ -172,7 +172,7 @@ impl<'a> ExplainedStrategyObject<'a> {
     }
 }
 
-/// Writes the story of a request.
+/// Writes the story of a request as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

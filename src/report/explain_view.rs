@@ -1,4 +1,4 @@
-//! The story of one request in sentences, and its figures under each strategy.
+//! Story of one request in sentences, with its figures under each strategy.
 
 use super::breaks_view::evidence;
 use super::document::{Align, Document, Grid};
@@ -13,10 +13,10 @@ use crate::explain::story::{NewContent, Story, Under};
 use crate::requests::conversation::{History, Request};
 use crate::simulate::ledger::Ledger;
 
-/// How many lines are named for each kind of content.
+/// Number of lines named for each kind of content.
 const MOST_LINES: usize = 8;
 
-/// The story of a request.
+/// Story of a request, as a document.
 #[must_use]
 pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool) -> Document {
     let history = ledger.history;
@@ -30,6 +30,7 @@ pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool
         SessionNames::of(history).name(request.session),
     ));
     document.text(sent(ledger, story));
+    // The client keeps nothing of the single requests in a sum.
     if request.sum_of == 1 {
         document.text(new_content(history, story));
         document.text(cached(history, story));
@@ -56,7 +57,7 @@ fn request_name(history: &History, request: &Request) -> String {
     }
 }
 
-/// The name of a strategy for people.
+/// Name of a strategy for people.
 fn label(strategy: &str) -> &str {
     match strategy {
         "billed" => "As billed",
@@ -69,7 +70,7 @@ fn place(history: &History, request: &Request) -> String {
     format!("{}:{}", history.files[request.file].label, request.line)
 }
 
-/// When it was sent, by whom, and what it is.
+/// Sender, time and size of the request.
 fn sent(ledger: &Ledger<'_>, story: &Story<'_>) -> String {
     let history = ledger.history;
     let request = history.request(story.located.index);
@@ -125,6 +126,7 @@ fn new_piece(history: &History, one: &NewContent) -> String {
         more => format!(" and {more} more"),
     };
     let lines = if one.lines.len() == 1 { "line" } else { "lines" };
+    // Media have no known size.
     let size = if one.bytes > 0 { format!(", {}", bytes(one.bytes)) } else { String::new() };
     format!(
         "{} ({}{size}; {lines} {}{more})",
@@ -148,7 +150,7 @@ fn kind_label(history: &History, kind: ContextKind) -> String {
     }
 }
 
-/// What the previous request had left, and whether this one came in time.
+/// Prefix that the previous request had left, and the time of this request against its lifetime.
 fn cached(history: &History, story: &Story<'_>) -> String {
     let Some(cached) = story.cached else {
         return "Cached before: nothing of this conversation, of which it is the first request."
@@ -177,6 +179,7 @@ fn ttl_words(ttl: Ttl) -> &'static str {
 fn in_time(ttl: Ttl, gap: i64) -> String {
     match gap - ttl.millis() {
         ..0 => "in time".to_owned(),
+        // At the end of its lifetime an entry is already gone.
         0 => "at that very moment, which is too late".to_owned(),
         late => format!("{} too late", duration(late)),
     }
@@ -237,7 +240,7 @@ fn figures(story: &Story<'_>) -> Grid {
     grid
 }
 
-/// Why a strategy read what it did, in sentences.
+/// Reasons for the read of a strategy, in sentences.
 pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -> Vec<String> {
     let Some(row) = &under.row else {
         return vec!["It has no figures here.".to_owned()];
@@ -246,12 +249,13 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
         return vec![format!("The service refuses it: {}.", refusal.label())];
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
-    // What had expired was not there to be read, so a break is no news.
+    // An expired entry could not be read, so a break is no news.
     let is_told = |event: &&Event| !(has_expired && matches!(event, Event::Break(..)));
     let told = under.events.iter().filter(is_told);
     let mut reasons: Vec<String> = told.map(|event| reason(history, request, event)).collect();
     let expired = under.shortfall.filter(|_| has_expired);
     reasons.extend(expired.map(|gone| format!("{} tokens were gone.", tokens(gone))));
+    // After an expiry these tokens are already named as gone.
     match under.shortfall.filter(|_| !has_expired) {
         Some(Tokens::ZERO) => {
             reasons.insert(0, "It read all that the request before had left.".to_owned());
@@ -310,7 +314,7 @@ fn reason(history: &History, request: &Request, event: &Event) -> String {
     }
 }
 
-/// What was lost and why, with the lines that show it.
+/// Adds the lost tokens and their causes, with the lines that show them.
 fn lost(document: &mut Document, history: &History, found: &Break, shows_text: bool) {
     document.heading("Lost");
     document.text(format!(

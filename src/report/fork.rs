@@ -1,4 +1,4 @@
-//! What each way to fork is charged, for people and for programs (`cachesim.fork/v1`).
+//! Charges of each way to fork, for people and for programs (`cachesim.fork/v1`).
 
 use std::io;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::simulate::fork::{
     Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable,
 };
 
-/// Every way to fork: in total, and by child.
+/// Every way to fork, in total and by child.
 #[must_use]
 pub fn fork_document(table: &ForkTable<'_>) -> Document {
     let plan = table.plan;
@@ -89,6 +89,7 @@ fn header(table: &ForkTable<'_>, first: [(&'static str, Align); 2]) -> Vec<(&'st
 }
 
 fn cells(table: &ForkTable<'_>, charge: &ForkCharge) -> Vec<String> {
+    // Without prices there are weights alone, and no column of dollars.
     let cost = table.prices.is_some().then(|| dollars(charge.cost));
     let figures = [
         tokens(charge.read),
@@ -103,6 +104,7 @@ fn totals(table: &ForkTable<'_>) -> Grid {
     let first = [("variant", Align::Left), ("what it is", Align::Wrapped)];
     let last = [("difference", Align::Right)];
     let mut grid = Grid::new(&[header(table, first), last.to_vec()].concat());
+    // The first variant shares nothing, so the others are compared with it.
     let base = table.comparisons.first().map(|comparison| comparison.total().equivalents);
     for (index, comparison) in table.comparisons.iter().enumerate() {
         let total = comparison.total();
@@ -114,18 +116,21 @@ fn totals(table: &ForkTable<'_>) -> Grid {
     grid
 }
 
-/// The relative difference of two sums. No prompt is empty, so neither sum is zero.
+/// Relative difference of two sums.
+///
+/// No prompt is empty, so neither sum is zero.
 fn relative(sum: Equivalents, base: Equivalents) -> Option<f64> {
     (base.0 > 0).then(|| sum.to_tokens_lossy() / base.to_tokens_lossy() - 1.0)
 }
 
-/// A row for each child. Neighbours with the same charges share one.
+/// A row for each child; neighbours with the same charges share one.
 fn each_child(table: &ForkTable<'_>) -> Grid {
     let first = [("variant", Align::Left), ("children", Align::Right)];
     let mut grid = Grid::new(&header(table, first));
     for comparison in &table.comparisons {
         let mut number = 1;
         for run in comparison.children.chunk_by(PartialEq::eq) {
+            // The name of a variant is in the first of its rows alone.
             let name = if number == 1 { comparison.variant.name } else { "" };
             let names = vec![name.to_owned(), numbers(number, run.len() as u64)];
             grid.add([names, cells(table, &run[0])].concat());
@@ -147,19 +152,19 @@ pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ForkObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices; null without --model.
+    /// Table of list prices; null without --model.
     prices: Option<Prices<'a>>,
-    /// The model; null where none was given.
+    /// Model; null if none was given.
     model: Option<&'a str>,
-    /// The sizes that were given.
+    /// Sizes that were given.
     plan: PlanObject<'a>,
-    /// What a token that is not sent in full weighs.
+    /// Weights of tokens that are not sent in full.
     multipliers: MultipliersObject,
-    /// The ways to fork, the one that shares nothing first.
+    /// Ways to fork, the one that shares nothing first.
     variants: Vec<VariantObject>,
 }
 
@@ -174,11 +179,11 @@ struct PlanObject<'a> {
     placeholder_tokens: Tokens,
     /// Tokens of each child's directive.
     directive_tokens: &'a [Tokens],
-    /// Tokens of the parent's prompt that children still share where they replace other results.
+    /// Tokens of the parent's prompt that children still share if they replace other results.
     kept_tokens: Tokens,
-    /// Whether the parent's prompt is still cached.
+    /// True if the parent's prompt is still cached.
     parent_is_warm: bool,
-    /// How long what is written lives.
+    /// Lifetime of written tokens.
     ttl: Ttl,
     /// Tokens that a prefix needs to be cached.
     minimum_prefix_tokens: Tokens,
@@ -211,14 +216,14 @@ struct MultipliersObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct VariantObject {
-    /// The way to fork.
+    /// Way to fork.
     #[cfg_attr(test, schemars(with = "crate::simulate::fork::Variant"))]
     variant: &'static str,
-    /// What it is, in words.
+    /// Meaning, in words.
     meaning: &'static str,
     /// All children together.
     total: ChargeObject,
-    /// Each child, in the order in which they start.
+    /// Each child, in the order of their starts.
     children: Vec<ChargeObject>,
 }
 
@@ -247,12 +252,13 @@ struct ChargeObject {
     ephemeral_1h_input_tokens: Tokens,
     /// Tokens sent in full that would cost as much.
     input_token_equivalents: Equivalents,
-    /// What it costs, in dollars; null without a model.
+    /// Cost, in dollars; null without a model.
     cost_usd: Option<Picodollars>,
 }
 
 impl ChargeObject {
     fn of(charge: &ForkCharge, ttl: Ttl) -> Self {
+        // All markers of a plan have one lifetime.
         let written = |one: Ttl| if one == ttl { charge.written } else { Tokens::ZERO };
         Self {
             input_tokens: charge.input,
@@ -265,7 +271,7 @@ impl ChargeObject {
     }
 }
 
-/// Writes every way to fork, in total and by child.
+/// Writes every way to fork, in total and by child, as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

@@ -1,5 +1,6 @@
-//! Groups of requests: for people, with a row for each and one for all, for programs
-//! (`cachesim.groups/v1`), and as CSV.
+//! Groups of requests.
+//!
+//! For people with a row for each and one for all, for programs (`cachesim.groups/v1`), and as CSV.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -25,13 +26,13 @@ use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 
-/// The strategies that are hidden last where there is not enough room.
+/// Strategies that are hidden last if there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
 
-/// The name of the group of which nothing is known.
+/// Name of the group of requests without a known name.
 const UNKNOWN: &str = "unknown";
 
-/// The groups of a selection and what they cost, or the `top` most expensive of them.
+/// Groups of a selection with their costs, or the `top` most expensive ones.
 #[must_use]
 pub fn groups_document(
     ledger: &Ledger<'_>,
@@ -72,20 +73,22 @@ pub fn groups_document(
     document
 }
 
-/// A group without figures where a strategy can do nothing to any of its requests, as a strategy has none that can do
-/// nothing to the whole input.
+/// Group without the figures of strategies that can do nothing to any of its requests.
+///
+/// A strategy that can do nothing to the whole input has no figures either.
 fn applied(ledger: &Ledger<'_>, group: &Group) -> Group {
     let mut group = group.clone();
     let idle = ledger.columns.iter().zip(&mut group.by_strategy);
     let idle = idle.filter(|(column, _)| !acts_without_markers(&column.strategy));
     for (_, totals) in idle.filter(|_| !group.has_marked) {
         *totals = Totals::default();
+        // This marks the strategy as idle for the cells of the group.
         totals.unrecorded = group.requests;
     }
     group
 }
 
-/// What the columns mean.
+/// Meaning of the columns.
 fn meaning(shown: &str) -> String {
     format!(
         "Dollars are what each strategy costs; `hit` is the share of the prompts that `{shown}` read \
@@ -110,12 +113,13 @@ fn titles(grouping: Grouping) -> String {
     }
 }
 
-/// The listed groups in order, and the sum of the others.
+/// Listed groups in order, and the sum of the others.
 fn most_expensive(groups: &Groups, top: Option<usize>) -> (Vec<&Group>, Group) {
     let cost = |group: &Group| group.by_strategy.get(groups.shown).and_then(Totals::cost);
     let mut places: Vec<usize> = (0..groups.list.len()).collect();
     places.order_by_key(|place| (std::cmp::Reverse(cost(&groups.list[*place])), *place));
     let rest = places.split_off(top.unwrap_or(places.len()).min(places.len()));
+    // Listed are the most expensive ones, but in their own order, as periods are by time.
     places.sort_unstable();
     let columns = groups.total.by_strategy.len();
     let mut others = Group { by_strategy: vec![Totals::default(); columns], ..Group::default() };
@@ -141,7 +145,7 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
     let mut cells = vec![name, grouped(group.requests)];
     let columns = ledger.columns.iter().zip(&group.by_strategy);
     cells.extend(columns.map(|(column, totals)| {
-        // A simulation without a row is one that can do nothing to the group.
+        // A simulation without a row can do nothing to the group.
         let is_idle = totals.requests == 0 && totals.unrecorded > 0;
         let is_idle = is_idle && !acts_without_markers(&column.strategy);
         if column.applicability().is_applicable() && !is_idle {
@@ -160,24 +164,24 @@ pub(super) const SCHEMA: &str = "cachesim.groups/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct GroupsObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
-    /// nothing in the input rests on it.
+    /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
+    /// input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
-    /// What the requests of a group have in common.
+    /// Common property of a group's requests.
     #[cfg_attr(test, schemars(with = "Grouping"))]
     by: &'static str,
-    /// The time zone in which days, weeks and months begin.
+    /// Time zone of the days, weeks and months.
     timezone: &'a str,
-    /// The groups: days, weeks and months in the order of time, others with the most expensive first.
+    /// Groups: days, weeks and months in the order of time, others with the most expensive first.
     groups: Vec<GroupObject<'a>>,
     /// All of them together.
     total: GroupObject<'a>,
@@ -186,21 +190,21 @@ pub(super) struct GroupsObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct GroupObject<'a> {
-    /// What they have in common; null where it is not known, and of all together.
+    /// Common name; null if it is not known, and of all together.
     name: Option<&'a str>,
-    /// How many requests there are.
+    /// Number of requests.
     requests: u64,
-    /// The share of the prompts that was read from cache, as billed where that is known of all requests,
-    /// else under the first strategy of which it is.
+    /// Share of the prompts that was read from cache, as billed if that is known of all requests, else under
+    /// the first strategy for which it is.
     hit_rate: Option<f64>,
     /// Requests that read less than they could have.
     breaks: u64,
-    /// What breaks cost: more than reading, in dollars; null where nothing of it has a price.
+    /// Cost of breaks beyond reading, in dollars; null if nothing of it has a price.
     lost_usd: Option<Picodollars>,
-    /// Breaks whose model has no price, which the dollars leave out; left out where there are none.
+    /// Breaks whose model has no price, which the dollars leave out; left out if there are none.
     #[serde(skip_serializing_if = "is_zero")]
     unpriced_breaks: u64,
-    /// The sums of each strategy. One that can do nothing to any request of the group has none; the sums of all
+    /// Sums of each strategy. One that can do nothing to any request of the group has none; the sums of all
     /// together have these requests as recorded.
     totals: ByStrategy<'a>,
 }
@@ -225,7 +229,7 @@ fn hit_rate(group: &Group, shown: usize) -> Option<f64> {
     group.by_strategy.get(shown).and_then(|totals| share(totals.read.0, totals.prompt().0))
 }
 
-/// Writes the groups.
+/// Writes the groups as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -241,12 +245,13 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
         by: groups.grouping.name(),
         timezone: ledger.history.zone.name(),
         groups: list.iter().map(object).collect(),
+        // The total keeps the sums of idle groups, as recorded.
         total: object(&groups.total),
     };
     write_document(&document, out)
 }
 
-/// Writes a row for each group, and none for the total.
+/// Writes a row for each group as CSV, and none for the total.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -264,14 +269,14 @@ pub fn write_groups_csv(
     csv.finish()
 }
 
-/// How many requests are in no cost, under the strategy that is shown.
+/// Number of requests that are in no cost, under the strategy that is shown.
 fn unpriced(group: &Group, shown: usize) -> u64 {
     group.by_strategy.get(shown).map_or(0, |totals| totals.unpriced_requests)
 }
 
 type GroupCell<'a> = Box<dyn Fn(&Group) -> CsvCell + 'a>;
 
-/// The columns of groups: what they are grouped by, and the strategies, are those of the run.
+/// Columns of groups; the grouping and the strategies are those of the run.
 fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, GroupCell<'a>)> {
     let mut columns: Vec<(String, GroupCell<'a>)> = vec![
         (groups.grouping.name().to_owned(), Box::new(|group| group.name.as_deref().cell())),

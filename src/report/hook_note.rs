@@ -1,4 +1,6 @@
-//! What a hook tells the user of Claude Code: a message that the client shows and sends nowhere.
+//! Messages of a hook to the user of Claude Code.
+//!
+//! The client shows them and sends them nowhere.
 
 use serde_json::json;
 
@@ -12,39 +14,39 @@ use crate::explain::breaks::Cause;
 pub enum HookNote {
     /// A message finds nothing of its prompt in the cache.
     Cold {
-        /// Which one.
+        /// The message.
         message: ColdMessage,
-        /// The size of the prompt.
+        /// Size of the prompt.
         prompt: Tokens,
-        /// What it would have cost.
+        /// Cost if the prompt were cached.
         warm: Picodollars,
-        /// What it costs.
+        /// Cost now.
         cold: Picodollars,
     },
     /// A request read less than it could have.
     Broke {
-        /// Why.
+        /// Cause of the break.
         cause: Cause,
-        /// What it cost more.
+        /// Extra cost of the break.
         excess: Picodollars,
-        /// How long ago it was sent, in milliseconds.
+        /// Time since the request was sent, in milliseconds.
         ago: i64,
     },
 }
 
-/// A message that finds nothing in the cache.
+/// Message that finds nothing in the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ColdMessage {
-    /// The first one of a session that is resumed.
+    /// First message of a resumed session.
     Next,
-    /// The one that is being sent.
+    /// Message that is being sent.
     This,
-    /// The request for a summary.
+    /// Request for a summary.
     Summary,
 }
 
 impl HookNote {
-    /// The message in the form that the client shows.
+    /// Message in the JSON form that the client shows.
     #[must_use]
     pub fn to_json(self) -> String {
         json!({ "systemMessage": self.text(), "suppressOutput": true }).to_string()

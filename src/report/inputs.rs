@@ -1,4 +1,4 @@
-//! What a run was made of, as every machine format reports it.
+//! Counts of a run's input, as every machine format reports them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::schemas::Keyed;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::requests::conversation::History;
 
-/// What was read.
+/// Input read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Inputs {
@@ -31,7 +31,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// The input of a history.
+    /// Input of a history.
     #[must_use]
     pub fn of(history: &History) -> Self {
         let counts = history.diagnostics.counts();
@@ -45,14 +45,15 @@ impl Inputs {
         }
     }
 
-    /// In how many places input was lost.
+    /// Number of places with lost input.
     #[must_use]
     pub fn damaged_places(&self) -> u64 {
+        // Repairs and blank lines lose nothing.
         let damaging = DiagnosticKind::ALL.into_iter().filter(|kind| kind.is_damage());
         damaging.filter_map(|kind| self.skipped.get(kind.name())).sum()
     }
 
-    /// Adds what else was read.
+    /// Adds the counts of another input.
     pub fn add(&mut self, other: &Self) {
         let Self { files, bytes, lines, requests, duplicates, skipped } = other;
         self.files += files;

@@ -1,4 +1,4 @@
-//! JSON that cannot control a terminal: whatever a terminal may act on is escaped.
+//! JSON that cannot control a terminal: every character that a terminal may act on is escaped.
 
 use std::io::{self, Write};
 
@@ -42,16 +42,18 @@ pub fn write_record(json: &str, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Escapes everything in JSON that a terminal may act on. Such characters occur only inside
-/// strings, apart from line breaks between values.
+/// Escapes every character in JSON that a terminal may act on.
+///
+/// Such characters occur only inside strings, apart from line breaks between values.
 fn write_safe<W: Write + ?Sized>(json: &str, out: &mut W) -> io::Result<()> {
     let is_hostile = |c: char| is_unsafe(c) && c != '\n';
-    // Nearly all JSON is plain.
+    // Nearly all JSON is plain, and is written at once.
     if json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) || !json.contains(is_hostile) {
         return out.write_all(json.as_bytes());
     }
     for c in json.chars() {
         if is_hostile(c) {
+            // JSON has 16-bit escapes: a character beyond them is a pair of surrogates.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 write!(out, "\\u{unit:04x}")?;
             }
@@ -74,6 +76,7 @@ impl<F: Formatter> Formatter for Safe<F> {
         write_safe(fragment, out)
     }
 
+    // These are the methods that the indented format overrides; the defaults of the others are right.
     fn begin_array<W: Write + ?Sized>(&mut self, out: &mut W) -> io::Result<()> {
         self.0.begin_array(out)
     }

@@ -1,4 +1,4 @@
-//! What `redact` lets stay, for people and for programs.
+//! Parts of files that `redact` keeps, for people and for programs.
 
 use std::io::{self, Write};
 
@@ -12,7 +12,7 @@ use crate::redact::{KeptFields, KeptObject};
 
 pub(super) const SCHEMA: &str = "cachesim.redact-explain/v1";
 
-/// The fields of which anything stays, by the objects that have them.
+/// Fields that are kept in part or whole, by the objects that have them.
 #[must_use]
 pub fn kept_document(kept: &[KeptObject]) -> Document {
     let mut document = Document::default();
@@ -56,43 +56,43 @@ fn stays(fields: &KeptFields) -> String {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct KeptDocument<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The kinds of objects. The first is a line of a transcript, a capture or a rollout.
+    /// Kinds of objects. The first is a line of a transcript, a capture or a rollout.
     objects: Vec<ObjectKept<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ObjectKept<'a> {
-    /// What such an object is.
+    /// Kind of such an object.
     object: &'static str,
-    /// The shortest path to one from the beginning of a line or a document; empty for the outermost ones.
+    /// Shortest path to one from the beginning of a line or a document; empty for the outermost ones.
     path: &'a str,
-    /// Its known fields, whose names stay.
+    /// Known fields, whose names stay.
     fields: Vec<FieldKept>,
-    /// What stays of names that are not known; null where nothing does.
+    /// Part that stays of unknown names; null if nothing does.
     others_are: Option<&'static str>,
-    /// What the objects under other names are; null where nothing of them stays.
+    /// Objects under other names; null if nothing of them stays.
     others_hold: Option<&'static str>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct FieldKept {
-    /// Its name.
+    /// Name.
     name: &'static str,
-    /// What stays of its value; null where nothing does.
+    /// Part of its value that stays; null if none.
     stays: Option<&'static str>,
-    /// Why it stays.
+    /// Reason.
     why: Option<&'static str>,
-    /// What the objects in it are; null where nothing of them stays.
+    /// Objects in it; null if nothing of them stays.
     holds: Option<&'static str>,
-    /// Whether the name of a tool stays.
+    /// True if the name of a tool stays.
     keeps_tool_names: bool,
 }
 
-/// Writes what stays as JSON.
+/// Writes the kept parts as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -105,6 +105,7 @@ pub fn write_kept(kept: &[KeptObject], out: &mut dyn Write) -> io::Result<()> {
         keeps_tool_names: fields.keeps_tool_names,
     };
     let object = |object: &KeptObject| {
+        // Programs get one object for each name, people one row for each rule.
         let named = |fields: &KeptFields| {
             fields.names.iter().map(|name| field(fields, *name)).collect::<Vec<_>>()
         };

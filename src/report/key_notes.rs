@@ -1,4 +1,4 @@
-//! The assumptions about the cache key in words, where the input makes them relevant.
+//! Assumptions about the cache key in words, if the input makes them relevant.
 
 use crate::read::capture::AttributionPart;
 use crate::requests::conversation::History;
@@ -8,13 +8,14 @@ use crate::simulate::strategy::Assumptions;
 
 use super::number::counted;
 
-/// The assumptions behind the figures of these requests, one sentence each.
+/// Assumptions behind the figures of these requests, one sentence each.
 pub(super) fn key_notes(
     history: &History,
     steps: &[Step],
     assumptions: &Assumptions,
 ) -> Vec<String> {
     let parts = [
+        // Captures of both kinds may be in one input.
         attribution(history, AttributionPart::Neutral),
         attribution(history, AttributionPart::Literal),
         betas(history, assumptions.betas),
@@ -41,7 +42,7 @@ fn attribution(history: &History, part: AttributionPart) -> Option<String> {
     (count > 0).then(|| format!("The attribution line of {requests} {meaning}."))
 }
 
-/// Only where the features ever differ.
+/// Assumption about beta features, if captured requests ever differ in them.
 fn betas(history: &History, betas: BetaKey) -> Option<String> {
     let mut sets = history.captured.requests.iter().filter_map(|request| request.betas);
     let first = sets.next()?;
@@ -68,7 +69,7 @@ fn deletions(history: &History) -> Option<String> {
     })
 }
 
-/// Only where the TTL of a conversation's markers ever changes.
+/// Assumption about other lifetimes, if the TTL of a conversation's markers ever changes.
 fn ttl_change(steps: &[Step], ttl_change: TtlChange) -> Option<String> {
     let is_change = |step: &&Step| {
         step.ttl.zip(step.predecessor_ttl).is_some_and(|(ttl, before)| ttl.messages != before)

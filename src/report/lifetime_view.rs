@@ -1,14 +1,14 @@
-//! The lifetime to ask for, in a sentence.
+//! Recommended lifetime of cache entries, in a sentence.
 
 use super::number::{counted, dollars, percent, relative};
 use crate::base::ttl::Ttl;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{ByLifetime, Lifetimes};
 
-/// Differences below this share of the cost are none: what the rules leave unexplained is larger.
+/// Smallest share of the cost that counts as a difference: the rules leave a larger part unexplained.
 const LEAST_SHARE: f64 = 0.005;
 
-/// Which lifetime costs less, how much, in how many sessions, and for which agents it is the other one.
+/// Cheaper lifetime, with its saving, the number of sessions, and the agents that need the other one.
 pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
     let all = lifetimes.all();
     let share = share(all)?;
@@ -23,6 +23,7 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
         ));
     }
     let least = all.least();
+    // A client may mix lifetimes; if that was cheaper than either, none is recommended.
     if let Some(billed) = lifetimes.billed.filter(|billed| is_less(*billed, least)) {
         let more = |cost: Picodollars| dollars(Some(cost.minus(billed)));
         return Some(format!(
@@ -41,6 +42,7 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
         sentence.push_str(&over_sessions(&lifetimes.by_session, all.better()));
     }
     sentence.push('.');
+    // Agents that agree with each other need no sentence of their own.
     if let [Some(main), Some(agents)] = lifetimes.by_agent
         && main.better() != agents.better()
     {
@@ -57,7 +59,7 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
     Some(sentence)
 }
 
-/// In how many sessions the lifetime costs less, and the most that it costs more in another.
+/// Number of sessions that the lifetime makes cheaper, and its largest extra cost in another one.
 fn over_sessions(sessions: &[ByLifetime], right: Ttl) -> String {
     let clear: Vec<&ByLifetime> = sessions.iter().filter(|one| is_clear(**one)).collect();
     let against = clear.iter().filter(|one| one.better() != right);
@@ -82,12 +84,12 @@ fn is_clear(one: ByLifetime) -> bool {
     share(one).is_some_and(|share| share >= LEAST_SHARE)
 }
 
-/// True if an amount is clearly below another one.
+/// Returns true if an amount is clearly below another one.
 fn is_less(amount: Picodollars, other: Picodollars) -> bool {
     relative(Some(other), Some(amount)).is_some_and(|share| share >= LEAST_SHARE)
 }
 
-/// A lifetime and the other one.
+/// A lifetime and the other one, in words.
 fn names(better: Ttl) -> (&'static str, &'static str) {
     match better {
         Ttl::FiveMinutes => ("five minutes", "an hour"),

@@ -1,4 +1,4 @@
-//! The findings of `lint`, for people and for programs (`cachesim.lint/v1`).
+//! Findings of `lint`, for people and for programs (`cachesim.lint/v1`).
 
 use std::io;
 use std::io::Write;
@@ -20,22 +20,22 @@ use crate::requests::difference::ByteDifference;
 use crate::requests::prompt::Step;
 use crate::simulate::strategy::Assumptions;
 
-/// What an output of `lint` shows.
+/// Input of an output of `lint`.
 #[derive(Clone, Copy, Debug)]
 pub struct LintView<'a> {
-    /// What was read.
+    /// Requests and their files.
     pub history: &'a History,
-    /// How each request follows the one before it.
+    /// Relation of each request to its predecessor.
     pub steps: &'a [Step],
-    /// What is assumed.
+    /// Assumptions on the cache key.
     pub assumptions: Assumptions,
-    /// What was found.
+    /// Findings, and the counts of compared requests.
     pub linted: &'a Linted,
-    /// Whether words of the prompts may be shown.
+    /// True if words of the prompts may be shown.
     pub shows_text: bool,
 }
 
-/// A rule of lint: how much it matters, why, and what to do.
+/// Rule of lint: its severity, its reason, and the remedy.
 #[must_use]
 pub fn rule_document(rule: Rule) -> Document {
     let mut document = Document::default();
@@ -44,7 +44,7 @@ pub fn rule_document(rule: Rule) -> Document {
     document
 }
 
-/// The findings one by one, most expensive of each severity first, or the first `top` of them.
+/// Findings one by one, most expensive of each severity first, or the first `top` of them.
 #[must_use]
 pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
     let LintView { history, steps, assumptions, linted, shows_text } = view;
@@ -80,16 +80,16 @@ pub fn lint_document(view: LintView<'_>, top: Option<usize>) -> Document {
     document
 }
 
-/// What was looked at and what was left out.
+/// Counts of the requests compared and the findings left out.
 #[derive(AddAssign, Clone, Copy, Debug)]
 pub(super) struct LintScope {
-    /// How many requests were compared.
+    /// Number of compared requests.
     pub(super) compared: u64,
-    /// How many findings were accepted before.
+    /// Number of findings that were accepted before.
     pub(super) accepted: u64,
-    /// How many accepted findings occur no more.
+    /// Number of accepted findings that no longer occur.
     pub(super) gone: u64,
-    /// How many more tokens the accepted findings lose than when they were accepted.
+    /// Tokens that the accepted findings lose beyond those at their acceptance.
     pub(super) more: Tokens,
 }
 
@@ -99,7 +99,7 @@ impl LintScope {
         Self { compared, accepted, gone, more }
     }
 
-    /// What was not compared, and what was accepted before.
+    /// Notes on requests that were not compared, and on findings accepted before.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.compared == 0 {
@@ -127,14 +127,14 @@ impl LintScope {
     }
 }
 
-/// Where a finding first occurred.
+/// Place of the first occurrence of a finding.
 fn location(history: &History, finding: &Finding) -> String {
     let request = history.request(finding.request);
     let id = history.text(request.request).map(|id| format!(" ({id})")).unwrap_or_default();
     format!("{}:{}{id}", history.files[request.file].label, request.line)
 }
 
-/// The first byte that differs, and, where text may be shown, the text around it.
+/// First byte that differs, with the text around it if text may be shown.
 fn bytes(difference: &ByteDifference, shows_text: bool) -> String {
     let byte = grouped(difference.byte as u64);
     let (before, after) = (&difference.before, &difference.after);
@@ -150,6 +150,7 @@ fn price(finding: &Finding) -> String {
     let Some((strategy, saved)) = finding.rule.latched_by().zip(finding.latch_saves) else {
         return own;
     };
+    // The latched requests can also cost more than the recorded ones.
     let (saved, word) = if saved < Picodollars::ZERO {
         (Picodollars::ZERO.minus(saved), "more")
     } else {
@@ -167,7 +168,7 @@ fn own_price(finding: &Finding) -> String {
     format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())
 }
 
-/// How many findings there are of each severity, gravest first.
+/// Number of findings of each severity, gravest first.
 pub(super) fn summary(counts: [u64; 3], scope: &LintScope) -> String {
     let [errors, warnings, notes] = counts;
     match (errors + warnings + notes, scope.compared, scope.accepted) {
@@ -189,65 +190,65 @@ pub(super) const SCHEMA: &str = "cachesim.lint/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Lint<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
-    /// nothing in the input rests on it.
+    /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
+    /// input rests on it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
-    /// Requests that follow another, with which they were compared. Where there is none, only what a
-    /// single request shows was looked at.
+    /// Requests that follow another, with which they were compared. Without any, only single requests were
+    /// looked at.
     compared_requests: u64,
     /// Findings that are left out, as they were accepted before (`--accepted`).
     accepted_findings: u64,
-    /// How many more tokens those lose than when they were accepted; one that loses less takes nothing off.
+    /// Tokens those lose beyond those at their acceptance; one that loses less takes nothing off.
     accepted_more_tokens: Tokens,
-    /// What was found, each rule and place once.
+    /// Findings, each rule and place once.
     findings: Vec<FindingObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct FindingObject<'a> {
-    /// The rule.
+    /// Rule.
     rule: Rule,
-    /// How much it matters.
+    /// Severity.
     severity: Severity,
-    /// The part of the prompt.
+    /// Part of the prompt.
     place: &'a str,
-    /// What was seen, in words.
+    /// Observation, in words.
     detail: &'a str,
-    /// The file, relative to the given path.
+    /// File, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// The first request that shows it, if it has an id.
+    /// First request that shows it, if it has an id.
     request_id: Option<&'a str>,
-    /// The byte of that part at which the difference begins, from 0 on.
+    /// Byte of that part at which the difference begins, from 0 on.
     byte: Option<usize>,
-    /// What stood there before; null with --hide-text.
+    /// Text there before; null with --hide-text.
     before: Option<&'a str>,
-    /// What stands there now; null with --hide-text.
+    /// Text there now; null with --hide-text.
     after: Option<&'a str>,
-    /// Whether it is a difference between a fork and its parent.
+    /// True if it is a difference between a fork and its parent.
     fork: bool,
     /// Requests that show it.
     requests: u64,
     /// Tokens that were written, or sent in full, and could have been read.
     tokens: Tokens,
-    /// What that cost beyond reading them, in dollars; null where the model has no price.
+    /// Cost beyond reading them, in dollars; null if the model has no price.
     cost_usd: Option<Picodollars>,
-    /// The strategy in which what the rule names does not change, if there is one.
+    /// Strategy that keeps the subject of the rule constant, if any.
     latched_by: Option<&'static str>,
-    /// What all requests would have cost less under that strategy, in dollars; more where it is negative.
+    /// Saving of all requests under that strategy, in dollars; negative if they cost more.
     latch_saves_usd: Option<Picodollars>,
-    /// What the rule is about, in a sentence.
+    /// Meaning of the rule, in a sentence.
     explanation: &'static str,
 }
 
@@ -278,7 +279,7 @@ impl<'a> FindingObject<'a> {
     }
 }
 
-/// Writes the findings.
+/// Writes the findings as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -298,7 +299,7 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_document(&lint, out)
 }
 
-/// What of a saved `cachesim.lint/v1` tells its findings apart.
+/// Fields of a saved `cachesim.lint/v1` that identify its findings.
 #[derive(Deserialize)]
 struct SavedLint {
     schema: String,
@@ -314,13 +315,15 @@ struct SavedFinding {
     tokens: Option<Tokens>,
 }
 
-/// Reads the findings of a saved `cachesim.lint/v1`, which are accepted. Those of rules that are
-/// no more are left out.
+/// Reads the findings of a saved `cachesim.lint/v1`, which are accepted.
+///
+/// Findings of rules that no longer exist are left out.
 ///
 /// # Errors
-/// Why it has none.
+/// The text is no such JSON.
 pub fn parse_accepted(json: &[u8]) -> Result<Vec<AcceptedFinding>, String> {
     let saved: SavedLint = serde_json::from_slice(json).map_err(|error| error.to_string())?;
+    // The name is from a file, and may be of any length.
     if saved.schema != SCHEMA {
         let schema: String = saved.schema.chars().take(80).collect();
         return Err(format!("its schema is `{schema}`"));

@@ -1,6 +1,7 @@
-//! The ledger and its analyses → bytes. Everything here is formatting. The only text of a
-//! transcript that is shown are ids, names of models, tools and files, and quotes by `lint`, all of
-//! them escaped.
+//! Output of the ledger and its analyses: tables, JSON, pages and charts.
+//!
+//! Everything here is formatting. The only text of a transcript that is shown are ids, names of models, tools
+//! and files, and quotes by `lint`, all of them escaped.
 
 mod advice;
 mod analyze_view;

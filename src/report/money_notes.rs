@@ -1,4 +1,4 @@
-//! What is said after the figures of money that list prices and recorded tokens alone do not tell.
+//! Notes on money that list prices and recorded tokens alone do not show.
 
 use super::number::{counted, dollars, grouped};
 use crate::base::units::{Picodollars, Tokens};
@@ -7,7 +7,7 @@ use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::pricing::Rates;
 use crate::simulate::strategy::StrategyKind;
 
-/// What services kept longer than they promise, and what programs and plans say themselves.
+/// Notes on services that keep entries longer than promised, and on charges by programs and plans.
 pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<String> {
     let notes = [
         beyond_the_rules(ledger, selection),
@@ -17,7 +17,7 @@ pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<Str
     notes.into_iter().flatten().collect()
 }
 
-/// Some requests, some of their tokens, and what these might have cost more.
+/// Some requests, some of their tokens, and the extra cost that these might have.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Doubt {
     requests: u64,
@@ -27,7 +27,7 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// The requests for which `tokens` gives some, each of which may cost so much more as `premium` says.
+    /// Requests with tokens by `tokens`; `premium` is the extra cost that each token may have.
     fn of(
         ledger: &Ledger<'_>,
         selection: &Selection,
@@ -42,6 +42,7 @@ impl Doubt {
                 continue;
             }
             let more = ledger.rates_of(index).map(&premium);
+            // Equal prices leave nothing to doubt.
             if more.is_some_and(|more| more <= Picodollars::ZERO) {
                 continue;
             }
@@ -55,7 +56,7 @@ impl Doubt {
         doubt
     }
 
-    /// Adds that of another history.
+    /// Adds the doubt of another history.
     pub(super) fn absorb(&mut self, other: &Self) {
         self.requests += other.requests;
         self.tokens += other.tokens;
@@ -63,7 +64,7 @@ impl Doubt {
         self.has_unpriced |= other.has_unpriced;
     }
 
-    /// The sentence about writes whose lifetime is assumed.
+    /// Sentence about writes whose lifetime is assumed.
     pub(super) fn of_lifetimes(&self) -> Option<String> {
         (self.requests > 0).then(|| {
             format!(
@@ -75,7 +76,7 @@ impl Doubt {
         })
     }
 
-    /// The sentence about writes that nothing tells of.
+    /// Sentence about writes that nothing reports.
     pub(super) fn of_writes(&self) -> Option<String> {
         (self.premium > Picodollars::ZERO).then(|| {
             format!(
@@ -86,7 +87,7 @@ impl Doubt {
         })
     }
 
-    /// "$1.20 more", as far as there are prices.
+    /// Extra cost such as "$1.20 more", if prices are known.
     fn more(&self) -> String {
         match (self.premium > Picodollars::ZERO, self.has_unpriced) {
             (true, false) => format!("{} more", dollars(Some(self.premium))),
@@ -96,7 +97,7 @@ impl Doubt {
     }
 }
 
-/// How much was written for a time that nothing tells, and what an hour would have cost more.
+/// Tokens written for an unrecorded lifetime, and their extra cost for an hour.
 pub(super) fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> Doubt {
     let written = |request: &Request, _: RequestIndex| {
         let usage = request.usage.as_ref().filter(|usage| usage.lifetime_is_assumed);
@@ -106,7 +107,7 @@ pub(super) fn assumed_lifetimes(ledger: &Ledger<'_>, selection: &Selection) -> D
     Doubt::of(ledger, selection, written, premium)
 }
 
-/// How much was sent where nothing tells what of it was written, which costs more than input.
+/// Tokens sent without a record of their writes, which cost more than input.
 pub(super) fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Doubt {
     let sent = |request: &Request, index: RequestIndex| {
         let recorded = ledger.history.unmarked(index);
@@ -118,7 +119,7 @@ pub(super) fn unknown_writes(ledger: &Ledger<'_>, selection: &Selection) -> Doub
     Doubt::of(ledger, selection, sent, premium)
 }
 
-/// What was read although the rules expect no entry any more.
+/// Reads of entries that the rules expect to be gone.
 fn beyond_the_rules(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     let is_replay = |kind: &StrategyKind| matches!(kind, StrategyKind::Replay);
     let expected = ledger.columns.iter().find(|column| is_replay(&column.strategy.kind))?;
@@ -131,6 +132,7 @@ fn beyond_the_rules(ledger: &Ledger<'_>, selection: &Selection) -> Option<String
             requests += 1;
             beyond += recorded.billing.read.saturating_sub(ruled.billing.read);
             let costs = ruled.cost.zip(recorded.cost);
+            // Without both prices the saving is unknown, and at least the tokens are counted.
             more += costs.map_or(Picodollars::ZERO, |(ruled, recorded)| ruled.minus(recorded));
         }
     }
@@ -145,7 +147,7 @@ fn beyond_the_rules(ledger: &Ledger<'_>, selection: &Selection) -> Option<String
     })
 }
 
-/// What programs work out at their own prices, beside list prices.
+/// Costs that programs work out at their own prices, besides list prices.
 fn own_costs(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     let own = charges(ledger, selection, |charge| charge.client_cost);
     let cost: Picodollars = own.iter().map(|(_, cost)| *cost).sum();
@@ -159,7 +161,7 @@ fn own_costs(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     })
 }
 
-/// What plans that count credits charged, beside list prices.
+/// Charges of plans that count credits, besides list prices.
 fn credits(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     let charged = charges(ledger, selection, |charge| charge.nano_aiu);
     let nano_aiu: u128 = charged.iter().map(|(_, charge)| u128::from(*charge)).sum();
@@ -176,13 +178,14 @@ fn credits(ledger: &Ledger<'_>, selection: &Selection) -> Option<String> {
     })
 }
 
-/// The reported requests of which the program says what they were charged.
+/// Reported requests with the charge that the program states.
 fn charges<T>(
     ledger: &Ledger<'_>,
     selection: &Selection,
     charge: impl Fn(&Charge) -> Option<T>,
 ) -> Vec<(RequestIndex, T)> {
     let charged = &ledger.history.charged;
+    // Only some programs state charges: without any, no pass over the requests is needed.
     if charged.is_empty() {
         return Vec::new();
     }
@@ -194,7 +197,7 @@ fn requests_of<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> u64 {
     charged.iter().map(|(index, _)| u64::from(ledger.history.request(*index).sum_of)).sum()
 }
 
-/// What the same requests cost at list prices, as far as those are known.
+/// Cost of the same requests at list prices, if these are known.
 fn at_list_prices<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> String {
     let Some(column) = ledger.billed() else { return String::new() };
     let totals = ledger.totals(column, charged.iter().map(|(index, _)| *index));
@@ -209,7 +212,7 @@ fn at_list_prices<T>(ledger: &Ledger<'_>, charged: &[(RequestIndex, T)]) -> Stri
     }
 }
 
-/// A number in units of which so many make one, with three digits after the point.
+/// Number in units of `in_one` parts each, with three digits after the point.
 fn units(number: u128, in_one: u128) -> String {
     let thousandths = (number * 1_000 + in_one / 2) / in_one;
     let whole = u64::try_from(thousandths / 1_000).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! What is said after the figures: what they rest on, and of what nothing is known.
+//! Notes after the figures: their basis, and the requests without any.
 
 use super::analyze_view::is_comparable;
 use super::applicability::{applicability_notes, managed};
@@ -56,12 +56,13 @@ pub(super) fn notes(document: &mut Document, ledger: &Ledger<'_>, selection: &Se
     }
 }
 
-/// How much went to abandoned branches.
+/// Adds the cost of abandoned branches.
 fn rewound(document: &mut Document, ledger: &Ledger<'_>, selection: &Selection) {
     let history = ledger.history;
     let is_rewound = |index: &RequestIndex| !history.request(*index).is_live;
     let rewound: Vec<RequestIndex> = selection.requests().filter(is_rewound).collect();
     let is_complete = |column: &&StrategyColumn| {
+        // Gaps in a column would distort the share of the branches.
         is_comparable(ledger, column) && ledger.totals(column, selection.requests()).unrecorded == 0
     };
     let billed = ledger.billed().filter(is_complete);

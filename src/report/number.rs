@@ -1,5 +1,6 @@
-//! Numbers for people, and shares as small bars for tables on a terminal. Machine formats have the
-//! exact numbers.
+//! Numbers for people, and shares as small bars for tables on a terminal.
+//!
+//! Machine formats have the exact numbers.
 
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::grouped_digits;
@@ -8,12 +9,12 @@ use crate::simulate::fork::Equivalents;
 pub(super) use crate::base::wording::duration;
 pub use crate::base::wording::{counted, grouped};
 
-/// A count of tokens.
+/// Number of tokens.
 pub(super) fn tokens(value: Tokens) -> String {
     grouped(value.0)
 }
 
-/// A count of tokens in three digits: `950`, `16.0k`, `1.23M`.
+/// Number of tokens in three digits: `950`, `16.0k`, `1.23M`.
 #[allow(clippy::cast_precision_loss)] // three digits
 pub(super) fn short_tokens(value: Tokens) -> String {
     let mut number = value.0 as f64;
@@ -40,7 +41,7 @@ pub(super) struct Money {
 }
 
 impl Money {
-    /// The decimals that leave the largest amount five digits: four below ten dollars, two from a hundred on.
+    /// Decimals that leave the largest amount five digits: four below ten dollars, two from a hundred on.
     pub(super) fn of(amounts: impl IntoIterator<Item = Picodollars>) -> Self {
         let largest = amounts.into_iter().map(|amount| amount.0.unsigned_abs()).max();
         let decimals = match largest.unwrap_or_default() / PICODOLLARS_IN_DOLLAR {
@@ -51,15 +52,16 @@ impl Money {
         Self { decimals }
     }
 
-    /// An amount; `unknown` without a price.
+    /// Amount; `unknown` without a price.
     pub(super) fn shown(self, amount: Option<Picodollars>) -> String {
         let Some(amount) = amount else { return dollars(None) };
         let digits = self.digits(amount);
+        // An amount that rounds to zero has no sign.
         let is_shown = digits.contains(|digit: char| ('1'..='9').contains(&digit));
         format!("{}${digits}", if amount.0 < 0 && is_shown { "-" } else { "" })
     }
 
-    /// The digits of an amount without its sign.
+    /// Digits of an amount without its sign.
     fn digits(self, amount: Picodollars) -> String {
         // At most four decimals, so the power is small.
         let scale = 10_u128.pow(u32::try_from(self.decimals).unwrap_or_default());
@@ -93,13 +95,13 @@ pub fn dollars(amount: Option<Picodollars>) -> String {
     }
 }
 
-/// Dollars with a plus after them where requests without a price are left out.
+/// Dollars, with a plus after them if requests without a price are left out.
 pub(super) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> String {
     let has_more = amount.is_some() && unpriced > 0;
     dollars(amount) + if has_more { "+" } else { "" }
 }
 
-/// A difference in dollars, with its sign.
+/// Difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     match amount {
         Some(amount) if amount.0 > 0 && is_shown(amount) => magnitude("+$", amount),
@@ -107,12 +109,14 @@ pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
     }
 }
 
-/// Whether any digit but zero is left after rounding. Zeros have no sign.
+/// Returns true if any digit but zero is left after rounding.
+///
+/// Zeros have no sign.
 fn is_shown(amount: Picodollars) -> bool {
     magnitude("", amount).contains(|digit: char| ('1'..='9').contains(&digit))
 }
 
-/// An amount without its own sign, with a mark in front.
+/// Amount without its own sign, with a mark in front.
 fn magnitude(mark: &str, amount: Picodollars) -> String {
     let picodollars = amount.0.unsigned_abs();
     // An amount that rounds to a dollar is written like one.
@@ -121,43 +125,43 @@ fn magnitude(mark: &str, amount: Picodollars) -> String {
     } else {
         (10_000_000_000, 100, 2)
     };
-    // Amounts beyond 64 bits of cents are no bill's.
+    // No bill exceeds 64 bits of cents.
     let rounded = u64::try_from((picodollars + unit / 2) / unit).unwrap_or(u64::MAX);
     format!("{mark}{}.{:0width$}", grouped(rounded / scale), rounded % scale)
 }
 
-/// A share as a percentage with one decimal.
+/// Share as a percentage with one decimal.
 pub(super) fn percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.1} %", share * 100.0))
 }
 
-/// A share near 1 or 0, which needs more digits.
+/// Share near 1 or 0, which needs more digits.
 pub(super) fn exact_percent(share: Option<f64>) -> String {
     share.map_or_else(|| "–".to_owned(), |share| format!("{:.3} %", share * 100.0))
 }
 
-/// A relative difference with its sign. Zero after rounding has none.
+/// Relative difference with its sign; zero after rounding has none.
 pub(super) fn percent_difference(share: Option<f64>) -> String {
     let Some(share) = share else { return "–".to_owned() };
     let text = format!("{:+.1} %", share * 100.0);
     if matches!(text.as_str(), "+0.0 %" | "-0.0 %") { "0.0 %".to_owned() } else { text }
 }
 
-/// The relative difference of two amounts. `None` where one is unknown or the base is zero.
+/// Relative difference of two amounts; `None` if one is unknown or the base is zero.
 #[must_use]
 pub(super) fn relative(amount: Option<Picodollars>, base: Option<Picodollars>) -> Option<f64> {
     let (amount, base) = (amount?, base.filter(|base| base.0 != 0)?);
     Some(amount.minus(base).to_dollars_lossy() / base.to_dollars_lossy())
 }
 
-/// The share of an amount in another one. `None` where one is unknown or the whole is zero.
+/// Share of an amount in another one; `None` if one is unknown or the whole is zero.
 #[must_use]
 pub(super) fn part(amount: Option<Picodollars>, whole: Option<Picodollars>) -> Option<f64> {
     let (amount, whole) = (amount?, whole.filter(|whole| whole.0 != 0)?);
     Some(amount.to_dollars_lossy() / whole.to_dollars_lossy())
 }
 
-/// A share for machine formats, rounded to six decimals. `None` where the whole is zero.
+/// Share for machine formats, rounded to six decimals; `None` if the whole is zero.
 #[allow(clippy::cast_precision_loss)] // six decimals are far from the limits of a float
 pub(super) fn share(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| ((part as f64 / whole as f64) * 1e6).round() / 1e6)
@@ -174,16 +178,17 @@ pub(super) fn bytes(count: u64) -> String {
     }
 }
 
-/// The eighths of a cell in a whole bar, which is ten cells wide.
+/// Eighths of a cell in a whole bar, which is ten cells wide.
 const WHOLE: f64 = 80.0;
 
 /// Partial cells, by their eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// A bar for a share. It is full only at the whole and empty only at zero.
+/// Bar for a share, full only at the whole and empty only at zero.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // between 0 and 80
 pub(super) fn bar(share: Option<f64>) -> String {
     let Some(share) = share.filter(|share| *share > 0.0) else { return String::new() };
+    // Below an eighth the bar would be empty, and the share would look like zero.
     let eighths = (share.min(1.0) * WHOLE).max(1.0) as usize;
     "█".repeat(eighths / EIGHTHS.len()) + EIGHTHS[eighths % EIGHTHS.len()]
 }

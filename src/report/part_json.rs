@@ -1,5 +1,6 @@
-//! `cachesim.domain/v1`, the files of a domain, `cachesim.part/v1`, what its rows are, and `cachesim.run/v1`, which
-//! parts are a run.
+//! Formats of stored runs: `cachesim.domain/v1`, `cachesim.part/v1` and `cachesim.run/v1`.
+//!
+//! They list the files of a domain, the rows of a part, and the parts of a run.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -19,25 +20,25 @@ use crate::simulate::strategy::Assumptions;
 
 pub(super) const DOMAIN_SCHEMA: &str = "cachesim.domain/v1";
 pub(super) const PART_SCHEMA: &str = "cachesim.part/v1";
-/// The schema of a manifest.
+/// Schema of a manifest.
 pub const RUN_SCHEMA: &str = "cachesim.run/v1";
 
-/// The files of a domain.
+/// Files of a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct DomainListing {
-    /// The format and its version.
+    /// Format and its version.
     schema: String,
-    /// The domain.
+    /// Domain.
     pub domain: String,
-    /// The bytes of all its files, as they are stored.
+    /// Bytes of all its files, as they are stored.
     pub bytes: u64,
-    /// The paths of its files below the root, in the order in which they are read.
+    /// Paths of its files below the root, in reading order.
     pub files: Vec<String>,
 }
 
 impl DomainListing {
-    /// The listing of a domain.
+    /// Listing of a domain.
     #[must_use]
     pub fn of(domain: &Domain) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl DomainListing {
         }
     }
 
-    /// Reads a line. `None` where it is something else.
+    /// Reads a line; `None` if it is something else.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let listing: Self = serde_json::from_str(line).ok()?;
@@ -64,77 +65,77 @@ pub fn write_domain(domain: &DomainListing, out: &mut dyn Write) -> io::Result<(
     write_line(domain, out)
 }
 
-/// A file of rows, as it was written.
+/// File of rows, as it was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PartFile {
-    /// Its path below the folder for parts.
+    /// Path below the folder for parts.
     pub path: String,
-    /// How many rows it has.
+    /// Number of rows.
     pub rows: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Its BLAKE2b-256 digest, in hexadecimal digits.
+    /// BLAKE2b-256 digest, in hexadecimal digits.
     pub digest: String,
 }
 
-/// By what rows were made. Parts of a run have the same.
+/// Settings of the rows. Parts of a run have the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct PartSettings {
-    /// The version of the program.
+    /// Version of the program.
     pub tool_version: String,
-    /// The table of list prices.
+    /// Table of list prices.
     pub prices: String,
-    /// The day on which it was last checked.
+    /// Day on which it was last checked.
     pub prices_as_of: String,
-    /// A digest of what each of them does.
+    /// Digest of what each strategy does.
     pub definitions: Vec<String>,
-    /// The options of the simulation that are not the default, as on the command line.
+    /// Options of the simulation that are not the default, as on the command line.
     pub options: String,
-    /// Whether strategies keep the recorded breaks.
+    /// True if strategies keep the recorded breaks.
     pub keeps_breaks: bool,
-    /// The strategies, in the order of the rows of a request.
+    /// Strategies, in the order of the rows of a request.
     pub strategies: Vec<String>,
-    /// A digest of the version, the prices, the strategies and the options.
+    /// Digest of the version, the prices, the strategies and the options.
     pub settings: String,
 }
 
-/// The rows of one domain.
+/// Rows of one domain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Part {
-    /// The format and its version.
+    /// Format and its version.
     schema: String,
-    /// The domain.
+    /// Domain.
     pub domain: String,
-    /// What the part is called by: a digest of its files and of the settings.
+    /// Name of the part: a digest of its files and of the settings.
     pub key: String,
-    /// By what it was made.
+    /// Its settings.
     #[serde(flatten)]
     pub settings: PartSettings,
-    /// What it was made of.
+    /// Input read.
     pub inputs: Inputs,
-    /// Models without a price, each with how many requests it has; their cost is in no sum.
+    /// Models without a price, each with its number of requests; their cost is in no sum.
     pub unpriced: BTreeMap<String, usize>,
     /// Requests under the rules of other services, whose prices are those of the providers.
     pub elsewhere: u64,
     /// Requests that were compared with the ones before them, to find breaks.
     pub compared: u64,
-    /// The strategies that can do nothing in the domain and have no rows, each with its obstacles.
+    /// Strategies that can do nothing in the domain and have no rows, each with its obstacles.
     #[cfg_attr(
         test,
         schemars(with = "BTreeMap<String, Vec<crate::simulate::strategy::Obstacle>>")
     )]
     pub inapplicable: BTreeMap<String, Vec<String>>,
-    /// The rows of the ledger, as cachesim.ledger/v1 has them.
+    /// Rows of the ledger, as cachesim.ledger/v1 has them.
     pub ledger: PartFile,
-    /// The breaks, as cachesim.break/v1 has them.
+    /// Breaks, as cachesim.break/v1 has them.
     pub breaks: PartFile,
 }
 
 impl Part {
-    /// A part of this version.
+    /// Part of this version.
     #[must_use]
     pub fn new(
         (domain, key): (&str, &str),
@@ -159,15 +160,16 @@ impl Part {
         }
     }
 
-    /// Reads the line of a part. `None` where it is something else.
+    /// Reads the line of a part; `None` if it is something else.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let part: Self = serde_json::from_str(line).ok()?;
         part.is_real().then_some(part)
     }
 
-    /// Whether it says that it is a part, and its counts can be added to those of others.
+    /// Returns true if it has the schema of a part, and counts that can be added to those of other parts.
     fn is_real(&self) -> bool {
+        // Every field is named, so that a new count cannot be left unchecked.
         let Inputs { requests, bytes, lines, duplicates, files, skipped } = &self.inputs;
         let counts = [*files, *bytes, *lines, *requests, *duplicates];
         let rows = [self.elsewhere, self.compared, self.ledger.rows, self.breaks.rows];
@@ -176,7 +178,7 @@ impl Part {
         self.schema == PART_SCHEMA && all.chain(unpriced).all(|count| count <= MOST_COUNTED)
     }
 
-    /// Writes it as a line.
+    /// Writes the part as a line.
     ///
     /// # Errors
     /// Writing to `out` fails.
@@ -184,23 +186,24 @@ impl Part {
         write_line(self, out)
     }
 
-    /// Its files, each with the schema of its rows.
+    /// Files of the part, each with the schema of its rows.
     #[must_use]
     pub fn files(&self) -> [(&PartFile, &'static str); 2] {
         [(&self.ledger, LEDGER_SCHEMA), (&self.breaks, BREAK_SCHEMA)]
     }
 }
 
-/// No part has more of anything that is counted, so that those of all can be added up.
+/// Largest count of a part, so that the counts of all parts can be added up.
+// About 16,000 parts of this size still add up in 64 bits.
 const MOST_COUNTED: u64 = 1 << 50;
 
-/// The parts that together are a run.
+/// Parts that together are a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub struct Manifest {
-    /// The format and its version.
+    /// Format and its version.
     schema: String,
-    /// By what all parts were made.
+    /// Settings of all parts.
     #[serde(flatten)]
     pub settings: PartSettings,
     /// Requests of all parts.
@@ -209,14 +212,15 @@ pub struct Manifest {
     pub rows: u64,
     /// Breaks of all parts.
     pub breaks: u64,
-    /// The parts, by the names of their domains, byte by byte.
+    /// Parts, by the names of their domains, byte by byte.
     pub parts: Vec<Part>,
 }
 
 impl Manifest {
-    /// The run of parts, of which there is at least one.
+    /// Run of some parts; `None` without any.
     #[must_use]
     pub fn of(mut parts: Vec<Part>) -> Option<Self> {
+        // Parts may be made in any order, which the manifest must not show.
         parts.order_by(|one, other| one.domain.cmp(&other.domain));
         let settings = parts.first()?.settings.clone();
         Some(Self {
@@ -229,7 +233,7 @@ impl Manifest {
         })
     }
 
-    /// Reads one. `None` where it is something else.
+    /// Reads a manifest; `None` if it is something else.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let manifest: Self = serde_json::from_str(text).ok()?;
@@ -237,14 +241,14 @@ impl Manifest {
         (manifest.schema == RUN_SCHEMA && !manifest.parts.is_empty() && is_real).then_some(manifest)
     }
 
-    /// What its strategies were simulated under, as far as it says: by the letter of the documentation.
+    /// Assumptions of its strategies that the settings name; the reading is the literal one.
     #[must_use]
     pub fn assumptions(&self) -> Assumptions {
         let keeps_breaks = self.settings.keeps_breaks;
         Assumptions { keeps_breaks, reading: Reading::Literal, ..Assumptions::default() }
     }
 
-    /// The models without a price, each with how many requests of all parts it has.
+    /// Models without a price, each with its number of requests in all parts.
     #[must_use]
     pub fn unpriced(&self) -> BTreeMap<String, usize> {
         let mut unpriced = BTreeMap::new();
@@ -254,13 +258,13 @@ impl Manifest {
         unpriced
     }
 
-    /// Whether its sums are those of its parts, which have its settings.
+    /// Returns true if the sums are those of the parts, and the settings those of the first part.
     #[must_use]
     pub fn adds_up(&self) -> bool {
         Self::of(self.parts.clone()).as_ref() == Some(self)
     }
 
-    /// Writes it as a document.
+    /// Writes the manifest as a document.
     ///
     /// # Errors
     /// Writing to `out` fails.

@@ -1,4 +1,4 @@
-//! What happens to the markers of a request template: in words, and as a patch.
+//! Changes of the markers of a request template: in words, and as a patch.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::escape::terminal_safe;
 use crate::base::ttl::Ttl;
 use crate::settings::MarkerChange;
 
-/// The width of what is left out of a line on a terminal.
+/// Mark in place of the middle of a line that is too long for a terminal.
 const GAP: &str = " … ";
 
-/// A change of markers: what it is, and each marker before and afterwards.
+/// Change of markers: its title, and each marker before and afterwards.
 #[must_use]
 pub fn markers_document(title: &str, file: &str, changes: &[MarkerChange], end: &str) -> Document {
     let mut document = Document::default();
@@ -34,13 +34,13 @@ fn lifetime(ttl: Option<Ttl>) -> &'static str {
     }
 }
 
-/// How many lines around a change a patch has.
+/// Number of lines around a change in a patch.
 const AROUND: u32 = 3;
 
-/// The patch that makes one text from another, as `patch` takes it: by the histogram algorithm, as in Git.
+/// Patch from one text to another, as `patch` takes it: by the histogram algorithm, as in Git.
 #[must_use]
 pub fn patch(file: &str, before: &str, after: &str) -> String {
-    // Lines end with LF alone, as `patch` has them: what other line ends there are is part of a line.
+    // Lines end with LF alone, as `patch` has them: any other line end is part of a line.
     let input = InternedInput::new(before, after);
     let mut diff = Diff::compute(Algorithm::Histogram, &input);
     diff.postprocess_lines(&input);
@@ -52,13 +52,14 @@ pub fn patch(file: &str, before: &str, after: &str) -> String {
     if !hunks.is_empty() {
         patch += &["--- ", &*name, end, "\n+++ ", &*name, end, "\n"].concat();
     }
+    // Changes share a hunk if the lines around them would touch or overlap.
     for together in hunks.chunk_by(|one, next| next.before.start - one.before.end <= 2 * AROUND) {
         write_hunk(&mut patch, &input, together);
     }
     patch
 }
 
-/// Writes changes that stand together, with the lines around them.
+/// Writes a hunk of neighbouring changes, with the lines around them.
 fn write_hunk(patch: &mut String, input: &InternedInput<&str>, changes: &[Hunk]) {
     let [Some(first), Some(last)] = [changes.first(), changes.last()] else { return };
     let above = first.before.start.min(AROUND);
@@ -90,8 +91,9 @@ fn lines_of(tokens: &[Token]) -> u32 {
     tokens.len() as u32
 }
 
-/// Lines as the head of a hunk has them: the first, from 1 on, and how many, unless it is one. Of none it is the line
-/// in front of them.
+/// Range of lines as the head of a hunk has it: the first line, from 1 on, and the count, unless that is one.
+///
+/// An empty range has the line in front of it.
 fn place(lines: &Range<u32>) -> String {
     match lines.len() {
         0 => format!("{},0", lines.start),
@@ -100,10 +102,12 @@ fn place(lines: &Range<u32>) -> String {
     }
 }
 
-/// What stands after a line without an end.
+/// Text after a last line that has no line end.
 const WITHOUT_END: &str = "\n\\ No newline at end of file\n";
 
-/// A patch for a terminal: nothing that controls it, and of long lines the beginning and the end, where markers are.
+/// Patch for a terminal, without anything that controls it.
+///
+/// Long lines keep the beginning and the end, where markers are.
 #[must_use]
 pub fn readable(patch: &str, width: u16) -> String {
     patch
@@ -118,6 +122,7 @@ fn shortened(line: &str, width: usize) -> Cow<'_, str> {
         return line.into();
     }
     let kept = width.saturating_sub(GAP.chars().count());
+    // The end gets two thirds of the room, since markers are there.
     let first: String = line.chars().take(kept / 3).collect();
     let last: String = line.chars().skip(length - (kept - kept / 3)).collect();
     (first + GAP + &last).into()

@@ -1,4 +1,4 @@
-//! What another program's table of prices would change, as tables and for programs.
+//! Changes that another program's table of prices would make, as tables and for programs.
 
 use std::io;
 use std::io::Write;
@@ -18,22 +18,22 @@ use crate::simulate::pricing::{PriceChange, PriceUpdate};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-update/v1";
 
-/// Where an update comes from, and what became of it.
+/// Source and result of an update.
 #[derive(Clone, Copy, Debug)]
 pub struct UpdateView<'a> {
-    /// The file with the other prices.
+    /// File with the other prices.
     pub file: &'a str,
-    /// The tables that it is compared with.
+    /// Tables that it is compared with.
     pub tables: &'a str,
-    /// The day on which they are compared.
+    /// Day on which they are compared.
     pub day: Date,
-    /// The file in which the new prices are now; `None` where nothing is written.
+    /// File that now has the new prices; `None` if nothing is written.
     pub written: Option<&'a str>,
-    /// Whether commands read that file without being told.
+    /// True if commands read that file by default.
     pub is_default: bool,
 }
 
-/// The differences, and where they are written.
+/// Differences of the prices, and the file that they are written to.
 #[must_use]
 pub fn price_changes_document(update: &PriceUpdate, view: &UpdateView<'_>) -> Document {
     let mut document = Document::default();
@@ -99,7 +99,7 @@ fn changes(update: &PriceUpdate, day: Date) -> Grid {
     grid
 }
 
-/// What a change is for, and when, where that is not from the day on.
+/// Conditions of a change: its tier, its prompts, and its time if that is later than the day.
 fn terms(change: &PriceChange, day: Date) -> String {
     let tier = tier_label(change.tier).map(str::to_owned);
     let is_later = change.at.date() != day || change.at.time().hour() > 0;
@@ -107,9 +107,10 @@ fn terms(change: &PriceChange, day: Date) -> String {
     [tier, change.above.map(size_label), when].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// "+25 %", in tenths where it is no whole number.
+/// Change in per cent such as "+25 %", in tenths if it is no whole number.
 fn share(change: &PriceChange) -> Option<String> {
     let (ours, theirs) = (change.ours?.0, change.theirs?.0);
+    // Adding half of the divisor rounds to the nearest tenth. A price of zero has no share.
     let tenths = ((theirs - ours) * 2_000 + ours).checked_div_euclid(ours * 2)?;
     let sign = if tenths < 0 { '-' } else { '+' };
     let (whole, tenth) = (tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10);
@@ -119,41 +120,41 @@ fn share(change: &PriceChange) -> Option<String> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct UpdateObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// What the other table is called.
+    /// Name of the other table.
     source: &'a str,
-    /// The day on which prices are compared.
+    /// Day on which prices are compared.
     #[cfg_attr(test, schemars(with = "Date"))]
     day: String,
-    /// How many models have the same prices.
+    /// Count of models with the same prices.
     same: usize,
-    /// The prices that differ.
+    /// Prices that differ.
     changed: Vec<ChangeObject<'a>>,
-    /// The models that the tables in use do not have.
+    /// Models that the tables in use do not have.
     added: Vec<ModelObject<'a>>,
-    /// Whether a file was written.
+    /// True if a file was written.
     is_written: bool,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct ChangeObject<'a> {
-    /// The model.
+    /// Model.
     model: &'a str,
-    /// What is charged.
+    /// Charge.
     price: &'static str,
-    /// How soon requests are served for it.
+    /// Speed of service for it.
     tier: ServiceTier,
-    /// It is for prompts of more tokens than this; null for any.
+    /// For prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
-    /// The first time at which it differs, in UTC.
+    /// First time at which it differs, in UTC.
     #[cfg_attr(test, schemars(with = "jiff::civil::DateTime"))]
     at: String,
-    /// The price in use, in dollars for a million tokens; null where there is none.
+    /// Price in use, in dollars for a million tokens; null if none.
     #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
     in_use_usd_per_mtok: Option<String>,
-    /// The new one.
+    /// New one.
     #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
     new_usd_per_mtok: Option<String>,
 }

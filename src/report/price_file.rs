@@ -9,7 +9,7 @@ use jiff::civil::Date;
 use super::prices::per_million;
 use crate::simulate::pricing::{Factors, Hours, ModelPrices, Multiplier, Rate};
 
-/// How a file begins that a later run may replace.
+/// Beginning of a file that a later run may replace.
 pub const WRITTEN_BY: &str = "# Written by `cachesim prices update`, which replaces this file.";
 
 /// Writes models with all their rates, under the name and the day of the table that they are from.
@@ -66,6 +66,7 @@ fn add_hours(text: &mut String, id: &str, hours: &Hours) {
 fn add_model(text: &mut String, model: &ModelPrices, hours: &[(String, &Hours)]) {
     text.push_str("\n[[model]]\n");
     add(text, "id", &quoted(&model.id));
+    // Models without an alias, a factor or a tier need no key for it.
     let aliases: Vec<String> = model.aliases.iter().map(|alias| quoted(alias)).collect();
     if !aliases.is_empty() {
         add(text, "aliases", &format!("[{}]", aliases.join(", ")));
@@ -125,7 +126,7 @@ fn add(text: &mut String, key: &str, value: &str) {
     let _ = writeln!(text, "{key} = {value}");
 }
 
-/// A string of TOML.
+/// String of TOML.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -1,5 +1,4 @@
-//! Tables about the program itself: prices (also for programs), machine formats, and built-in
-//! strategies.
+//! Tables about the program itself: prices (also for programs), machine formats, and built-in strategies.
 
 use std::io;
 use std::io::Write;
@@ -21,7 +20,7 @@ use crate::simulate::strategy::{ALL, Reach};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
-/// A price per token, in dollars per million tokens.
+/// Price per token, in dollars per million tokens.
 pub(super) fn per_million(price: Picodollars) -> String {
     // Picodollars per token equal micro-dollars per million tokens.
     Picodollars(price.0 * 1_000_000).to_string()
@@ -37,7 +36,7 @@ pub(super) fn conditions(rate: &Rate) -> String {
     terms.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// How soon a request is served; `None` of the ordinary tier.
+/// Name of a service tier; `None` for the ordinary one.
 pub(super) fn tier_label(tier: ServiceTier) -> Option<&'static str> {
     match tier {
         ServiceTier::Standard => None,
@@ -48,8 +47,9 @@ pub(super) fn tier_label(tier: ServiceTier) -> Option<&'static str> {
     }
 }
 
-/// For which prompts a price holds: more tokens than these, or from a round number on.
+/// Prompts that a price is for: longer than a number of tokens, or from a round number on.
 pub(super) fn size_label(above: Tokens) -> String {
+    // Providers state the bound either way, as a round number.
     let least = above.0.saturating_add(1);
     if least.is_multiple_of(1_000) {
         format!("prompts from {} on", grouped(least))
@@ -74,11 +74,12 @@ fn are_in_a_row(days: &[&str]) -> bool {
     Hours::WEEKDAYS.windows(days.len()).any(|row| row == days)
 }
 
-/// A class of tokens, and its price in some rates.
+/// A class of tokens, with its price in some rates.
 type PriceColumn = (&'static str, fn(&Rates) -> Option<Picodollars>);
 
-/// A table of rates, each after cells that say what it is of. One price for both lifetimes has one column, and a
-/// lifetime that none offers has none.
+/// Table of rates, each after cells that describe it.
+///
+/// One price for both lifetimes has one column, and a lifetime without an offer has none.
 pub(super) fn price_grid<'r>(
     first: &[(&'static str, Align)],
     rows: impl Iterator<Item = (Vec<String>, &'r Rate)>,
@@ -108,12 +109,12 @@ pub(super) fn price_grid<'r>(
     grid
 }
 
-/// All models with the prices of a day: those of a table, and those of other providers, by
-/// provider.
+/// All models with the prices of a day: those of a table, and those of other providers, by provider.
 #[must_use]
 pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
+    // A model may have no price on that day.
     let rows =
         table.models().filter_map(|model| Some((vec![model.id.clone()], current(model, at)?)));
     document.grid(price_grid(&[("model", Align::Left)], rows));
@@ -132,8 +133,9 @@ pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date)
     document
 }
 
-/// Models by the first provider that serves them. A provider with prices of its own for a model is
-/// named in front of it.
+/// Models by the first provider that serves them.
+///
+/// A provider with prices of its own for a model is named in front of it.
 fn by_provider<'m>(models: &[&'m ModelPrices]) -> Vec<(&'static Provider, Vec<&'m ModelPrices>)> {
     let serves = |provider: &Provider, id: &str| match id.split_once('/') {
         Some((named, _)) => named == provider.name,
@@ -156,7 +158,7 @@ fn current_prices<'m>(models: impl Iterator<Item = &'m ModelPrices>, at: Date) -
     price_grid(&[("model", Align::Left)], rows)
 }
 
-/// Which models have other prices at other hours.
+/// Note on models that have other prices at other hours.
 fn hours_note(models: &[&ModelPrices], at: Date) -> Option<String> {
     let has_hours = |model: &&&ModelPrices| {
         let mut rates = model.rates.iter();
@@ -169,6 +171,7 @@ fn hours_note(models: &[&ModelPrices], at: Date) -> Option<String> {
 }
 
 fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
+    // Tables of many models have ordinary prices; the table of one model has all conditions.
     model
         .rates
         .iter()
@@ -178,6 +181,7 @@ fn current(model: &ModelPrices, at: Date) -> Option<&Rate> {
                 && rate.hours.is_none()
                 && rate.holds_on(at)
         })
+        // Of several rates that hold, the latest one is in force.
         .max_by_key(|rate| rate.from)
 }
 
@@ -208,46 +212,46 @@ fn factors_label(tier: ServiceTier, Factors { all, reads }: Factors) -> String {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct PricesObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The name of the table.
+    /// Name of the table.
     id: &'a str,
-    /// The day on which it was last checked.
+    /// Day on which it was last checked.
     as_of: &'a str,
-    /// The models.
+    /// Models.
     models: Vec<ModelObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ModelObject<'a> {
-    /// The model.
+    /// Model.
     id: &'a str,
-    /// The table its prices are from.
+    /// Table its prices are from.
     source: &'a str,
-    /// What holds on the day asked for, or all that ever held.
+    /// Rates of the day asked for, or all that ever held.
     rates: Vec<RateObject>,
-    /// What tiers without rates of their own make of the ordinary ones.
+    /// Tiers without own rates, as factors of the ordinary ones.
     tiers: Vec<TierObject>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct TierObject {
-    /// How soon requests are served.
+    /// Speed of service.
     tier: ServiceTier,
-    /// The factor on all prices but those of reads.
+    /// Factor on all prices but those of reads.
     times: String,
-    /// The factor on those of reads.
+    /// Factor on those of reads.
     reads: String,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct HoursObject {
-    /// Windows in UTC; one whose end is not after its beginning goes on into the next day.
+    /// Windows in UTC; one whose end is not after its beginning ends on the next day.
     windows: Vec<String>,
-    /// The days on which they begin, `mon` to `sun`.
+    /// Days on which they begin, `mon` to `sun`.
     weekdays: Vec<&'static str>,
     /// Days on which none begins.
     #[cfg_attr(test, schemars(with = "Vec<Date>"))]
@@ -257,19 +261,19 @@ struct HoursObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct RateObject {
-    /// The first day on which it holds; null from the beginning.
+    /// First day on which it holds; null from the beginning.
     #[cfg_attr(test, schemars(with = "Option<Date>"))]
     from: Option<String>,
-    /// The day from which it no longer holds; null where it has no end.
+    /// Day from which it no longer holds; null if it has no end.
     #[cfg_attr(test, schemars(with = "Option<Date>"))]
     until: Option<String>,
-    /// It is for prompts of more tokens than this; null for any.
+    /// For prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
-    /// The speed it is for: fast, or standard, which stands for every other tier.
+    /// Its speed: fast, or standard, which is for every other tier.
     speed: &'static str,
-    /// How soon requests are served for it.
+    /// Speed of service for it.
     tier: ServiceTier,
-    /// The hours at which it holds; null for the whole day.
+    /// Hours at which it holds; null for the whole day.
     hours_utc: Option<HoursObject>,
     /// Tokens sent in full, in dollars for a million.
     #[cfg_attr(test, schemars(with = "Picodollars"))]
@@ -280,7 +284,7 @@ struct RateObject {
     /// Tokens written for an hour, in dollars for a million.
     #[cfg_attr(test, schemars(with = "Picodollars"))]
     cache_write_1h_usd_per_mtok: String,
-    /// Tokens written for twelve hours, in dollars for a million; null where that is not offered.
+    /// Tokens written for twelve hours, in dollars for a million; null if not offered.
     #[cfg_attr(test, schemars(with = "Option<Picodollars>"))]
     cache_write_12h_usd_per_mtok: Option<String>,
     /// Tokens read, in dollars for a million.
@@ -302,7 +306,7 @@ impl HoursObject {
 }
 
 impl<'a> ModelObject<'a> {
-    /// With the rates of a day, or with all of them.
+    /// Object with the rates of a day, or with all of them.
     pub(super) fn of(model: &'a ModelPrices, at: Option<Date>) -> Self {
         let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
         Self {
@@ -357,7 +361,7 @@ pub fn models_json<'a>(
     write_document(&object, out)
 }
 
-/// A row for each format.
+/// Machine formats, one row each.
 #[must_use]
 pub fn formats_document() -> Document {
     let mut grid = Grid::new(&[
@@ -375,7 +379,7 @@ pub fn formats_document() -> Document {
     document
 }
 
-/// A row for each strategy, by who can adopt it.
+/// Strategies by who can adopt them, one row each.
 #[must_use]
 pub fn strategies_document() -> Document {
     let mut document = Document::default();

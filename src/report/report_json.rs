@@ -21,26 +21,26 @@ use crate::simulate::pricing::PriceTable;
 
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
-/// The prices of a run.
+/// Prices of a run.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Prices<'a> {
-    /// The name of the table.
+    /// Name of the table.
     #[serde(borrow)]
     pub(super) id: Cow<'a, str>,
-    /// The day on which it was last checked.
+    /// Day on which it was last checked.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     as_of: &'a str,
 }
 
 impl<'a> Prices<'a> {
-    /// The prices of a table.
+    /// Prices of a table.
     pub(super) fn of(table: &'a PriceTable) -> Self {
         Self::named((&table.id, &table.as_of))
     }
 
-    /// The prices of a table by its name and the day on which it was last checked.
+    /// Prices of a table by its name and the day on which it was last checked.
     pub(super) fn named((id, as_of): (&'a str, &'a str)) -> Self {
         Self { id: Cow::from(id), as_of }
     }
@@ -49,62 +49,61 @@ impl<'a> Prices<'a> {
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Report<'a> {
-    /// The format and its version.
+    /// Format and its version.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     #[serde(borrow)]
     #[cfg_attr(test, schemars(with = "Prices<'a>"))]
     pub(super) prices: Option<Prices<'a>>,
-    /// What was read.
+    /// Input read.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     inputs: Inputs,
-    /// What is assumed of the cache key where the documentation leaves it open, in words; left out where
-    /// nothing in the input rests on it.
+    /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
+    /// input rests on it.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     assumptions: Vec<String>,
-    /// The options of the simulation that are not the default, as on the command line; left out where
-    /// all are.
+    /// Options of the simulation that are not the default, as on the command line; left out if all are.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(super) options: Option<Cow<'a, str>>,
-    /// In how many places input was lost; left out where it was in none.
+    /// Number of places with lost input; left out if zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) damage: Option<u64>,
-    /// The sums of all requests.
+    /// Sums of all requests.
     pub(super) totals: ByStrategy<'a>,
-    /// The sums of the requests on live branches: without what was rewound, edited or retried.
+    /// Sums of the requests on live branches: without rewound, edited or retried ones.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     live: ByStrategy<'a>,
-    /// The strategies that can do nothing to these requests, or not all that they stand for; left out
-    /// where there is none.
+    /// Strategies that can do nothing to these requests, or only a part of their meaning; left out if there
+    /// are none.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub(super) applicability: Vec<ApplicabilityObject<'a>>,
-    /// What the strategies that keep contexts small did; left out where there is none.
+    /// Effects of strategies that keep contexts small; left out if none.
     #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     context_management: Vec<ManagedObject<'a>>,
-    /// The sums of the rows that each model was billed for.
+    /// Sums of the rows that each model was billed for.
     #[serde(skip_deserializing)]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
-    /// The sums of each session, in the order of their first requests.
+    /// Sums of each session, in the order of their first requests.
     #[serde(borrow)]
     pub(super) sessions: Vec<SessionTotals<'a>>,
-    /// How captured prompts were measured, as `--tokens` takes it; in a baseline of captured prompts.
+    /// Measurement of captured prompts, as `--tokens` takes it; in a baseline of captured prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) tokens: Option<Cow<'a, str>>,
-    /// The blocks of captured prompts, each prefix once; in a baseline.
+    /// Blocks of captured prompts, each prefix once; in a baseline.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocks: Vec<BlockObject<'a>>,
-    /// How often each rule of `lint` was broken; in a baseline of captured prompts.
+    /// Violations of each rule of `lint`; in a baseline of captured prompts.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub(super) lint: Option<Vec<LintObject<'a>>>,
 }
@@ -112,17 +111,17 @@ pub(super) struct Report<'a> {
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SessionTotals<'a> {
-    /// The session.
+    /// Session.
     #[serde(borrow)]
     pub(super) session_id: Cow<'a, str>,
-    /// The files it is in, relative to the given paths.
+    /// Files it is in, relative to the given paths.
     #[serde(default)]
     #[cfg_attr(test, schemars(!default))]
     pub(super) files: Vec<Cow<'a, str>>,
-    /// The name of its project, where one is recorded; in a baseline.
+    /// Name of its project, if one is recorded; in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) project: Option<Cow<'a, str>>,
-    /// The sums of its requests.
+    /// Sums of its requests.
     pub(super) totals: ByStrategy<'a>,
     /// Its requests; in a baseline.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
@@ -139,7 +138,7 @@ pub(super) struct ByStrategy<'a>(
 );
 
 impl ByStrategy<'_> {
-    /// Those of a strategy.
+    /// Totals of a strategy.
     pub(super) fn get(&self, strategy: &str) -> Option<&TotalsObject> {
         self.0.iter().find(|(name, _)| name == strategy).map(|(_, totals)| totals)
     }
@@ -152,7 +151,7 @@ impl Serialize for ByStrategy<'_> {
 }
 
 impl<'de> Deserialize<'de> for ByStrategy<'_> {
-    /// In the order of the names: that of the strategies is not saved.
+    /// Sorted by the names, as the order of the strategies is not saved.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let totals: BTreeMap<String, TotalsObject> = BTreeMap::deserialize(deserializer)?;
         Ok(Self(totals.into_iter().map(|(name, totals)| (name.into(), totals)).collect()))
@@ -172,27 +171,27 @@ pub(super) struct TotalsObject {
     pub(super) ephemeral_5m_input_tokens: Tokens,
     /// Tokens written for an hour, or for the longer lifetime of another service.
     pub(super) ephemeral_1h_input_tokens: Tokens,
-    /// Tokens of the answers, as far as they are known.
+    /// Tokens of the answers, if they are known.
     pub(super) output_tokens: Tokens,
-    /// What all of it costs, in dollars; null where nothing has a price.
+    /// Cost of all of it, in dollars; null if nothing has a price.
     pub(super) cost_usd: Option<Picodollars>,
-    /// Requests that the strategy added; left out where there are none.
+    /// Requests that the strategy added; left out if there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     added_requests: u64,
-    /// Requests whose model has no price, which the cost leaves out; left out where there are none.
+    /// Requests whose model has no price, which the cost leaves out; left out if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) unpriced_requests: u64,
-    /// Requests whose output is unknown; left out where there are none.
+    /// Requests whose output is unknown; left out if there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     requests_without_output: u64,
-    /// Requests that the service would refuse; left out where there are none.
+    /// Requests that the service would refuse; left out if there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     invalid_requests: u64,
-    /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left
-    /// out where there are none.
+    /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left out
+    /// if there are none.
     #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
     #[cfg_attr(test, schemars(!skip_deserializing))]
     unrecorded_requests: u64,
@@ -223,7 +222,9 @@ impl From<Totals> for TotalsObject {
 }
 
 impl From<&Figures> for TotalsObject {
-    /// The totals of figures. What a snapshot does not count separately is zero, and left out.
+    /// Totals of the figures of a snapshot.
+    ///
+    /// A sum that a snapshot does not count separately is zero, and left out.
     fn from(figures: &Figures) -> Self {
         Self {
             requests: figures.requests,
@@ -242,7 +243,7 @@ impl From<&Figures> for TotalsObject {
     }
 }
 
-/// The totals of each strategy, in the order of the columns.
+/// Totals of each strategy, in the order of the columns.
 fn by_strategy<'l>(
     ledger: &'l Ledger<'_>,
     totals: impl IntoIterator<Item = Totals>,
@@ -255,6 +256,7 @@ fn by_model<'l>(
     ledger: &'l Ledger<'_>,
     breakdowns: &[Breakdown<'l>],
 ) -> BTreeMap<&'l str, ByStrategy<'l>> {
+    // A column may lack models that another one has.
     let names: BTreeSet<&'l str> =
         breakdowns.iter().flat_map(|column| column.models.keys().copied()).ordered();
     let of_model = |model| {
@@ -264,7 +266,9 @@ fn by_model<'l>(
     names.into_iter().map(of_model).collect()
 }
 
-/// Writes the report. With a snapshot of the same selection it can serve as a baseline.
+/// Writes the report as JSON.
+///
+/// With a snapshot of the same selection it can serve as a baseline.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -277,6 +281,7 @@ pub fn write_report(
     let history = ledger.history;
     let breakdowns: Vec<Breakdown<'_>> =
         side_by_side(&ledger.columns, |column| ledger.breakdown(column, selection));
+    // Snapshot and breakdowns have the sessions in the order of the selection.
     let session = |(at, session): (usize, &Session)| {
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
         let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);
@@ -294,7 +299,7 @@ pub fn write_report(
             }),
         }
     };
-    // Nothing to compare is not nothing found.
+    // If nothing could be compared, an empty list would look like a clean result.
     let lint = snapshot.filter(|snapshot| !snapshot.is_uncompared);
     let lint = lint.and_then(|snapshot| snapshot.lint.as_ref());
     let blocks = snapshot.map(|snapshot| snapshot.blocks.list.as_slice()).unwrap_or_default();

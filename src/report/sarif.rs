@@ -1,4 +1,4 @@
-//! The findings of `lint` as SARIF 2.1.0, which code hosts show next to the lines.
+//! Findings of `lint` as SARIF 2.1.0, which code hosts show next to the lines.
 
 use std::io::{self, Write};
 
@@ -93,7 +93,7 @@ struct PhysicalLocation {
 
 #[derive(Serialize)]
 struct ArtifactLocation {
-    /// A reference as defined by RFC 3986.
+    /// Reference as defined by RFC 3986.
     uri: String,
 }
 
@@ -111,7 +111,7 @@ struct Properties<'a> {
     cost_usd: Option<Picodollars>,
 }
 
-/// Writes the findings.
+/// Writes the findings as SARIF.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -148,8 +148,9 @@ fn descriptor(rule: Rule) -> ReportingDescriptor {
     }
 }
 
-/// A file name as a relative reference, with reserved characters encoded.
+/// File name as a relative reference, with reserved characters encoded.
 fn uri(label: &str) -> String {
+    // RFC 3986 leaves these unreserved; the slash stays for the folders.
     const KEPT: AsciiSet =
         NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b'/');
     utf8_percent_encode(label, &KEPT).to_string()
@@ -176,6 +177,7 @@ fn result<'a>(history: &'a History, finding: &'a Finding, shows_text: bool) -> S
     );
     SarifResult {
         rule_id: finding.rule.name(),
+        // Every rule is in the list.
         rule_index: Rule::ALL.iter().position(|rule| *rule == finding.rule).unwrap_or(0),
         level: finding.severity().name(),
         message: SarifMessage::new(text),
@@ -187,6 +189,7 @@ fn result<'a>(history: &'a History, finding: &'a Finding, shows_text: bool) -> S
                 region: Region { start_line: request.line },
             },
         }],
+        // The format has no fields of its own for these.
         properties: Properties {
             place: &finding.place,
             requests: finding.requests,

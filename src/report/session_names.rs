@@ -8,52 +8,54 @@ use crate::base::id::{Symbol, Symbols};
 use crate::base::order::Ordered as _;
 use crate::requests::conversation::History;
 
-/// The length of `6fe4e511-70ab-4c00-8000-00000000000a` and the like.
+/// Length of ids such as `6fe4e511-70ab-4c00-8000-00000000000a`, in bytes.
 const UUID_LENGTH: usize = 36;
 
-/// The ends of the first parts of a UUID. The others are as long as the last.
+/// Ends of the first parts of a UUID.
+///
+/// Beginnings that end with a later part would be longer than the last part, which serves as well.
 const UUID_PARTS: [usize; 2] = [8, 13];
 
-/// Where a UUID has its version.
+/// Position of the version digit in a UUID.
 const UUID_VERSION_AT: usize = 14;
 
-/// The longest name of a session that is no UUID. Longer ones are cut.
+/// Length of the longest name of a session whose id is no UUID, in characters; longer ones are cut.
 const LONGEST_NAME: usize = 28;
 
-/// The names of a history's sessions: each as short as still tells it from all others.
+/// Names of a history's sessions, each as short as still distinguishes it from all others.
 pub(super) struct SessionNames<'h> {
     symbols: &'h Symbols,
     ids: BTreeSet<&'h str>,
-    /// The same from their ends.
+    /// Ids from their ends, for a range search by suffix.
     turned: BTreeSet<String>,
 }
 
 impl<'h> SessionNames<'h> {
-    /// The names of all sessions.
+    /// Names of all sessions.
     pub(super) fn of(history: &'h History) -> Self {
         Self::among(&history.symbols, history.requests.iter().map(|request| request.session))
     }
 
-    /// The names of sessions by their ids.
+    /// Names of sessions by the symbols of their ids.
     pub(super) fn among(symbols: &'h Symbols, sessions: impl Iterator<Item = Symbol>) -> Self {
         let sessions: FxHashSet<Symbol> = sessions.collect();
         Self::of_ids(symbols, sessions.into_iter().map(|symbol| symbols.text(symbol)))
     }
 
-    /// The names of sessions with these ids.
+    /// Names of sessions with these ids.
     pub(super) fn of_ids(symbols: &'h Symbols, ids: impl Iterator<Item = &'h str>) -> Self {
         let ids: BTreeSet<&str> = ids.ordered();
         let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
         Self { symbols, ids, turned }
     }
 
-    /// The name of a session.
+    /// Name of a session.
     pub(super) fn name(&self, session: Symbol) -> String {
         self.of_id(self.symbols.text(session))
     }
 
-    /// The name of the session with an id: the beginning of a UUID; of other long ones the end, where these are
-    /// more distinct.
+    /// Name of the session with an id: the beginning of a UUID; for other long ids the end, which is more
+    /// distinct.
     pub(super) fn of_id(&self, id: &str) -> String {
         let length = id.chars().count();
         if length == UUID_LENGTH && id.len() == length && id.matches('-').count() == 4 {
@@ -62,14 +64,14 @@ impl<'h> SessionNames<'h> {
         if length <= LONGEST_NAME {
             return id.to_owned();
         }
+        // The ellipsis takes one character of the longest name.
         let end: String = id.chars().skip(length + 1 - LONGEST_NAME).collect();
         if self.end_with(&end) < 2 { format!("…{end}") } else { id.to_owned() }
     }
 
-    /// As much of the beginning of a UUID as tells it from the others, its last part where that is shorter, or
-    /// all of it.
+    /// Shortest beginning of a UUID that no other id has, else its last part, else all of it.
     fn of_uuid(&self, id: &str) -> String {
-        // Where a UUID begins with its time, sessions of one minute share the first eight digits.
+        // If a UUID begins with its time, sessions of one minute share the first eight digits.
         let begins_with_time = id.as_bytes().get(UUID_VERSION_AT) == Some(&b'7');
         let parts = UUID_PARTS.iter().skip(usize::from(begins_with_time));
         let mut beginnings = parts.filter_map(|end| id.get(..*end));
@@ -80,12 +82,12 @@ impl<'h> SessionNames<'h> {
         end.map_or_else(|| id.to_owned(), |end| format!("…{end}"))
     }
 
-    /// How many ids begin so, up to two.
+    /// Number of ids with a beginning, at most two.
     fn begin_with(&self, beginning: &str) -> usize {
         self.ids.range(beginning..).take(2).take_while(|id| id.starts_with(beginning)).count()
     }
 
-    /// How many ids end so, up to two.
+    /// Number of ids with an end, at most two.
     fn end_with(&self, end: &str) -> usize {
         let turned: String = end.chars().rev().collect();
         let ids = self.turned.range(turned.clone()..).take(2);

@@ -1,11 +1,11 @@
-//! What happens to the keys of a settings file, as text.
+//! Changes of the keys of a settings file, as text.
 
 use serde_json::Value;
 
 use super::document::Document;
 use crate::settings::{KeyChange, shown};
 
-/// A change of settings: what it is, each key before and afterwards, and what was done. Values are whole, however long.
+/// Change of settings: its title, and each key before and afterwards, with values in full length.
 #[must_use]
 pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Document {
     let mut document = Document::default();
@@ -18,7 +18,7 @@ pub fn settings_document(title: &str, file: &str, changes: &[KeyChange]) -> Docu
     document
 }
 
-/// What became of a change that was shown.
+/// Result of a change that was shown.
 #[must_use]
 pub fn settings_outcome(outcome: &str) -> Document {
     let mut document = Document::default();

@@ -1,4 +1,4 @@
-//! What became of a change, for people (the verdict, then kind by kind) and for programs (`cachesim.change/v1`).
+//! Results of a change, for people (the verdict, then kind by kind) and for programs (`cachesim.change/v1`).
 
 use std::io::{self, Write};
 use std::ops::Range;
@@ -18,20 +18,20 @@ use crate::base::zone::Zone;
 use crate::explain::compare::{KindOfSession, LEAST_SESSIONS, Side, SinceChange, SinceVerdict};
 use crate::simulate::ledger::Ledger;
 
-/// A change that was made, as it is told.
+/// Change that was made, with the data on record about it.
 #[derive(Clone, Debug)]
 pub struct ToldChange {
-    /// Its code, where it is on record.
+    /// Code, if it is on record.
     pub code: Option<String>,
-    /// When it was made.
+    /// Time of the change; sessions that began within it are on no side.
     pub at: Range<Millis>,
-    /// The share of what was spent that it would have saved, where it is on record.
+    /// Share of the amount spent that it would have saved, if it is on record.
     pub promised: Option<f64>,
-    /// Whether its keys still have the values that it gave them, where it is on record.
+    /// True if its keys still have the values that it gave them, if it is on record.
     pub in_force: Option<bool>,
 }
 
-/// What became of a change, as text.
+/// Results of a change, as text.
 #[must_use]
 pub fn since_document(told: &ToldChange, since: Option<&SinceChange>, zone: &Zone) -> Document {
     let mut document = Document::default();
@@ -52,7 +52,7 @@ pub fn since_document(told: &ToldChange, since: Option<&SinceChange>, zone: &Zon
     document
 }
 
-/// The verdict for people.
+/// Verdict for people.
 fn label(verdict: SinceVerdict) -> &'static str {
     match verdict {
         SinceVerdict::Kept => "it saves what was promised",
@@ -64,10 +64,11 @@ fn label(verdict: SinceVerdict) -> &'static str {
     }
 }
 
-/// How much was saved, and how sure that is.
+/// Saving, with the interval that it is in.
 fn answer(told: &ToldChange, since: &SinceChange) -> String {
     let promised = told.promised.map(|share| format!("; {} were promised", percent(Some(share))));
     let promised = promised.unwrap_or_default();
+    // Too few sessions say nothing about a change, however much they differ.
     if since.kinds.is_empty() {
         return format!(
             "No kind of session has {LEAST_SESSIONS} sessions before and {LEAST_SESSIONS} after it{promised}."
@@ -104,6 +105,7 @@ fn kinds(kinds: &[KindOfSession]) -> Grid {
         let (before, after) = (per_request(kind.before), per_request(kind.after));
         grid.add(vec![
             kind.model.clone(),
+            // The range excludes its end, people's ranges include it.
             format!("{}–{}", kind.size.start, kind.size.end - 1),
             format!("{} → {}", kind.before.sessions, kind.after.sessions),
             format!("{} → {}", dollars(before), dollars(after)),
@@ -114,10 +116,11 @@ fn kinds(kinds: &[KindOfSession]) -> Grid {
 }
 
 fn per_request(side: Side) -> Option<Picodollars> {
+    // A side without requests has no average.
     Some(Picodollars(side.cost.0.checked_div(i128::from(side.requests))?))
 }
 
-/// What is not compared, and what the figures hold beside the change.
+/// Sessions that are not compared, and other influences on the figures.
 fn notes(told: &ToldChange, since: &SinceChange) -> String {
     let mut notes = Vec::new();
     if told.in_force == Some(false) {
@@ -161,37 +164,38 @@ pub(super) const SCHEMA: &str = "cachesim.change/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ChangeSinceObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The table of list prices.
+    /// Table of list prices.
     prices: Prices<'a>,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// The change, where it is on record.
+    /// Change, if it is on record.
     change: Option<&'a str>,
-    /// When it began to be made: sessions that began earlier are before it.
+    /// Beginning of the change: sessions that began earlier are before it.
     from: Millis,
-    /// When it was made: sessions that began then or later are after it.
+    /// Its end: sessions that began then or later are after it.
     until: Millis,
-    /// The share of what was spent that it would have saved, where it is on record.
+    /// Share of the amount spent that it would have saved, if on record.
     promised_share: Option<f64>,
-    /// Whether its keys still have the values that it gave them, where it is on record.
+    /// True if its keys still have the values that it gave them, if recorded.
     in_force: Option<bool>,
-    /// What became of it.
+    /// Result of it.
     verdict: SinceVerdict,
-    /// The share that was saved of what the requests after it would have cost before; negative where they cost more.
+    /// Share saved of the amount that the requests after it would have cost before; negative if they cost
+    /// more.
     saved_share: Option<f64>,
-    /// Where that share is in 95 of 100 cases, by sessions that are drawn again.
+    /// Interval of that share in 95 of 100 cases, by sessions drawn again.
     saved_share_interval: Option<[f64; 2]>,
-    /// What the requests after it would have cost at the price of those before, kind by kind.
+    /// Cost of the requests after it at the price of those before, kind by kind.
     expected_usd: Picodollars,
-    /// The sessions that are compared, before it.
+    /// Sessions that are compared, before it.
     before: SideObject,
-    /// The sessions that are compared, after it.
+    /// Sessions that are compared, after it.
     after: SideObject,
-    /// The kinds of sessions.
+    /// Kinds of sessions.
     kinds: Vec<KindObject>,
     /// Sessions of kinds with too few on one side, before and after.
     left_out_sessions: [u64; 2],
@@ -206,20 +210,20 @@ pub(super) struct ChangeSinceObject<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct SideObject {
-    /// How many sessions.
+    /// Sessions.
     sessions: u64,
     /// Their requests.
     requests: u64,
-    /// What these were billed.
+    /// Bill of these.
     cost_usd: Picodollars,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct KindObject {
-    /// The model of most requests.
+    /// Model of most requests.
     model: String,
-    /// The fewest requests of a session.
+    /// Fewest requests of a session.
     requests_from: u64,
     /// One more than the most.
     requests_below: u64,
@@ -235,7 +239,7 @@ impl From<Side> for SideObject {
     }
 }
 
-/// Writes what became of a change. `since` is `None` where no usage is recorded.
+/// Writes the results of a change as JSON; `since` is `None` if no usage is recorded.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -245,6 +249,7 @@ pub fn write_since(
     since: Option<&SinceChange>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    // Without recorded usage programs get the same fields, all of them empty.
     let nothing = SinceChange::default();
     let since = since.unwrap_or(&nothing);
     let (before, after) = since.sides();

@@ -1,4 +1,4 @@
-//! Where sessions are looked for, and what is there.
+//! Places to look for sessions, with the files found there.
 
 use std::io::{self, Write};
 
@@ -11,22 +11,24 @@ use super::json::write_document;
 use super::{counted, grouped};
 use crate::base::client::Client;
 
-/// A place in which a program may keep sessions.
+/// Place that a program may keep sessions in.
 #[derive(Clone, Debug)]
 pub struct SourceRow {
-    /// The program.
+    /// Program that keeps the sessions.
     pub client: Client,
-    /// The folder or the database, as it is shown.
+    /// Folder or database, as it is shown.
     pub place: String,
-    /// The variable that names it, where that is set.
+    /// Variable that names the place, if it is set.
     pub variable: Option<&'static str>,
-    /// The variables that move it, the strongest first.
+    /// Variables that move the place, strongest first.
     pub variables: Vec<&'static str>,
-    /// How many files there are; `None` where there is nothing.
+    /// Number of files; `None` if nothing is there.
     pub files: Option<u64>,
 }
 
-/// A row for each place that is there, and for each program of which none is; or for every place.
+/// Places to look for sessions, one row each.
+///
+/// Without `shows_all` only places that exist, and one for each program without any.
 #[must_use]
 pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
     let columns = [
@@ -40,6 +42,7 @@ pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
     let mut named = Vec::new();
     for row in rows {
         let is_first = !named.contains(&row.client);
+        // A program without files has one row, for all its places.
         let is_shown = shows_all || row.files.is_some() || (is_first && !found(row.client));
         if !is_shown {
             continue;
@@ -48,6 +51,7 @@ pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
         let variable = row.variable.map(|name| format!(" (${name})")).unwrap_or_default();
         let places = rows.iter().filter(|other| other.client == row.client).count();
         let is_for_all = row.files.is_none() && !shows_all;
+        // A row for all places also names the variables that move the others.
         let meant = rows.iter().filter(|other| other.client == row.client && is_for_all);
         let mut moved_by = row.variables.clone();
         for name in meant.flat_map(|other| &other.variables) {
@@ -91,26 +95,26 @@ pub(super) const SCHEMA: &str = "cachesim.sources/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SourcesObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// Every place in which sessions are looked for.
+    /// Every place to look for sessions.
     places: Vec<PlaceObject<'a>>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PlaceObject<'a> {
-    /// The program that may keep sessions there, as `--source` names it.
+    /// Program that may keep sessions there, as `--source` names it.
     source: Client,
-    /// The folder or the database; `~` is the home folder.
+    /// Folder or database; `~` is the home folder.
     place: &'a str,
-    /// The environment variable that moves it; null where none is set.
+    /// Environment variable that moves it; null if none is set.
     variable: Option<&'static str>,
-    /// The environment variables that can move it, of which the first that is set does.
+    /// Environment variables that can move it; the first that is set does.
     variables: &'a [&'static str],
-    /// How many files there are; null where there is nothing.
+    /// Number of files; null if nothing is there.
     files: Option<u64>,
 }
 
@@ -121,7 +125,7 @@ impl<'a> From<&'a SourceRow> for PlaceObject<'a> {
     }
 }
 
-/// Writes the places.
+/// Writes the places as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

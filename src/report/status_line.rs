@@ -1,4 +1,4 @@
-//! One line about a session that is under way, from a template.
+//! Line about a session that is under way, from a template.
 
 use std::fmt::Write as _;
 
@@ -8,64 +8,64 @@ use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{grouped, nearest, suggestion};
 use crate::explain::breaks::Cause;
 
-/// What is shown where nothing else is asked for.
+/// Template that is used by default.
 pub const STATUS_TEMPLATE: &str = "{warm} · next {next}[ (cold {cold})] · session {session} · today {today} · hit {hit} · last break: {break}";
 
-/// What a line can show.
+/// Data that a line can show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// What the next message finds, where anything was sent.
+    /// Cache that the next message finds, if anything was sent.
     pub next: Option<StatusOfNext>,
-    /// What the session cost, its sub-agents included.
+    /// Cost of the session, its sub-agents included.
     pub session: Amount,
-    /// What all sessions cost since the day began.
+    /// Cost of all sessions since the day began.
     pub today: Amount,
-    /// The tokens of the session's prompts that were read, and all.
+    /// Tokens of the session's prompts that were read, and all.
     pub read_of_prompts: (Tokens, Tokens),
-    /// The newest break of the main conversation, and its cost.
+    /// Newest break of the main conversation, with its cost.
     pub last_break: Option<(Cause, Option<Picodollars>)>,
 }
 
-/// What the next message finds.
+/// Cache that the next message finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatusOfNext {
-    /// For how long the prompt can be read, in milliseconds; zero where it cannot.
+    /// Time for which the prompt can still be read, in milliseconds; zero if it cannot.
     pub left: i64,
-    /// The size of the prompt.
+    /// Size of the prompt.
     pub prompt: Tokens,
-    /// What it costs as long as it can be read, or `None` where the model has no price.
+    /// Cost of the message as long as the prompt can be read; `None` if the model has no price.
     pub warm: Option<Picodollars>,
-    /// What it costs after that.
+    /// Cost of the message after that.
     pub cold: Option<Picodollars>,
-    /// What a request for a summary costs until then and after that.
+    /// Cost of a request for a summary until then, and after that.
     pub compaction: [Option<Picodollars>; 2],
-    /// The most tokens that the model takes, where that is known.
+    /// Largest prompt that the model takes, in tokens, if known.
     pub window: Option<Tokens>,
 }
 
-/// A sum of what is known.
+/// Sum of the known costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Amount {
-    /// The sum.
+    /// Sum in picodollars.
     pub known: Picodollars,
-    /// Whether requests without a price are not in it.
+    /// True if requests without a price are missing in it.
     pub is_partial: bool,
 }
 
 impl Amount {
-    /// Adds a cost.
+    /// Adds a cost; `None` makes the sum partial.
     pub fn add(&mut self, cost: Option<Picodollars>) {
         self.known += cost.unwrap_or_default();
         self.is_partial |= cost.is_none();
     }
 
-    /// With two decimals.
+    /// Amount with two decimals.
     pub(super) fn shown(self) -> String {
         cents(self.known) + if self.is_partial { "+" } else { "" }
     }
 }
 
-/// A field of a template.
+/// Field of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     Warm,
@@ -78,7 +78,7 @@ enum Field {
     Prompt,
 }
 
-/// Each field with its name, and what it shows.
+/// Names of the fields.
 const FIELDS: [(&str, Field); 8] = [
     ("warm", Field::Warm),
     ("next", Field::Next),
@@ -90,46 +90,48 @@ const FIELDS: [(&str, Field); 8] = [
     ("prompt", Field::Prompt),
 ];
 
-/// What stands between the parts of a line.
+/// Text between the parts of a line.
 const BETWEEN: &str = " · ";
 
-/// A part of a template.
+/// Piece of a template.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Piece {
     Text(String),
     Field(Field),
-    /// What is left out where one of its fields has no value.
+    /// Pieces that are left out if one of their fields has no value.
     Optional(Vec<Piece>),
 }
 
-/// A template: text with `{field}`s. What stands in brackets, and each part between ` · `, is left out where one of its
-/// fields has no value. `{{`, `}}`, `[[` and `]]` are the characters themselves.
+/// Template: text with `{field}`s.
+///
+/// Text in brackets, and each part between ` · `, is left out if one of its fields has no value. `{{`, `}}`,
+/// `[[` and `]]` are the characters themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StatusTemplate(Vec<Vec<Piece>>);
 
-/// Why a text is no template.
+/// Reason why a text is no template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
-    /// There is no such field.
+    /// Unknown field, with a suggestion.
     #[error(
         "there is no {{{0}}}{1}; write {{warm}}, {{next}}, {{cold}}, {{session}}, {{today}}, {{hit}}, {{break}} or {{prompt}}"
     )]
     Unknown(String, String),
-    /// A bracket or a brace stands alone.
+    /// Single bracket or brace, with its place.
     #[error("`{0}` at character {1} stands alone; write it twice where it is meant as it is")]
     Alone(char, usize),
 }
 
 impl StatusTemplate {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// It names a field that does not exist, or does not close what it opens.
+    /// The text names a field that does not exist, or does not close a bracket or brace.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let characters: Vec<char> = text.chars().collect();
         let mut parts = Vec::new();
         let mut pieces = Vec::new();
-        // Where a bracket was opened, and what stands before it.
+        // Position of an open bracket, and the pieces before it.
         let mut before: Option<(usize, Vec<Piece>)> = None;
         let mut at = 0;
         while let Some(&character) = characters.get(at) {
@@ -154,10 +156,12 @@ impl StatusTemplate {
                     pieces.push(Piece::Optional(inner));
                 }
                 '}' | '[' => return Err(TemplateError::Alone(character, at + 1)),
+                // Inside of brackets it is text, as they are left out as a whole.
                 _ if before.is_none() && begins(&characters[at..], BETWEEN) => {
                     parts.push(std::mem::take(&mut pieces));
                     at += BETWEEN.chars().count() - 1;
                 }
+                // The result is one line, without escape sequences.
                 _ if character.is_control() => {}
                 _ => add_text(&mut pieces, character),
             }
@@ -167,7 +171,7 @@ impl StatusTemplate {
         before.map_or(Ok(Self(parts)), |(at, _)| Err(TemplateError::Alone('[', at + 1)))
     }
 
-    /// The line.
+    /// The line for a status.
     #[must_use]
     pub fn line(&self, status: &Status) -> String {
         let parts = self.0.iter().filter_map(|pieces| shown(pieces, status));
@@ -195,7 +199,7 @@ fn field(name: &str) -> Result<Field, TemplateError> {
     })
 }
 
-/// The text of pieces; `None` where one of their fields has no value.
+/// Text of pieces; `None` if one of their fields has no value.
 fn shown(pieces: &[Piece], status: &Status) -> Option<String> {
     let mut text = String::new();
     for piece in pieces {
@@ -222,7 +226,7 @@ fn value(field: Field, status: &Status) -> Option<String> {
         Field::Today => Some(status.today.shown()),
         Field::Hit => {
             let (read, all) = status.read_of_prompts;
-            // Down, so that a hundred are all.
+            // Rounded down, so that 100 % means all.
             (all > Tokens::ZERO)
                 .then(|| format!("{} %", u128::from(read.0) * 100 / u128::from(all.0)))
         }
@@ -237,7 +241,7 @@ fn value(field: Field, status: &Status) -> Option<String> {
     }
 }
 
-/// `41m` or, of the last minute, `41s`.
+/// Remaining time such as `41m` or, in the last minute, `41s`.
 pub(super) fn left_for(millis: i64) -> String {
     match millis / 1_000 {
         seconds @ ..60 => format!("{seconds}s"),
@@ -250,10 +254,11 @@ fn price(amount: Option<Picodollars>) -> String {
     amount.map_or_else(|| dollars(None), cents)
 }
 
-/// Two decimals: a line is read at a glance.
+/// Amount with two decimals, as a line is read at a glance.
 pub(super) fn cents(amount: Picodollars) -> String {
     const CENT: u128 = 10_000_000_000;
     let cents = (amount.0.unsigned_abs() + CENT / 2) / CENT;
+    // An amount below half a cent must not look like nothing.
     if cents == 0 && amount != Picodollars::ZERO {
         return dollars(Some(amount));
     }

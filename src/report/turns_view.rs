@@ -1,6 +1,6 @@
-//! A session turn by turn: what each turn was billed and would have cost under other strategies,
-//! side by side, and which of them expired, broke or were rewritten. Also words for what happened,
-//! and names for sub-agents.
+//! Session turn by turn: the bill of each turn and its cost under other strategies, side by side.
+//!
+//! Shows which turns expired, broke or were rewritten. Also words for events, and names for sub-agents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
@@ -23,32 +23,33 @@ use crate::simulate::cache::Refusal;
 use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn};
 use crate::simulate::strategy::DEFAULT;
 
-/// The strategies that are shown turn by turn by default: both lifetimes side by side, then what was billed.
+/// Strategies that are shown turn by turn by default: both lifetimes side by side, then the bill.
 const SHOWN: [&str; 3] = ["5m", "1h", "billed"];
 
-/// Strategies whose columns stay where there is no room for all.
+/// Number of strategies whose columns stay if there is no room for all.
 const LEADING: usize = 2;
 
-/// How many of the most expensive turns are never folded.
+/// Number of the most expensive turns that are never folded.
 const MOST_EXPENSIVE: usize = 5;
 
-/// The fewest turns that are folded.
+/// Fewest turns that are folded.
 const LEAST_FOLDED: usize = 2;
 
-/// How many turns are computed at a time.
+/// Number of turns computed at a time.
+// A batch limits the turns that are computed and not yet in the table.
 const BATCH: usize = 4096;
 
-/// How many chunks a batch has, each computed on one thread.
+/// Number of chunks of a batch, each computed on one thread.
 const CHUNKS: usize = 8;
 
-/// Which turns are shown.
+/// Turns to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnDetail {
-    /// All.
+    /// All turns.
     All,
-    /// Those with events and the most expensive ones. The others are folded into runs.
+    /// Turns with events and the most expensive ones; the others are folded into runs.
     Events,
-    /// None.
+    /// No turns.
     None,
 }
 
@@ -57,40 +58,40 @@ pub enum TurnDetail {
 pub(super) struct TurnForm {
     /// Turns that have a row of their own.
     pub(super) detail: TurnDetail,
-    /// Tokens in all their digits.
+    /// True for tokens in all their digits.
     pub(super) is_exact: bool,
-    /// What happened at every turn, and not only at breaks, where it has no column.
+    /// True for the events of every turn, and not only of breaks, if they have no column.
     pub(super) has_all_events: bool,
 }
 
-/// The breaks of a selection by request.
+/// Breaks of a selection by request.
 pub(super) type FoundBreaks<'a> = FxHashMap<RequestIndex, &'a Break>;
 
-/// A turn under all shown strategies.
+/// Turn under all shown strategies.
 struct TurnLine {
-    /// Counted from 1.
+    /// Number of the turn, from 1 on.
     number: u64,
     turn: Turn,
-    /// Its cost in the first column.
+    /// Cost in the column of the base.
     cost: Option<Picodollars>,
-    /// Whether all columns have figures for it.
+    /// True if all columns have figures for the turn.
     is_known: bool,
     words: String,
-    /// What happened, in one word.
+    /// Most important event, in one word.
     word: &'static str,
     tone: Tone,
 }
 
-/// What happens to some turns.
+/// Turns that are shown, or may be folded.
 enum TurnPart {
-    /// They have their own rows.
+    /// Turns with rows of their own.
     Shown(Grid),
-    /// It may share a row with its neighbours.
+    /// Turn that may share a row with its neighbours.
     Foldable(TurnLine),
 }
 
-/// The turns of a session, with a row for each or for a run of them. `None` where none are wanted,
-/// or no strategy has figures.
+/// The turns of a session, with a row for each or for a run of them; `None` if none are wanted, or no
+/// strategy has figures.
 pub(super) fn turns_grid(
     ledger: &Ledger<'_>,
     breaks: &FoundBreaks<'_>,
@@ -98,7 +99,7 @@ pub(super) fn turns_grid(
     form: TurnForm,
 ) -> Option<Grid> {
     let columns = shown_columns(ledger, session);
-    // The record comes first if it is shown: it says which turns were the most expensive.
+    // The record comes first if it is shown: its costs say which turns are the most expensive.
     let base = *columns.iter().find(|one| one.strategy.is_record()).or(columns.first())?;
     if form.detail == TurnDetail::None {
         return None;
@@ -133,8 +134,7 @@ pub(super) fn turns_grid(
     Some(grid)
 }
 
-/// The requested strategies that have figures for any turn, or the most informative ones by
-/// default.
+/// Requested strategies that have figures for any turn, or the most informative ones by default.
 fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l StrategyColumn> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
     let meant: Vec<&StrategyColumn> = if names.eq(DEFAULT) {
@@ -151,13 +151,13 @@ fn shown_columns<'l>(ledger: &'l Ledger<'_>, session: &Session) -> Vec<&'l Strat
 }
 
 impl TurnLine {
-    /// Whether it has figures and nothing happened.
+    /// Returns true if the turn has figures and no event.
     fn is_quiet(&self) -> bool {
         self.is_known && self.words.is_empty()
     }
 }
 
-/// Breaks and expiries under any strategy are losses, of different kinds.
+/// Meaning of a turn's colour: breaks and expiries under any strategy are losses, of different kinds.
 fn tone(columns: &[(&str, Turn)]) -> Tone {
     let is_loss = |event: &Event| matches!(event, Event::Break(_, cause) if !cause.is_expected());
     let is_expiry = |event: &Event| matches!(event, Event::Expired(..));
@@ -171,9 +171,9 @@ fn tone(columns: &[(&str, Turn)]) -> Tone {
     }
 }
 
-/// The costs of the most expensive turns of a session in the first column.
+/// Costs of the most expensive turns of a session under one strategy.
 struct MostExpensive {
-    /// Most expensive first.
+    /// Sorted, most expensive first.
     costs: Vec<Picodollars>,
 }
 
@@ -185,6 +185,7 @@ impl MostExpensive {
         Self::among(chunks.into_iter().flat_map(|chunk| chunk.costs))
     }
 
+    // Few are kept, so that inserting into a sorted list is cheaper than sorting all.
     fn among(all: impl Iterator<Item = Picodollars>) -> Self {
         let mut costs: Vec<Picodollars> = Vec::with_capacity(MOST_EXPENSIVE + 1);
         for cost in all {
@@ -199,7 +200,7 @@ impl MostExpensive {
         self.costs.first().copied()
     }
 
-    /// Whether a turn is one of them. Sessions with fewer turns have none.
+    /// Returns true if a turn is one of them; sessions with fewer turns have none.
     fn has(&self, line: &TurnLine) -> bool {
         self.costs.get(MOST_EXPENSIVE - 1).is_some_and(|least| line.cost >= Some(*least))
     }
@@ -209,20 +210,20 @@ struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     breaks: &'l FoundBreaks<'l>,
     agents: BTreeMap<Symbol, String>,
-    /// In the order of the table.
+    /// Columns in the order of the table.
     columns: Vec<&'l StrategyColumn>,
-    /// The one whose events and costs are those of the turns.
+    /// Column whose events and costs are those of the turns.
     base: &'l StrategyColumn,
     money: Money,
     form: TurnForm,
-    /// The table without rows.
+    /// Table without rows.
     empty: Grid,
 }
 
-/// The sentence of a turn, and the word that stands in for it.
+/// Columns for the sentence of a turn, and for the word in its place.
 const EVENTS: [&str; 2] = ["what happened", "event"];
 
-/// An empty table of turns.
+/// Empty table of turns.
 fn empty_grid(
     ledger: &Ledger<'_>,
     has_agents: bool,
@@ -244,7 +245,8 @@ fn empty_grid(
     header.extend(names.iter().flatten().map(|name| (name.as_str(), Align::Right)));
     let [sentence, word] = EVENTS;
     header.extend([("", Align::Bar), (sentence, Align::Wrapped), (word, Align::Left)]);
-    // Both lifetimes, tokens and dollars, are hidden last; of them first what the bill says already.
+    // Both lifetimes are hidden last, tokens and dollars; of the two, the one that the bill already shows
+    // goes first.
     let (leading, others) = names.split_at(LEADING.min(names.len()));
     let mut hidden: Vec<&str> = Vec::new();
     for [read, written, _] in others.iter().rev() {
@@ -273,7 +275,8 @@ fn empty_grid(
     Grid::new(&header).hide_first(&hidden).dense().below(sentence, Some(word), form.has_all_events)
 }
 
-/// Whether a strategy costs what was billed in nearly all requests, so that its columns say little beside the bill.
+/// Returns true if a strategy costs as much as the bill in nearly all requests, so that its columns add
+/// little to it.
 fn is_as_billed(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session) -> bool {
     let Some(billed) = ledger.billed() else { return false };
     let cost = |column, index: RequestIndex| ledger.totals(column, [index]).cost();
@@ -291,6 +294,7 @@ impl TurnTable<'_> {
         for (index, number) in requests.iter().zip(first..) {
             let line = self.line(*index, number);
             if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
+                // Rows before a turn that may be folded end here, to keep the order.
                 if !shown.is_empty() {
                     let rows = std::mem::replace(&mut shown, self.empty.without_rows());
                     parts.push(TurnPart::Shown(rows));
@@ -314,7 +318,7 @@ impl TurnTable<'_> {
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
         let mut columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();
-        // The events of the base are those of the turn; of the others only expiries.
+        // The events of the base are those of the turn; the other columns only add expiries.
         let base = self.columns.iter().position(|one| std::ptr::eq(*one, self.base));
         columns[..=base.unwrap_or_default()].rotate_right(1);
         let rows = self.columns.iter().map(|column| self.ledger.row_tokens(column, index));
@@ -334,7 +338,7 @@ impl TurnTable<'_> {
         }
     }
 
-    /// The row of a turn.
+    /// Row of a turn.
     fn row(&self, line: &TurnLine, costs: &MostExpensive) -> (Vec<String>, Tone) {
         let history = self.ledger.history;
         let request = history.request(line.turn.request);
@@ -389,7 +393,7 @@ impl TurnTable<'_> {
         grid.add_sums(cells);
     }
 
-    /// What some turns read, wrote and cost, in each column.
+    /// Tokens read, tokens written and cost of some turns, in each column.
     fn figures(&self, requests: &[RequestIndex]) -> impl Iterator<Item = String> {
         self.columns.iter().flat_map(|column| {
             let totals = self.ledger.totals(column, requests.iter().copied());
@@ -402,7 +406,7 @@ impl TurnTable<'_> {
         })
     }
 
-    /// How much a prompt grew beyond the one that it continues.
+    /// Growth of a prompt beyond the one that it continues.
     fn growth(&self, line: &TurnLine) -> Option<Tokens> {
         let request = self.ledger.history.request(line.turn.request);
         let before = self.ledger.prompt_total(request.predecessor?);
@@ -410,18 +414,19 @@ impl TurnTable<'_> {
     }
 }
 
-/// The longest ids of sub-agents that are shown whole.
+/// Length of the longest ids of sub-agents that are shown whole.
 const WHOLE_ID: usize = 16;
 
-/// The least length to which longer ones are cut.
+/// Least length of longer ids after the cut.
 const SHORT_ID: usize = 8;
 
-/// The prefix of the id of an unnamed side conversation.
+/// Prefix of the id of an unnamed side conversation.
 const SIDECHAIN: &str = "sidechain:";
 
-/// What happened at a request under columns shown side by side, most important first: refusals, expiries, the break
-/// that it is, and the rest. Each column has a name and its own version of the turn. Events of only some columns name
-/// these.
+/// Events of a request under columns shown side by side, most important first: refusals, expiries, its break,
+/// and the rest.
+///
+/// Each column has a name and its own version of the turn. Events of only some columns name these.
 pub(super) fn what_happened_beside(
     history: &History,
     found: Option<&Break>,
@@ -438,6 +443,7 @@ pub(super) fn what_happened_beside(
     let broke = found.map(|found| {
         let event = Event::Break(found.shortfall(), found.cause);
         let is_shown = columns.iter().any(|(_, turn)| turn.events.contains(&event));
+        // A break that no shown column has is one of the record.
         let under = if is_shown { under(columns, &event) } else { Some(" as sent".to_owned()) };
         broke(&under.unwrap_or_default(), found.shortfall(), &probable_cause(history, found))
     });
@@ -445,7 +451,7 @@ pub(super) fn what_happened_beside(
     refused.into_iter().chain(expired).chain(broke).chain(others).collect::<Vec<_>>().join("; ")
 }
 
-/// What happened at a request in a word of at most seven letters: the most important of its events.
+/// Most important event of a request, in a word of at most seven letters.
 fn word(
     found: Option<&Break>,
     columns: &[(&str, Turn)],
@@ -466,6 +472,7 @@ fn word(
         Some(Event::Compaction) => "compact",
         Some(Event::Opening) if is_cold => "cold",
         Some(Event::Opening) => "first",
+        // An expected break comes after the event that explains it.
         _ if found.is_some() => "break",
         Some(Event::ModelChange) => "model",
         Some(Event::Microcompaction) => "cleared",
@@ -480,7 +487,7 @@ fn word(
     }
 }
 
-/// Names the columns that have an event of the cache; `None` where all have it.
+/// Names of the columns that have an event of the cache; `None` if all have it.
 fn under(columns: &[(&str, Turn)], event: &Event) -> Option<String> {
     let has_it = |turn: &Turn| turn.events.iter().any(|one| is_like(one, event));
     let having = columns.iter().filter(|(_, turn)| has_it(turn)).map(|(name, _)| *name);
@@ -488,12 +495,12 @@ fn under(columns: &[(&str, Turn)], event: &Event) -> Option<String> {
     (names.len() < columns.len()).then(|| format!(" under {}", names.join(", ")))
 }
 
-/// A break in a few words.
+/// Break in a few words.
 pub(super) fn broke(under: &str, shortfall: Tokens, cause: &str) -> String {
     format!("break{under}: {} tokens not read ({cause})", tokens(shortfall))
 }
 
-/// Says that a request would be refused, why, and under which of several columns.
+/// Refusal of a request, with its reason and the columns it is under; `None` without one.
 pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<String> {
     let refused = || columns.iter().filter_map(|(name, refusal)| Some((*name, (*refusal)?)));
     let (_, refusal) = refused().next()?;
@@ -504,12 +511,13 @@ pub(super) fn refused_beside(columns: &[(&str, Option<Refusal>)]) -> Option<Stri
     Some(format!("refused under {}: {}", names.join(", "), refusal.label()))
 }
 
-/// The events of the first column and the expiries of the others, without breaks.
+/// Events of the first column and expiries of the others, without breaks.
 fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     let mut events: Vec<&Event> = Vec::new();
     for (place, (_, turn)) in columns.iter().enumerate() {
         for event in &turn.events {
             let is_meant = match event {
+                // The break of a request has words of its own, with its cause.
                 Event::Break(..) => false,
                 Event::Expired(..) => true,
                 _ => place == 0,
@@ -522,12 +530,12 @@ fn events_beside<'c>(columns: &'c [(&str, Turn)]) -> Vec<&'c Event> {
     events
 }
 
-/// Whether two columns have the same event, whatever its size.
+/// Returns true if two columns have the same event, whatever its size.
 fn is_like(one: &Event, other: &Event) -> bool {
     discriminant(one) == discriminant(other)
 }
 
-/// An event in a few words.
+/// Event in a few words.
 fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     match event {
         Event::Sum(requests) => {
@@ -551,13 +559,14 @@ fn words_of(history: &History, index: RequestIndex, event: &Event) -> String {
     }
 }
 
-/// A gap that exceeded a lifetime.
+/// Gap that exceeded a lifetime, in a few words.
 pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
     format!("expired ({} > {})", duration(gap), ttl.name())
 }
 
-/// The names of a session's sub-agents. Long ids keep as many characters as needed to distinguish
-/// all of them.
+/// Names of a session's sub-agents.
+///
+/// Long ids keep as many characters as needed to distinguish all of them.
 pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
     let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
     let ids: BTreeMap<Symbol, Vec<char>> =
@@ -575,7 +584,7 @@ pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symb
     ids.iter().map(|(agent, id)| (*agent, cut(id, length))).collect()
 }
 
-/// The name of a sub-agent. A side conversation's is its own id.
+/// Name of a sub-agent; for a side conversation its own id.
 fn name_of(history: &History, agent: Symbol) -> &str {
     let name = history.symbols.text(agent);
     name.strip_prefix(SIDECHAIN).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! The verification for people.
+//! Verification for people.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +14,16 @@ use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::MeasuredRule;
 
-/// What is shown besides how well the rules reproduce the record.
+/// Parts that are shown besides the agreement of the rules with the record.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown<'a> {
-    /// The rules that were measured.
+    /// True if the measured rules are shown.
     pub rules: bool,
-    /// How well counted tokens hold.
+    /// Accuracy of counted tokens, if it is shown.
     pub counts: Option<&'a Counts>,
 }
 
-/// How well the rules reproduce the record.
+/// Agreement of the rules with the record, as a document.
 #[must_use]
 pub fn verify_document(
     history: &History,
@@ -38,7 +38,7 @@ pub fn verify_document(
     document
 }
 
-/// How well they do, of one history or of several.
+/// Agreement of the rules with the record, for one history or several.
 pub(super) fn agreement(
     document: &mut Document,
     inputs: &Inputs,
@@ -66,7 +66,7 @@ pub(super) fn agreement(
     services(document, verification);
 }
 
-/// The measured rules, and how often the record agrees with each by client version.
+/// Measured rules, and the number of agreeing records for each by client version.
 fn rules(document: &mut Document, verification: &Verification) {
     document.heading("Rules that were measured");
     document.text(RULES);
@@ -90,7 +90,7 @@ fn rules(document: &mut Document, verification: &Verification) {
     document.grid(grid);
 }
 
-/// How well counted tokens hold, by model and by what was added.
+/// Accuracy of counted tokens, by model and by the content that was added.
 fn counts(document: &mut Document, counts: &Counts) {
     document.heading("How well counted tokens hold");
     if counts.is_empty() {
@@ -119,23 +119,23 @@ fn counts(document: &mut Document, counts: &Counts) {
     document.grid(grid);
 }
 
-/// What the counts are held against.
+/// Explanation of the counts.
 const COUNTS: &str = "Steps of which all that was added stands in lines: what the prompt grew by beyond the answer, \
     against results and texts counted in the model's vocabulary with what frames them; `within` is 1 % or 3 tokens.";
 
-/// What their counts are.
+/// Explanation of the measured rules.
 const RULES: &str = "No documentation has these. Each decides for the clients that it names, by lines and by other \
     requests; where it decided, the record is for it if the request read nearer to what the rule says than to \
     what it would read without.";
 
-/// What the figures of such services are based on.
+/// Basis of the figures of services without markers.
 const UNMARKED: &str = "Services whose caches need no markers: each is held against its own rules, of which a \
     part is undocumented; `cachesim compare --provider` lists what is assumed. Large misses are reads of over \
     2,000 tokens and over 5 % less than these rules find. These requests are in none of the figures above but the \
     dollars.";
 
-/// The requests that are not under the rules of markers: those to services whose caches need none, and what
-/// nothing is expected of.
+/// Requests outside the rules of markers: those to services whose caches need none, and those without an
+/// expectation.
 fn services(document: &mut Document, verification: &Verification) {
     if verification.unmarked.is_empty() && verification.not_simulated.is_empty() {
         return;
@@ -157,11 +157,11 @@ fn services(document: &mut Document, verification: &Verification) {
 const NOT_SIMULATED: &str = "Nothing is expected of these, so they count as recorded under every strategy. The last \
     column is how many of them read the prompt before within 1 %, as they would from a cache that keeps all.";
 
-/// Why requests to Claude are among them.
+/// Reason why requests to Claude are among them.
 const OF_CLAUDE: &str = " Claude's are among them where the record does not tell of each request what was written: \
     without that the rules of markers cannot be followed.";
 
-/// What is not simulated, and why.
+/// Requests that are not simulated, with the reasons.
 fn not_simulated(verification: &Verification) -> Grid {
     let mut grid = Grid::new(&[
         ("model", Align::Left),
@@ -171,6 +171,7 @@ fn not_simulated(verification: &Verification) -> Grid {
     ]);
     for ((reason, model), count) in &verification.not_simulated {
         let reads = match count.pairs {
+            // Without a predecessor there is no prompt that could have been read.
             0 => "-".to_owned(),
             pairs => format!("{} of {}", grouped(count.pairs_within), grouped(pairs)),
         };
@@ -180,7 +181,7 @@ fn not_simulated(verification: &Verification) -> Grid {
     grid
 }
 
-/// The agreement for services whose caches need no markers, by client and model.
+/// Agreement for services whose caches need no markers, by client and model.
 fn by_service(verification: &Verification) -> Grid {
     let mut grid = Grid::new(&[
         ("service", Align::Wrapped),
@@ -207,7 +208,7 @@ fn by_service(verification: &Verification) -> Grid {
     grid
 }
 
-/// Which requests were compared.
+/// Requests that were compared, and those left out.
 pub(super) fn coverage(inputs: &Inputs, verification: &Verification) -> String {
     let coverage = &verification.coverage;
     let unmarked = match coverage.unmarked {
@@ -231,11 +232,11 @@ pub(super) fn coverage(inputs: &Inputs, verification: &Verification) -> String {
     )
 }
 
-/// How well the rules and the record agree.
+/// Figures of the agreement between the rules and the record.
 pub(super) fn figures(verification: &Verification) -> Grid {
     let mut grid =
         Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
-    // A share of nothing says nothing.
+    // A share of nothing has no meaning, so it has no row.
     let nothing = exact_percent(None);
     let mut add = |name: &str, value: String, of: String| {
         if value != nothing {
@@ -263,6 +264,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         share_of(outside.error.0, outside.prompt.0),
         format!("{} tokens", tokens(outside.prompt)),
     );
+    // No line of a transcript foretells these, so no rule could be right.
     let unknowable = [
         ("written too recently to be read", &verification.too_recent),
         ("suggestions that no line tells of", &verification.suggestions),
@@ -314,12 +316,12 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     grid
 }
 
-/// An amount as a step down from what was billed.
+/// Amount as a step down from the bill.
 fn taken_off(amount: Option<Picodollars>) -> String {
     dollar_difference(amount.map(|amount| Picodollars(-amount.0)))
 }
 
-/// What the dollars leave out, if anything.
+/// Number of requests that the dollars leave out, in a sentence, if any.
 pub(super) fn unpriced(verification: &Verification) -> Option<String> {
     let count = verification.unpriced();
     (count > 0).then(|| {
@@ -327,7 +329,7 @@ pub(super) fn unpriced(verification: &Verification) -> Option<String> {
     })
 }
 
-/// The agreement by name.
+/// Agreement by name.
 pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
     let mut grid = Grid::new(&[
         (name, Align::Left),

@@ -1,4 +1,4 @@
-//! The verification for programs (`cachesim.verify/v1`).
+//! Verification for programs (`cachesim.verify/v1`).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -24,17 +24,17 @@ pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct VerifyObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// What was read.
+    /// Input read.
     inputs: Inputs,
-    /// Which requests were simulated and compared.
+    /// Requests that were simulated and compared.
     coverage: CoverageObject,
-    /// How the compared requests agree.
+    /// Agreement of compared requests.
     all: AgreementObject,
-    /// The same without the large misses, which no rule can foresee.
+    /// Same without the large misses, which no rule can foresee.
     without_large_misses: AgreementObject,
     /// Misses among the compared requests of over 2,000 tokens and over 5 % of what was left, inside the
     /// lifetime. `cachesim breaks` has the smaller ones and the expiries, too.
@@ -45,27 +45,27 @@ pub(super) struct VerifyObject<'a> {
     /// Requests at the beginning of a turn that read as if the client had asked for a suggestion before, and
     /// none was expected, or the reverse. They are in none of the figures above.
     untold_suggestions: AgreementObject,
-    /// How often the record agrees with each rule that was measured and is documented nowhere.
+    /// Agreement of the record with each rule that was measured and is documented nowhere.
     rules: Vec<RuleObject<'a>>,
-    /// How well counted tokens hold for what steps of transcripts added, under `--counts`.
+    /// Accuracy of counted tokens for additions of transcript steps, under `--counts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     counts: Option<Vec<CountObject<'a>>>,
     /// Entries that expired, in the record and by the rules.
     expiries: ExpiriesObject,
-    /// What the rules and the breaks explain of the bill.
+    /// Part of the bill that rules and breaks explain.
     dollars: DollarsObject,
-    /// Whether every row's tokens add up to its prompt.
+    /// Sums of every row's tokens against its prompt.
     conservation: ConservationObject,
-    /// The agreement for each version of the client.
+    /// Agreement for each version of the client.
     by_client_version: BTreeMap<&'a str, AgreementObject>,
-    /// The agreement for each model.
+    /// Agreement for each model.
     by_model: BTreeMap<&'a str, AgreementObject>,
-    /// The agreement of services whose caches need no markers with their own rules, as `source: model`.
-    /// These requests are in no other figure but the dollars.
+    /// Agreement of services whose caches need no markers with their own rules, as `source: model`. These
+    /// requests are in no other figure but the dollars.
     by_service: BTreeMap<String, ServiceObject>,
     /// Requests that count as recorded under all rules.
     not_simulated: Vec<UnsimulatedObject<'a>>,
-    /// The requests with the largest errors.
+    /// Requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
 }
 
@@ -73,17 +73,17 @@ pub(super) struct VerifyObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "TokenCount"))]
 struct CountObject<'a> {
-    /// The model.
+    /// Model.
     model: &'a str,
-    /// What the steps added.
+    /// Added content.
     added: &'static str,
-    /// Steps of which all that was added stands in lines.
+    /// Steps whose added content is all in lines.
     steps: u64,
-    /// Those that were counted to the token.
+    /// Steps counted to the token.
     exact: u64,
-    /// Those that were counted within 1 % or 3 tokens.
+    /// Steps counted within 1 % or 3 tokens.
     within: u64,
-    /// The largest difference, in tokens.
+    /// Largest difference, in tokens.
     worst: u64,
 }
 
@@ -104,13 +104,13 @@ impl<'a> From<(&'a (String, Added), &CountTally)> for CountObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "RuleCount"))]
 struct RuleObject<'a> {
-    /// The rule's name.
+    /// Rule's name.
     rule: &'static str,
-    /// The client's version.
+    /// Client's version.
     client_version: &'a str,
-    /// Requests whose read is nearer to what the rule says than to what would be read without it.
+    /// Requests whose read is nearer to the rule than to the read expected without it.
     agreeing: u64,
-    /// The others.
+    /// Others.
     against: u64,
 }
 
@@ -119,13 +119,13 @@ struct RuleObject<'a> {
 struct CoverageObject {
     /// All requests.
     requests: u64,
-    /// Those that were simulated: all of them.
+    /// Simulated requests: all of them.
     simulated: u64,
-    /// Their share, from 0 to 1.
+    /// Share, from 0 to 1.
     covered: Option<f64>,
-    /// Those whose reads were compared.
+    /// Requests with compared reads.
     compared: u64,
-    /// Why the others were not.
+    /// Requests left out.
     left_out: LeftOutObject,
 }
 
@@ -135,15 +135,15 @@ struct CoverageObject {
 struct LeftOutObject {
     /// Requests that open a chain, whose recorded read the simulation may know.
     first_of_chain: u64,
-    /// The first requests after a change of model, likewise.
+    /// First requests after a change of model, likewise.
     first_after_model_change: u64,
     /// Requests sent too soon after a write, which `written_too_recently` has.
     written_too_recently: u64,
-    /// Requests after a suggestion that no line tells of, or after none where one was expected, which
+    /// Requests after a suggestion that no line reports, or after none if one was expected, which
     /// `untold_suggestions` has.
     untold_suggestions: u64,
-    /// Requests outside the rules of markers: to services whose caches need none, which `by_service` has, and those
-    /// of `not_simulated`.
+    /// Requests outside the rules of markers: to services whose caches need none, which `by_service` has, and
+    /// those of `not_simulated`.
     sent_without_markers: u64,
 }
 
@@ -153,26 +153,26 @@ struct ServiceObject {
     /// All compared requests.
     #[serde(flatten)]
     all: AgreementObject,
-    /// Those that did not read over 2,000 tokens and over 5 % less than the rules find.
+    /// Requests without a large miss: over 2,000 tokens and over 5 % below the rules.
     outside_breaks: AgreementObject,
-    /// Those that go on from a request less than five minutes before.
+    /// Requests that continue one less than five minutes before.
     under_5_minutes: u64,
-    /// Those of them whose read is within 1 % of the prompt, or within a step of the rules.
+    /// Of these, reads within 1 % of the prompt, or within a step of the rules.
     within_a_step: u64,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct UnsimulatedObject<'a> {
-    /// The model.
+    /// Model.
     model: &'a str,
-    /// Why nothing is expected of them.
+    /// Reason for no expectation.
     reason: NotSimulated,
-    /// How many there are.
+    /// Number of them.
     requests: u64,
-    /// Those that go on from another one.
+    /// Requests continuing another.
     pairs: u64,
-    /// Those of them that read the prompt before within 1 %.
+    /// Pairs that read the prompt before within 1 %.
     pairs_within_1_percent: u64,
 }
 
@@ -181,17 +181,17 @@ struct UnsimulatedObject<'a> {
 struct AgreementObject {
     /// Requests that were compared.
     requests: u64,
-    /// Those whose simulated and recorded reads differ by no more than 1 % of the prompt.
+    /// Requests whose simulated and recorded reads differ by at most 1 % of the prompt.
     within_1_percent: u64,
     /// Their share, from 0 to 1; null without any request.
     within_1_percent_share: Option<f64>,
-    /// Those that are equal to the token.
+    /// Requests equal to the token.
     exact: u64,
-    /// The sum of the absolute differences of the reads.
+    /// Sum of the absolute differences of the reads.
     read_error_tokens: Tokens,
-    /// The sum of the prompts.
+    /// Sum of the prompts.
     prompt_tokens: Tokens,
-    /// The former over the latter.
+    /// Former over the latter.
     read_error: Option<f64>,
 }
 
@@ -220,9 +220,9 @@ struct ExpiriesObject {
     simulated: u64,
     /// Expiries in both.
     both: u64,
-    /// The share of the simulated ones that are recorded, from 0 to 1.
+    /// Share of the simulated ones that are recorded, from 0 to 1.
     precision: Option<f64>,
-    /// The share of the recorded ones that are simulated, from 0 to 1.
+    /// Share of the recorded ones that are simulated, from 0 to 1.
     recall: Option<f64>,
 }
 
@@ -242,17 +242,17 @@ impl From<&Expiries> for ExpiriesObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct DollarsObject {
-    /// What was billed, in dollars; null, like all of these, where no request has a record and a price.
+    /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,
-    /// What of it was billed for samplings apart, which no simulation has.
+    /// Part of it billed for samplings apart, which no simulation has.
     apart_usd: Option<Picodollars>,
-    /// What the rules predict.
+    /// Cost by the rules.
     replay_usd: Option<Picodollars>,
-    /// What all breaks of `cachesim breaks` cost beyond that: breaks beyond the rules.
+    /// Cost of all breaks of `cachesim breaks` beyond that: breaks beyond the rules.
     breaks_usd: Option<Picodollars>,
-    /// What is left.
+    /// Rest.
     unexplained_usd: Option<Picodollars>,
-    /// The share of the bill that is explained, at most 1.
+    /// Share of the bill that is explained, at most 1.
     explained: Option<f64>,
     /// Requests whose model has no price, which are in none of these sums.
     unpriced_requests: u64,
@@ -270,21 +270,21 @@ struct ConservationObject {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct WorstObject<'a> {
-    /// The session.
+    /// Session.
     session_id: &'a str,
-    /// The sub-agent; null in a main conversation.
+    /// Sub-agent; null in a main conversation.
     agent_id: Option<&'a str>,
-    /// The service's id of the request, if it is known.
+    /// Service's id of the request, if it is known.
     request_id: Option<&'a str>,
-    /// The service's id of the answer, if it is known.
+    /// Service's id of the answer, if it is known.
     message_id: Option<&'a str>,
-    /// The file, relative to the given path.
+    /// File, relative to the given path.
     file: &'a str,
-    /// The line of the file, from 1 on.
+    /// Line of the file, from 1 on.
     line: u64,
-    /// How the request follows the one before.
+    /// Step from the request before.
     step: StepKind,
-    /// Whether it is a break.
+    /// True if it is a break.
     is_break: bool,
     /// Tokens of its prompt.
     prompt_tokens: Tokens,
@@ -317,7 +317,7 @@ fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, Agreement
     agreements.iter().map(|(name, agreement)| (name.as_str(), agreement.into())).collect()
 }
 
-/// Writes the verification.
+/// Writes the verification as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -329,6 +329,7 @@ pub fn write_verification(
 ) -> io::Result<()> {
     let coverage = &verification.coverage;
     let dollars = &verification.dollars;
+    // Sums over no request would pass for amounts of zero.
     let known = |amount| dollars.is_known().then_some(amount);
     let object = VerifyObject {
         schema: SCHEMA,
@@ -370,6 +371,7 @@ pub fn write_verification(
             replay_usd: known(dollars.replay),
             breaks_usd: known(dollars.beyond_rules()),
             unexplained_usd: known(dollars.unexplained()),
+            // As many digits as all other shares have.
             explained: dollars.explained().map(|share| (share * 1e6).round() / 1e6),
             unpriced_requests: verification.unpriced(),
         },

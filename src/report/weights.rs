@@ -1,4 +1,4 @@
-//! What a text or a prompt weighs, for people and for programs.
+//! Tokens of a text or a prompt, for people and for programs.
 
 use std::io::{self, Write};
 
@@ -16,41 +16,41 @@ use crate::simulate::pricing::Rates;
 
 pub(super) const SCHEMA: &str = "cachesim.tokens/v1";
 
-/// A text in a vocabulary.
+/// Text counted in a vocabulary.
 #[derive(Clone, Copy, Debug)]
 pub struct WeighedText {
-    /// The vocabulary.
+    /// Vocabulary of the count.
     pub vocabulary: Vocabulary,
-    /// The tokens of the text.
+    /// Tokens of the text.
     pub tokens: Tokens,
-    /// The prompt that it is as the only message, where the frame of one is known.
+    /// Size of a prompt with the text as its only message, if the frame of one is known.
     pub message: Option<Tokens>,
 }
 
-/// A prompt and what is known of it.
+/// Prompt, with its sizes and the basis of them.
 #[derive(Clone, Copy, Debug)]
 pub struct WeighedPrompt<'a> {
-    /// The file.
+    /// File of the prompt.
     pub file: &'a str,
-    /// Which of the file's requests it is, from 1 on, and how many there are.
+    /// Number of the request in its file, from 1 on, and the number of the file's requests.
     pub place: (usize, usize),
-    /// Its model.
+    /// Model of the prompt.
     pub model: &'a str,
-    /// The vocabulary in which it was counted; `None` where it was estimated.
+    /// Vocabulary of the count; `None` if it was estimated.
     pub vocabulary: Option<Vocabulary>,
-    /// Whether no part of it was estimated.
+    /// True if no part was estimated.
     pub is_counted: bool,
-    /// What it weighs.
+    /// Sizes of the parts, in tokens.
     pub weights: &'a Weights,
-    /// By what it is divided.
+    /// Division into parts.
     pub division: Division,
-    /// The prompt as it was recorded.
+    /// Size of the prompt by its recorded usage.
     pub recorded: Option<Tokens>,
-    /// The prices of its model, where they are known.
+    /// Prices of its model, if they are known.
     pub rates: Option<&'a Rates>,
 }
 
-/// A text for people.
+/// Tokens of a text for people.
 #[must_use]
 pub fn text_document(file: &str, texts: &[WeighedText]) -> Document {
     let mut document = Document::default();
@@ -73,7 +73,7 @@ pub fn text_document(file: &str, texts: &[WeighedText]) -> Document {
     document
 }
 
-/// A prompt for people.
+/// Tokens of a prompt for people.
 #[must_use]
 pub fn prompt_document(prompt: &WeighedPrompt<'_>) -> Document {
     let mut document = Document::default();
@@ -98,6 +98,7 @@ pub fn prompt_document(prompt: &WeighedPrompt<'_>) -> Document {
         ];
         if let Some(rates) = prompt.rates {
             let priced = [rates.cache_read, rates.cache_write_5m];
+            // In a single request most parts cost a fraction of a cent.
             let times = Tokens(part.tokens.0.saturating_mul(1_000));
             row.extend(priced.map(|rate| dollars(Some(rate.times(times)))));
         }
@@ -114,7 +115,7 @@ pub fn prompt_document(prompt: &WeighedPrompt<'_>) -> Document {
     document
 }
 
-/// How a prompt was counted.
+/// Basis of a prompt's count, in sentences.
 fn how(prompt: &WeighedPrompt<'_>) -> String {
     let mut text = match prompt.vocabulary {
         Some(vocabulary) => format!("Counted for {} in the vocabulary {vocabulary}", prompt.model),
@@ -130,6 +131,7 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
     if let Some(recorded) = prompt.recorded {
         text.push_str("; its usage says ");
         text.push_str(&counted(recorded.0, "token", "tokens"));
+        // With tools that the service ran, usage sums the prompts of several samplings.
         if recorded.0 > prompt.weights.total.0 * 3 / 2 {
             text.push_str(", which adds up several prompts where the service ran tools");
         }
@@ -143,19 +145,19 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
     text
 }
 
-/// What `tokens` writes for programs.
+/// Output of `tokens` for programs.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TokensObject<'a> {
-    /// The format and its version.
+    /// Format and its version.
     schema: &'static str,
-    /// The version of the program.
+    /// Version of the program.
     tool_version: &'static str,
-    /// The file.
+    /// File.
     file: &'a str,
-    /// The text in each vocabulary, where the input is no prompt.
+    /// Text in each vocabulary, if the input is no prompt.
     text: Option<Vec<TextObject>>,
-    /// The prompt, where it is one.
+    /// Prompt, if it is one.
     prompt: Option<PromptObject<'a>>,
 }
 
@@ -163,11 +165,11 @@ pub(super) struct TokensObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "TextTokens"))]
 struct TextObject {
-    /// The vocabulary.
+    /// Vocabulary.
     vocabulary: &'static str,
-    /// The tokens of the text.
+    /// Tokens of the text.
     tokens: u64,
-    /// The prompt that it is as the only message; null where the frame of one is not known.
+    /// Prompt with it as the only message; null if the frame of one is not known.
     as_prompt: Option<u64>,
 }
 
@@ -175,23 +177,24 @@ struct TextObject {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "PromptTokens"))]
 struct PromptObject<'a> {
-    /// Which of the file's requests it is, from 1 on.
+    /// Number in the file's requests, from 1 on.
     request: usize,
-    /// How many requests the file has.
+    /// Number of requests in the file.
     requests: usize,
-    /// The model.
+    /// Model.
     model: &'a str,
-    /// The vocabulary in which it was counted; null where it was estimated.
+    /// Vocabulary of the count; null if it was estimated.
     vocabulary: Option<&'static str>,
-    /// What the figures are based on: a count is derived from the bytes by the vocabulary and measured frames.
+    /// Basis of the figures: a count is derived from the bytes by the vocabulary and measured frames.
     basis: Basis,
-    /// The whole prompt.
+    /// Whole prompt.
     tokens: u64,
-    /// The prompt by its recorded usage, which adds up several prompts where the service ran tools; null under `--model`.
+    /// Prompt by its recorded usage, which adds up several prompts if the service ran tools; null under
+    /// `--model`.
     recorded_tokens: Option<u64>,
-    /// By what it is divided.
+    /// Division.
     by: &'static str,
-    /// The parts.
+    /// Parts.
     parts: Vec<PartObject<'a>>,
 }
 
@@ -199,19 +202,19 @@ struct PromptObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "PartTokens"))]
 struct PartObject<'a> {
-    /// Its name.
+    /// Name.
     name: &'a str,
-    /// Of how many pieces it is made.
+    /// Number of its pieces.
     pieces: u64,
-    /// Its tokens.
+    /// Tokens.
     tokens: u64,
-    /// What one request pays to read it from the cache, in dollars; null where the model has no price.
+    /// Cost for one request to read it from the cache, in dollars; null if the model has no price.
     read_usd: Option<String>,
-    /// What one request pays to write it for five minutes.
+    /// Cost for one request to write it for five minutes.
     write_5m_usd: Option<String>,
 }
 
-/// Writes a text for programs.
+/// Writes the tokens of a text as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
@@ -224,7 +227,7 @@ pub fn write_text(file: &str, texts: &[WeighedText], out: &mut dyn Write) -> io:
     write(file, Some(texts.iter().map(object).collect()), None, out)
 }
 
-/// Writes a prompt for programs.
+/// Writes the tokens of a prompt as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.

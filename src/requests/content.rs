@@ -1,8 +1,8 @@
 //! Token counts of the pieces of content in a transcript's prompt, and shares of a total by weight.
 //!
-//! Transcripts record bytes, not tokens. What a prompt grew by between two requests of a chain,
-//! beyond the answer, is what the client added. Where nothing disturbs that difference, it shows
-//! how many bytes make a token, which depends on the model and on the subject.
+//! Transcripts record bytes, not tokens. The growth of a prompt between two requests of a chain, beyond the
+//! answer, is the content that the client added. If nothing disturbs that difference, it shows the number of
+//! bytes to a token, which depends on the model and the subject.
 
 use rustc_hash::FxHashMap;
 
@@ -14,37 +14,38 @@ use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::prompt::{Step, StepKind};
 
-/// The frame of a piece of content (block, role, wrapping), in bytes of text.
+/// Bytes of text that stand for the frame of a piece of content (block, role, wrapping).
 pub(crate) const FRAME_BYTES: u64 = 40;
 
-/// An image or a document, as bytes of text with about as many tokens (1,500).
+/// Bytes of text that stand for an image or a document: about as many tokens (1,500).
 const MEDIA_BYTES: u64 = 4_000;
 
-/// Steps that added fewer bytes show nothing.
+/// Fewest bytes in a step that say anything about the ratio.
 const LEAST_TELLING_BYTES: u64 = 200;
 
-/// A session with so many bytes is judged by its own ratio.
+/// Fewest bytes from which a session is judged by its own ratio.
 const TRUSTED_BYTES: u64 = 20_000;
 
-/// The weight of a piece of content, in bytes of text.
+/// Weight of a piece of content, in bytes of text.
 pub(crate) fn weight(content: &TrailContent) -> u64 {
     let bytes =
         if content.source == ContentSource::Media { MEDIA_BYTES } else { content.size.bytes() };
     bytes + FRAME_BYTES
 }
 
-/// A client may add this many times the estimate, and so many tokens more, before something must
-/// have come in that no line shows.
+/// Limits of a client's additions: this many times the estimate, plus this many tokens.
+///
+/// More must have come from something that no line shows.
 const MOST_OF_ESTIMATE: u64 = 2;
 const MOST_BEYOND_ESTIMATE: u64 = 150;
 
-/// Whether content estimated at `estimate` tokens can account for `tokens`.
+/// Returns true if content estimated at `estimate` tokens can account for `tokens`.
 pub(crate) fn is_explained(tokens: u64, estimate: u64) -> bool {
     let most = estimate.saturating_mul(MOST_OF_ESTIMATE).saturating_add(MOST_BEYOND_ESTIMATE);
     tokens <= most
 }
 
-/// How many tokens some bytes had.
+/// Tokens of a number of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ratio {
     tokens: u64,
@@ -52,7 +53,7 @@ pub(crate) struct Ratio {
 }
 
 impl Ratio {
-    /// What texts usually have.
+    /// Usual ratio of texts in the tokenizer's vocabulary.
     pub(crate) fn usual(tokenizer: &Tokenizer) -> Self {
         Self { tokens: 1_000, bytes: tokenizer.bytes_per_1000.get() }
     }
@@ -62,18 +63,19 @@ impl Ratio {
         self.bytes += other.bytes;
     }
 
-    /// The tokens of content of a weight, rounded up.
+    /// Tokens of content of this weight, rounded up.
     pub(crate) fn tokens(self, weight: u64) -> u64 {
         let bytes = self.bytes.max(1);
         if let Some(tokens) = weight.checked_mul(self.tokens) {
             return tokens.div_ceil(bytes);
         }
+        // Only a product beyond 64 bits takes the slower division.
         let tokens = u128::from(weight) * u128::from(self.tokens);
         u64::try_from(tokens.div_ceil(u128::from(bytes))).unwrap_or(u64::MAX)
     }
 }
 
-/// The ratios that the sessions show.
+/// Ratios learned from the sessions.
 #[derive(Debug, Default)]
 pub struct Ratios {
     of_sessions: FxHashMap<(Symbol, Symbol), Ratio>,
@@ -96,7 +98,7 @@ impl Ratios {
         ratios
     }
 
-    /// The ratio for a request: that of its session, else of its model, else the usual one.
+    /// Ratio for a request: its session's, otherwise its model's, otherwise the usual one.
     pub(crate) fn of(&self, history: &History, request: &Request) -> Ratio {
         let trusted = |ratio: &&Ratio| ratio.bytes >= TRUSTED_BYTES;
         let of_session = self.of_sessions.get(&(request.session, request.model));
@@ -107,7 +109,7 @@ impl Ratios {
     }
 }
 
-/// Whether something else than what was added changed a prompt's size in a step, or may have.
+/// Returns true if anything but the added content changed a prompt's size in a step, or may have.
 pub(crate) fn is_disturbed(request: &Request, previous: &Request, step: &Step) -> bool {
     step.kind != StepKind::Continued
         || step.dropped_thinking.is_some()
@@ -117,7 +119,7 @@ pub(crate) fn is_disturbed(request: &Request, previous: &Request, step: &Step) -
         || request.between.has_hole
 }
 
-/// What an undisturbed step shows.
+/// Ratio shown by an undisturbed step.
 fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> {
     let previous = history.predecessor(request)?;
     if is_disturbed(request, previous, step) {
@@ -127,19 +129,21 @@ fn shown_by(history: &History, request: &Request, step: &Step) -> Option<Ratio> 
     let tokens = request.prompt_total().saturating_sub(grown_from).0;
     let mut bytes = 0;
     for (_, content) in history.contents_before(request) {
+        // The tokens of an image depend on its dimensions, not on its bytes.
         if content.source == ContentSource::Media {
             return None;
         }
         bytes += weight(content);
     }
-    // No text has more tokens than bytes, or fewer than an eighth as many.
+    // No text has more tokens than bytes, or fewer than an eighth as many tokens.
     let is_plausible = tokens <= bytes && tokens >= bytes / 8;
     (bytes >= LEAST_TELLING_BYTES && is_plausible).then_some(Ratio { tokens, bytes })
 }
 
-/// Splits `total` in proportion to `weights` by largest remainders. The parts add up to the total,
-/// and each is less than one token off its exact share. Zero weights get nothing, unless all are
-/// zero.
+/// Splits `total` in proportion to `weights` by the largest-remainder method.
+///
+/// The parts add up to the total, and each is less than one token off its exact share. Zero weights get
+/// nothing, unless all are zero.
 pub(crate) fn share(total: u64, weights: &[u64]) -> Vec<u64> {
     let sum: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if sum == 0 {

@@ -1,8 +1,8 @@
-//! The tokens of what a client added between two requests, counted in their vocabulary.
+//! Token counts of the content that a client added between two requests, in the vocabulary of their model.
 //!
-//! A result and a text are as large as they are written into the prompt, with what frames them there, so that a step of
-//! nothing else is known to a few tokens (`docs/accuracy.md`). Of attachments lines hold the text, and not
-//! the words that the client puts around it.
+//! Results and texts are counted with the frames that the prompt puts around them, so that a step of nothing
+//! else is known to a few tokens (`docs/accuracy.md`). Lines with attachments hold their text, but not the
+//! words that the client puts around it.
 
 use crate::base::units::Tokens;
 use crate::read::rendered::{Frames, Scale, USUAL_NAME};
@@ -10,32 +10,34 @@ use crate::read::transcript::{ContentKind, ContentSource, NOT_COUNTED};
 use crate::requests::content::{Ratio, weight};
 use crate::requests::conversation::{History, Request, TrailContent};
 
-/// The tokens of an image or a document whose size is not known.
+/// Tokens of an image or a document of unknown size.
 const USUAL_MEDIA: u64 = 1_500;
 
-/// How large a piece is.
+/// Size of a piece of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PieceSize {
-    /// Its tokens, with what frames it.
+    /// Tokens of the piece, with its frame.
     pub(crate) tokens: u64,
-    /// Whether all of it stands in its line.
+    /// True if the piece's line holds all of it.
     pub(crate) is_whole: bool,
 }
 
-/// What counts the pieces of a request's file.
+/// Counter of the pieces in a request's file.
 #[derive(Clone, Copy)]
 pub(crate) struct Counted<'a> {
     history: &'a History,
     scale: Scale,
-    /// For what was not counted.
+    /// Ratio for pieces that were not counted.
     by_bytes: Ratio,
 }
 
 impl<'a> Counted<'a> {
-    /// `None` where the contents of the request's file were not counted, or in the vocabulary of another family.
+    /// Creates the counter; `None` if the request's file was not counted, or in the vocabulary of another
+    /// family.
     pub(crate) fn of(history: &'a History, request: &Request) -> Option<Self> {
         let of_file = history.files[request.file].trail.vocabulary?;
         let of_model = history.facts(request.model).vocabulary?;
+        // A counted file may hold requests to models of two families; it was counted in one vocabulary only.
         if of_file != of_model {
             return None;
         }
@@ -47,10 +49,11 @@ impl<'a> Counted<'a> {
         self.scale.frames
     }
 
-    /// The sizes of the pieces of one step, which come newest first, in the same order.
+    /// Sizes of the pieces of one step, in the order given: newest first.
     pub(crate) fn sizes(&self, contents: &[&TrailContent]) -> Vec<PieceSize> {
         let is_result = |content: &&&TrailContent| matches!(content.source, ContentSource::Tool(_));
         let results = contents.iter().filter(is_result).count();
+        // A frame depends on the pieces before it, so the oldest piece is sized first.
         let mut before = Before::default();
         let mut sizes: Vec<PieceSize> = contents
             .iter()
@@ -107,7 +110,7 @@ impl<'a> Counted<'a> {
                 own + turn
             }
         };
-        // The client writes words around what a task reports, and around what it adds itself.
+        // The client writes words around the report of a task, and around its own additions.
         let has_words = |kind| {
             matches!(kind, ContentKind::AgentReport | ContentKind::Reminder | ContentKind::File)
         };
@@ -115,8 +118,10 @@ impl<'a> Counted<'a> {
         PieceSize { tokens, is_whole: is_whole && !has_words }
     }
 
-    /// The tokens of the answer before a request, as this one sends it again: as counted, where all of it is there and
-    /// nearly what was recorded, else as recorded.
+    /// Tokens of the answer before a request, as this one sends it again.
+    ///
+    /// As counted, if all of the answer was counted and the count is near the recorded size; otherwise as
+    /// recorded.
     pub(crate) fn carried(&self, request: &Request, previous: &Request) -> Tokens {
         let recorded = request.carried_output(previous);
         let most = MOST_REWRITTEN_IN_CALLS.min(recorded.0 / 4);
@@ -126,8 +131,8 @@ impl<'a> Counted<'a> {
         counted.map_or(recorded, Tokens)
     }
 
-    /// The tokens that an answer takes of the next prompt; `None` where it holds thinking, of which the size is not
-    /// known, or was not counted.
+    /// Tokens that an answer takes in the next prompt; `None` if it was not counted, or holds thinking, whose
+    /// size is unknown.
     fn answer(&self, request: &Request) -> Option<u64> {
         if [0, NOT_COUNTED].contains(&request.answer.counted) || request.has_thinking {
             return None;
@@ -142,20 +147,22 @@ impl<'a> Counted<'a> {
     }
 }
 
-/// An answer is sent back as it is, save for words that the client adds to some calls or takes out of them: these are
-/// fewer than so many tokens, and than a quarter of it. A count that is further off is of something else.
+/// Most tokens by which an answer's count may differ from the record, besides a quarter of the record.
+///
+/// An answer is sent back unchanged, except for a few words that the client adds to or removes from some
+/// calls. A count further off is of something else.
 const MOST_REWRITTEN_IN_CALLS: u64 = 150;
 
-/// A count holds if it is off by no more than so many tokens, or by a hundredth.
+/// Tokens by which a count may be off and still hold; a hundredth of the record is allowed as well.
 pub(crate) const CLOSE_TOKENS: u64 = 3;
 const CLOSE_SHARE: u64 = 100;
 
-/// Whether a count holds for what was recorded.
+/// Returns true if a count agrees with the recorded size.
 pub(crate) fn is_close(counted: u64, recorded: u64) -> bool {
     counted.abs_diff(recorded) <= CLOSE_TOKENS.max(recorded / CLOSE_SHARE)
 }
 
-/// What a step had before a piece.
+/// Kinds of pieces that a step had before the current one.
 #[derive(Default)]
 struct Before {
     has_results: bool,

@@ -1,6 +1,6 @@
-//! What was sent: requests in their conversations, and their prompts as paths through one tree.
+//! Requests in their conversations, and their prompts as paths through one tree.
 //!
-//! The modules stand in the order of the flow: each uses only those before it.
+//! Modules are in the order of the flow: each uses only the ones before it.
 
 pub mod conversation;
 

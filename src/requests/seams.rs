@@ -1,5 +1,7 @@
-//! Whether domains cut through a history: a request that is in two of them would be counted twice, and each would be
-//! read without what the other knows of it.
+//! Check that no domains cut through a history.
+//!
+//! A request in two domains would be counted twice, and each domain would be read without the other's
+//! knowledge of it.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
@@ -10,45 +12,45 @@ use rustc_hash::FxHashMap;
 
 use super::conversation::History;
 
-/// The requests of domains, each known by the service's ids of it and of its answer.
+/// Requests of all domains, each identified by the service's ids of the request and of its answer.
 #[derive(Debug, Default)]
 pub struct Seams {
     seen: FxHashMap<Identity, u32>,
     files: Vec<(Arc<str>, Arc<str>)>,
 }
 
-/// A digest of both ids, long enough that two requests never have the same.
+/// Digest of both ids: 96 bits, so that two requests of a run never share one.
 type Identity = [u8; 12];
 
-/// The ids of a request, and the file that it is in.
+/// Ids of a request, with the file that holds it.
 #[derive(Clone, Debug)]
 pub struct Identified<'r> {
-    /// The service's id of the answer.
+    /// Service's id of the answer.
     pub message: &'r str,
-    /// Its id of the request.
+    /// Service's id of the request.
     pub request: &'r str,
-    /// The label of the file.
+    /// Label of the file.
     pub file: &'r str,
 }
 
-/// A request that is in two domains.
+/// Request in two domains.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "request {request} is in {} (domain {}) and in {} (domain {}): the domains cut through a history; \
      put both files into one domain", files[0].1, files[0].0, files[1].1, files[1].0
 )]
 pub struct Seam {
-    /// The service's id of it.
+    /// Service's id of the request.
     pub request: String,
-    /// Both domains, each with the file.
+    /// Both domains, each as its name and the label of the file.
     pub files: [(Arc<str>, Arc<str>); 2],
 }
 
 impl Seams {
-    /// Adds the requests of a domain, as far as both of their ids are known.
+    /// Adds the requests of a domain whose ids are both known.
     ///
     /// # Errors
-    /// The first request that an earlier domain has, too.
+    /// The first request that an earlier domain already has.
     pub fn add(&mut self, domain: &str, history: &History) -> Result<(), Seam> {
         let mut adding = self.domain(domain);
         for request in &history.requests {
@@ -61,29 +63,29 @@ impl Seams {
         Ok(())
     }
 
-    /// Begins a domain.
+    /// Begins a domain, whose requests are added one by one.
     pub fn domain(&mut self, name: &str) -> SeamsOfDomain<'_> {
         let first = self.files.len();
         SeamsOfDomain { name: name.into(), first, noted: FxHashMap::default(), seams: self }
     }
 }
 
-/// The requests of a domain that is being added.
+/// Requests of a domain that is being added.
 #[derive(Debug)]
 pub struct SeamsOfDomain<'s> {
     name: Arc<str>,
-    /// Where its files begin among all.
+    /// Index of the domain's first file in `Seams::files`.
     first: usize,
-    /// The files of it that have their places.
+    /// Indices of the files that are already listed, by label.
     noted: FxHashMap<Arc<str>, usize>,
     seams: &'s mut Seams,
 }
 
 impl SeamsOfDomain<'_> {
-    /// Adds a request.
+    /// Adds a request of the domain.
     ///
     /// # Errors
-    /// An earlier domain has it, too.
+    /// A request that an earlier domain already has.
     pub fn add(&mut self, request: &Identified<'_>) -> Result<(), Seam> {
         let Seams { seen, files } = &mut *self.seams;
         let file = self.noted.get(request.file).copied().unwrap_or_else(|| {
@@ -96,7 +98,7 @@ impl SeamsOfDomain<'_> {
             Entry::Vacant(entry) => {
                 entry.insert(u32::try_from(file).unwrap_or(u32::MAX));
             }
-            // Captured requests and those of other agents may have the ids of one of the same history.
+            // Captures and other agents' sessions may repeat the ids of a request of the same history.
             Entry::Occupied(entry) if (*entry.get() as usize) < self.first => {
                 let earlier = files[*entry.get() as usize].clone();
                 let files = [earlier, files[file].clone()];
@@ -111,6 +113,7 @@ impl SeamsOfDomain<'_> {
 fn identity(request: &Identified<'_>) -> Identity {
     let Identified { message, request, .. } = request;
     let digest = Blake2b::<U12>::new();
+    // The zero byte separates the ids: without it, other ids could join to the same bytes.
     digest.chain_update(message).chain_update([0]).chain_update(request).finalize().into()
 }
 

@@ -1,8 +1,8 @@
 //! Threads of Amp: one JSON document each, `T-<uuid>.json`.
 //!
-//! Each answer has its own usage, whose parts stand beside each other: `totalInputTokens` is their sum.
-//! Prompts to GPT models stand where writes should, though nothing is billed as written there. The usage
-//! is stamped when the answer has ended; what the user or a tool says before it may be stamped, too.
+//! Each answer has its own usage with disjoint parts: `totalInputTokens` is their sum. For GPT models
+//! the uncached prompt is in the write counter, although no write is billed. The usage is stamped at the
+//! end of the answer; earlier messages of the user or of a tool may have timestamps, too.
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
@@ -16,10 +16,10 @@ use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
-/// What the names of all threads begin with.
+/// Prefix of every thread's id.
 pub(crate) const THREAD: &str = "T-";
 
-/// The format of a thread.
+/// Format of a thread.
 pub(super) struct Amp;
 
 impl DocumentFormat for Amp {
@@ -50,14 +50,14 @@ impl DocumentFormat for Amp {
     }
 }
 
-/// What is known of a thread between two of its messages.
+/// State between two messages of a thread.
 #[derive(Default)]
 struct State {
     session: Option<Symbol>,
     created: Option<Millis>,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
-    /// The newest moment of what was sent.
+    /// Newest time of a client message; after a request, the end of its answer.
     sent: Option<Millis>,
     happened: Happened,
 }
@@ -66,6 +66,7 @@ impl State {
     fn message(&mut self, message: &Message<'_>, line: u64, file: &mut AgentFile) {
         match message.role.as_str() {
             Some("user") => {
+                // Tool results are user messages, too, but begin no turn.
                 self.happened.begins_turn |= !message.is_result();
                 self.sent = message.meta.0.and_then(|meta| meta.sent_at.0).or(self.sent);
             }
@@ -79,6 +80,7 @@ impl State {
                 _ if message.is_complete() => {
                     file.reject(Kind::MissingUsage, line, "the answer has no token counts");
                 }
+                // An unfinished answer has no usage, but its prompt may be in the cache.
                 _ => self.happened.is_after_interruption = true,
             },
             _ => {}
@@ -101,7 +103,7 @@ impl State {
         let start = self.sent.take().or(finished).or(self.created);
         let start = start.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
         let finished = finished.unwrap_or(start);
-        // What no entry of the client's stands in front of was sent at once.
+        // Without a client message in between, the next request was sent at once.
         self.sent = Some(finished);
         let usage = Usage { prompt, output, ..Usage::default() };
         let times = (file.no_earlier(start), finished);
@@ -117,7 +119,7 @@ impl State {
     }
 }
 
-/// By what a request is known in another copy of its thread.
+/// Key of a request, the same in every copy of its thread.
 fn identity(session: Option<Symbol>, message: &Message<'_>, file: &AgentFile) -> Option<EntryId> {
     let Count::Value(number) = message.id else { return None };
     Some(EntryId::of(&format!("amp:{}:{number}", file.symbols.text(session?))))
@@ -142,7 +144,7 @@ struct Environment<'a> {
     initial: Shape<Initial<'a>>,
 }
 
-/// Where a thread began.
+/// Environment in which a thread began.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Initial<'a> {
@@ -191,19 +193,19 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Whether it is an answer that ended as answers do.
+    /// Returns true for an answer that ended normally.
     fn is_complete(&self) -> bool {
         self.state.0.as_ref().is_some_and(|state| state.r#type.is("complete"))
     }
 
-    /// Whether it brings nothing but what tools gave.
+    /// Returns true if the message holds tool results only.
     fn is_result(&self) -> bool {
         let mut blocks = self.content.0.iter().filter_map(|block| block.0.as_ref()).peekable();
         blocks.peek().is_some() && blocks.all(|block| block.r#type.is("tool_result"))
     }
 }
 
-/// A part of a message, or the state of one.
+/// Part of a message, or the state of one.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block<'a> {
@@ -238,7 +240,7 @@ impl TokenUsage<'_> {
         tell_nothing(&[self.input, self.output, self.read, self.written])
     }
 
-    /// The prompt. Where nothing is written, what stands as written is the rest of the input.
+    /// Billed parts of the prompt. Without writes, the write counter holds the rest of the input.
     fn prompt(&self, has_writes: bool) -> Result<PromptSplit, Rejected> {
         if has_writes {
             return parts(self.input, self.read, self.written);
@@ -273,7 +275,7 @@ mod tests {
         );
         assert!(claude.begins_turn && claude.knows_writes);
         assert_eq!(claude.project.map(|one| file.symbols.text(one)), Some("/w/a b"));
-        // 4,000 tokens stand as written that nobody bills as such.
+        // 4,000 tokens are in the write counter, but no write is billed.
         assert_eq!((gpt.usage.prompt.input, gpt.usage.prompt.read), (Tokens(4_000), Tokens(8_000)));
         assert_eq!(gpt.usage.prompt.written(), Tokens::ZERO);
         assert!(!gpt.begins_turn && !gpt.knows_writes);

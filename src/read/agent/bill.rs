@@ -1,11 +1,13 @@
-//! For what Copilot charged a request: a list in which the same kind of tokens may stand several times, at
-//! several prices. Its events and its rows have it alike.
+//! Copilot's bill of a request.
+//!
+//! It is a list that may hold the same kind of tokens several times, at several prices. Events and rows
+//! share its form.
 
 use serde::Deserialize;
 
 use crate::read::input::{Count, List, Shape, Text};
 
-/// The items of a bill.
+/// Items of a bill.
 #[derive(Debug, Default, Deserialize)]
 #[serde(transparent)]
 pub(super) struct BillItems<'a>(#[serde(borrow)] List<Shape<BillItem<'a>>>);
@@ -20,14 +22,15 @@ struct BillItem<'a> {
 }
 
 impl BillItems<'_> {
-    /// Whether there is a bill. What it does not name was not charged.
+    /// Returns true if there is a bill. Kinds of tokens that it does not name were not charged.
     pub(super) fn are_there(&self) -> bool {
         self.items().next().is_some()
     }
 
-    /// The written tokens, where the bill tells of them.
+    /// Written tokens; missing if the bill does not report them.
     pub(super) fn written(&self) -> Count {
         let written = self.items().filter(|item| item.r#type.is("cache_write"));
+        // Writes at several prices are several items, so the count is their sum.
         written.fold(Count::Missing, |sum, item| match (sum, item.count) {
             (Count::Missing, count) => count,
             (Count::Value(sum), Count::Value(count)) => Count::Value(sum.saturating_add(count)),

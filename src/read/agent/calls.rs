@@ -1,7 +1,7 @@
-//! The calls of models that a log tells of, when all of it is there → the requests of its file.
+//! Calls of models in a log, which become the requests of its file once the whole log is read.
 //!
-//! Logs are written as calls end, send again what may have been lost, and tell of one call from several
-//! places. So calls are counted once, and put in the order in which they were sent.
+//! Logs are written as calls end, repeat records that may have been lost, and report one call from
+//! several places. So each call counts once, and calls are sorted by the time they were sent.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -12,52 +12,53 @@ use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::input::Kind;
 
-/// A call, with what decides whether it counts and what it goes on from.
+/// Call, with the facts that decide whether it counts and which request it continues.
 pub(super) struct Call {
     pub(super) line: u64,
-    /// Its span, if its log is a trace.
+    /// Span of the call, if its log is a trace.
     pub(super) span: Option<EntryId>,
-    /// By what another record of the same call is known.
+    /// Key that all records of the call share.
     pub(super) identity: Option<EntryId>,
-    /// How much is told of it: the fuller one of two records counts.
+    /// Rank of the record's detail: the fuller one of two records counts.
     pub(super) fullness: u8,
     pub(super) place: Place,
     pub(super) turn: Turn,
-    /// Its request, or why there is none.
+    /// Request, or the reason why it is rejected.
     pub(super) request: Result<AgentRequest, Rejected>,
 }
 
-/// Whose requests go on from each other.
+/// Key of the requests that continue each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Conversation {
     pub(super) session: Option<Symbol>,
     pub(super) agent: Option<Symbol>,
-    /// The span in which a sub-agent was at work: it may be called more than once.
+    /// Span in which a sub-agent worked: the same one may be called more than once.
     pub(super) at_work: Option<EntryId>,
 }
 
-/// Where a call stands.
+/// Place of a call among the conversations.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
-    /// In a conversation.
+    /// Inside a conversation.
     In(Conversation),
-    /// Beside all of them.
+    /// Outside of all conversations.
     Beside,
-    /// Beside a conversation, which it makes shorter.
+    /// Outside of a conversation, which it compacts.
     Compacts(Conversation),
 }
 
-/// What is told of the turn that a call belongs to.
+/// Turn of a call, as the log reports it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Turn {
-    /// Whether it begins one.
+    /// True if the call begins a turn.
     Begins(bool),
-    /// The id of the user's prompt. A new one begins a turn.
+    /// Id of the user's prompt. A new id begins a turn.
     Prompt(Symbol),
 }
 
-/// A call that begins so long before the one in front of it has ended was sent beside that one. What ends
-/// and what begins are not stamped at the same place, so a little earlier means nothing.
+/// Least overlap of two calls that were sent side by side, in milliseconds.
+///
+/// Starts and ends are not stamped at the same place, so a shorter overlap means nothing.
 const LEAST_OVERLAP_MILLIS: i64 = 250;
 
 /// Adds the requests of all calls to their file.
@@ -70,6 +71,7 @@ pub(super) fn place(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) {
             Err((kind, detail)) => file.reject(kind, line, detail),
         }
     }
+    // Records are written as calls end, so file order is not sending order.
     sent.order_by_key(|(_, _, request)| request.start);
     let mut conversations = Conversations::default();
     for (place, turn, request) in sent {
@@ -78,7 +80,7 @@ pub(super) fn place(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) {
     }
 }
 
-/// Keeps the fullest record of each call that is told of more than once under one id.
+/// Keeps the fullest record of each call that is recorded more than once under one id.
 fn without_copies(calls: Vec<Call>, file: &mut AgentFile) -> Vec<Call> {
     let mut known: FxHashMap<EntryId, usize> = FxHashMap::default();
     let mut kept: Vec<Call> = Vec::with_capacity(calls.len());
@@ -98,9 +100,11 @@ fn without_copies(calls: Vec<Call>, file: &mut AgentFile) -> Vec<Call> {
     kept
 }
 
-/// Of calls that are told of inside of each other, keeps the innermost ones that tell as much as those around
-/// them: these are the calls as they were billed. Each branch is looked at for itself, since one call around
-/// several others may repeat their sum.
+/// Keeps one record of each call among nested records: the innermost ones that report as much as the
+/// records around them.
+///
+/// The innermost records are the calls as they were billed. Each branch is judged by itself, since one
+/// call around several others may repeat their sum.
 fn each_once(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) -> Vec<Call> {
     let around: Vec<Vec<EntryId>> = calls
         .iter()
@@ -117,7 +121,7 @@ fn each_once(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) -> Vec<Call>
         let inside = call.span.and_then(|span| fullest_inside.get(&span));
         inside.is_some_and(|fullest| *fullest >= call.fullness)
     };
-    // What is not repeated inside of it is fuller than all that stands there.
+    // A record that is not repeated inside is fuller than every record inside it.
     let fuller: FxHashSet<EntryId> = calls
         .iter()
         .filter(|call| !is_repeated_inside(call))
@@ -138,15 +142,15 @@ fn each_once(calls: Vec<Call>, spans: &Spans, file: &mut AgentFile) -> Vec<Call>
     kept
 }
 
-/// What is known of the conversations between two requests.
+/// State of the conversations between two requests.
 #[derive(Default)]
 struct Conversations {
     latest: FxHashMap<Conversation, Latest>,
-    /// Those that were made shorter since their latest request.
+    /// Conversations that were compacted since their latest request.
     compacted: FxHashSet<Conversation>,
 }
 
-/// The latest request of a conversation.
+/// Latest request of a conversation.
 struct Latest {
     place: usize,
     finished: Millis,
@@ -154,7 +158,7 @@ struct Latest {
 }
 
 impl Conversations {
-    /// The request with what it goes on from. It will stand at `number` in its file.
+    /// Adds the predecessor to the request, which gets the index `number` in its file.
     fn put(
         &mut self,
         place: Place,
@@ -172,6 +176,8 @@ impl Conversations {
             }
         };
         let before = self.latest.get(&conversation);
+        // A parallel call is not the latest request: the next one continues the call that was sent
+        // first.
         if before.is_some_and(|before| before.finished.since(request.start) > LEAST_OVERLAP_MILLIS)
         {
             return AgentRequest { follows: beside, ..request };
@@ -202,7 +208,7 @@ mod tests {
     use crate::read::agent::testing::read;
     use crate::read::input::Usage;
 
-    /// A file in which nothing is but a session's name.
+    /// File with a session's name and nothing else.
     fn empty() -> (AgentFile, Symbol) {
         let mut file = read(r#"{"resourceMetrics":[]}"#);
         let session = file.symbols.intern("s");
@@ -230,9 +236,9 @@ mod tests {
         let calls = vec![
             call(session, 1, (5_000, 6_000)),
             call(session, 2, (0, 1_000)),
-            // Beside the first one.
+            // Parallel to the call on line 2.
             call(session, 3, (500, 9_000)),
-            // A clock is a little off.
+            // Begins 100 ms before the end of line 2: a clock that is a little off.
             call(session, 4, (900, 4_000)),
         ];
         place(calls, &Spans::default(), &mut file);

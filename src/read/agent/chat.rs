@@ -1,7 +1,7 @@
-//! A chat of Gemini CLI: messages that may be written again, and that the user may go back from.
+//! Chat of Gemini CLI: messages that may be written again, and that the user may rewind.
 //!
-//! What a chat was rewound from is no part of it, but was billed all the same; the next message goes on
-//! from what stands before it. Each message knows the one before it, so that no path is walked twice.
+//! Rewound messages are no part of the chat, but were billed all the same; the next message continues
+//! from the last one that is left. Each message stores its predecessor, so no path is walked twice.
 
 use serde::Deserialize;
 
@@ -15,19 +15,19 @@ use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// The messages of a chat so far.
+/// Messages of a chat so far.
 #[derive(Default)]
 pub(super) struct Chat {
     session: Option<Symbol>,
     agent: Option<Symbol>,
     /// All messages, in file order.
     messages: Vec<Placed>,
-    /// Those that were not rewound, by their places.
+    /// Indices of the messages that were not rewound.
     current: Vec<usize>,
 }
 
 impl Chat {
-    /// Takes in who is speaking. The folder of a sub-agent's chat has the name of the session.
+    /// Records the session and the agent. The folder of a sub-agent's chat is named after the session.
     pub(super) fn header(&mut self, session: &Text<'_>, kind: &Text<'_>, file: &mut AgentFile) {
         if self.session.is_some() {
             return;
@@ -39,7 +39,7 @@ impl Chat {
         }
     }
 
-    /// Adds a message at the end, and returns its place.
+    /// Appends a message, and returns its index.
     pub(super) fn append(&mut self, known: Known) -> usize {
         let place = self.messages.len();
         let before = self.current.last().copied();
@@ -48,7 +48,7 @@ impl Chat {
         place
     }
 
-    /// Takes in what is new of a message, which is a current one from now on.
+    /// Merges a newer version of a message, which becomes a current one.
     pub(super) fn renew(&mut self, place: usize, new: Known) {
         let Some(message) = self.messages.get_mut(place) else { return };
         if self.current.get(message.rank) != Some(&place) {
@@ -57,9 +57,10 @@ impl Chat {
         }
         let old = std::mem::replace(&mut message.known, new);
         let known = &mut message.known;
+        // The first time counts: a message is written again when its tokens or results arrive.
         known.at = old.at.or(known.at);
         known.model = known.model.or(old.model);
-        // What tells nothing takes nothing back.
+        // An empty usage does not erase the usage of an older version.
         known.tokens = known.tokens.filter(|tokens| !tokens.is_empty()).or(old.tokens);
         known.answered = known.answered.or(old.answered);
         if known.results.is_empty() {
@@ -67,7 +68,7 @@ impl Chat {
         }
     }
 
-    /// Goes back to what stands before a message, or to the beginning.
+    /// Rewinds to the point before a message; to the beginning if it is not a current one.
     pub(super) fn rewind(&mut self, place: Option<usize>) {
         let message = place.and_then(|place| self.messages.get(place));
         let rank = message.map(|message| message.rank);
@@ -78,6 +79,7 @@ impl Chat {
     /// Adds the requests to the file.
     pub(super) fn finish(self, file: &mut AgentFile) {
         let mut branches: Vec<Branch> = Vec::with_capacity(self.messages.len());
+        // Predecessors come earlier in the file, so a single pass finds the state of each.
         for message in &self.messages {
             let before = message.before.and_then(|before| branches.get(before));
             let mut branch = before.copied().unwrap_or_default();
@@ -118,17 +120,17 @@ impl Chat {
     }
 }
 
-/// A message with its place in the chat.
+/// Message with its place in the chat.
 #[derive(Debug)]
 struct Placed {
     known: Known,
-    /// The place of the message before it, which stands before it in the file.
+    /// Index of the message before it, which is earlier in the file.
     before: Option<usize>,
-    /// Where it stands among the current ones, if it is one.
+    /// Index among the current messages, if it is one.
     rank: usize,
 }
 
-/// A message, without its text.
+/// Message without its text.
 #[derive(Debug)]
 pub(super) struct Known {
     pub(super) number: u64,
@@ -137,20 +139,20 @@ pub(super) struct Known {
     pub(super) side: Side,
     pub(super) model: Option<Symbol>,
     pub(super) tokens: Option<ChatTokens>,
-    /// How much it says.
+    /// Size of its own content.
     pub(super) content: Size,
-    /// When the newest result of its tools was there.
+    /// Time of the newest result of its tools.
     pub(super) answered: Option<Millis>,
-    /// The results of its tools, by the tools' names.
+    /// Sizes of its tools' results, with the tools' names.
     pub(super) results: Vec<(Option<Symbol>, Size)>,
 }
 
-/// Whose message it is.
+/// Author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     User,
     Model,
-    /// The client says that what comes next is sent with a shorter history.
+    /// Notice of the client that the next request has a shorter history.
     Compression,
     Client,
 }
@@ -163,6 +165,7 @@ fn request(
 ) -> Result<AgentRequest, Rejected> {
     let cached = read_if_any(told.cached, Count::Missing);
     let mut prompt = split(told.input, cached, Count::Missing)?;
+    // `tool` counts tokens of the prompt that `input` leaves out.
     prompt.input += tokens(told.tool)?.unwrap_or_default();
     let reasoning = tokens(told.thoughts)?.unwrap_or_default();
     let output = tokens(told.output)?.unwrap_or_default() + reasoning;
@@ -177,7 +180,7 @@ fn request(
     })
 }
 
-/// The usage of an answer.
+/// Usage of an answer.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ChatTokens {

@@ -1,8 +1,10 @@
-//! Cline and Roo Code: what a task shows, `ui_messages.json`. One entry for each request.
+//! Cline and Roo Code: the messages that a task shows, `ui_messages.json`, with one entry for each
+//! request.
 //!
-//! What was sent stands beside it, in [another file](super::cline_messages). The text of an `api_req_started` entry is JSON with the usage. It is empty until the answer ends,
-//! and stays so where the request failed. Cline's input leaves out what was read and written, as does
-//! that of old versions of Roo for Anthropic's protocol; else Roo's is the whole prompt.
+//! The messages that were sent are in [another file](super::cline_messages). The text of an
+//! `api_req_started` entry is JSON with the usage. It is empty until the answer ends, and stays empty if
+//! the request fails. Cline's input leaves out the tokens read and written, as does that of old versions
+//! of Roo for Anthropic's protocol; otherwise Roo's input is the whole prompt.
 
 use serde::Deserialize;
 
@@ -17,16 +19,16 @@ use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
-/// Since when the input of Roo is the whole prompt for each protocol: 2025-10-31.
+/// First moment at which Roo's input is the whole prompt under every protocol: 2025-10-31.
 const WHOLE_PROMPTS: Millis = Millis::new(1_761_868_800_000);
 
-/// The name of the file in the folder of a task.
+/// Name of the file in the folder of a task, without its ending.
 pub(crate) const STEM: &str = "ui_messages";
 
-/// The folders in which Roo Code and Kilo Code keep their tasks.
+/// Folders of the extensions Roo Code and Kilo Code, which keep their tasks there.
 pub(crate) const ROO_FOLDERS: [&str; 2] = ["rooveterinaryinc.roo-cline", "kilocode.kilo-code"];
 
-/// The format of what a task shows.
+/// Format of the messages that a task shows.
 pub(super) struct Cline;
 
 impl DocumentFormat for Cline {
@@ -50,29 +52,31 @@ impl DocumentFormat for Cline {
                 file.reject(kind, number, detail);
             }
         }
-        // One program wrote all of it, if another version.
+        // One program wrote the whole task, even if in several versions.
         if task.is_of_roo {
             file.requests.iter_mut().for_each(|request| request.client = Client::Roo);
         }
     }
 }
 
-/// What is known of a task between two of its entries.
+/// State between two entries of a task.
 #[derive(Debug)]
 struct Task {
     session: Option<Symbol>,
     is_of_roo: bool,
-    /// What happened before the next request.
+    /// Events before the next request.
     happened: Happened,
-    /// Whether nothing was shown since the entry of the latest request: its prompt may still be compacted.
+    /// True if nothing was shown since the entry of the latest request: its prompt may still be
+    /// compacted.
     is_sent: bool,
 }
 
 impl Task {
-    /// A task of which nothing was read yet. Its folder is named by its id.
+    /// New task. Its folder is named by its id.
     fn of(file: &mut AgentFile) -> Self {
         let is_in_place = file.stem == STEM;
         let session = if is_in_place { file.session_of_folder(0) } else { None };
+        // A task begins with the user's prompt, which is not a `user_feedback` entry.
         let happened = Happened { begins_turn: true, ..Happened::default() };
         let is_of_roo = file.folders.iter().any(|folder| ROO_FOLDERS.contains(&folder.as_str()));
         Self { session, is_of_roo, happened, is_sent: false }
@@ -96,7 +100,7 @@ impl Task {
         Ok(())
     }
 
-    /// Takes in a compaction. The entry of a request is made before its prompt is made shorter.
+    /// Records a compaction. The entry of a request is made before its prompt is compacted.
     fn compacted(&mut self, was_sent: bool, file: &mut AgentFile) {
         match file.requests.last_mut() {
             Some(request) if was_sent => request.is_after_compaction = true,
@@ -104,7 +108,7 @@ impl Task {
         }
     }
 
-    /// Adds a request, unless it was not answered.
+    /// Adds a request if it was answered.
     fn started(
         &mut self,
         entry: &Entry<'_>,
@@ -118,6 +122,7 @@ impl Task {
         if report.is_unanswered() {
             self.happened.is_after_interruption = true;
             if let (Half::Requests(unanswered), Some(at)) = (&mut file.half, entry.at.0) {
+                // The messages of this request go out again with the next one (`halves.rs`).
                 unanswered.push(at);
             }
             return Ok(());
@@ -156,7 +161,7 @@ impl Task {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Entry<'a> {
-    /// When it was made: a request's is sent then.
+    /// Creation time; for a request, the time it was sent.
     #[serde(rename = "ts")]
     at: Time,
     #[serde(borrow)]
@@ -167,7 +172,7 @@ pub(super) struct Entry<'a> {
     model_info: Shape<ModelInfo<'a>>,
 }
 
-/// What new versions of Cline say of the model.
+/// Model, as new versions of Cline name it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ModelInfo<'a> {
@@ -177,11 +182,11 @@ struct ModelInfo<'a> {
     model: Text<'a>,
 }
 
-/// What an entry says of its request.
+/// Usage that an entry reports for its request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Report<'a> {
-    /// Only Roo names it.
+    /// Protocol of the API; Roo only.
     #[serde(borrow, rename = "apiProtocol")]
     protocol: Text<'a>,
     #[serde(rename = "tokensIn")]
@@ -192,7 +197,7 @@ struct Report<'a> {
     read: Count,
     #[serde(rename = "cacheWrites")]
     written: Count,
-    /// At its own prices, which know what was written where no count tells it.
+    /// Cost at the program's own prices, which knows the writes even if no counter reports them.
     cost: Dollars,
     #[serde(borrow, rename = "cancelReason")]
     cancelled: Text<'a>,
@@ -205,19 +210,22 @@ impl Report<'_> {
         [self.input, self.output, self.read, self.written]
     }
 
-    /// Whether all of its figures are zero or missing.
+    /// Returns true if all figures are zero or missing.
     fn is_empty(&self) -> bool {
         tell_nothing(&self.counts())
     }
 
-    /// Whether the request was cancelled, failed or still runs.
+    /// Returns true if the request was cancelled, failed or is still running.
     fn is_unanswered(&self) -> bool {
         let was_ended = self.cancelled.as_str().is_some() || self.failed.as_str().is_some();
         let is_blank = |count: &Count| matches!(count, Count::Missing | Count::Null);
+        // Zeros without a reason are an answer whose usage is missing, not an interruption.
         self.is_empty() && (was_ended || self.counts().iter().all(is_blank))
     }
 
-    /// Whether what was written is told. Protocols but Anthropic's have no count of it, and Roo gives zero.
+    /// Returns true if the written tokens are reported.
+    ///
+    /// Only Anthropic's protocol counts them, and under the others Roo writes zero.
     fn knows_writes(&self) -> bool {
         match (self.written, self.protocol.as_str()) {
             (Count::Value(0), Some(protocol)) => protocol == "anthropic",
@@ -225,7 +233,7 @@ impl Report<'_> {
         }
     }
 
-    /// What was billed for a request that was sent at that time.
+    /// Billed usage of a request that was sent at that time.
     fn usage(&self, at: Millis) -> Result<Usage, Rejected> {
         if self.is_empty() {
             return Err((Kind::MissingUsage, "the entry has no tokens"));
@@ -246,13 +254,13 @@ impl Report<'_> {
         take(self.input, self.read, self.written)
     }
 
-    /// Whether more is cached than the input holds: old versions are in use for long.
+    /// Returns true if more is cached than the input holds: old versions stay in use for long.
     fn is_surely_bare(&self) -> bool {
         let value = |count| if let Count::Value(value) = count { value } else { 0 };
         value(self.read).saturating_add(value(self.written)) > value(self.input)
     }
 
-    /// Whose model it was, where its name does not tell. Others than Anthropic's have no writes.
+    /// Vendor of a model whose name does not say. Models of others than Anthropic have no writes.
     fn vendor(&self) -> Vendor {
         let has_writes = matches!(self.written, Count::Value(written) if written > 0);
         let is_anthropics = self.protocol.is("anthropic") || has_writes;

@@ -1,9 +1,9 @@
-//! Cline and Roo Code: what was sent in a task, `api_conversation_history.json`, beside what the task shows.
+//! Cline and Roo Code: the messages that were sent in a task, `api_conversation_history.json`.
 //!
-//! It has the messages without the system prompt and the tools, and no usage. A message is stamped right after
-//! the entry of the request that it is sent with, so the [requests](super::cline) take those that were put in
-//! until the next one. The client describes its surroundings at the end of each message; Roo names the model
-//! nowhere but there. Results are texts under a heading with the tool's name, or blocks that answer a call.
+//! The file has the messages without the system prompt and the tools, and no usage. A message is stamped
+//! right after the entry of its request, so a [request](super::cline) takes all messages until the next
+//! one. The client describes its environment at the end of each message; Roo names the model nowhere
+//! else. Results are texts under a heading with the tool's name, or blocks that answer a call.
 
 use std::ops::Range;
 
@@ -22,25 +22,25 @@ use crate::base::units::Millis;
 use crate::read::input::{Flag, Kind, List, Shape, Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// How the description of the surroundings begins.
+/// Start of the description of the environment.
 const SURROUNDINGS: &str = "<environment_details>";
 
-/// Between these the model is named.
+/// Tags around the name of the model.
 const MODEL: [&str; 2] = ["<model>", "</model>"];
 
-/// How a heading of a result ends.
+/// End of the heading of a result.
 const RESULT: &str = "] Result:";
 
-/// A longer text before the end of a heading is none.
+/// Longest heading, in bytes. A longer text before the end is not a heading.
 const LONGEST_HEADING: usize = 2_000;
 
-/// How texts begin that the user wrote, whatever result stands in front of them.
+/// Starts of texts that the user wrote, whatever result precedes them.
 const BY_USER: [&str; 4] = ["<task>", "<feedback>", "<user_message>", "<answer>"];
 
-/// How texts begin that the client writes where something went wrong.
+/// Starts of texts that the client writes after an error or an interruption.
 const BY_CLIENT: [&str; 2] = ["[ERROR]", "[TASK RESUMPTION]"];
 
-/// All that texts are known by, save for the names of tools.
+/// All phrases that identify texts, besides the names of tools.
 #[cfg(feature = "redact")]
 pub(crate) const PHRASES: [&str; 10] = [
     SURROUNDINGS,
@@ -55,7 +55,7 @@ pub(crate) const PHRASES: [&str; 10] = [
     BY_CLIENT[1],
 ];
 
-/// The tools that headings name. Those of servers have one name.
+/// Tools that headings name. All tools of servers share one name.
 pub(crate) const TOOLS: [&str; 25] = [
     "access_mcp_resource",
     "apply_diff",
@@ -84,7 +84,7 @@ pub(crate) const TOOLS: [&str; 25] = [
     "write_to_file",
 ];
 
-/// The format of the messages of a task.
+/// Format of the messages of a task.
 pub(super) struct ClineMessages;
 
 impl DocumentFormat for ClineMessages {
@@ -105,6 +105,7 @@ impl DocumentFormat for ClineMessages {
             if message.is_clients() {
                 match message.at.0 {
                     Some(at) => said.push(message.said(at, &blocks, &calls, number, file)),
+                    // Without a time a message cannot be matched with its request.
                     None => file.reject(Kind::MissingTimestamp, number, "the message is left out"),
                 }
             } else {
@@ -115,7 +116,7 @@ impl DocumentFormat for ClineMessages {
     }
 }
 
-/// The tools of the calls, by the ids that results name.
+/// Tools of the calls, by the ids that results name.
 #[derive(Default)]
 struct Calls(FxHashMap<String, Symbol>);
 
@@ -128,7 +129,7 @@ impl Calls {
     }
 }
 
-/// What is known of the place in a message: whose result the next text belongs to.
+/// Position in a message: the result that the next text belongs to, if any.
 #[derive(Clone, Copy)]
 enum Part {
     Text,
@@ -144,18 +145,18 @@ pub(super) struct Message<'a> {
     role: Text<'a>,
     #[serde(borrow)]
     content: Option<&'a RawValue>,
-    /// Whether it stands in place of those before it.
+    /// True if the message replaces all before it.
     #[serde(rename = "isSummary")]
     is_summary: Flag,
 }
 
 impl<'a> Message<'a> {
-    /// Whether it is the client's, and no answer. It writes summaries in the model's name.
+    /// Returns true for a message of the client. It writes summaries under the model's role.
     fn is_clients(&self) -> bool {
         self.role.is("user") || self.is_summary.0
     }
 
-    /// The blocks of its content, with their sizes. A text alone is one.
+    /// Blocks of the content, with their sizes. A plain text is one block.
     fn blocks(&self) -> Vec<(Size, Block<'a>)> {
         let Some(content) = self.content else { return Vec::new() };
         if content.get().starts_with('"') {
@@ -191,7 +192,6 @@ impl<'a> Message<'a> {
     }
 }
 
-/// A block of a message.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block<'a> {
@@ -199,7 +199,7 @@ struct Block<'a> {
     r#type: Text<'a>,
     #[serde(borrow)]
     text: Option<&'a RawValue>,
-    /// Of a call.
+    /// Id of a tool call.
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -209,7 +209,7 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    /// What it is, after what stands in front of it in its message.
+    /// Source of the block, after the blocks before it in its message.
     fn source(&self, part: &mut Part, calls: &Calls, file: &mut AgentFile) -> ContentSource {
         if self.r#type.is("tool_result") {
             let call = self.answers.as_str().and_then(|id| calls.0.get(id));
@@ -220,6 +220,7 @@ impl Block<'_> {
         if begins_with(&[SURROUNDINGS]) || begins_with(&BY_CLIENT) {
             return ContentSource::Text(ContentKind::Reminder);
         }
+        // A result may span several texts, so `part` stays until the user speaks or a heading comes.
         if begins_with(&BY_USER) {
             *part = Part::Text;
         } else if let Some(tool) = heading(text) {
@@ -231,29 +232,32 @@ impl Block<'_> {
         }
     }
 
-    /// The model that the surroundings name.
+    /// Model that the description of the environment names.
     fn model(&self, file: &mut AgentFile) -> Option<Symbol> {
         let text = self.text();
         model_name(text).map(|name| file.symbols.intern(&text[name]))
     }
 
-    /// Its text as JSON, without quotes.
+    /// Text as JSON, without quotes.
     fn text(&self) -> &str {
         let json = self.text.map_or("", RawValue::get);
         json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()
     }
 }
 
-/// Where the tool is named if a text begins with the heading of a result: nowhere, if it is not known.
+/// Range of the tool's name in a text that begins with the heading of a result.
+///
+/// The inner option is `None` for an unknown tool.
 #[allow(clippy::option_option)] // a result of a tool that is not known is one
 fn heading(text: &str) -> Option<Option<Range<usize>>> {
     let inner = text.strip_prefix('[')?;
     inner.find(RESULT).filter(|end| *end < LONGEST_HEADING)?;
     let name = inner.split([' ', ']']).next().unwrap_or_default();
+    // An unknown name may be any text of the session, and no text is kept.
     Some(TOOLS.contains(&name).then_some(1..1 + name.len()))
 }
 
-/// The ranges of a text that tell what it is, save for the name of the model.
+/// Ranges of a text that identify it, besides the name of the model.
 #[cfg(feature = "redact")]
 pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
     let is_first = |known: &&str| text.starts_with(*known);
@@ -271,7 +275,7 @@ pub(crate) fn marks(text: &str) -> Vec<Range<usize>> {
     marks
 }
 
-/// Where the surroundings name the model.
+/// Range of the model's name in a description of the environment.
 pub(crate) fn model_name(text: &str) -> Option<Range<usize>> {
     let [begin, end] = MODEL;
     let _ = text.strip_prefix(SURROUNDINGS)?;

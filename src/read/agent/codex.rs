@@ -1,14 +1,14 @@
-//! Codex rollouts: one thread a file.
+//! Rollouts of Codex: one thread per file.
 //!
 //! A `token_count` event follows each answer and the tools that it called. Its `last_token_usage` is the
-//! request's; where an event before had its `total_token_usage`, nothing was added and the event repeats
-//! that one, as after a rollback. What goes on from an older total has one that no event had. An event
-//! without input is an estimate after a compaction. From 0.153 on a `token_usage_record` stands for each
-//! response, and from the first of them on they alone count.
+//! usage of the request. If an earlier event had the same `total_token_usage`, nothing was added and the
+//! event repeats the earlier one, as after a rollback. A request that continues from an older total has
+//! a total of its own. An event without input is an estimate after a compaction. From 0.153 on each
+//! response has a `token_usage_record`, and from the first record on only records count.
 //!
-//! A thread that was forked begins with a copy of its parent's lines, written in one burst: their times
-//! are those of the copy, so that only the burst tells them from the thread's own lines. Its totals go on
-//! from those of the copy.
+//! A forked thread begins with a copy of its parent's lines, written in one burst. Their times are those
+//! of the copy, so only the burst distinguishes them from the thread's own lines. The totals of the
+//! thread continue those of the copy.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,72 +25,73 @@ use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Kind, PriceTier, ServiceTier, Text, Usage, moment};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// The types of a rollout's lines.
+/// Types of a rollout's lines.
 const LINE_TYPES: [&str; 5] =
     ["session_meta", "turn_context", "event_msg", "response_item", "compacted"];
 
-/// Lines of a copy are written within this time of each other, in milliseconds. No answer is there any
-/// sooner, also where nothing was copied. (Measured: 10 at most on an idle machine; the first line of the
-/// thread's own comes after 600 and more.)
+/// Longest pause between two lines of a copy, in milliseconds.
+///
+/// No answer comes sooner, even if nothing was copied. (Measured: 10 at most on an idle machine; the
+/// first line of the thread's own comes after 600 and more.)
 const LONGEST_PAUSE_IN_COPY: i64 = 500;
 
-/// The event that tells of a thread's settings.
+/// Event with the settings of a thread.
 const SETTINGS: &str = "thread_settings_applied";
 
-/// How a thread names the provider that is Codex's own.
+/// Name of Codex's own provider.
 const OPENAI: &str = "openai";
 
-/// What is known of a rollout between two of its lines.
+/// State between two lines of a rollout.
 #[derive(Default)]
 pub(super) struct Codex {
     session: Option<Symbol>,
-    /// The thread, where another one started it.
+    /// Thread, if another one started it.
     agent: Option<Symbol>,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
     model: Option<Symbol>,
-    /// The tier that the thread asks for.
+    /// Service tier that the thread asks for.
     service: ServiceTier,
-    /// Through whom requests go.
+    /// Provider of the requests.
     route: Option<Symbol>,
-    /// Every total so far, those of the copy among them.
+    /// Every total so far, including those of the copy.
     totals: FxHashSet<TokenUsage>,
     since: SinceUsage,
-    /// The tools that were called, by the calls.
+    /// Names of the tools, by call.
     tools: FxHashMap<EntryId, Symbol>,
-    /// Whether records of usage were seen, beside which events repeat.
+    /// True once a record of usage was seen, since events repeat records.
     has_records: bool,
     copy: Copying,
-    /// Whether that copy has records of usage. (The thread's own lines may have none.)
+    /// True if the copy has records of usage. (The thread's own lines may have none.)
     copy_has_records: bool,
 }
 
-/// Whether the copy goes on that the file begins with.
+/// State of the copy at the beginning of the file.
 #[derive(Clone, Copy, Debug, Default)]
 enum Copying {
-    /// It is over, or there is none.
+    /// Over, or never there.
     #[default]
     Over,
-    /// It goes on, with the time of its newest line that has one.
+    /// In progress, with the time of its newest line that has one.
     GoesOn(Option<Millis>),
 }
 
-/// What stands after the last report of usage.
+/// Facts since the last report of usage.
 #[derive(Clone, Copy, Debug, Default)]
 struct SinceUsage {
-    /// The newest entry of the client's before the answer.
+    /// Time of the newest client entry before the answer.
     sent: Option<Millis>,
-    /// The newest entry of the client's after the first part of the answer: the next request's.
+    /// Time of the newest client entry after the first part of the answer: that of the next request.
     sent_next: Option<Millis>,
-    /// The newest part of the answer.
+    /// Time of the newest part of the answer.
     answered: Option<Millis>,
     has_answer: bool,
     happened: Happened,
-    /// What happened after the first part of the answer: before the next request.
+    /// Events after the first part of the answer: they precede the next request.
     next: Happened,
 }
 
-/// Whose entry a line is.
+/// Author of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Client,
@@ -137,8 +138,9 @@ impl LineFormat for Codex {
 }
 
 impl Codex {
-    /// The first line of a file is its thread's; later ones repeat it where the thread was resumed, or
-    /// are those of the thread it was forked from.
+    /// Records the session by the first session line of the file.
+    ///
+    /// Later ones repeat it when the thread is resumed, or belong to the thread that it was forked from.
     fn session(&mut self, payload: &Payload<'_>, at: Option<Millis>, file: &mut AgentFile) {
         if self.session.is_some() {
             return;
@@ -157,7 +159,7 @@ impl Codex {
         }
     }
 
-    /// Notes how much of the plan's limits is used.
+    /// Records the used share of the plan's limits.
     fn limits(payload: &Payload<'_>, at: Option<Millis>, line: u64, file: &mut AgentFile) {
         let Some((told, at)) = payload.rate_limits.0.as_ref().zip(at) else { return };
         let (limit, plan) = (file.symbol(&told.limit_id), file.symbol(&told.plan_type));
@@ -178,7 +180,7 @@ impl Codex {
         }
     }
 
-    /// What the client asks for from then on.
+    /// Records the settings that apply from then on.
     fn settings(&mut self, payload: &Payload<'_>) {
         if let Some(settings) = &payload.thread_settings.0 {
             let asked = settings.service_tier.as_str();
@@ -186,8 +188,10 @@ impl Codex {
         }
     }
 
-    /// Whether a line belongs to the copy that the file begins with. Only a pause ends it: a line without a
-    /// time tells nothing, and a clock that was set back is no pause.
+    /// Returns true for a line of the copy at the beginning of the file.
+    ///
+    /// Only a pause ends the copy: a line without a time proves nothing, and a clock that was set back
+    /// is no pause.
     fn is_copied(&mut self, at: Option<Millis>) -> bool {
         let Copying::GoesOn(last) = self.copy else { return false };
         let pause = last.zip(at).map_or(0, |(last, at)| at.since(last));
@@ -196,7 +200,7 @@ impl Codex {
         goes_on
     }
 
-    /// Takes over what the thread goes on from, and counts the requests that are its parent's.
+    /// Takes over the state that the thread continues, and counts the requests of its parent.
     fn copy(&mut self, line: &Line<'_>, payload: &Payload<'_>, file: &mut AgentFile) {
         if line.r#type.is("turn_context") {
             self.model = file.symbol(&payload.model).or(self.model);
@@ -215,7 +219,7 @@ impl Codex {
         self.totals.extend(total);
     }
 
-    /// What comes next is sent after it.
+    /// Records a compaction. The next request is sent after it.
     fn compacted(
         &mut self,
         payload: &Payload<'_>,
@@ -223,6 +227,7 @@ impl Codex {
         file: &mut AgentFile,
     ) {
         let Payload { history, message, .. } = *payload;
+        // The replacement history contains the summary, so only one of the two counts.
         let summary = if history == Size::default() { message } else { history };
         self.since.happened.compact(summary, line, file);
         self.since.next = Happened::default();
@@ -243,8 +248,9 @@ impl Codex {
         }
     }
 
-    /// Takes in what a response item brings. What comes after the first part of an answer goes out with the
-    /// next request.
+    /// Records the content of a response item.
+    ///
+    /// Content after the first part of an answer goes out with the next request.
     fn content(
         &mut self,
         kind: &str,
@@ -270,8 +276,7 @@ impl Codex {
         file.bring(happened, line, source, payload.content.and(payload.output));
     }
 
-    /// Adds the request of a report, unless the report repeats the one before or only tells of rate
-    /// limits.
+    /// Adds the request of a report, unless the report repeats an earlier one or has rate limits only.
     fn usage(
         &mut self,
         payload: &Payload<'_>,
@@ -287,13 +292,14 @@ impl Codex {
             self.repeated_usage(file);
             return Ok(());
         }
+        // An estimate after a compaction, not a request.
         if last.input == Count::Value(0) {
             return Ok(());
         }
         self.add(last, (line, at), (None, None), file)
     }
 
-    /// Adds the request of a record, which stands where its response ended.
+    /// Adds the request of a record, which is written at the end of its response.
     fn record(
         &mut self,
         payload: &Payload<'_>,
@@ -316,7 +322,7 @@ impl Codex {
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         let since = std::mem::take(&mut self.since);
-        // What the client adds to an answer goes out with the next request.
+        // Client entries after the first part of the answer go out with the next request.
         self.since.sent = since.sent_next.or(at);
         self.since.happened = since.next;
         let request = self.request(usage, since, (line, at), file)?;
@@ -324,7 +330,7 @@ impl Codex {
         Ok(())
     }
 
-    /// Nothing was billed since the report before; an answer that began was interrupted.
+    /// Records a repeated report: nothing was billed, and an answer that began was interrupted.
     fn repeated_usage(&mut self, file: &mut AgentFile) {
         let since = &mut self.since;
         since.happened.is_after_interruption |= since.has_answer;
@@ -356,16 +362,16 @@ impl Codex {
             project: self.project,
             client_version: self.client_version,
             route: self.route,
-            // A report that says more contradicts itself: its output is what is billed.
+            // A report with more reasoning than output contradicts itself: the output is billed.
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),
-            // The field is there with a zero where somebody else's writes are not told.
+            // For Anthropic's models a zero may mean that the writes are not reported.
             knows_writes: vendor != Vendor::Anthropic || prompt.written() > Tokens::ZERO,
             ..AgentRequest::new((Client::Codex, line), (model, vendor), times, usage_of_request)
         };
         Ok(request.after(since.happened))
     }
 
-    /// Whose service answers: what the model's name says; `OpenAI`'s where nothing names another provider.
+    /// Vendor by the name of the model; `OpenAI` if nothing names another provider.
     fn vendor(&self, model: Symbol, file: &AgentFile) -> Vendor {
         match Vendor::of(file.symbols.text(model)) {
             Vendor::Other if self.route.is_none_or(|one| file.symbols.text(one) == OPENAI) => {
@@ -376,8 +382,7 @@ impl Codex {
     }
 }
 
-/// Whose entry a response item is: results, messages of the user's and those of other agents are
-/// the client's.
+/// Author of a response item. Results, the user's messages and those of other agents are the client's.
 fn side(kind: &str, role: &Text<'_>) -> Side {
     let is_clients = match kind {
         "message" => !role.is("assistant"),
@@ -392,7 +397,7 @@ mod tests {
     use super::*;
     use crate::read::agent::testing::read;
 
-    /// A thread's first line, with more about it.
+    /// First line of a thread, with extra fields.
     fn thread(at: &str, more: &str) -> String {
         format!(
             r#"{{"timestamp":"2026-10-05T10:00:{at}Z","type":"session_meta","payload":{{"id":"t2","cwd":"/w"{more}}}}}"#
@@ -405,7 +410,7 @@ mod tests {
         )
     }
 
-    /// A report of usage: the input of all requests, and of the latest.
+    /// Report of usage: the input of all requests, and of the latest.
     fn report(at: &str, total: u64, last: u64) -> String {
         format!(
             r#"{{"timestamp":"2026-10-05T10:00:{at}Z","type":"event_msg","payload":{{"type":"token_count","info":{{"total_token_usage":{{"input_tokens":{total},"cached_input_tokens":0,"output_tokens":9}},"last_token_usage":{{"input_tokens":{last},"cached_input_tokens":0,"output_tokens":3}}}}}}}}"#
@@ -426,7 +431,7 @@ mod tests {
         let copied = [report("00.003", 1_000, 1_000), report("00.006", 3_300, 1_200)];
         for between in [
             untimed.clone(),
-            // A disk that is busy.
+            // A pause, as of a busy disk.
             report("00.303", 2_100, 1_100),
             // A clock that is set back.
             report("00.001", 2_100, 1_100),
@@ -437,7 +442,7 @@ mod tests {
             let lines = [thread("00.000", FORKED), first, between.clone(), last, own.clone()];
             assert_eq!(prompts(&lines), [1_300], "{between}");
         }
-        // Without a time of its own first line.
+        // The first line has no time.
         let first = thread("00.000", FORKED).replace("timestamp", "time");
         let [a, b] = copied;
         assert_eq!(prompts(&[first, a, b, own]), [1_300]);
@@ -462,7 +467,7 @@ mod tests {
             report("05.000", 2_100, 1_100),
             report("07.000", 3_300, 1_200),
             report("09.000", 2_100, 1_100),
-            // What goes on from there counts: 2,100 and 1,150.
+            // A request after the rollback counts: 2,100 and 1,150.
             report("11.000", 3_250, 1_150),
         ];
         assert_eq!(prompts(&rolled_back), [1_000, 1_100, 1_200, 1_150]);

@@ -1,4 +1,4 @@
-//! The lines of a Codex rollout, as far as they are read.
+//! Lines of a Codex rollout, with the fields that are read.
 
 use serde::Deserialize;
 
@@ -18,13 +18,13 @@ pub(super) struct Line<'a> {
     pub(super) payload: Shape<Payload<'a>>,
 }
 
-/// What the payloads of all types have together.
+/// Payload with the fields of all line types.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    /// Of a session.
+    /// Thread id, in `session_meta` as the fields below.
     #[serde(borrow)]
     pub(super) id: Text<'a>,
     #[serde(borrow)]
@@ -41,39 +41,39 @@ pub(super) struct Payload<'a> {
     pub(super) cli_version: Text<'a>,
     #[serde(borrow)]
     pub(super) model_provider: Text<'a>,
-    /// Of a turn.
+    /// Model of a turn.
     #[serde(borrow)]
     pub(super) model: Text<'a>,
-    /// Of a thread's settings.
+    /// Settings of a thread.
     #[serde(borrow)]
     pub(super) thread_settings: Shape<ThreadSettings<'a>>,
-    /// Of a message.
+    /// Author of a message, and its content.
     #[serde(borrow)]
     pub(super) role: Text<'a>,
     pub(super) content: Size,
-    /// Of a tool's call, and of its result.
+    /// Id of a tool's call, in the call and in its result.
     #[serde(borrow)]
     pub(super) call_id: Text<'a>,
     #[serde(borrow)]
     pub(super) name: Text<'a>,
     pub(super) output: Size,
-    /// Of a compaction: the summary, and all that is sent from then on.
+    /// Summary of a compaction; the history is everything that is sent from then on.
     pub(super) message: Size,
     #[serde(rename = "replacement_history")]
     pub(super) history: Size,
-    /// Of a report of usage.
+    /// Usage in a `token_count` event.
     pub(super) info: Shape<UsageInfo>,
-    /// Of a record of usage.
+    /// Usage in a `token_usage_record`.
     pub(super) usage: Shape<TokenUsage>,
     #[serde(borrow)]
     pub(super) response_id: Text<'a>,
-    /// Of a report of usage: how much of the plan's limits is used.
+    /// Used share of the plan's limits, in a `token_count` event.
     #[serde(borrow)]
     pub(super) rate_limits: Shape<RateLimits<'a>>,
 }
 
 impl<'a> Payload<'a> {
-    /// The thread that started this one.
+    /// Thread that started this one.
     pub(super) fn parent(&self) -> Option<&Text<'a>> {
         let spawn = self.source.0.as_ref().and_then(|source| source.subagent.0.as_ref());
         let spawned_by = spawn.map(|spawn| match &spawn.thread_spawn.0 {
@@ -91,7 +91,7 @@ pub(super) struct ThreadSettings<'a> {
     pub(super) service_tier: Text<'a>,
 }
 
-/// How a thread was started, if not by a user.
+/// Origin of a thread that no user started.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct ThreadSource<'a> {
@@ -135,7 +135,7 @@ pub(super) struct TokenUsage {
     pub(super) reasoning: Count,
 }
 
-/// The limits of a plan, of which one is for a longer time than the other.
+/// Limits of a plan: the window of one is longer than that of the other.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RateLimits<'a> {
@@ -154,18 +154,20 @@ pub(super) struct LimitWindow {
     pub(super) used: Percent,
     #[serde(rename = "window_minutes")]
     pub(super) minutes: Count,
-    /// In seconds since 1970.
+    /// End of the window, in seconds since 1970.
     pub(super) resets_at: Count,
-    /// In seconds from then on, as older clients wrote it.
+    /// Time until the end of the window, in seconds, as older clients write it.
     #[serde(rename = "resets_in_seconds")]
     pub(super) resets_in: Count,
 }
 
 impl LimitWindow {
-    /// Its length in milliseconds and its end, of one that was told at a moment. `None` where either is not told, or is
-    /// no time.
+    /// Length in milliseconds and end of a window that was reported at a moment.
+    ///
+    /// `None` if either is missing or is no time.
     pub(super) fn length_and_end(&self, told: Millis) -> Option<(i64, Millis)> {
         let length = millis(self.minutes, 60_000)?;
+        // Older clients record only the time left, which counts from the line's own time.
         let later = || told.get().checked_add(millis(self.resets_in, 1_000)?);
         let end = millis(self.resets_at, 1_000).or_else(later)?;
         Some((length, open_until(end, length, told)?))

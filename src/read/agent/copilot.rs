@@ -1,9 +1,9 @@
 //! Copilot CLI: the events of a session, `events.jsonl`.
 //!
-//! No event has the usage of one request. When the program ends, `session.shutdown` tells the sums for
-//! each model. Since it also tells the size of the file, the sums go on where a session is resumed;
-//! before that they were those of the run. The input is the whole prompt. A compaction reports its own
-//! request, whose writes stand only in the bill.
+//! No event has the usage of a single request. When the program ends, `session.shutdown` reports the
+//! sums of each model. Since versions that also report the size of the file, the sums continue when a
+//! session is resumed; before, they were those of the run. The input is the whole prompt. A compaction
+//! reports its own request, whose writes are only in the bill.
 
 use std::collections::BTreeMap;
 
@@ -21,17 +21,17 @@ use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
-/// What is known of a session between two of its events.
+/// State between two events of a session.
 #[derive(Default)]
 pub(super) struct Copilot {
     session: Option<Symbol>,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
-    /// The model that was chosen last.
+    /// Model that was chosen last.
     model: Option<Symbol>,
     run_start: Option<Millis>,
     compaction_start: Option<Millis>,
-    /// The sums of the latest shutdown, by model.
+    /// Sums of the latest shutdown, by model.
     reported: BTreeMap<String, Sums>,
 }
 
@@ -62,11 +62,11 @@ impl LineFormat for Copilot {
     }
 }
 
-/// What Copilot asks for a summary, as its rows name it.
+/// Purpose of a request for a summary, as Copilot's rows name it.
 pub(crate) const COPILOT_COMPACTION: &str = "compaction";
 
 impl Copilot {
-    /// A run of the program begins.
+    /// Records the start of a run of the program.
     fn run(&mut self, data: &Data<'_>, at: Option<Millis>, file: &mut AgentFile) {
         let context = data.context.0.as_ref();
         self.session = self.session.or_else(|| file.symbol(&data.session_id));
@@ -104,9 +104,10 @@ impl Copilot {
         Ok(())
     }
 
-    /// Adds what was billed in the run that ends.
+    /// Adds the usage of the run that ends.
     fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, number: u64, file: &mut AgentFile) {
         let Some(models) = data.model_metrics.0.as_ref() else { return };
+        // An old version: its sums begin again with each run.
         if data.events_file_size_bytes == Count::Missing {
             self.reported.clear();
         }
@@ -124,7 +125,7 @@ impl Copilot {
         self.run_start = line.timestamp.0.or(self.run_start);
     }
 
-    /// What a run sent to one model; `None` where it sent nothing.
+    /// Requests of a run to one model, as a sum; `None` if it sent nothing.
     fn sum(
         &self,
         sums: &Sums,
@@ -150,7 +151,7 @@ impl Copilot {
         }))
     }
 
-    /// A request that stands beside the conversation.
+    /// Request outside of the conversation.
     fn beside(
         &self,
         model: (Symbol, Vendor),
@@ -163,6 +164,8 @@ impl Copilot {
             project: self.project,
             client_version: self.client_version,
             follows: Follows::Nothing,
+            // Rows and spans may report the same requests one by one, and are then subtracted from the
+            // sums.
             is_report: true,
             ..AgentRequest::new((Client::Copilot, line), model, times, usage)
         }
@@ -173,19 +176,21 @@ fn value(count: Count) -> Option<u64> {
     if let Count::Value(value) = count { Some(value) } else { None }
 }
 
-/// When a request was sent and its usage recorded.
+/// Start of a request, and the time its usage was recorded.
 fn times(start: Option<Millis>, end: Option<Millis>) -> Result<(Millis, Millis), Rejected> {
     let start = start.or(end).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
     Ok((start, end.unwrap_or(start)))
 }
 
-/// By what an event's report on a model is known in other files.
+/// Key of an event's report on a model, the same in other files.
 fn identity(line: &Line<'_>, model: &str) -> Option<EntryId> {
     let id = line.id.as_str().filter(|id| !id.is_empty())?;
     Some(EntryId::of(&format!("copilot:{id}:{model}")))
 }
 
-/// Whether the written tokens are known. Old versions tell of none, whatever Anthropic's models wrote.
+/// Returns true if the written tokens are known.
+///
+/// Old versions report none, whatever Anthropic's models wrote.
 fn shows_writes(vendor: Vendor, usage: &Usage) -> bool {
     vendor != Vendor::Anthropic || usage.prompt.written() > Tokens::ZERO
 }
@@ -202,11 +207,11 @@ pub(super) struct Line<'a> {
     data: Shape<Data<'a>>,
 }
 
-/// What the data of all events have together.
+/// Data with the fields of all event types.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Data<'a> {
-    /// Of a start or a resumption.
+    /// Session id, at a start or a resumption.
     #[serde(borrow)]
     session_id: Text<'a>,
     #[serde(borrow)]
@@ -217,13 +222,13 @@ struct Data<'a> {
     selected_model: Text<'a>,
     start_time: Time,
     resume_time: Time,
-    /// Of a change of the model.
+    /// Model, at a change of the model.
     #[serde(borrow)]
     new_model: Text<'a>,
-    /// Of a compaction.
+    /// Usage of a compaction.
     #[serde(borrow)]
     compaction_tokens_used: Shape<Compaction<'a>>,
-    /// Of a shutdown.
+    /// Sums by model, at a shutdown.
     model_metrics: Shape<BTreeMap<String, Shape<Metrics>>>,
     events_file_size_bytes: Count,
 }
@@ -235,7 +240,7 @@ struct Context<'a> {
     cwd: Text<'a>,
 }
 
-/// The usage of a compaction's request. Old versions have shorter names.
+/// Usage of a compaction's request. Old versions use shorter names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Compaction<'a> {
@@ -256,6 +261,7 @@ impl Compaction<'_> {
     fn usage(&self) -> Result<Usage, Rejected> {
         let bill = self.copilot_usage.0.as_ref();
         let billed = bill.map_or(Count::Missing, |bill| bill.items.written());
+        // The counter is zero even when the bill lists writes, so the bill decides.
         let written = if billed == Count::Missing { self.cache_write_tokens } else { billed };
         let prompt = split(self.input_tokens, self.cache_read_tokens, written)?;
         let output = tokens(self.output_tokens)?;
@@ -274,13 +280,13 @@ struct Bill<'a> {
     nano_aiu: Count,
 }
 
-/// The sums of a model.
+/// Sums of one model.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Metrics {
     requests: Shape<Requests>,
     usage: Shape<SummedUsage>,
-    /// What was charged for them.
+    /// Charge for the requests, in billionths of an AI unit.
     #[serde(rename = "totalNanoAiu")]
     nano_aiu: Count,
 }
@@ -302,7 +308,7 @@ struct SummedUsage {
     reasoning_tokens: Count,
 }
 
-/// Sums whose figures are all known.
+/// Sums with all figures known.
 #[derive(Clone, Copy, Debug)]
 struct Sums {
     requests: u64,
@@ -311,7 +317,7 @@ struct Sums {
     read: Tokens,
     written: Tokens,
     reasoning: Tokens,
-    /// What was charged, in billionths of an AI unit.
+    /// Charge in billionths of an AI unit.
     nano_aiu: Option<u64>,
 }
 
@@ -332,7 +338,7 @@ impl Sums {
         })
     }
 
-    /// What was added to earlier sums; `None` where they do not go on from those.
+    /// Growth since earlier sums; `None` if these sums do not continue them.
     fn since(&self, earlier: &Self) -> Option<Self> {
         let less = |now: Tokens, before: Tokens| now.0.checked_sub(before.0).map(Tokens);
         Some(Self {
@@ -375,7 +381,7 @@ mod tests {
 {"type":"session.compaction_complete","data":{"compactionTokensUsed":{"inputTokens":154705,"outputTokens":5,"cacheReadTokens":14777,"cacheWriteTokens":0,"copilotUsage":{"tokenDetails":[{"tokenType":"cache_write","tokenCount":139926},{"tokenType":"cache_write","tokenCount":2}]}}},"id":"e1","timestamp":"2026-09-21T14:14:20Z"}"#,
         );
         let [request] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
-        // Of 154,705, 14,777 were read and 139,928 written.
+        // Of 154,705 tokens, 14,777 were read and 139,928 written.
         let prompt = request.usage.prompt;
         assert_eq!([prompt.input, prompt.written()], [0, 139_928].map(Tokens));
         assert_eq!(file.symbols.text(request.model), UNKNOWN_MODEL);

@@ -6,26 +6,27 @@ use serde_json::error::Category;
 use super::{AgentFile, AgentFormat, FirstObject, Layout};
 use crate::read::input::{Diagnostics, Kind, Malformed, OpenSource, repaired_value};
 
-/// A format of which each file is one JSON value.
+/// Format whose files are one JSON value each.
 pub(super) trait DocumentFormat {
-    /// The fields that are looked at.
+    /// Fields that are read.
     type Document<'a>: Deserialize<'a>;
 
-    /// What the file is, for people.
+    /// Description of the file, for people.
     const FILE: &'static str;
 
-    /// By what redaction finds the fields that stay.
+    /// Layout by which redaction finds the fields to keep.
     const LAYOUT: Option<Layout> = None;
 
-    /// Whether a file that begins with these members is one of its: those of its object, or of the
-    /// first object of its list.
+    /// Returns true if a file with these first members has the format.
+    ///
+    /// They are the members of its object, or of the first object of its list.
     fn recognises(first: &FirstObject<'_>) -> bool;
 
-    /// Takes in the document.
+    /// Reads the document.
     fn document(document: &Self::Document<'_>, file: &mut AgentFile);
 }
 
-/// A [`DocumentFormat`] as one of all formats.
+/// Entry of a [`DocumentFormat`] in the list of formats.
 pub(super) const fn documents<F: DocumentFormat>() -> AgentFormat {
     AgentFormat {
         recognises: F::recognises,

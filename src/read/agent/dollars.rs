@@ -1,4 +1,4 @@
-//! What programs work out that a request cost, at their own prices.
+//! Costs of requests as programs compute them, at their own prices.
 
 use std::fmt;
 
@@ -8,21 +8,21 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use crate::base::units::Picodollars;
 use crate::read::input::default_for;
 
-/// Decimals of a dollar beyond which a float holds nothing but its error.
+/// Decimals of a dollar that are kept. Beyond them a float holds only its error.
 const SMALLEST_DECIMALS: u32 = 12;
 
-/// An amount of money; nothing where it is none, or negative.
+/// Amount of money; `None` if the value is not one, or negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Dollars(pub(super) Option<Picodollars>);
 
 impl Dollars {
-    /// The amount that a decimal is.
+    /// Amount of a decimal.
     pub(super) fn of_decimal(dollars: Decimal) -> Self {
         let cost = Picodollars::from_decimal(dollars.round_dp(SMALLEST_DECIMALS));
         Self(cost.filter(|cost| *cost >= Picodollars::ZERO))
     }
 
-    /// The amount that a float is. It carries one to far less than a millionth of a cent.
+    /// Amount of a float, which is exact to far less than a millionth of a cent.
     pub(super) fn of_float(dollars: f64) -> Self {
         Decimal::try_from(dollars).map_or(Self(None), Self::of_decimal)
     }
@@ -51,6 +51,7 @@ impl<'de> Visitor<'de> for DollarsVisitor {
         Ok(Dollars::of_decimal(Decimal::from(value)))
     }
 
+    // serde_json passes only negative numbers here.
     fn visit_i64<E>(self, _: i64) -> Result<Dollars, E> {
         Ok(Dollars(None))
     }

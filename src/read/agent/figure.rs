@@ -1,4 +1,4 @@
-//! Counters that one export writes as numbers and the next one as text.
+//! Counters that are numbers in one export and text in another.
 
 use std::fmt;
 
@@ -6,16 +6,15 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::read::input::Count;
 
-/// A counter. Text that is no number, as where a filter has put something in its place, is as good as
-/// absent.
+/// Counter. Text that is not a number, such as the placeholder of a filter, counts as absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figure(pub(super) Count);
 
-/// Larger numbers have no exact value in a float.
+/// Largest float to trust, 2^53: larger numbers have no exact value in a float.
 const LARGEST_WHOLE_FLOAT: f64 = 9_007_199_254_740_992.0;
 
 impl Figure {
-    /// The counter that a text writes.
+    /// Counter written as text.
     pub(super) fn of_text(text: &str) -> Self {
         let text = text.trim();
         if let Ok(value) = text.parse() {
@@ -27,9 +26,10 @@ impl Figure {
         number.map_or(Self::default(), Self::of_float)
     }
 
-    /// The counter that a float writes.
+    /// Counter written as a float.
     pub(super) fn of_float(value: f64) -> Self {
         if value.fract() != 0.0 || !(0.0..=LARGEST_WHOLE_FLOAT).contains(&value) {
+            // A wrong number is damage, unlike a placeholder, and rejects the request.
             return Self(Count::Invalid);
         }
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // whole, in between

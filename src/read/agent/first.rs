@@ -1,4 +1,4 @@
-//! The beginning of a file, by which its format is known.
+//! Beginning of a file, by which its format is recognised.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,28 +6,28 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The members of the first object of a file. One that is cut off has no value.
+/// Members of the first object of a file. A member that is cut off has no value.
 #[derive(Debug)]
 pub(crate) struct FirstObject<'a> {
     members: BTreeMap<String, Option<&'a RawValue>>,
-    /// What it is read from.
+    /// Text that holds the object.
     text: &'a str,
 }
 
-/// What some editors put in front of a text.
+/// Mark that some editors put in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 impl<'a> FirstObject<'a> {
-    /// The object that a line begins with, if it does.
+    /// Object at the start of a line, if there is one.
     pub(crate) fn of_line(line: &'a [u8]) -> Option<Self> {
         let line = str::from_utf8(line).ok()?.trim_start_matches(BYTE_ORDER_MARK);
-        // The first of several values run together.
+        // Several values may be run together on a line.
         let mut values = serde_json::Deserializer::from_str(line).into_iter();
         Some(Self { members: values.next()?.ok()?, text: line })
     }
 
-    /// What a document begins with: as much of its object as is there, or of the first one of its
-    /// list.
+    /// Object at the start of a document, or the first object of its list, with the members that are
+    /// there.
     pub(crate) fn of_document(beginning: &'a [u8]) -> Option<Self> {
         let text = match str::from_utf8(beginning) {
             Ok(text) => text,
@@ -36,18 +36,18 @@ impl<'a> FirstObject<'a> {
         let text = text.trim_start_matches(BYTE_ORDER_MARK).trim_start();
         let text = text.strip_prefix('[').unwrap_or(text).trim_start();
         let mut members = BTreeMap::new();
-        // It ends with an error where the beginning does.
+        // Parsing fails at the end of the text, after the members that are complete.
         let mut reader = serde_json::Deserializer::from_str(text);
         Members(&mut members).deserialize(&mut reader).ok();
         (!members.is_empty()).then_some(Self { members, text })
     }
 
-    /// Whether it has a member of that name, of whatever type.
+    /// Returns true if there is a member of that name, of any type.
     pub(crate) fn has_member(&self, name: &str) -> bool {
         self.members.contains_key(name)
     }
 
-    /// Whether it has an object or a list of that name, or in an object of it: `message.parts`.
+    /// Returns true for an object or a list at a path: `message.parts`.
     pub(crate) fn has(&self, path: &str) -> bool {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
         let Some(value) = self.members.get(name) else { return false };
@@ -58,12 +58,12 @@ impl<'a> FirstObject<'a> {
         Self::inside(value.get()).is_some_and(|inner| inner.has(rest))
     }
 
-    /// Whether it has a text of that name that is one of these.
+    /// Returns true if the text at a path is one of `texts`.
     pub(crate) fn is_one_of(&self, path: &str, texts: &[&str]) -> bool {
         self.text(path).is_some_and(|text| texts.contains(&text.as_str()))
     }
 
-    /// A text of that name, or in an object of it: `info.id`.
+    /// Text at a path: `info.id`.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let (name, rest) = path.split_once('.').unwrap_or((path, ""));
         let value = (*self.members.get(name)?)?.get();
@@ -73,25 +73,26 @@ impl<'a> FirstObject<'a> {
         Self::inside(value)?.text(rest)
     }
 
-    /// The first object of a list of that name, as much of it as is there.
+    /// First object of a list of that name, with the members that are there.
     pub(crate) fn first_of(&self, name: &str) -> Option<FirstObject<'a>> {
         let list = if let Some(whole) = *self.members.get(name)? {
             whole.get()
         } else {
-            // It is the last member that is there, and is looked at where it is the first one, too.
+            // A list that is cut off is the last member. It is found only if its name does not occur
+            // before.
             let (_, behind) = self.text.split_once(&format!("\"{name}\""))?;
             behind.trim_start().strip_prefix(':')?.trim_start()
         };
         list.starts_with('[').then(|| Self::of_document(list.as_bytes())).flatten()
     }
 
-    /// The object that a value is.
+    /// Object in a value.
     fn inside(value: &'a str) -> Option<Self> {
         Some(Self { members: serde_json::from_str(value).ok()?, text: value })
     }
 }
 
-/// Takes the members of an object as far as they are there.
+/// Collects the members of an object that are there.
 struct Members<'m, 'a>(&'m mut BTreeMap<String, Option<&'a RawValue>>);
 
 impl<'de: 'a, 'a> DeserializeSeed<'de> for Members<'_, 'a> {
@@ -111,6 +112,7 @@ impl<'de: 'a, 'a> Visitor<'de> for Members<'_, 'a> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         while let Some(name) = object.next_key::<String>()? {
+            // First without a value: the value may be cut off, and the name still counts.
             self.0.insert(name.clone(), None);
             let value = object.next_value()?;
             self.0.insert(name, Some(value));

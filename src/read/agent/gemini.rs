@@ -1,9 +1,9 @@
 //! Chats of Gemini CLI: one JSON document, or since 2026 a line for each message.
 //!
-//! An answer has `tokens`. `input` is the whole prompt with what was read; thoughts are beside the output,
-//! and `tool` is more of the prompt. In lines a message is written again when its tokens or its tools'
-//! results arrive, so the last one of an id counts. What a chat was rewound from was billed all the same.
-//! There are no writes, and the requests of compressions are not recorded.
+//! An answer has `tokens`. `input` is the whole prompt, including the tokens read; thoughts are not in
+//! the output, and `tool` counts further tokens of the prompt. In lines a message is written again when
+//! its tokens or its tools' results arrive, so the last one of an id counts. Rewound messages were
+//! billed all the same. There are no writes, and the requests of compressions are not recorded.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::base::id::EntryId;
 use crate::read::input::{List, Listed, Shape, Text};
 
-/// A chat as one document.
+/// Chat as one document.
 pub(super) struct GeminiDocument;
 
 impl DocumentFormat for GeminiDocument {
@@ -43,7 +43,7 @@ impl DocumentFormat for GeminiDocument {
     }
 }
 
-/// A chat as lines.
+/// Chat as lines.
 #[derive(Default)]
 pub(super) struct GeminiLines {
     chat: Chat,
@@ -58,6 +58,7 @@ impl LineFormat for GeminiLines {
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.has_member("sessionId")
             && first.has_member("projectHash")
+            // A document that is written on one line has these members, too.
             && !first.has_member("messages")
     }
 
@@ -72,6 +73,7 @@ impl LineFormat for GeminiLines {
         } else if line.id.as_str().is_some() {
             self.put(line, number, file);
         } else if let Some(messages) = line.set.0.as_ref().and_then(|set| set.messages.0.as_ref()) {
+            // `$set` replaces all messages of the chat.
             self.chat.rewind(None);
             for message in messages.iter().filter_map(|message| message.0.as_ref()) {
                 self.put(message, number, file);
@@ -88,7 +90,7 @@ impl LineFormat for GeminiLines {
 }
 
 impl GeminiLines {
-    /// Takes in a message, or what is new of one.
+    /// Adds a message, or merges a newer version of one.
     fn put(&mut self, message: &Message<'_>, number: u64, file: &mut AgentFile) {
         let Some(id) = message.id.as_str().map(EntryId::of) else { return };
         let known = message.known(number, file);
@@ -100,7 +102,7 @@ impl GeminiLines {
     }
 }
 
-/// What the client tells its user where what comes next is sent with a shorter history.
+/// Phrases of the client's notice that the next request has a shorter history.
 pub(crate) const COMPRESSIONS: [&str; 2] = ["compressed from", "compressed context"];
 
 #[derive(Debug, Default, Deserialize)]
@@ -114,7 +116,7 @@ pub(super) struct Document<'a> {
     messages: Listed<Shape<Message<'a>>>,
 }
 
-/// A message; as a line also a header, or a change of the chat.
+/// Message; as a line also a header, or a change of the chat.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Message<'a> {
@@ -141,11 +143,12 @@ pub(super) struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// The message without its text.
+    /// Message without its text.
     fn known(&self, number: u64, file: &mut AgentFile) -> Known {
         let side = match self.r#type.as_str() {
             Some("user") => Side::User,
             Some("gemini") => Side::Model,
+            // The notice is the only trace of a compression, whose request is not recorded.
             Some("info") if self.tells_of_compression() => Side::Compression,
             _ => Side::Client,
         };
@@ -163,13 +166,13 @@ impl Message<'_> {
         }
     }
 
-    /// Whether the client tells its user that what comes next is sent with a shorter history.
+    /// Returns true for a notice that the next request has a shorter history.
     fn tells_of_compression(&self) -> bool {
         self.content.is_some_and(|text| COMPRESSIONS.iter().any(|words| text.get().contains(words)))
     }
 }
 
-/// A tool's call with its result.
+/// Call of a tool with its result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ToolCall<'a> {

@@ -1,9 +1,9 @@
 //! Grok's command line: the updates of a session, `updates.jsonl`.
 //!
-//! A turn is told when it is over: the sum of its calls, for each model. The input is the whole prompt with
-//! what was read and written. What stands beside the models may be the sum of the session, so it counts
-//! only where no model tells its own. A turn that is told again under the same id of its prompt is the same
-//! one. One of an unknown number of calls is named and left out.
+//! A turn is reported when it ends: the sum of its calls, for each model. The input is the whole prompt,
+//! including the tokens read and written. The figures beside the models may be the sum of the session,
+//! so they count only if no model has its own. A turn that is reported again under the same prompt id is
+//! the same turn. A turn with an unknown number of calls is named in the diagnostics and left out.
 
 use std::collections::BTreeMap;
 
@@ -19,19 +19,19 @@ use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
-/// A number of calls beyond what a turn can have.
+/// Rejection of a number of calls beyond that of any turn.
 const IMPOSSIBLE: Rejected = (Kind::InvalidUsage, "a number of calls that cannot be one");
 
-/// A turn that may be one call or many.
+/// Rejection of a turn that may be one call or many.
 const UNKNOWN_NUMBER: Rejected =
     (Kind::MissingUsage, "the turn does not tell how many requests it is");
 
-/// What is known of a session between two of its updates.
+/// State between two updates of a session.
 #[derive(Default)]
 pub(super) struct Grok {
-    /// When the user's newest message came.
+    /// Time of the user's newest message.
     asked: Option<Millis>,
-    /// The turns so far, in order; one that is told again replaces the one before.
+    /// Turns so far, in order. A repeated report replaces the earlier one.
     turns: Vec<Vec<Result<AgentRequest, (u64, Rejected)>>>,
     by_prompt: FxHashMap<EntryId, usize>,
 }
@@ -42,7 +42,7 @@ impl LineFormat for Grok {
     const LAYOUT: Option<Layout> = Some(Layout::Grok);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        // The protocol's messages, which other programs log as well, have no time of their own.
+        // Other programs log the messages of the protocol as well, but without a time.
         let is_update =
             first.text("method").is_some_and(|method| method.ends_with("session/update"));
         is_update
@@ -58,7 +58,7 @@ impl LineFormat for Grok {
         if update.kind.is("user_message_chunk") {
             self.asked = at.or(self.asked);
         }
-        // A recap repeats what turns have told.
+        // A recap repeats the usage of earlier turns.
         let is_over = update.kind.is("turn_completed") || update.kind.as_str().is_none();
         if let Some(usage) = update.usage.0.as_ref().filter(|_| is_over) {
             let session = file.symbol(&params.session).or_else(|| file.session_of_folder(0));
@@ -83,7 +83,7 @@ impl LineFormat for Grok {
     }
 }
 
-/// A turn that is over.
+/// Turn that has ended.
 struct Turn<'t> {
     line: u64,
     session: Option<Symbol>,
@@ -93,7 +93,7 @@ struct Turn<'t> {
 }
 
 impl Grok {
-    /// Adds a turn, or puts it in the place of the one that is told again.
+    /// Adds a turn, or replaces its earlier report.
     fn put(&mut self, turn: &Turn<'_>, usage: &TurnUsage, file: &mut AgentFile) {
         let untold = BTreeMap::new();
         let models = usage.models.0.as_ref().unwrap_or(&untold);
@@ -110,7 +110,7 @@ impl Grok {
             let sum = turn.request(only.map(String::as_str), &usage.sum(), file);
             requests.extend(sum.transpose());
         }
-        // Of several models nobody knows which was asked first.
+        // With several models, the first one that was asked is unknown.
         let is_alone = requests.len() == 1;
         for (place, request) in requests.iter_mut().flatten().enumerate() {
             request.begins_turn = place == 0;
@@ -132,7 +132,7 @@ impl Grok {
 }
 
 impl Turn<'_> {
-    /// What a turn sent to one model; `None` where it sent nothing.
+    /// Requests of a turn to one model, as a sum; `None` if it sent nothing.
     fn request(
         &self,
         model: Option<&str>,
@@ -145,8 +145,8 @@ impl Turn<'_> {
         let prompt = split(told.input, told.read, told.written)?;
         let output = tokens(told.output)?;
         let output = output.ok_or((Kind::MissingUsage, "the turn has no output tokens"))?;
-        // Any number that stood here would be made up: as one request the turn would be held against rules
-        // that it does not follow, and a sum says of how many.
+        // Any number here would be made up: a single request would be judged by rules that the turn does
+        // not follow, and a sum must name the number of its requests.
         let Count::Value(calls) = told.calls else { return Err(UNKNOWN_NUMBER) };
         let calls = u32::try_from(calls.max(1)).map_err(|_| IMPOSSIBLE)?;
         let is_sum = calls > 1;
@@ -177,7 +177,7 @@ impl Turn<'_> {
     }
 }
 
-/// The project's folder, whose path is the name of the folder that its sessions are in.
+/// Folder of the project. The folder that holds its sessions is named by this path.
 fn project(file: &mut AgentFile) -> Option<Symbol> {
     let name = file.folders.get(1).filter(|name| name.contains('%'))?;
     let path = percent_decode_str(name).decode_utf8().ok()?.into_owned();
@@ -235,7 +235,7 @@ struct TurnUsage {
 }
 
 impl TurnUsage {
-    /// What is told of all models together.
+    /// Figures of all models together.
     fn sum(&self) -> ModelUsage {
         ModelUsage {
             input: self.input_tokens,
@@ -287,7 +287,7 @@ mod tests {
             ),
         );
         let [large, small, last] = &file.requests[..] else { panic!("{:?}", file.diagnostics) };
-        // 800 are 100 sent in full, 600 read and 100 written.
+        // 800 tokens are 100 sent in full, 600 read and 100 written.
         assert_eq!((large.usage.prompt.input, large.usage.prompt.read), (Tokens(100), Tokens(600)));
         assert_eq!((large.usage.prompt.written(), large.usage.output), (Tokens(100), Tokens(80)));
         assert_eq!((large.sum_of, large.reasoning, large.usage.is_sum), (3, Tokens(20), true));

@@ -1,4 +1,4 @@
-//! Sessions of which the requests stand in one file of a folder, and what was sent with them in another.
+//! Sessions whose requests are in one file of a folder, and whose messages are in another.
 
 use std::path::{Path, PathBuf};
 
@@ -11,44 +11,45 @@ use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::input::Kind;
 
-/// What a file has of its session.
+/// Part of a session that a file holds.
 #[derive(Debug, Default)]
 pub enum Half {
-    /// All that there is.
+    /// Whole session.
     #[default]
     Whole,
-    /// The requests, and when those were sent that were not answered, in file order.
+    /// Requests, and the times of the unanswered ones, in file order.
     Requests(Vec<Millis>),
-    /// The messages that were sent, in file order.
+    /// Messages that were sent, in file order.
     Messages(Vec<Said>),
 }
 
-/// A message of the client's, of which the request stands in another file.
+/// Message of the client, whose request is in another file.
 #[derive(Clone, Copy, Debug)]
 pub struct Said {
-    /// When it was put in: after the entry of its request, and before that of the next one.
+    /// Time of the message: after the entry of its request, and before that of the next one.
     pub(super) at: Millis,
-    /// The newest of its pieces of content.
+    /// Newest of its pieces of content.
     pub(super) brought: Option<PieceId>,
-    /// The model that it names as the one it is for.
+    /// Model that the message is meant for, if it names one.
     pub(super) model: Option<Symbol>,
-    /// Whether it is a summary, which stands in place of all before it.
+    /// True for a summary, which replaces all messages before it.
     pub(super) is_summary: bool,
 }
 
 has_symbols!(Said { model } beside { at, brought, is_summary });
 
-/// What the other file of a folder has.
+/// Messages from the other file of a folder.
 struct Messages {
-    /// Its place among all files.
+    /// Index of that file among all files.
     file: usize,
     said: Vec<Said>,
     pieces: Vec<Piece>,
     symbols: Symbols,
 }
 
-/// Gives the requests of each session the messages that stand in another file of its folder. Their files
-/// stay, with nothing in them.
+/// Moves the messages of each session to its requests, which are in another file of the folder.
+///
+/// The files of the messages remain, but empty.
 pub(crate) fn join_halves(files: &mut [AgentFile]) {
     let mut messages: FxHashMap<PathBuf, Messages> = FxHashMap::default();
     let mut twice = Vec::new();
@@ -87,8 +88,9 @@ fn folder(file: &AgentFile) -> PathBuf {
 }
 
 impl AgentFile {
-    /// Adds messages to the requests that they were sent with. What was put in for a request that was not
-    /// answered was sent again with the next one.
+    /// Adds messages to the requests that they were sent with.
+    ///
+    /// Messages of an unanswered request were sent again with the next one.
     fn take_messages(&mut self, other: Messages, unanswered: Vec<Millis>) {
         let Messages { mut said, pieces, symbols, .. } = other;
         let moved = self.symbols.absorb(symbols);
@@ -103,6 +105,8 @@ impl AgentFile {
         let mut said = said.into_iter().peekable();
         for (number, (_, place)) in sent.iter().enumerate() {
             let next = sent.get(number + 1).map(|(at, _)| *at);
+            // A message is stamped right after the entry of its request, so it is older than the next
+            // entry.
             while let Some(one) = said.next_if(|one| next.is_none_or(|next| one.at < next)) {
                 waiting.push(one);
             }
@@ -114,7 +118,7 @@ impl AgentFile {
         }
     }
 
-    /// Adds the pieces of another file, and says after how many of its own they stand.
+    /// Appends the pieces of another file, and returns the number of pieces before them.
     fn add_pieces(&mut self, pieces: Vec<Piece>, moved: &Moved) -> usize {
         let first = self.pieces.len();
         self.pieces.extend(pieces.into_iter().map(|mut piece| {
@@ -125,12 +129,13 @@ impl AgentFile {
         first
     }
 
-    /// Adds a message to the request at that place, whose line its pieces stand on from now on.
+    /// Adds a message to the request at an index. Its pieces take the line of the request.
     fn take_message(&mut self, place: usize, said: Said, first: usize) {
         let brought = said.brought.and_then(|id| after(id, first));
         let request = &self.requests[place];
         let (line, mut earlier) = (request.line, request.brought);
         if said.is_summary {
+            // The prompt no longer holds the content that a summary replaces.
             earlier = None;
         }
         let mut piece = brought;
@@ -151,7 +156,7 @@ impl AgentFile {
     }
 }
 
-/// The place of a piece that stands after so many others.
+/// Id of a piece after `others` pieces are put in front.
 fn after(id: PieceId, others: usize) -> Option<PieceId> {
     id.checked_add(u32::try_from(others).ok()?)
 }

@@ -1,8 +1,8 @@
 //! The wire files of Kimi CLI and of Kimi Code.
 //!
-//! Kimi CLI reports the usage of each step in a `StatusUpdate`, Kimi Code in a `usage.record`; the end of a
-//! step repeats it. `input_other` leaves out what was read and written. A record of scope `session` is work
-//! outside of turns: the request of a compaction.
+//! Kimi CLI reports the usage of each step in a `StatusUpdate`, Kimi Code in a `usage.record`; the end
+//! of a step repeats it. `input_other` leaves out the tokens read and written. A record of scope
+//! `session` is work outside of turns: the request of a compaction.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// The types of the lines with which files of Kimi Code begin.
+/// Types of the lines that files of Kimi Code begin with.
 const LINE_TYPES: [&str; 7] = [
     "config.update",
     "turn.prompt",
@@ -29,7 +29,7 @@ const LINE_TYPES: [&str; 7] = [
     "tools.set_active_tools",
 ];
 
-/// The lines after which a conversation is shorter than it was.
+/// Types of lines after which the conversation is shorter.
 const COMPACTIONS: [&str; 5] = [
     "full_compaction.complete",
     "micro_compaction.apply",
@@ -38,39 +38,39 @@ const COMPACTIONS: [&str; 5] = [
     "spine.root_compact",
 ];
 
-/// The folder of all agents of a session of Kimi Code's, and in it the one of the main agent.
+/// Folder of all agents of a Kimi Code session, and the folder of the main agent in it.
 pub(crate) const AGENT_FOLDERS: [&str; 2] = ["agents", "main"];
 
-/// What the folders of Kimi Code's sessions begin with.
+/// Prefix of the folders of Kimi Code's sessions.
 pub(crate) const SESSION_FOLDER: &str = "session_";
 
-/// What is known of a file between two of its lines.
+/// State between two lines of a file.
 #[derive(Default)]
 pub(super) struct Kimi {
     place: Option<Place>,
     project: Option<Symbol>,
-    /// The model of the newest request, by which name the user calls it, and who provides it.
+    /// Model of the newest request: the user's alias, and the provider's name.
     model: Option<(Symbol, Symbol)>,
     route: Option<Symbol>,
-    /// Whether a request was sent that has no usage yet.
+    /// True if a request was sent that has no usage yet.
     is_sent: bool,
     tools: Tools,
-    /// The conversations of the agents.
+    /// Conversations of the agents.
     branches: FxHashMap<Option<Symbol>, Branch>,
 }
 
-/// The tools that were called, by the calls.
+/// Names of the tools, by call.
 type Tools = FxHashMap<EntryId, Symbol>;
 
-/// Whose file it is.
+/// Session and agent of a file.
 #[derive(Clone, Copy)]
 struct Place {
     session: Option<Symbol>,
-    /// The agent of all of the file, which is one of Kimi Code's.
+    /// Agent of the whole file; Kimi Code only.
     agent: Option<Symbol>,
 }
 
-/// Where a line stands, and its time.
+/// Number and time of a line.
 type At = (u64, Option<Millis>);
 
 impl LineFormat for Kimi {
@@ -101,11 +101,12 @@ impl LineFormat for Kimi {
         match line.r#type.as_str() {
             Some("config.update") => self.project = file.symbol(&line.cwd).or(self.project),
             Some("turn.prompt") => {
+                // A sub-agent's prompt is not the user's.
                 branch.happened.begins_turn = agent.is_none();
                 branch.client_entry(at);
             }
             Some("llm.request") => {
-                // The one before it failed or was given up.
+                // The previous request failed or was abandoned.
                 branch.happened.is_after_interruption |= std::mem::replace(&mut self.is_sent, true);
                 branch.client_entry(at);
                 self.model = file.symbol(&line.alias).zip(file.symbol(&line.model));
@@ -127,12 +128,12 @@ impl LineFormat for Kimi {
 }
 
 impl Kimi {
-    /// Whose file it is, which its folders say.
+    /// Session and agent, which the folders of the file name.
     fn place(&mut self, file: &mut AgentFile) -> Place {
         *self.place.get_or_insert_with(|| Place { session: session(file), agent: agent(file) })
     }
 
-    /// Takes in a message of Kimi CLI's, or the one that a sub-agent's event holds.
+    /// Reads a message of Kimi CLI's, or the one inside a sub-agent's event.
     fn message(
         &mut self,
         message: &Message<'_>,
@@ -157,7 +158,7 @@ impl Kimi {
         self.event(&event.r#type, (usage, id), Some(agent), at, file)
     }
 
-    /// Takes in what happened in a conversation.
+    /// Reads an event of a conversation.
     fn event(
         &mut self,
         kind: &Text<'_>,
@@ -177,6 +178,7 @@ impl Kimi {
             Some("CompactionEnd") => branch.happened.compact(Size::default(), number, file),
             Some("StatusUpdate") => {
                 let Some(usage) = usage.filter(|usage| !usage.is_empty()) else { return Ok(()) };
+                // Kimi CLI's files do not name the model.
                 let model = file.model(&Text::default()).0;
                 let name = message.as_str().unwrap_or_default();
                 let request = self.request(usage, (model, agent), name, (number, at), file)?;
@@ -187,12 +189,13 @@ impl Kimi {
         Ok(())
     }
 
-    /// Takes in a record of Kimi Code's.
+    /// Reads a record of Kimi Code's.
     fn record(&mut self, line: &Line<'_>, at: At, file: &mut AgentFile) -> Result<(), Rejected> {
         self.is_sent = false;
         let usage = line.usage.0.as_ref().filter(|usage| !usage.is_empty());
         let Some(usage) = usage else { return Ok(()) };
         let alias = file.model(&line.model).0;
+        // The record has the alias alone; the request's line has the model and the provider.
         let named = self.model.filter(|(known, _)| *known == alias);
         let model = named.map_or(alias, |(_, model)| model);
         let route = self.route.filter(|_| named.is_some());
@@ -200,6 +203,7 @@ impl Kimi {
         let request = self.request(usage, (model, agent), "", at, file)?;
         let request = AgentRequest { route, ..request };
         if line.scope.is("session") {
+            // Work outside of turns continues no conversation.
             file.requests.push(AgentRequest { follows: Follows::Nothing, ..request });
         } else {
             self.branches.entry(agent).or_default().add(request, file);
@@ -232,13 +236,13 @@ impl Kimi {
     }
 }
 
-/// By what a forked session's copy of a request is known: copies keep their times.
+/// Key of a request, the same in a forked session's copy: copies keep their times.
 fn identity(message: &str, at: Millis, usage: &Usage) -> EntryId {
     let tokens = [usage.prompt.input, usage.prompt.read, usage.output].map(|tokens| tokens.0);
     EntryId::of(&format!("kimi:{message}:{}:{tokens:?}", at.get()))
 }
 
-/// The agent of a file of Kimi Code's: its folder in the one of all agents; `None` for the main one.
+/// Agent of a Kimi Code file: its folder inside that of all agents; `None` for the main one.
 fn agent(file: &mut AgentFile) -> Option<Symbol> {
     let [own, all, ..] = file.folders.as_slice() else { return None };
     let [agents, main] = AGENT_FOLDERS;
@@ -246,8 +250,8 @@ fn agent(file: &mut AgentFile) -> Option<Symbol> {
     is_agents.then(|| file.symbols.intern(own))
 }
 
-/// The session of a file that is always called the same: its folder, or the one that Kimi Code gives to
-/// a session and all of its agents.
+/// Session of a file whose own name is always the same: its folder, or the one that Kimi Code gives to a
+/// session and all of its agents.
 fn session(file: &mut AgentFile) -> Option<Symbol> {
     let of_code = file.folders.iter().position(|folder| folder.starts_with(SESSION_FOLDER));
     file.session_of_folder(of_code.unwrap_or(0))
@@ -273,15 +277,15 @@ pub(super) struct Line<'a> {
     usage: Shape<KimiUsage>,
     #[serde(borrow, rename = "usageScope")]
     scope: Text<'a>,
-    /// What Kimi Code adds to a context.
+    /// Addition of Kimi Code to a context.
     #[serde(borrow)]
     event: Shape<LoopEvent<'a>>,
-    /// What stands in place of what was compacted.
+    /// Text that replaces the compacted messages.
     summary: Size,
     memory: Size,
 }
 
-/// A message of Kimi CLI's, or one that Kimi Code adds to a context.
+/// Message of Kimi CLI, or one that Kimi Code adds to a context.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
@@ -295,10 +299,11 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Takes in what Kimi Code adds.
+    /// Records the content that Kimi Code adds.
     fn bring(&self, branch: &mut Branch, line: u64, file: &mut AgentFile) {
         let kind = match self.role.as_str() {
             Some("user") => ContentKind::UserText,
+            // An answer is not content that the client puts in.
             Some("assistant") => return,
             _ => ContentKind::Reminder,
         };
@@ -306,7 +311,7 @@ impl Message<'_> {
     }
 }
 
-/// A part of an answer of Kimi Code's, or a tool's result.
+/// Part of a Kimi Code answer, or a tool's result.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct LoopEvent<'a> {
@@ -338,31 +343,31 @@ struct Payload<'a> {
     usage: Shape<KimiUsage>,
     #[serde(borrow, rename = "message_id")]
     message: Text<'a>,
-    /// Of a sub-agent's event: the agent, or the call that began it.
+    /// Agent of a sub-agent's event, or else the call that began it.
     #[serde(borrow, rename = "agent_id")]
     agent: Text<'a>,
     #[serde(borrow, rename = "parent_tool_call_id")]
     call: Text<'a>,
-    /// As older versions name the call.
+    /// Call, under its name in older versions.
     #[serde(borrow, rename = "task_tool_call_id")]
     task: Text<'a>,
     #[serde(borrow)]
     event: Shape<Event<'a>>,
-    /// Of a turn.
+    /// Prompt of a turn.
     user_input: Size,
-    /// Of a tool's call.
+    /// Id of a tool's call.
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
     function: Shape<Function<'a>>,
-    /// Of a tool's result.
+    /// Call that a tool's result answers.
     #[serde(borrow, rename = "tool_call_id")]
     called: Text<'a>,
     return_value: Size,
 }
 
 impl Payload<'_> {
-    /// Takes in what a message of Kimi CLI's adds to the main conversation.
+    /// Records the content that a message of Kimi CLI's adds to the main conversation.
     fn bring(
         &self,
         kind: &Text<'_>,
@@ -398,7 +403,7 @@ struct Function<'a> {
     name: Text<'a>,
 }
 
-/// A message inside of a sub-agent's event. One level is all there is.
+/// Message inside a sub-agent's event. There is only one level.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Event<'a> {
@@ -430,7 +435,7 @@ struct KimiUsage {
 }
 
 impl KimiUsage {
-    /// Whether it tells of nothing, as where a step was given up.
+    /// Returns true if nothing is reported, as after an abandoned step.
     fn is_empty(&self) -> bool {
         tell_nothing(&[self.other, self.output, self.read, self.written])
     }

@@ -1,4 +1,4 @@
-//! How much of a plan's limits is used, as services tell it with an answer and sessions record it.
+//! Used share of a plan's limits, as services report it with an answer and sessions record it.
 
 use std::fmt;
 
@@ -9,49 +9,51 @@ use crate::base::id::{Symbol, has_symbols};
 use crate::base::units::Millis;
 use crate::read::input::{Count, default_for};
 
-/// How much of one limit was used at one moment.
+/// Used share of one limit at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitReading {
-    /// When it was recorded.
+    /// Time of the record.
     pub at: Millis,
-    /// The line of its file.
+    /// Line in its file.
     pub line: u64,
-    /// Whose limit it is.
+    /// Vendor of the limit.
     pub vendor: Vendor,
-    /// The limit, where the service gives several names.
+    /// Name of the limit, if the service gives several.
     pub limit: Option<Symbol>,
-    /// The plan that the limit is of.
+    /// Plan that has the limit.
     pub plan: Option<Symbol>,
-    /// How long the window is in which use counts, in milliseconds.
+    /// Length of the window that use counts in, in milliseconds.
     pub length: i64,
-    /// How much of it is used, in hundredths of a per cent. May be more than all.
+    /// Used share, in hundredths of a per cent. May be more than all.
     pub used: u32,
-    /// When the window ends.
+    /// End of the window.
     pub ends: Millis,
 }
 
 has_symbols!(LimitReading { limit, plan } beside { at, line, vendor, length, used, ends });
 
-/// All of a limit, in hundredths of a per cent.
+/// Whole limit, in hundredths of a per cent.
 const ALL: u32 = 10_000;
 
-/// Services tell the same end a few seconds apart.
+/// Largest difference between two reports of the same end, in milliseconds.
+///
+/// Services report it a few seconds apart.
 const SAME_END: u64 = 60_000;
 
 impl LimitReading {
-    /// When the window began.
+    /// Start of the window.
     #[must_use]
     pub fn begins(&self) -> Millis {
         Millis::new(self.ends.get().saturating_sub(self.length))
     }
 
-    /// Whether all of it is used.
+    /// Returns true if the limit is used up.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.used >= ALL
     }
 
-    /// Whether another reading is of the same window of the same limit.
+    /// Returns true if another reading is of the same window of the same limit.
     #[must_use]
     pub fn is_of_window(&self, other: &Self) -> bool {
         let key = |one: &Self| (one.vendor, one.limit, one.length);
@@ -59,13 +61,13 @@ impl LimitReading {
     }
 }
 
-/// No plan counts over more than a year, in milliseconds.
+/// Longest window, in milliseconds. No plan counts over more than a year.
 const LONGEST_WINDOW: i64 = 366 * 24 * 60 * 60 * 1_000;
 
-/// How much the clocks of a client and its service may differ, in milliseconds.
+/// Largest difference between the clocks of a client and its service, in milliseconds.
 const LATE: i64 = 10 * 60 * 1_000;
 
-/// A count of a unit of so many milliseconds. `None` where it is not told, or beyond reason.
+/// Count of a unit of `unit` milliseconds, in milliseconds; `None` if it is missing or beyond reason.
 pub(super) fn millis(count: Count, unit: i64) -> Option<i64> {
     match count {
         Count::Value(value) => i64::try_from(value).ok()?.checked_mul(unit),
@@ -73,19 +75,21 @@ pub(super) fn millis(count: Count, unit: i64) -> Option<i64> {
     }
 }
 
-/// When a window ends of which the end was told at a moment. `None` where its length is none, or it cannot be open then:
-/// such an end is another window's.
+/// End of a window, reported at a moment.
+///
+/// `None` if its length is impossible, or if the window cannot be open then: such an end belongs to
+/// another window.
 pub(super) fn open_until(end: i64, length: i64, told: Millis) -> Option<Millis> {
     let is_length = (1..=LONGEST_WINDOW).contains(&length);
     let left = end.saturating_sub(told.get());
     (is_length && left >= 0 && left <= length.saturating_add(LATE)).then(|| Millis::new(end))
 }
 
-/// A percentage in hundredths of one; nothing where it is none, or beyond reason.
+/// Percentage, in hundredths; `None` if the value is not one, or beyond reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Percent(pub(super) Option<u32>);
 
-/// The most per cent that a service may say are used.
+/// Largest used percentage that a service may report.
 const MOST_PERCENT: f64 = 10_000.0;
 
 impl Percent {
@@ -121,6 +125,7 @@ impl<'de> Visitor<'de> for PercentVisitor {
         Ok(u32::try_from(value).map_or(Percent(None), |value| Percent::of(f64::from(value))))
     }
 
+    // serde_json passes only negative numbers here.
     fn visit_i64<E>(self, _: i64) -> Result<Percent, E> {
         Ok(Percent(None))
     }

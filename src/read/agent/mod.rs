@@ -1,8 +1,8 @@
-//! Sessions of other agents than Claude Code: one file for each format.
+//! Sessions of agents other than Claude Code: one file for each format.
 //!
-//! A format is recognised by the first object of a file, and gives the requests of that file in the
-//! terms of this module. To add one: a file with a `LineFormat`, or with a `DocumentFormat` where it is
-//! one JSON value, and a line in `FORMATS`.
+//! A format is recognised by the first object of a file, and yields the requests of that file in the
+//! terms of this module. To add one: a file with a `LineFormat`, or with a `DocumentFormat` for a single
+//! JSON value, and a line in `FORMATS`.
 
 mod amp;
 mod bill;
@@ -64,7 +64,7 @@ use request::{UNKNOWN_MODEL, split};
 pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
-/// Every format, in the order in which they are tried.
+/// Every format, in the order of recognition.
 pub(crate) static FORMATS: [AgentFormat; 18] = [
     lines::<database::Rows>(),
     lines::<codex::Codex>(),
@@ -86,7 +86,7 @@ pub(crate) static FORMATS: [AgentFormat; 18] = [
     documents::<cline_messages::ClineMessages>(),
 ];
 
-/// What the lines of a file are, or its document, by the fields that readers look at
+/// Layout of the lines of a file, or of its document, by the fields that readers use
 /// (`redact/fields/agents.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Layout {
@@ -112,9 +112,9 @@ pub(crate) enum Layout {
     ClineMessages,
     /// A thread of Amp.
     Amp,
-    /// The updates of a session of Grok's.
+    /// The updates of a Grok session.
     Grok,
-    /// What was told to a status line.
+    /// Limits that a status line received.
     StatusLines,
     /// Observations of Langfuse.
     Langfuse,
@@ -126,42 +126,44 @@ pub(crate) enum Layout {
     Rows,
 }
 
-/// A format in which an agent keeps its sessions.
+/// Format of an agent's sessions.
 #[derive(Clone, Copy)]
 pub(crate) struct AgentFormat {
-    /// Whether a file that begins with this object is one of its.
+    /// Returns true if a file with this first object has the format.
     pub(crate) recognises: fn(&FirstObject<'_>) -> bool,
-    /// What the file is, for people: "a rollout".
+    /// Description of the file, for people: "a rollout".
     pub(crate) file: &'static str,
-    /// By what redaction finds the fields that stay; `None` where it does not know them.
+    /// Layout by which redaction finds the fields to keep; `None` if redaction does not know them.
     pub(crate) layout: Option<Layout>,
-    /// Whether a file is one JSON value, over however many lines, given whether it begins as one does.
+    /// Returns true if a file is one JSON value, over any number of lines.
+    ///
+    /// The argument is true if the file begins like one.
     pub(crate) is_document: fn(bool) -> bool,
     /// Reads a file to its end. No text of it is kept.
     pub(crate) read: fn(&mut OpenSource) -> AgentFile,
 }
 
-/// What is wrong with a line, and what became of it.
+/// Kind of a rejection, and its consequence for the line.
 pub(super) type Rejected = (Kind, &'static str);
 
-/// A format of JSON lines, as what is known between two lines of a file.
+/// Format of JSON lines. Its value is the state between two lines of a file.
 trait LineFormat: Default {
-    /// The fields of a line that are looked at.
+    /// Fields of a line that are read.
     type Line<'a>: Deserialize<'a>;
 
-    /// What the file is, for people: "a rollout".
+    /// Description of the file, for people: "a rollout".
     const FILE: &'static str;
 
-    /// By what redaction finds the fields that stay.
+    /// Layout by which redaction finds the fields to keep.
     const LAYOUT: Option<Layout> = None;
 
-    /// Whether a file that begins with this object is one of its.
+    /// Returns true if a file with this first object has the format.
     fn recognises(first: &FirstObject<'_>) -> bool;
 
-    /// Takes in a line.
+    /// Reads a line.
     ///
     /// # Errors
-    /// Where the line has a request that cannot be used.
+    /// If the line has a request that cannot be used.
     fn line(
         &mut self,
         line: &Self::Line<'_>,
@@ -169,11 +171,11 @@ trait LineFormat: Default {
         file: &mut AgentFile,
     ) -> Result<(), Rejected>;
 
-    /// Takes in the end of the file.
+    /// Handles the end of the file.
     fn end(self, _: &mut AgentFile) {}
 }
 
-/// A [`LineFormat`] as one of all formats.
+/// Entry of a [`LineFormat`] in the list of formats.
 const fn lines<F: LineFormat>() -> AgentFormat {
     AgentFormat {
         recognises: F::recognises,
@@ -193,7 +195,7 @@ fn read_lines<F: LineFormat>(open: &mut OpenSource) -> AgentFile {
     AgentFile { extent, ..reader.file }
 }
 
-/// Reads the lines of one file, in order.
+/// Reader of the lines of one file, in order.
 struct LineReader<F> {
     format: F,
     file: AgentFile,

@@ -1,8 +1,8 @@
-//! opencode: a session as `opencode export` writes it, or one of its messages as old versions store it.
+//! opencode: a session as `opencode export` writes it, or a single message as old versions store it.
 //!
-//! Each `step-finish` part reports one request. The tokens of a message are those of its last step:
-//! they count where it has no such part. The input leaves out what was read and written. The output
-//! holds the reasoning or leaves it out, by version: the total tells.
+//! Each `step-finish` part reports one request. The tokens of a message are those of its last step: they
+//! count only if it has no such part. The input leaves out the tokens read and written. The output
+//! includes the reasoning or leaves it out, by version: the total decides.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -18,13 +18,13 @@ use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Flag, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// Providers that say what was written. Of others a zero may stand for anything.
+/// Providers that report writes. A zero from others may mean anything.
 pub(crate) const TELLING_WRITES: [&str; 3] = ["anthropic", "bedrock", "venice"];
 
-/// The format of an exported session.
+/// Format of an exported session.
 pub(super) struct OpenCode;
 
-/// The format of a stored message: `storage/message/<session>/<message>.json`.
+/// Format of a stored message: `storage/message/<session>/<message>.json`.
 pub(super) struct OpenCodeMessage;
 
 impl DocumentFormat for OpenCode {
@@ -73,44 +73,44 @@ impl DocumentFormat for OpenCodeMessage {
     }
 }
 
-/// What is known of a session between two of its messages.
+/// State between two messages of a session.
 #[derive(Default)]
 pub(super) struct Session {
     pub(super) id: Option<Symbol>,
     pub(super) agent: Option<Symbol>,
     pub(super) project: Option<Symbol>,
     pub(super) client_version: Option<Symbol>,
-    /// What happened before the next request.
+    /// Events before the next request.
     pub(super) happened: Happened,
-    /// When the newest request was sent.
+    /// Start of the newest request.
     latest: Option<Millis>,
 }
 
-/// A request that a message reports.
+/// Request that a message reports.
 struct Step {
     usage: TokenUsage,
     sent: Option<Millis>,
     finished: Option<Millis>,
-    /// The results of the tools that it called, which go out with the next request.
+    /// Results of the tools that it called, which go out with the next request.
     results: Vec<(ContentSource, Size)>,
 }
 
-/// What is kept of the parts of a message.
+/// Facts from the parts of a message.
 pub(super) struct Parts {
-    /// When the next request was sent: a later one is sent when all parts of the one before are there.
+    /// Start of the next request: a later one is sent when all parts of the previous one are there.
     sent: Option<Millis>,
     newest: Option<Millis>,
     steps: Vec<Step>,
-    /// Whether there are any, and whether the client wrote all of them itself.
+    /// True if the client wrote all parts itself; `None` if there are none.
     is_synthetic: Option<bool>,
-    /// What the client put in with them since the last step.
+    /// Content that the client put in since the last step.
     brought: Vec<(ContentSource, Size)>,
-    /// The size of their text.
+    /// Size of the text of all parts.
     text: Size,
 }
 
 impl Parts {
-    /// A message without parts so far.
+    /// State before the first part of a message.
     pub(super) fn of(info: &MessageInfo<'_>) -> Self {
         let sent = info.time.0.and_then(|times| times.created.0);
         Self {
@@ -123,7 +123,7 @@ impl Parts {
         }
     }
 
-    /// Takes in the next part.
+    /// Adds the next part.
     pub(super) fn add(&mut self, part: &Part<'_>, file: &mut AgentFile) {
         self.newest = self.newest.max(part.end());
         self.is_synthetic = Some(self.is_synthetic.unwrap_or(true) && part.synthetic.0);
@@ -138,14 +138,14 @@ impl Parts {
         }
     }
 
-    /// The results of tools since the last step.
+    /// Takes the results of tools since the last step.
     fn results(&mut self) -> Vec<(ContentSource, Size)> {
         let is_result =
             |(source, _): &(ContentSource, Size)| matches!(source, ContentSource::Tool(_));
         std::mem::take(&mut self.brought).into_iter().filter(is_result).collect()
     }
 
-    /// The requests that the message reports.
+    /// Requests that the message reports.
     fn steps(&mut self, info: &MessageInfo<'_>) -> Vec<Step> {
         let mut steps = std::mem::take(&mut self.steps);
         let results = self.results();
@@ -177,7 +177,7 @@ impl Session {
         }
     }
 
-    /// Takes in what goes out with the next request.
+    /// Records content that goes out with the next request.
     fn bring(&mut self, contents: Vec<(ContentSource, Size)>, line: u64, file: &mut AgentFile) {
         for (source, size) in contents {
             file.bring(&mut self.happened, line, source, size);
@@ -195,6 +195,7 @@ impl Session {
         let is_broken_off = info.is_broken_off();
         let mut was_billed = false;
         for step in parts.steps(info) {
+            // An aborted step has no tokens: it is an interruption, and no usage is missing.
             if !(step.usage.is_empty() && is_broken_off) {
                 was_billed = true;
                 match self.request(info, &step, line, file) {
@@ -227,11 +228,11 @@ impl Session {
         let sent = step.sent.or(step.finished).ok_or(no_time)?;
         let finished = step.finished.unwrap_or(sent);
         let (model, vendor) = file.model(&info.model_id);
-        // Never before the one in front of it, whatever the clock says.
+        // Never before the previous request, whatever the clock says.
         let sent = self.latest.map_or(sent, |latest| latest.max(sent));
         self.latest = Some(sent);
         let times = (sent, finished);
-        // A summary stands beside the conversation.
+        // A summary is outside of the conversation.
         let (follows, happened) = if info.is_summary() {
             (Follows::Nothing, Happened::default())
         } else {
@@ -245,6 +246,7 @@ impl Session {
                 .map(|created| identity(file.symbols.text(model), created, &usage)),
             session: self.id,
             agent: self.agent,
+            // A message that is stored alone comes without session data, but names its folder.
             project: self.project.or_else(|| file.symbol(&info.path.0.as_ref()?.cwd)),
             client_version: self.client_version,
             route: file.symbol(&info.provider_id),
@@ -257,8 +259,8 @@ impl Session {
     }
 }
 
-/// By what a request is known in a fork, which copies times and tokens under new ids, and in the older
-/// storage, which has the last step of a message alone.
+/// Key of a request, the same in a fork, which copies times and tokens under new ids, and in the older
+/// storage, which has only the last step of a message.
 fn identity(model: &str, created: Millis, usage: &Usage) -> EntryId {
     let Usage { prompt, output: Tokens(output), .. } = usage;
     let [input, read, write] = [prompt.input, prompt.read, prompt.write_5m].map(|part| part.0);
@@ -280,7 +282,7 @@ pub(super) struct Export<'a> {
 struct SessionInfo<'a> {
     #[serde(borrow)]
     id: Text<'a>,
-    /// The session that started it.
+    /// Session that started it.
     #[serde(borrow, rename = "parentID")]
     parent_id: Text<'a>,
     #[serde(borrow)]
@@ -324,7 +326,7 @@ impl MessageInfo<'_> {
         self.summary.0 || self.mode.is("compaction")
     }
 
-    /// Whether it ended with an error, or has not ended.
+    /// Returns true if the message ended with an error, or has not ended.
     fn is_broken_off(&self) -> bool {
         self.error.0.is_some() || self.time.0.unwrap_or_default().completed.0.is_none()
     }
@@ -342,9 +344,9 @@ struct Folder<'a> {
 pub(super) struct Times {
     pub(super) created: Time,
     completed: Time,
-    /// When the answer was there; of 2.0 and later.
+    /// End of the answer; in 2.0 and later.
     pub(super) streamed: Time,
-    /// Of a part.
+    /// End of a part.
     end: Time,
 }
 
@@ -355,21 +357,21 @@ pub(super) struct Part<'a> {
     r#type: Text<'a>,
     synthetic: Flag,
     text: Size,
-    /// Of a file.
+    /// Media type of a file.
     #[serde(borrow)]
     mime: Text<'a>,
-    /// Of a tool.
+    /// Name of a tool.
     #[serde(borrow)]
     tool: Text<'a>,
     time: Shape<Times>,
-    /// Of a tool.
+    /// State of a tool's call.
     state: Shape<ToolState>,
-    /// Of a step.
+    /// Usage of a step.
     tokens: Shape<TokenUsage>,
 }
 
 impl Part<'_> {
-    /// What it puts into the conversation, unless it is a part of the answer.
+    /// Content that the part puts into the conversation, unless it is part of the answer.
     fn content(&self, file: &mut AgentFile) -> (ContentSource, Size) {
         if let Some(state) = &self.state.0 {
             return (ContentSource::Tool(file.symbol(&self.tool)), state.output.and(state.error));
@@ -412,7 +414,7 @@ struct CacheUsage {
 }
 
 impl TokenUsage {
-    /// The usage of a version that leaves the reasoning out of the output and tells no total.
+    /// Usage of a version whose output leaves out the reasoning, and which reports no total.
     pub(super) fn with_reasoning_apart(self) -> Self {
         let CacheUsage { read, write } = self.cache.0.unwrap_or_default();
         let mut total = 0_u64;
@@ -428,7 +430,7 @@ impl TokenUsage {
         tell_nothing(&[self.input, self.output, self.reasoning, read, write])
     }
 
-    /// What was billed, and the reasoning in the output.
+    /// Billed usage, and the reasoning in the output.
     fn billed(&self) -> Result<(Usage, Tokens), Rejected> {
         if self.is_empty() {
             return Err((Kind::MissingUsage, "the step has no tokens"));
@@ -439,6 +441,7 @@ impl TokenUsage {
         let output = output.ok_or((Kind::MissingUsage, "the step has no output tokens"))?;
         let reasoning = tokens(self.reasoning)?.unwrap_or_default();
         let with_reasoning = output + reasoning;
+        // Versions differ in whether the output includes the reasoning; the total shows it.
         let is_apart = tokens(self.total)? == Some(prompt.total() + with_reasoning);
         let output = if is_apart { with_reasoning } else { output };
         Ok((Usage { prompt, output, ..Usage::default() }, reasoning.min(output)))
@@ -448,6 +451,7 @@ impl TokenUsage {
         let cache = self.cache.0.unwrap_or_default();
         let Count::Value(written) = cache.write else { return false };
         let names_one = |name: &str| TELLING_WRITES.iter().any(|one| name.contains(one));
+        // A written token proves that writes are reported, whoever the provider is.
         written > 0 || provider.as_str().is_some_and(names_one)
     }
 }

@@ -1,10 +1,11 @@
 //! Sessions of Pi, Oh-My-Pi and `OpenClaw`, and the events that `pi --mode json` prints.
 //!
-//! An entry holds an answer with its usage; `input` leaves out what was read and written. Newer entries
-//! name their parents, so that a session is a tree: going back leaves the other branch in the file. A
-//! forked session begins with copies of its parent's entries. Google's API has the whole prompt as `input`,
-//! whatever the user calls the provider, and old versions add the reasoning of chat completions to an output
-//! that holds it: `totalTokens` shows the one always, the other where it is the service's own.
+//! An entry holds an answer with its usage; `input` leaves out the tokens read and written. Newer
+//! entries name their parents, so a session is a tree: going back leaves the other branch in the file. A
+//! forked session begins with copies of its parent's entries. Google's API has the whole prompt as
+//! `input`, whatever the user calls the provider, and old versions add the reasoning of chat completions
+//! to an output that includes it: `totalTokens` always reveals the former, and the latter if it is the
+//! service's own figure.
 
 use serde::Deserialize;
 
@@ -20,18 +21,18 @@ use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Count, Kind, PromptSplit, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// The folders in which `OpenClaw` keeps sessions of Pi's form.
+/// Folders in which `OpenClaw` keeps sessions of Pi's form.
 pub(crate) const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".moltbot"];
 
-/// What the kinds of entries begin with that only `OpenClaw` writes.
+/// Prefix of the kinds of entries that only `OpenClaw` writes.
 pub(crate) const OPENCLAW: &str = "openclaw";
 
-/// What is known of a session between two of its lines.
+/// State between two lines of a session.
 #[derive(Default)]
 pub(super) struct Pi {
     session: Option<Symbol>,
     project: Option<Symbol>,
-    /// Whether an entry is one that only `OpenClaw` writes.
+    /// True if an entry is one that only `OpenClaw` writes.
     is_openclaws: bool,
     tree: Tree,
 }
@@ -116,6 +117,7 @@ impl Pi {
             branch.happened.is_after_interruption |= message.stop_reason.is("aborted");
             return Ok(());
         };
+        // The message is stamped when the request starts, the entry when it ends.
         let start = message.timestamp.0.or(branch.sent);
         let model = file.model(&message.model);
         let prompt = usage.prompt()?;
@@ -126,8 +128,10 @@ impl Pi {
         Ok(())
     }
 
-    /// The request of a summary, which newer versions record. It does not go on from the conversation:
-    /// nothing of its prefix is read. Its model is that of the conversation.
+    /// Adds the request of a summary, which newer versions record.
+    ///
+    /// It does not continue the conversation: nothing of its prefix is read. Its model is that of the
+    /// conversation.
     fn summary(
         &self,
         line: &Line<'_>,
@@ -172,7 +176,7 @@ impl Pi {
     }
 }
 
-/// By what a fork's copy of a request is known: older copies lose the ids of their entries.
+/// Key of a request, the same in a fork's copy: older copies lose the ids of their entries.
 fn identity(start: Millis, model: &str, usage: &Usage) -> EntryId {
     let PromptSplit { input, read, .. } = usage.prompt;
     let (written, output) = (usage.prompt.written(), usage.output);
@@ -196,12 +200,12 @@ pub(super) struct Line<'a> {
     timestamp: Time,
     #[serde(borrow)]
     cwd: Text<'a>,
-    /// Of an extension's entry.
+    /// Kind of an extension's entry.
     #[serde(borrow, rename = "customType")]
     custom_type: Text<'a>,
     #[serde(borrow)]
     message: Shape<Message<'a>>,
-    /// Of a compaction.
+    /// Usage of a compaction, and its summary.
     usage: Shape<PiUsage>,
     summary: Size,
 }
@@ -222,16 +226,16 @@ struct Message<'a> {
     #[serde(borrow, rename = "responseId")]
     response: Text<'a>,
     content: Size,
-    /// Of a tool's result.
+    /// Name of the tool that has the result.
     #[serde(borrow, rename = "toolName")]
     tool: Text<'a>,
-    /// Of a command of the user's.
+    /// Command of the user's, and its output.
     command: Size,
     output: Size,
 }
 
 impl Message<'_> {
-    /// What the client's message is.
+    /// Source of the client's message.
     fn source(&self, file: &mut AgentFile) -> ContentSource {
         match self.role.as_str() {
             Some("toolResult") => ContentSource::Tool(file.symbol(&self.tool)),
@@ -253,7 +257,7 @@ struct PiUsage {
     cache_write_1h: Count,
     reasoning: Count,
     total_tokens: Count,
-    /// At its own prices.
+    /// Cost at Pi's own prices.
     cost: Shape<PiCost>,
 }
 
@@ -264,7 +268,7 @@ struct PiCost {
 }
 
 impl PiUsage {
-    /// Whether it tells of nothing, as where a request was given up.
+    /// Returns true if nothing is reported, as after an abandoned request.
     fn is_empty(&self) -> bool {
         tell_nothing(&[self.input, self.output, self.cache_read, self.cache_write])
     }
@@ -275,6 +279,7 @@ impl PiUsage {
         let write_1h = tokens(self.cache_write_1h)?.unwrap_or_default().min(told.write_5m);
         let write_5m = told.write_5m.saturating_sub(write_1h);
         let output = tokens(self.output)?.unwrap_or_default();
+        // Google's API: a total of input and output shows that the input includes the reads.
         let holds_read = told.read > Tokens::ZERO
             && tokens(self.total_tokens)? == Some(told.input + output)
             && told.read <= told.input;
@@ -282,11 +287,12 @@ impl PiUsage {
         Ok(PromptSplit { input, write_5m, write_1h, ..told })
     }
 
-    /// The output with its reasoning, once, and the reasoning.
+    /// Output with its reasoning counted once, and the reasoning.
     fn output(&self, prompt: &PromptSplit) -> Result<(Tokens, Tokens), Rejected> {
         let told = tokens(self.output)?.unwrap_or_default();
         let reasoning = tokens(self.reasoning)?.unwrap_or_default().min(told);
         let once = told.saturating_sub(reasoning);
+        // Old versions: the total shows that the output counts the reasoning twice.
         let is_twice =
             reasoning <= once && tokens(self.total_tokens)? == Some(prompt.total() + once);
         let output = if is_twice { once } else { told };
@@ -328,9 +334,9 @@ mod tests {
                 r#"{{"input":100,"output":150,"cacheRead":900,"cacheWrite":0,"totalTokens":{total},"reasoning":50}}"#
             )
         };
-        // 100 and 900 of the prompt and 100 of the answer, as the service counts.
+        // The service's total: 100 and 900 of the prompt and 100 of the answer.
         assert_eq!(told("openrouter", &usage(1_100)), [100, 900, 100, 50]);
-        // The sum of what is told beside it proves nothing.
+        // A total that is the sum of the other figures proves nothing.
         assert_eq!(told("openrouter", &usage(1_150)), [100, 900, 150, 50]);
     }
 }

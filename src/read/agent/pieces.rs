@@ -1,5 +1,6 @@
-//! What a client put into a conversation between two requests: where, of what kind and how large. No text
-//! of it is kept.
+//! Content that a client put into a conversation between two requests: its place, kind and size.
+//!
+//! No text of it is kept.
 
 use std::num::NonZeroU32;
 
@@ -13,23 +14,24 @@ use crate::base::id::has_symbols;
 use crate::read::input::{Text, only_value};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// Lists and objects below this depth are not measured. Content is a list of blocks, and a result in it
-/// another one.
+/// Depth down to which lists and objects are measured.
+///
+/// Content is a list of blocks, and a result in it another one.
 const DEEPEST: u32 = 4;
 
-/// The place of a piece among those of its file, counted from 1.
+/// Number of a piece in its file, counted from 1.
 pub type PieceId = NonZeroU32;
 
-/// A piece of content.
+/// Piece of content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The one before it, since the request before.
+    /// Piece before it, since the previous request.
     pub before: Option<PieceId>,
-    /// The line it stands on, or the number of its message in a document.
+    /// Line of the piece, or the number of its message in a document.
     pub line: u64,
-    /// What it is.
+    /// Source of the content.
     pub source: ContentSource,
-    /// Its size in bytes of JSON; of media it is not known, and zero.
+    /// Size in bytes of JSON; zero for media, whose size is not known.
     pub bytes: u64,
 }
 
@@ -45,6 +47,7 @@ impl AgentFile {
         size: Size,
     ) {
         let text = (size.text > 0).then_some((source, size.text));
+        // The size of media is unknown, so each image or document is a piece of its own.
         let media = std::iter::repeat_n((ContentSource::Media, 0), size.media as usize);
         for (source, bytes) in text.into_iter().chain(media) {
             self.pieces.push(Piece { before: happened.brought, line, source, bytes });
@@ -53,12 +56,13 @@ impl AgentFile {
         }
     }
 
-    /// The newest of two stretches of pieces, of which the later one goes on from the earlier one.
+    /// Joins two runs of pieces, the later one behind the earlier one, and returns the newest piece.
     pub(super) fn join_pieces(
         &mut self,
         earlier: Option<PieceId>,
         later: Option<PieceId>,
     ) -> Option<PieceId> {
+        // Each piece links to the one before it, so the join is at the oldest piece of the later run.
         let mut first = later;
         while let Some(piece) = first.and_then(|id| self.pieces.get_mut(id.get() as usize - 1)) {
             if piece.before.is_none() {
@@ -72,7 +76,7 @@ impl AgentFile {
 }
 
 impl Happened {
-    /// Takes in that the conversation was compacted: a summary stands in place of all before it.
+    /// Records a compaction: a summary replaces everything before it.
     pub(super) fn compact(&mut self, summary: Size, line: u64, file: &mut AgentFile) {
         self.is_after_compaction = true;
         self.brought = None;
@@ -80,17 +84,17 @@ impl Happened {
     }
 }
 
-/// How much a message's content is.
+/// Size of a message's content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// The bytes of its text as JSON, without quotes.
+    /// Bytes of its text as JSON, without quotes.
     pub(super) text: u64,
-    /// Its images and documents.
+    /// Number of its images and documents.
     pub(super) media: u32,
 }
 
 impl Size {
-    /// The size of a value: a text, a block, or a list of them.
+    /// Size of a value: a text, a block, or a list of them.
     fn of(json: &str, depth: u32) -> Self {
         match json.as_bytes().first() {
             Some(b'"') => Self { text: (json.len() as u64).saturating_sub(2), media: 0 },
@@ -106,7 +110,7 @@ impl Size {
         }
     }
 
-    /// The size of a value of content.
+    /// Size of a value of content.
     pub(super) fn of_value(value: &RawValue) -> Self {
         Self::of(value.get(), DEEPEST)
     }
@@ -125,7 +129,7 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
-/// A block of content, as all agents write them.
+/// Block of content, as all agents write it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Block<'a> {
@@ -133,7 +137,7 @@ struct Block<'a> {
     r#type: Text<'a>,
     #[serde(borrow)]
     text: Option<&'a RawValue>,
-    /// Of a message, or of a result.
+    /// Content of a message, or of a result.
     #[serde(borrow)]
     content: Option<&'a RawValue>,
     #[serde(borrow)]

@@ -1,8 +1,9 @@
-//! Sessions of Qwen Code: lines that name their parents, as Claude Code's do.
+//! Sessions of Qwen Code: lines that name their parents, like Claude Code's.
 //!
-//! An answer has `usageMetadata`. Its prompt includes what was read. Thoughts are part of the candidates
-//! where the total says so, as of providers in `OpenAI`'s style, else beside them. Results of the service's
-//! own tools are more of the prompt. A line of telemetry repeats each answer and does not count.
+//! An answer has `usageMetadata`. Its prompt includes the tokens read. Thoughts are part of the
+//! candidates if the total says so, as with providers in `OpenAI`'s style, and apart from them
+//! otherwise. Results of the service's own tools are further tokens of the prompt. A line of telemetry
+//! repeats each answer and does not count.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -18,7 +19,7 @@ use crate::base::units::Tokens;
 use crate::read::input::{Count, JsonLength, Kind, List, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
-/// What is known of a session between two of its lines.
+/// State between two lines of a session.
 #[derive(Default)]
 pub(super) struct Qwen {
     tree: Tree,
@@ -30,6 +31,7 @@ impl LineFormat for Qwen {
     const LAYOUT: Option<Layout> = Some(Layout::Qwen);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
+        // Claude Code's lines have `uuid` and `sessionId` as well, but none of these members.
         let is_qwens = ["message.parts", "usageMetadata", "systemPayload"];
         let is_qwens = is_qwens.iter().any(|member| first.has(member));
         is_qwens && first.has_member("uuid") && first.has_member("sessionId")
@@ -55,6 +57,7 @@ fn entry(
     match (line.r#type.as_str(), line.subtype.as_str()) {
         (Some("assistant"), _) => return answer(line, branch, number, file),
         (Some("user" | "tool_result"), _) => {
+            // Results of tools have a type of their own, so a `user` line is always the user's.
             branch.happened.begins_turn |= line.r#type.is("user");
             branch.client_entry(line.timestamp.0);
             let parts = line.message.0.as_ref().map(|message| message.parts.0.as_slice());
@@ -68,7 +71,7 @@ fn entry(
     Ok(())
 }
 
-/// Takes in the parts of a message of the client's.
+/// Records the parts of a message of the client's.
 fn bring(parts: &[Shape<Part<'_>>], branch: &mut Branch, number: u64, file: &mut AgentFile) {
     for part in parts.iter().filter_map(|part| part.0.as_ref()) {
         let source = match &part.result.0 {
@@ -88,6 +91,7 @@ fn answer(
     let Some(told) = line.usage.0.as_ref().filter(|usage| !usage.is_empty()) else {
         return Ok(());
     };
+    // The metadata has no count of writes.
     let mut prompt = split(told.prompt, read_if_any(told.cached, Count::Missing), Count::Missing)?;
     let model = file.model(&line.model);
     let (output, reasoning) = told.output(prompt.total(), model.1)?;
@@ -141,7 +145,7 @@ struct Message<'a> {
     parts: List<Shape<Part<'a>>>,
 }
 
-/// A part of a message, as Google's API has them.
+/// Part of a message, in the form of Google's API.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Part<'a> {
@@ -160,7 +164,7 @@ impl Part<'_> {
     }
 }
 
-/// The result of a tool's call.
+/// Result of a tool's call.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct FunctionResponse<'a> {
@@ -191,8 +195,10 @@ impl QwenUsage {
         tell_nothing(&[self.prompt, self.candidates])
     }
 
-    /// The output with its reasoning, and the reasoning. Some count results of tools in the prompt's figure,
-    /// others beside it. Without a total, the vendor tells: Google alone has thoughts beside the candidates.
+    /// Output with its reasoning, and the reasoning.
+    ///
+    /// Some services count results of tools in the prompt's figure, others beside it. Without a total,
+    /// the vendor decides: only Google has thoughts apart from the candidates.
     fn output(&self, prompt: Tokens, vendor: Vendor) -> Result<(Tokens, Tokens), Rejected> {
         let candidates = tokens(self.candidates)?.unwrap_or_default();
         let thoughts = tokens(self.thoughts)?.unwrap_or_default();
@@ -210,7 +216,7 @@ impl QwenUsage {
 mod tests {
     use crate::read::agent::testing::read;
 
-    /// The prompt, the output and its reasoning of an answer.
+    /// Prompt, output and reasoning of an answer.
     fn told(model: &str, more: &str) -> [u64; 3] {
         let file = read(&format!(
             r#"{{"uuid":"a","parentUuid":null,"sessionId":"q","type":"assistant","timestamp":"2026-09-21T14:13:20Z","model":"{model}","usageMetadata":{{"promptTokenCount":1000,"cachedContentTokenCount":500,"candidatesTokenCount":100,"thoughtsTokenCount":60{more}}},"message":{{"parts":[]}}}}"#

@@ -1,4 +1,4 @@
-//! Formats whose records stand on a line each in one file, and together in one document in another.
+//! Formats whose records are on a line each in one file, and together in one document in another.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +12,7 @@ use super::{AgentFile, AgentFormat, FirstObject, LineFormat, lines, read_lines};
 use crate::read::begins_document;
 use crate::read::input::Shape;
 
-/// A [`LineFormat`] of which a file may also be one object over many lines, or a list of objects.
+/// Entry of a [`LineFormat`] whose files may also be one object over many lines, or a list of objects.
 pub(super) const fn records<F: LineFormat>() -> AgentFormat {
     AgentFormat {
         is_document: |begins_document| begins_document,
@@ -27,7 +27,7 @@ pub(super) const fn records<F: LineFormat>() -> AgentFormat {
     }
 }
 
-/// The records of a document, as if each stood on a line.
+/// Records of a document, as if each were on a line.
 struct Whole<F>(PhantomData<fn() -> F>);
 
 impl<F: LineFormat> DocumentFormat for Whole<F> {
@@ -49,7 +49,7 @@ impl<F: LineFormat> DocumentFormat for Whole<F> {
     }
 }
 
-/// An object, or a list of which the objects count.
+/// Object, or the objects of a list.
 struct OneOrMany<T>(Vec<T>);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {

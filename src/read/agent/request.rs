@@ -1,4 +1,4 @@
-//! What every format gives: requests of sessions, with what was billed.
+//! Output of every format: requests of sessions with their billed usage.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::{Count, Diagnostics, Extent, Kind, OpenSource, PromptSplit, Text, Usage};
 
-/// Whose service answered a request, and so under which cache rules it was sent.
+/// Vendor of the service that answered a request, and so of its cache rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// Anthropic's Messages API, or another one with its markers.
@@ -22,14 +22,15 @@ pub enum Vendor {
     OpenAi,
     /// Google, whose caches need no markers.
     Google,
-    /// Anyone else, whose caches need no markers as far as is known.
+    /// Any other, whose caches need no markers as far as is known.
     Other,
 }
 
 impl Vendor {
-    /// The vendor of a model, whoever passes the requests on.
+    /// Vendor of a model, whoever passes the requests on.
     #[must_use]
     pub fn of(model: &str) -> Self {
+        // Gateways put the vendor in front: `anthropic/claude-opus-5`.
         let name = model.rsplit('/').next().unwrap_or(model);
         let name = in_lower_case(name);
         let is = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
@@ -44,7 +45,7 @@ impl Vendor {
         }
     }
 
-    /// The name that people see.
+    /// Name for people.
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
@@ -56,7 +57,7 @@ impl Vendor {
     }
 }
 
-/// A name in lower case. Most are.
+/// Name in lower case, without a copy for the many that already are.
 fn in_lower_case(name: &str) -> Cow<'_, str> {
     if name.bytes().any(|byte| byte.is_ascii_uppercase()) {
         Cow::Owned(name.to_ascii_lowercase())
@@ -65,38 +66,38 @@ fn in_lower_case(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The sessions of one file.
+/// Sessions of one file.
 #[derive(Debug)]
 pub struct AgentFile {
-    /// The file's name.
+    /// Name of the file.
     pub label: Arc<str>,
-    /// What it is, for people, where its format is known: "a rollout".
+    /// Description of the file for people, if its format is known: "a rollout".
     pub what: Option<&'static str>,
-    /// The file's name without folders and endings.
+    /// Name of the file without folders and endings.
     pub stem: String,
-    /// The names of the folders that it is in, the nearest first.
+    /// Names of the folders that hold the file, the nearest first.
     pub(super) folders: Vec<String>,
-    /// Its requests, in file order.
+    /// Requests, in file order.
     pub requests: Vec<AgentRequest>,
-    /// Requests that the file repeats from another one whatever was read of that, and that are left out: those
-    /// of a copy with which it begins.
+    /// Number of requests that are left out because the file repeats them from another one, even if that
+    /// one was not read: those of a copy at its beginning.
     pub copies: u64,
-    /// What the client put into its conversations, in file order.
+    /// Content that the client put into its conversations, in file order.
     pub pieces: Vec<Piece>,
-    /// How much of a plan's limits was used, in file order.
+    /// Used shares of a plan's limits, in file order.
     pub limits: Vec<LimitReading>,
-    /// What of its sessions stands in another file.
+    /// Part of its sessions that the file holds, if the rest is in another file.
     pub half: Half,
-    /// The strings the requests name.
+    /// Strings that the requests name.
     pub symbols: Symbols,
-    /// What was rejected or repaired.
+    /// Rejected and repaired lines.
     pub diagnostics: Diagnostics,
-    /// How much was read.
+    /// Amount that was read.
     pub extent: Extent,
 }
 
 impl AgentFile {
-    /// A file of which nothing was read yet.
+    /// File before anything is read.
     pub(in crate::read) fn of(open: &OpenSource) -> Self {
         Self {
             label: Arc::clone(&open.label),
@@ -114,36 +115,36 @@ impl AgentFile {
         }
     }
 
-    /// The file with what it is.
+    /// File with its description.
     pub(crate) fn called(self, what: &'static str) -> Self {
         Self { what: Some(what), ..self }
     }
 
-    /// A file of which nothing can be read, with what it is.
+    /// File that cannot be read, with its description.
     pub(crate) fn foreign(open: &OpenSource, what: String) -> Self {
         let mut file = Self::of(open);
         file.reject(Kind::ForeignFormat, 0, what);
         file
     }
 
-    /// The session of a file that is called the same in all of them: the folder's name.
+    /// Session by the name of a folder, for files whose own name is the same in all sessions.
     pub(super) fn session_of_folder(&mut self, number: usize) -> Option<Symbol> {
         let Self { symbols, folders, .. } = self;
         folders.get(number).map(|name| symbols.intern(name))
     }
 
-    /// The model's symbol, [`UNKNOWN_MODEL`] without a name.
+    /// Symbol and vendor of a model; [`UNKNOWN_MODEL`] without a name.
     pub(in crate::read) fn model(&mut self, name: &Text<'_>) -> (Symbol, Vendor) {
         let name = name.as_str().filter(|name| !name.is_empty()).unwrap_or(UNKNOWN_MODEL);
         (self.symbols.intern(name), Vendor::of(name))
     }
 
-    /// Notes what was rejected or repaired.
+    /// Records a rejection or a repair.
     pub(in crate::read) fn reject(&mut self, kind: Kind, line: u64, detail: impl Into<String>) {
         self.diagnostics.add(kind, &self.label, line, detail);
     }
 
-    /// When a request was sent: never before the one in front of it, whatever the clock says.
+    /// Start of a request: never before the previous one, whatever the clock says.
     pub(super) fn no_earlier(&self, start: Millis) -> Millis {
         self.requests.last().map_or(start, |previous| start.max(previous.start))
     }
@@ -154,20 +155,20 @@ impl AgentFile {
     }
 }
 
-/// The name of a model that is not named.
+/// Name of a model that is not named.
 pub(super) const UNKNOWN_MODEL: &str = "unknown";
 
-/// Programs whose markers name no lifetime, as their code and the lifetimes that Copilot records show.
+/// Programs whose markers name no lifetime, by their code and by the lifetimes that Copilot records.
 const WRITING_FOR_FIVE_MINUTES: [Client; 4] =
     [Client::Cline, Client::Roo, Client::OpenCode, Client::Copilot];
 
-/// No real prompt or answer comes near it; a larger number is damage and would only overflow sums.
+/// Largest plausible number of tokens. A larger one is damage and would only overflow sums.
 const LARGEST_TOKEN_COUNT: u64 = 1_000_000_000_000;
 
-/// The tokens of a count that may be missing.
+/// Tokens of a counter that may be missing.
 ///
 /// # Errors
-/// Where it is no number of tokens.
+/// If it is not a number of tokens.
 pub(in crate::read) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> {
     match count {
         Count::Missing | Count::Null => Ok(None),
@@ -178,35 +179,37 @@ pub(in crate::read) fn tokens(count: Count) -> Result<Option<Tokens>, Rejected> 
     }
 }
 
-/// Whether counts tell of nothing, as where a request was given up.
+/// Returns true if counters report nothing, as after an abandoned request.
 pub(in crate::read) fn tell_nothing(counts: &[Count]) -> bool {
     counts.iter().all(|count| matches!(count, Count::Missing | Count::Null | Count::Value(0)))
 }
 
-/// What was read, where nothing is told of caches at all by a client that tells of them where there is
-/// something to tell.
+/// Tokens read; zero if nothing about caches is reported.
+///
+/// It is for clients that report caches whenever there is something to report.
 pub(super) fn read_if_any(read: Count, written: Count) -> Count {
+    // Writes without reads show that the reads are unknown, and not zero.
     let is_silent = read == Count::Missing && written == Count::Missing;
     if is_silent { Count::Value(0) } else { read }
 }
 
-/// A prompt whose parts are told one by one.
+/// Prompt with disjoint parts.
 ///
 /// # Errors
-/// Where the input or the reads are unknown, or one is no number of tokens.
+/// If the input or the reads are unknown, or one is not a number of tokens.
 pub(super) fn parts(input: Count, read: Count, written: Count) -> Result<PromptSplit, Rejected> {
     let input = tokens(input)?.ok_or((Kind::MissingUsage, "the report has no input tokens"))?;
     let read = tokens(read)?;
     let read = read.ok_or((Kind::UsageWithoutCacheCounters, "the request is left out"))?;
+    // Without a lifetime five minutes are assumed (`knows_lifetime`).
     let write_5m = tokens(written)?.unwrap_or_default();
     Ok(PromptSplit { input, read, write_5m, write_1h: Tokens::ZERO })
 }
 
-/// Splits a prompt whose size includes what was read and written. One price holds for all that is
-/// written.
+/// Splits a prompt whose size includes the tokens read and written. One price applies to all writes.
 ///
 /// # Errors
-/// Where the size or the reads are unknown, or more was cached than was sent.
+/// If the size or the reads are unknown, or more was cached than was sent.
 pub(super) fn split(input: Count, read: Count, written: Count) -> Result<PromptSplit, Rejected> {
     let told = parts(input, read, written)?;
     let cached = told.cached_end();
@@ -216,97 +219,101 @@ pub(super) fn split(input: Count, read: Count, written: Count) -> Result<PromptS
     Ok(PromptSplit { input: told.input.saturating_sub(cached), ..told })
 }
 
-/// How a request goes on from others of its file.
+/// Predecessor of a request in its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follows {
-    /// From the one before it in its conversation.
+    /// Previous request of its conversation.
     #[default]
     Previous,
-    /// From another one, by its place in [`AgentFile::requests`].
+    /// Another request, by its index in [`AgentFile::requests`].
     Request(usize),
-    /// From none: a conversation begins, or a request stands beside it.
+    /// None: a conversation begins, or the request is outside of it.
     Nothing,
 }
 
-/// What happened before a request, since the one in front of it.
+/// Events between a request and the previous one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Happened {
     pub(super) begins_turn: bool,
     pub(super) is_after_compaction: bool,
     pub(super) is_after_interruption: bool,
-    /// The newest piece of content that was put in.
+    /// Newest piece of content that was put in.
     pub(super) brought: Option<PieceId>,
 }
 
-/// A request of another agent, as its session recorded it.
+/// Request of another agent, as its session recorded it.
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRequest {
-    /// The program.
+    /// Program that sent it.
     pub client: Client,
-    /// The line where its answer or its usage stands, or its number in a document.
+    /// Line of its answer or its usage, or its number in a document.
     pub line: u64,
-    /// By what copies of it are known in other files; `None` where it has none.
+    /// Key that it shares with its copies in other files; `None` without one.
     pub identity: Option<EntryId>,
-    /// The session; `None` where the file does not name it.
+    /// Session; `None` if the file does not name it.
     pub session: Option<Symbol>,
-    /// The sub-agent; `None` in a main conversation.
+    /// Sub-agent; `None` in a main conversation.
     pub agent: Option<Symbol>,
-    /// The id of the answer's message, as the service gave it.
+    /// Id of the answer's message, as the service gave it.
     pub message: Option<Symbol>,
-    /// The id of the request, as the service gave it.
+    /// Id of the request, as the service gave it.
     pub request: Option<Symbol>,
-    /// What the client asked it for, in the client's words; `None` where that is not told.
+    /// Purpose of the request, in the client's words; `None` if it is not recorded.
     pub query_source: Option<Symbol>,
-    /// The project's folder.
+    /// Folder of the project.
     pub project: Option<Symbol>,
-    /// The client's version.
+    /// Version of the client.
     pub client_version: Option<Symbol>,
-    /// The model that answered.
+    /// Model that answered.
     pub model: Symbol,
-    /// Through whom the request went, as the client names it.
+    /// Provider that the request went through, as the client names it.
     pub route: Option<Symbol>,
-    /// Whose service that is.
+    /// Vendor of the service.
     pub vendor: Vendor,
-    /// When it was sent: the time of the newest entry of the client's before the answer.
+    /// Start of the request: the time of the newest client entry before the answer.
     pub start: Millis,
-    /// When the usage was recorded.
+    /// Time the usage was recorded.
     pub finished: Millis,
-    /// What was billed.
+    /// Billed usage.
     pub usage: Usage,
-    /// The reasoning in the output, at most all of it.
+    /// Reasoning tokens in the output, at most all of it.
     pub reasoning: Tokens,
-    /// The request that it goes on from.
+    /// Request that it continues.
     pub follows: Follows,
-    /// Whether it is the first one of a turn of the user's.
+    /// First request of a turn of the user's.
     pub begins_turn: bool,
-    /// Whether the conversation was compacted since the request before.
+    /// Compaction of the conversation since the previous request.
     pub is_after_compaction: bool,
-    /// Whether an answer began and was not finished since the request before: a request that left
-    /// no usage, but may have left its prompt in the cache.
+    /// Unfinished answer since the previous request: it left no usage, but may have left its prompt in
+    /// the cache.
     pub is_after_interruption: bool,
-    /// The newest piece of content that was put in since the request before; `None` where there is none, or
-    /// the client keeps none.
+    /// Newest piece of content since the previous request; `None` without any, or if the client keeps
+    /// none.
     pub brought: Option<PieceId>,
-    /// Whether its written tokens are known. Where they are not, they are in its input.
+    /// Known written tokens. Unknown ones are in the input.
     pub knows_writes: bool,
-    /// Whether it is known for how long was written: the record tells, or the program writes for five minutes
-    /// alone. Elsewhere all of it stands as written for five minutes.
+    /// Known lifetime of the writes: the record has it, or the program writes for five minutes alone.
+    ///
+    /// Otherwise all writes count as written for five minutes.
     pub knows_lifetime: bool,
-    /// Whether the program reports it beside what it may tell of single requests in other files.
+    /// Report of requests that other files of the program may record one by one.
     pub is_report: bool,
-    /// How many requests the figures are the sum of, where the client tells no more; 1 of a request.
+    /// Number of requests in the figures, if the client reports only their sum; 1 for a single request.
     pub sum_of: u32,
-    /// What a plan that counts credits was charged, in billionths of an AI unit (0.01 USD).
+    /// Charge by a plan that counts credits, in billionths of an AI unit (0.01 USD).
     pub nano_aiu: Option<u64>,
-    /// What the client worked out that it cost, at its own list of prices. Where it does not tell for how
-    /// long was written, this does: a write for an hour costs more than one for five minutes.
+    /// Cost as the client computed it, at its own list of prices.
+    ///
+    /// It reveals the lifetime of writes that is not recorded: a write for an hour costs more than one
+    /// for five minutes.
     pub client_cost: Option<Picodollars>,
 }
 
 impl AgentRequest {
-    /// A request of which nothing else is known. It was sent at the first of the times, and its usage
-    /// recorded at the second.
+    /// Request with these facts alone.
+    ///
+    /// The first of the times is its start, the second the time of its usage.
     pub(in crate::read) fn new(
         (client, line): (Client, u64),
         (model, vendor): (Symbol, Vendor),
@@ -328,6 +335,7 @@ impl AgentRequest {
             route: None,
             vendor,
             start: times.0,
+            // Two clocks may disagree, but no request ends before it starts.
             finished: times.1.max(times.0),
             usage,
             reasoning: Tokens::ZERO,
@@ -345,7 +353,7 @@ impl AgentRequest {
         }
     }
 
-    /// The request with what happened before it.
+    /// Request with the events before it.
     pub(super) fn after(self, happened: Happened) -> Self {
         let Happened { begins_turn, is_after_compaction, is_after_interruption, brought } =
             happened;

@@ -1,20 +1,20 @@
-//! The tree of a trace: which call of a model is told inside of another one, and which agent made it.
+//! Tree of a trace: calls of models inside other calls, and the agents that made them.
 //!
-//! A gateway, a framework and an SDK may each tell of the same call, one inside of the other. What stands
-//! below an agent or a tool that a call has started is a call of its own.
+//! A gateway, a framework and an SDK may each report the same call, one inside the other. A call below
+//! an agent or a tool that another call has started is a call of its own.
 
 use rustc_hash::FxHashMap;
 
 use crate::base::id::{EntryId, Symbol};
 
-/// What a span tells of.
+/// Role of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// One call of a model.
     Call,
-    /// An agent at work, with its id or name.
+    /// Agent at work, with its id or name.
     Agent(Option<Symbol>),
-    /// A tool at work.
+    /// Tool at work.
     Tool,
     /// Anything else.
     Other,
@@ -30,16 +30,16 @@ struct Span {
     role: Role,
 }
 
-/// How far up a tree is looked. No real one is deeper, and damage may have made a circle of it.
+/// Most ancestors that are followed. No real tree is deeper, and damage may have made a circle of it.
 const MOST_ANCESTORS: usize = 128;
 
 impl Spans {
-    /// Adds a span. One that is sent again is there already.
+    /// Adds a span. A span that is sent again is already there.
     pub(super) fn add(&mut self, id: EntryId, parent: Option<EntryId>, role: Role) {
         self.0.entry(id).or_insert(Span { parent, role });
     }
 
-    /// The spans that a span is inside of, the nearest first.
+    /// Spans around a span, the nearest first.
     fn ancestors(&self, id: EntryId) -> impl Iterator<Item = (EntryId, Role)> + '_ {
         let mut child = self.0.get(&id).copied();
         let above = std::iter::from_fn(move || {
@@ -50,8 +50,8 @@ impl Spans {
         above.take(MOST_ANCESTORS)
     }
 
-    /// The calls that a call is told inside of, the nearest first; none where it is told inside of itself,
-    /// which damage alone does.
+    /// Calls around a call, the nearest first; none if the call is inside itself, which only damage
+    /// causes.
     pub(super) fn calls_around(&self, id: EntryId) -> Vec<EntryId> {
         let mut around = Vec::new();
         for (ancestor, role) in self.ancestors(id) {
@@ -65,8 +65,10 @@ impl Spans {
         around
     }
 
-    /// The sub-agent that made a call, and the span in which it was at work: the nearest agent, or the one
-    /// that the call itself names, where it is another one than the outermost.
+    /// Sub-agent that made a call, and the span in which it worked.
+    ///
+    /// It is the nearest agent, or the one that the call itself names, if it differs from the outermost
+    /// one.
     pub(super) fn sub_agent(
         &self,
         id: EntryId,
@@ -77,6 +79,7 @@ impl Spans {
             _ => None,
         });
         let (at_work, nearest) = agents.next()?;
+        // The outermost agent is the main one.
         let outermost = agents.last().map_or(nearest, |(_, agent)| agent);
         let agent = named.or(nearest)?;
         (Some(agent) != outermost).then_some((agent, at_work))

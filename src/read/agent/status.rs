@@ -1,7 +1,8 @@
-//! How much of a plan's limits is used, as Claude Code tells it to the command of a status line.
+//! Used share of a plan's limits, as Claude Code passes it to the command of a status line.
 //!
-//! It is given an object with `rate_limits` after each answer, and transcripts do not keep it. A line is such an object,
-//! or a part of it, with a `timestamp`: what `jq -c '{timestamp: (now | todate), rate_limits}'` makes of it.
+//! The command receives an object with `rate_limits` after each answer, and transcripts do not keep it.
+//! A line is such an object, or a part of it, with a `timestamp`: the output of
+//! `jq -c '{timestamp: (now | todate), rate_limits}'`.
 
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ use crate::read::input::{Count, Shape, Text, moment};
 
 const HOUR: i64 = 60 * 60 * 1_000;
 
-/// Nothing is known between two lines.
+/// Format of such lines, which share no state.
 #[derive(Default)]
 pub(super) struct StatusLines;
 
@@ -32,6 +33,7 @@ impl LineFormat for StatusLines {
         for (window, length) in [(limits.five_hour, 5 * HOUR), (limits.seven_day, 7 * 24 * HOUR)] {
             let Some(window) = window.0 else { continue };
             if let Some((used, ends)) = window.used.0.zip(window.end(length, at)) {
+                // These limits have no names: their lengths distinguish them.
                 let (vendor, limit, plan) = (Vendor::Anthropic, None, None);
                 let line = number;
                 file.limits.push(LimitReading {
@@ -70,7 +72,7 @@ struct Limits {
 struct Window {
     #[serde(rename = "used_percentage")]
     used: Percent,
-    /// In seconds since 1970.
+    /// End of the window, in seconds since 1970.
     resets_at: Count,
 }
 
@@ -86,7 +88,7 @@ mod tests {
 
     #[test]
     fn limits_that_are_told_to_a_status_line_are_read() {
-        // The end of the week is beyond a week, and the last line has no time.
+        // The second week ends more than a week later, and the last line has no time.
         let lines = [
             r#"{"timestamp":"2026-10-24T20:15:00Z","rate_limits":{"five_hour":{"used_percentage":23.5,"resets_at":1792890600},"seven_day":{"used_percentage":41,"resets_at":1793450000}}}"#,
             r#"{"timestamp":"2026-10-24T20:16:00Z","rate_limits":{"five_hour":null,"seven_day":{"used_percentage":42,"resets_at":1893450000}}}"#,

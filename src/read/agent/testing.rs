@@ -1,4 +1,4 @@
-//! Sessions for tests: a text as if it stood in a file.
+//! Sessions for tests: a text as if it were in a file.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::AgentFile;
 use crate::read::Format;
 use crate::read::input::{OpenSource, discover};
 
-/// What a format reads from a text, which it has to recognise, under this path.
+/// File read from a text, which a format has to recognise, under this path.
 pub(super) fn read_at(path: &str, text: &str) -> AgentFile {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join(path);
@@ -20,7 +20,7 @@ pub(super) fn read_at(path: &str, text: &str) -> AgentFile {
     (format.read)(&mut open)
 }
 
-/// What a format reads from a text, which it has to recognise.
+/// File read from a text, which a format has to recognise.
 pub(super) fn read(text: &str) -> AgentFile {
     read_at("session.jsonl", text)
 }

@@ -1,4 +1,4 @@
-//! Moments as the programs write them: RFC 3339, milliseconds or seconds.
+//! Moments as programs write them: RFC 3339, milliseconds or seconds.
 
 use std::fmt;
 
@@ -8,14 +8,16 @@ use serde_json::value::RawValue;
 use crate::base::units::Millis;
 use crate::read::input::{Text, moment};
 
-/// A moment, or nothing where another value stands.
+/// Moment; `None` for any other value.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::read) struct Time(pub(in crate::read) Option<Millis>);
 
-/// Smaller numbers are seconds: as milliseconds they would lie before 1973.
+/// Smallest number of milliseconds.
+///
+/// Smaller numbers are seconds: as milliseconds they would be before 1973.
 const SMALLEST_MILLIS: f64 = 1e11;
 
-/// Larger numbers lie beyond every calendar.
+/// Bound on numbers of milliseconds: larger ones are beyond every calendar.
 const LARGEST_MILLIS: f64 = 1e14;
 
 impl<'de> Deserialize<'de> for Time {
@@ -48,7 +50,7 @@ impl Time {
         json.parse().map_or(Self(None), Self::of_number)
     }
 
-    /// The moment that a number of seconds or of milliseconds stands for.
+    /// Moment of a number of seconds or of milliseconds.
     pub(super) fn of_number(number: f64) -> Self {
         let millis = if number < SMALLEST_MILLIS { number * 1_000.0 } else { number };
         let is_moment = (1.0..LARGEST_MILLIS).contains(&millis);

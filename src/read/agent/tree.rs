@@ -1,7 +1,7 @@
-//! Entries that name their parents, and what is known at each of them.
+//! Entries that name their parents, and the state at each of them.
 //!
-//! Going back in a session leaves the other branch in the file. What was said or compacted on one branch
-//! did not happen on another one.
+//! Going back in a session leaves the other branch in the file. Messages and compactions of one branch
+//! did not happen on another.
 
 use rustc_hash::FxHashMap;
 use serde::de::{Deserialize, Deserializer};
@@ -12,52 +12,53 @@ use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::input::Text;
 
-/// What is known where a conversation has come to.
+/// State at a point of a conversation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Branch {
-    /// The last request, by its place in the file.
+    /// Index of the last request in the file.
     pub(super) request: Option<usize>,
-    /// The newest entry of the client's.
+    /// Time of the newest client entry.
     pub(super) sent: Option<Millis>,
-    /// What happened since the last request.
+    /// Events since the last request.
     pub(super) happened: Happened,
 }
 
 impl Branch {
-    /// Takes in an entry of the client's.
+    /// Records an entry of the client's.
     pub(super) fn client_entry(&mut self, at: Option<Millis>) {
         self.sent = at.or(self.sent);
     }
 
-    /// Adds the request with which the conversation goes on.
+    /// Adds the request that continues the conversation.
     pub(super) fn add(&mut self, request: AgentRequest, file: &mut AgentFile) {
         let request = AgentRequest {
             follows: self.request.map_or(Follows::Nothing, Follows::Request),
             ..request.after(self.happened)
         };
         let place = file.requests.len();
-        // What has no entry of the client's in between was sent at once.
+        // Without a client entry in between, the next request was sent at once.
         *self = Self { request: Some(place), sent: Some(request.finished), ..Self::default() };
         file.requests.push(request);
     }
 }
 
-/// The entries of a file so far.
+/// Entries of a file so far.
 #[derive(Default)]
 pub(super) struct Tree {
     known: FxHashMap<EntryId, Branch>,
-    /// The newest entry's.
+    /// State after the newest entry.
     last: Branch,
 }
 
 impl Tree {
-    /// Whether an entry of this id is there already.
+    /// Returns true if an entry has this id.
     pub(super) fn has(&self, id: &Text<'_>) -> bool {
         id.as_str().is_some_and(|id| self.known.contains_key(&EntryId::of(id)))
     }
 
-    /// What is known where an entry begins. One that names no parent, or none that is in the file, goes on
-    /// from the entry before it.
+    /// State before an entry.
+    ///
+    /// An entry without the key, or whose parent is not in the file, continues the entry before it.
     pub(super) fn branch(&self, parent: &Parent<'_>) -> Branch {
         match parent {
             Parent::Root => Branch::default(),
@@ -69,22 +70,22 @@ impl Tree {
         }
     }
 
-    /// Adds an entry with what is known after it.
+    /// Adds an entry with the state after it.
     pub(super) fn add(&mut self, id: &Text<'_>, branch: Branch) {
         self.known.extend(id.as_str().map(|id| (EntryId::of(id), branch)));
         self.last = branch;
     }
 }
 
-/// The parent that an entry names.
+/// Parent that an entry names.
 #[derive(Debug, Default)]
 pub(super) enum Parent<'a> {
-    /// The key is not there, or another value stands.
+    /// Missing key, or a value of another type.
     #[default]
     Untold,
-    /// `null`: it begins a conversation.
+    /// `null`: the entry begins a conversation.
     Root,
-    /// An entry.
+    /// Id of an entry.
     Entry(Text<'a>),
 }
 

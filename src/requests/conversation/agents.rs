@@ -1,7 +1,7 @@
-//! Sessions of other agents → requests of a history, in the order in which they were sent.
+//! Requests of a history from other agents' sessions, in the order in which they were sent.
 //!
-//! Those to Anthropic's models whose writes are known stand among those of transcripts: the same rules
-//! hold for them. All others come after everything else, with what is known of them beside them.
+//! Requests to Anthropic's models with known writes are placed among those of transcripts: the same rules
+//! hold for them. All others come last, with their records beside them.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -20,17 +20,17 @@ use crate::read::agent::{
 };
 use crate::read::input::{Kind, Usage};
 
-/// Where a request stands: its file, and its place among the requests of that.
+/// Position of a request: its file, and its index among the requests of that file.
 pub(super) type At = (usize, usize);
 
-/// A request, and where it stands.
+/// Request with its position.
 pub(super) struct Placed {
     pub(super) file: usize,
-    /// Its place among the requests of its file.
+    /// Index among the requests of the file.
     place: usize,
     pub(super) session: Symbol,
     pub(super) request: AgentRequest,
-    /// The one that it goes on from. Of a copy, the request that it is a copy of.
+    /// Request that this one continues. For a copy, the request that it is a copy of.
     pub(super) predecessor: Option<At>,
     ends_turn: bool,
 }
@@ -40,17 +40,17 @@ impl Placed {
         (self.file, self.place)
     }
 
-    /// Whether the rules of markers hold for it and all that they need is known.
+    /// Returns true if the rules of markers hold for the request and all facts that they need are known.
     fn is_marked(&self) -> bool {
         let AgentRequest { vendor, knows_writes, sum_of, .. } = self.request;
         vendor == Vendor::Anthropic && knows_writes && sum_of == 1
     }
 }
 
-/// Requests for whose caches markers mean nothing, in the order in which they were sent.
+/// Requests to caches without markers, in the order in which they were sent.
 pub(super) struct UnmarkedRequests(Vec<Placed>);
 
-/// By what copies of a request in other files are known.
+/// Identity by which copies of a request in other files are recognised.
 #[derive(PartialEq, Eq, Hash)]
 enum Identity {
     Named(Client, EntryId),
@@ -58,20 +58,23 @@ enum Identity {
 }
 
 impl Identity {
-    /// Whether it stands once in a file. Steps of opencode's messages may be alike, as may requests that are
-    /// known by their figures alone.
+    /// Returns true if a file has the identity only once.
+    ///
+    /// Steps of opencode's messages may be alike, as may requests that are identified by their figures alone.
     fn is_unique_in_a_file(&self) -> bool {
         matches!(self, Self::Named(client, _) if *client != Client::OpenCode)
     }
 }
 
 impl History {
-    /// Adds the requests of other agents' sessions that were sent under the rules of markers among those
-    /// of transcripts, and gives the others, to be [added](Self::add_unmarked) after everything else.
+    /// Adds the requests of other agents' sessions that were sent under the rules of markers among those of
+    /// transcripts, and returns the others, to be [added](Self::add_unmarked) after everything else.
     pub(super) fn add_agents(&mut self, mut files: Vec<AgentFile>) -> UnmarkedRequests {
         join_halves(&mut files);
         let mut placed = self.originals(files);
         let has_moved = self.join_logs(&mut placed);
+        // The order matters: chains are linked by time, so starts must ascend first, and requests part into
+        // two kinds of rules only once all of a session agree on their vendor.
         self.part_sessions(&mut placed);
         agree(&mut placed);
         move_starts_up(&mut placed);
@@ -86,8 +89,8 @@ impl History {
         UnmarkedRequests(unmarked)
     }
 
-    /// Leaves out what sessions have as well as logs, and says whether requests of transcripts were sent at
-    /// other times than these tell.
+    /// Leaves out requests that sessions and logs both have, and returns true if times of transcripts'
+    /// requests were changed.
     fn join_logs(&mut self, placed: &mut Vec<Placed>) -> bool {
         if placed.iter().any(|one| one.request.client == Client::Copilot) {
             let compaction = self.symbols.intern(COPILOT_COMPACTION);
@@ -118,8 +121,8 @@ impl History {
         joined > 0
     }
 
-    /// Gives sessions names of their own where several programs call theirs the same. Logs tell of the sessions
-    /// of others.
+    /// Gives sessions names of their own if several programs use the same name. Logs are left out, as they
+    /// report the sessions of other programs.
     fn part_sessions(&mut self, placed: &mut [Placed]) {
         let mut programs: FxHashMap<Symbol, Client> = FxHashMap::default();
         for one in placed.iter().filter(|one| !is_logged(&one.request)) {
@@ -138,8 +141,9 @@ impl History {
         }
     }
 
-    /// The requests of all files without copies, by file and place. What goes on from a copy goes on from
-    /// the request that it is a copy of, which stands in an earlier file.
+    /// Requests of all files without copies, by file and place.
+    ///
+    /// A request that continues a copy continues the original, which is in an earlier file.
     fn originals(&mut self, files: Vec<AgentFile>) -> Vec<Placed> {
         let mut placed: Vec<Placed> = Vec::new();
         let mut known: FxHashMap<Identity, usize> = FxHashMap::default();
@@ -158,6 +162,7 @@ impl History {
                 }
                 let before = one.predecessor.and_then(|(_, place)| origins.get(place).copied());
                 one.predecessor = before.flatten().or(one.predecessor);
+                // Alike requests of one file are different ones: their identities count for later files only.
                 if identity.is_unique_in_a_file() {
                     known.insert(identity, placed.len());
                 } else {
@@ -170,7 +175,7 @@ impl History {
         placed
     }
 
-    /// Adds what [`add_agents`](Self::add_agents) gave.
+    /// Adds the requests that [`add_agents`](Self::add_agents) returned.
     pub(super) fn add_unmarked(&mut self, UnmarkedRequests(placed): UnmarkedRequests) {
         let mut indexes: FxHashMap<At, RequestIndex> = FxHashMap::default();
         for one in placed {
@@ -184,13 +189,14 @@ impl History {
         }
     }
 
-    /// Puts requests among those of transcripts, by when they were sent.
+    /// Inserts requests among those of transcripts, by their start times.
     fn merge(&mut self, marked: &[Placed]) {
         let of_transcripts = std::mem::take(&mut self.requests);
         let starts = of_transcripts.iter().map(|request| request.start);
         let starts: Vec<Millis> =
             starts.chain(marked.iter().map(|one| one.request.start)).collect();
         let mut order: Vec<usize> = (0..starts.len()).collect();
+        // Stable: of equal starts, transcripts' requests come first.
         order.sort_by_key(|number| starts[*number]);
         let mut position_of = vec![0; order.len()];
         for (position, number) in order.iter().enumerate() {
@@ -251,6 +257,7 @@ impl History {
             request.move_symbols(&symbols);
         }
         let predecessors = predecessors(&file.requests, own_session);
+        // A turn has ended if nothing follows, or if the next request begins another one.
         let mut ends_turn = vec![true; file.requests.len()];
         for (place, predecessor) in predecessors.iter().enumerate() {
             if let Some(before) = predecessor {
@@ -312,7 +319,7 @@ impl History {
         }
     }
 
-    /// A client's version beside its name, so that it is not taken for another client's.
+    /// Client's version with its name, so that it is not taken for another client's.
     fn version(&mut self, request: &AgentRequest) -> Symbol {
         let label = request.client.label();
         let version = self.text(request.client_version);
@@ -321,7 +328,7 @@ impl History {
     }
 }
 
-/// Lets a copy of a request tell for how long was written, where the request itself does not.
+/// Takes the lifetimes of writes from a copy of a request, if the request itself lacks them.
 fn take_lifetimes(request: &mut AgentRequest, copy: &AgentRequest) {
     let (own, told) = (&mut request.usage.prompt, copy.usage.prompt);
     let knows_more = copy.knows_lifetime && !request.knows_lifetime;
@@ -331,7 +338,7 @@ fn take_lifetimes(request: &mut AgentRequest, copy: &AgentRequest) {
     }
 }
 
-/// What was billed, with whether it is known for how long was written.
+/// Billed usage, with a note if the lifetime of its writes is assumed.
 fn usage_of(recorded: &AgentRequest) -> Usage {
     let usage = recorded.usage.clone();
     let has_lifetime =
@@ -353,7 +360,7 @@ fn identity(placed: &Placed) -> Identity {
     )
 }
 
-/// Lets all requests of a session to one model tell what any of them does: whose service it is, and that
+/// Lets all requests of a session to one model share the facts that any of them shows: its vendor, and that
 /// writes are recorded.
 fn agree(placed: &mut [Placed]) {
     let key = |one: &Placed| (one.session, one.request.model, one.request.route);
@@ -365,7 +372,7 @@ fn agree(placed: &mut [Placed]) {
     }
     for one in placed {
         let (writes, is_anthropic) = told[&key(one)];
-        // Others give zero where they do not tell.
+        // Other services give zero if they do not report writes.
         let is_of_others = !is_anthropic && one.request.vendor != Vendor::Anthropic;
         one.request.knows_writes = writes || (one.request.knows_writes && !is_of_others);
         if is_anthropic {
@@ -374,8 +381,8 @@ fn agree(placed: &mut [Placed]) {
     }
 }
 
-/// Makes starts ascend along every conversation, whatever a clock that was set back says. A request stands
-/// after the one that it goes on from.
+/// Makes starts ascend along every conversation, even if a clock was set back. A request comes after the one
+/// that it continues.
 fn move_starts_up(placed: &mut [Placed]) {
     let mut starts: FxHashMap<At, Millis> = FxHashMap::default();
     for one in placed {
@@ -387,7 +394,7 @@ fn move_starts_up(placed: &mut [Placed]) {
     }
 }
 
-/// Lets messages that are files of their own go on from each other, by when they were sent.
+/// Lets messages that are files of their own continue each other, by their start times.
 fn link_messages(placed: &mut [Placed]) {
     let mut latest: FxHashMap<(Symbol, Option<Symbol>), At> = FxHashMap::default();
     for one in placed {
@@ -400,8 +407,8 @@ fn link_messages(placed: &mut [Placed]) {
     }
 }
 
-/// Lets each request go on from the last one before it in its conversation that is under the same kind of
-/// rules. A request stands after the one that it goes on from.
+/// Lets each request continue the last one before it in its conversation that is under the same kind of
+/// rules. A request comes after the one that it continues.
 fn stay_among_their_own(placed: &mut [Placed]) {
     // The last request without markers, and the last one with them, up to each request.
     let mut nearest: FxHashMap<At, [Option<At>; 2]> = FxHashMap::default();
@@ -415,7 +422,7 @@ fn stay_among_their_own(placed: &mut [Placed]) {
     }
 }
 
-/// The requests that those of a file go on from, which stand in front of them.
+/// Predecessors of the requests of a file, each earlier in the file.
 fn predecessors(requests: &[AgentRequest], own_session: Symbol) -> Vec<Option<usize>> {
     let mut latest: FxHashMap<(Symbol, Option<Symbol>), usize> = FxHashMap::default();
     let mut predecessors = Vec::with_capacity(requests.len());
@@ -424,10 +431,11 @@ fn predecessors(requests: &[AgentRequest], own_session: Symbol) -> Vec<Option<us
         let before = latest.get(&conversation).copied();
         let predecessor = match request.follows {
             Follows::Previous => before,
+            // A format may name a later request; only earlier ones are predecessors.
             Follows::Request(other) => Some(other).filter(|other| *other < place),
             Follows::Nothing => None,
         };
-        // What stands beside a conversation is not gone on from.
+        // A request beside a conversation is not continued.
         if before.is_none() || request.follows != Follows::Nothing {
             latest.insert(conversation, place);
         }

@@ -1,10 +1,10 @@
-//! What the client added to the conversation between two requests.
+//! Client's additions to the conversation between two requests.
 //!
-//! What lies between requests: where in the file something was shown that may explain what the
-//! next request read, and what content came in.
+//! The trail has the lines of the file that may explain the next request's read, and the content that came
+//! in.
 //!
-//! An entry is kept once, linked to the one before it on its path; branches share what lies before
-//! they part.
+//! An entry is kept once, linked to the one before it on its path; branches share the entries before they
+//! part.
 
 use std::num::NonZeroU32;
 
@@ -19,78 +19,78 @@ use crate::read::transcript::{
     ContentKind, ContentSource, Entry, EntryKind, Sign, Signs, UserMessage,
 };
 
-/// The entries between a request and its predecessor, summed up.
+/// Summary of the entries between a request and its predecessor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub struct Between {
-    /// The newest user-side entry: when the request was sent, as nearly as a transcript tells.
+    /// Time of the newest user-side entry, the best guess of the request's start.
     pub newest_user_entry: Option<Millis>,
-    /// User messages, tool results among them.
+    /// Number of user messages, including tool results.
     pub user_messages: u32,
-    /// The size of their text and results in bytes of JSON.
+    /// Size of their text and results, in bytes of JSON.
     pub user_bytes: u64,
-    /// Images and documents.
+    /// Number of images and documents.
     pub media: u32,
-    /// Attachments, most of which become reminders.
+    /// Number of attachments, most of which become reminders.
     pub attachments: u32,
-    /// Messages that carry tool results.
+    /// Number of messages that carry tool results.
     pub tool_result_messages: u32,
-    /// Positions of the prompt that it adds, as far as lines tell. What hooks around a tool's call
-    /// added is not counted.
+    /// Positions that the additions take in the prompt, by the lines. Context of hooks around a tool's call
+    /// is not counted.
     pub positions: u32,
-    /// Whether a hook around a tool's call gave context.
+    /// True if a hook around a tool's call gave context.
     pub has_tool_hook: bool,
-    /// Whether a tool search loaded deferred tools.
+    /// True if a tool search loaded deferred tools.
     pub loads_tools: bool,
-    /// Whether a prompt was typed, so that a turn ended before it.
+    /// True if a prompt was typed, so that a turn ended before it.
     pub has_prompt: bool,
-    /// When the turn before was over, hooks and all.
+    /// End of the turn before, including its hooks.
     pub turn_end: Option<Millis>,
-    /// When a background request wrote a recap, the last time it did.
+    /// Time at which a background request last wrote a recap.
     pub away_summary: Option<Millis>,
-    /// Whether the conversation was summarised.
+    /// True if the conversation was summarised.
     pub has_compaction: bool,
-    /// Whether old tool results were cleared.
+    /// True if old tool results were cleared.
     pub has_microcompaction: bool,
-    /// Whether entries were cut out.
+    /// True if entries were cut out.
     pub has_snip: bool,
-    /// Whether a part of the conversation was replaced by a summary.
+    /// True if a part of the conversation was replaced by a summary.
     pub has_collapse: bool,
-    /// Whether results that had been sent were replaced by previews.
+    /// True if results that had been sent were replaced by previews.
     pub has_replacement: bool,
-    /// What is left of the prompt before, where it was rewritten.
+    /// Part of the prompt before that is left after a rewrite.
     pub rewrite: Rewrite,
-    /// Whether a line says that the session was left or resumed.
+    /// True if a line says that the session was left or resumed.
     pub has_resume: bool,
-    /// Whether the user interrupted.
+    /// True if the user interrupted.
     pub has_interruption: bool,
-    /// Whether the service refused an attempt.
+    /// True if the service refused an attempt.
     pub has_api_error: bool,
-    /// An attempt that the user interrupted, of whose answer nothing was written.
+    /// Attempt that the user interrupted before any of its answer was written.
     pub unanswered: Option<Box<Unanswered>>,
-    /// Whether the answer before is not sent again: it has nothing but thinking or white space, or
-    /// calls that nobody answered before the session was resumed.
+    /// True if the answer before is not sent again: it has nothing but thinking or white space, or calls that
+    /// nobody answered before the session was resumed.
     pub drops_answer: bool,
-    /// Whether something is missing: an entry that another names, or an answer without usage.
+    /// True if something is missing: an entry that another one names, or an answer without usage.
     pub has_hole: bool,
-    /// The last entry that shows something or brings content, in the trail of the request's file.
+    /// Last entry with a sign or with content, in the trail of the request's file.
     pub trail: Option<TrailIndex>,
 }
 
-/// A request that was sent, and interrupted before a line of its answer was written.
+/// Request that was sent, and interrupted before a line of its answer was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unanswered {
-    /// When it was sent.
+    /// Start time of the request.
     pub sent: Millis,
-    /// How long the client waited for the answer, in milliseconds.
+    /// Time for which the client waited for the answer, in milliseconds.
     pub waited: u32,
-    /// What the client added since, in bytes of text and of attachments.
+    /// Client's additions since, in bytes of text and of attachments.
     pub bytes_since: u32,
-    /// Messages and attachments since.
+    /// Number of messages and attachments since.
     pub messages_since: u32,
 }
 
-/// What keeps a request from going on as the one before it ended.
+/// Events that keep a request from continuing the end of the one before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, as in `Between`
 pub struct Interruptions {
@@ -103,14 +103,14 @@ pub struct Interruptions {
 }
 
 impl Between {
-    /// Adds an entry that lies between the two requests.
+    /// Adds an entry that is between the two requests.
     pub(super) fn add(&mut self, entry: &Entry, trail: &mut Trail, calls: &Calls) {
         self.trail = trail.go_on(self.trail, entry, calls);
         self.add_up(entry);
     }
 
-    /// Adds a result that was found beside the path. One between the lines of an answer is on the
-    /// trail already.
+    /// Adds a result that was found beside the path. A result between the lines of an answer is on the trail
+    /// already.
     pub(super) fn add_recovered(&mut self, entry: &Entry, trail: &mut Trail, calls: &Calls) {
         if !trail.has_line(self.trail, entry.line) {
             self.trail = trail.go_on(self.trail, entry, calls);
@@ -145,6 +145,8 @@ impl Between {
                 self.positions = self.positions.saturating_add(is_counted.into());
                 self.note_time(entry.timestamp);
             }
+            // A local command is sent with the next prompt, and sends no request itself: its time is no
+            // start.
             EntryKind::LocalCommand { size } => {
                 self.user_messages += 1;
                 self.positions = self.positions.saturating_add(1);
@@ -169,8 +171,9 @@ impl Between {
         }
     }
 
-    /// Where nothing was sent since the answer before, the user interrupted that answer.
+    /// Notes an interruption before any answer: the attempt's time and the additions since.
     fn note_unanswered(&mut self, entry: &Entry) {
+        // An interrupted tool means that an answer had been written.
         let interrupts =
             entry.signs.contains(Sign::Interrupted) && !entry.signs.contains(Sign::ToolInterrupted);
         if interrupts && self.unanswered.is_none() {
@@ -199,7 +202,8 @@ impl Between {
         self.newest_user_entry = self.newest_user_entry.max(time);
     }
 
-    /// What happened before this stretch in another file happened before the next request, too.
+    /// Takes over the interruptions of an earlier stretch in another file: they happened before the next
+    /// request as well.
     pub(super) fn goes_on_from(&mut self, earlier: Interruptions) {
         self.has_hole |= earlier.has_hole;
         self.has_compaction |= earlier.has_compaction;
@@ -207,14 +211,14 @@ impl Between {
         self.has_snip |= earlier.has_snip;
         self.has_collapse |= earlier.has_collapse;
         self.has_replacement |= earlier.has_replacement;
-        // Where it began is known in that file only.
+        // The place of the rewrite is known in that file only.
         if earlier.rewrites_history() {
             self.rewrite = self.rewrite.and(Rewrite::Untold);
         }
     }
 
-    /// What of it keeps the next request from going on as the last one ended; a gap in the chain does,
-    /// too.
+    /// Interruptions that keep the next request from continuing the end of the last one; a gap in the chain
+    /// is one as well.
     pub(super) fn interruptions(&self, has_gap: bool) -> Interruptions {
         Interruptions {
             has_hole: self.has_hole || has_gap,
@@ -226,15 +230,15 @@ impl Between {
         }
     }
 
-    /// Whether the turn before broke off and another process went on: a line says so, or a prompt was
-    /// typed though nobody had interrupted.
+    /// Returns true if the turn before broke off and another process continued: a line says so, or a prompt
+    /// was typed without an interruption.
     pub(super) fn resumes(&self) -> bool {
         let was_abandoned =
             self.has_prompt && self.tool_result_messages == 0 && !self.has_interruption;
         self.has_resume || was_abandoned
     }
 
-    /// Whether the next request may have lost what stood in the messages.
+    /// Returns true if the next request may have lost earlier messages.
     #[must_use]
     pub fn rewrites_history(&self) -> bool {
         self.interruptions(false).rewrites_history()
@@ -251,47 +255,45 @@ impl Interruptions {
     }
 }
 
-/// Its blocks: each result, each image, and its text.
+/// Number of the message's blocks: each result, each image, and its text.
 fn positions_of(user: &UserMessage) -> u32 {
     let results: u64 = user.tool_results.iter().map(|(_, size)| size.bytes()).sum();
     let count = u32::try_from(user.tool_results.len()).unwrap_or(u32::MAX);
     count.saturating_add(user.media).saturating_add(u32::from(user.size.bytes() > results))
 }
 
-/// How far back an entry is looked for that was recovered and may be there already.
+/// Number of entries within which a recovered entry may be on the trail already.
 const LATEST: usize = 64;
 
-/// So many entries before a request are looked at for what they bring; what hostile files have beyond
-/// that stays unattributed.
+/// Most entries before a request whose content is counted; the rest, in hostile files, stays unattributed.
 const MOST_CONTENTS: usize = 2_000;
 
-/// So many entries before a request are looked at for what they show; hostile files have any number.
+/// Most entries before a request whose signs are looked at, as hostile files may have any number.
 const LONGEST_STRETCH: usize = 500;
 
-/// The calls of a file.
+/// Calls of a file.
 pub(super) type Calls = FxHashMap<EntryId, Call>;
 
-/// A call of a tool.
+/// Call of a tool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
-    /// The tool.
     pub(super) tool: Option<Symbol>,
-    /// The response that calls it, by its place in the file; `None` inside progress lines.
+    /// Response that makes the call, by its index in the file; `None` inside progress lines.
     pub(super) caller: Option<Ordinal>,
 }
 
-/// The position of an entry in a [`Trail`].
+/// Position of an entry in a [`Trail`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailIndex(pub(super) NonZeroU32);
 
-/// An entry that shows something or brings content.
+/// Entry with a sign or with content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailEntry {
-    /// The one before it, since the last request.
+    /// Entry before this one, since the last request.
     pub before: Option<TrailIndex>,
-    /// Its line in the file.
+    /// Line of the entry in the file.
     pub line: u64,
-    /// What it shows.
+    /// Signs that the entry shows.
     pub signs: Signs,
     first_content: u32,
     contents: u32,
@@ -299,24 +301,24 @@ pub struct TrailEntry {
     lines: u32,
 }
 
-/// A piece of content that a client added to the conversation.
+/// Piece of content that a client added to the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrailContent {
-    /// What it is.
+    /// Source of the piece.
     pub source: ContentSource,
-    /// Its size; the bytes of media are not known, and zero.
+    /// Size of the piece; the bytes of media are not known, and zero.
     pub size: TextSize,
 }
 
-/// What lies between the requests of one file.
+/// Signs and contents between the requests of one file.
 #[derive(Clone, Debug, Default)]
 pub struct Trail {
     entries: Vec<TrailEntry>,
     contents: Vec<TrailContent>,
     lines: Vec<Lines>,
-    /// The vocabulary in which the contents were counted, where they were.
+    /// Vocabulary in which the contents were counted, if they were.
     pub vocabulary: Option<Vocabulary>,
-    /// Whether nothing is kept, since nobody will look at it.
+    /// True if nothing is kept, as nobody will look at the trail.
     is_left_out: bool,
 }
 
@@ -324,13 +326,12 @@ has_symbols!(Trail { contents } beside { entries, lines, vocabulary, is_left_out
 has_symbols!(TrailContent { source } beside { size });
 
 impl Trail {
-    /// An empty trail, which stays empty unless it is kept.
+    /// Creates an empty trail, which stays empty unless it is kept.
     pub(super) fn new(is_kept: bool) -> Self {
         Self { is_left_out: !is_kept, ..Self::default() }
     }
 
-    /// Goes on from `before` with an entry. One that shows nothing and brings nothing leaves no
-    /// trace.
+    /// Continues from `before` with an entry. An entry without signs and content leaves no trace.
     pub(super) fn go_on(
         &mut self,
         before: Option<TrailIndex>,
@@ -360,7 +361,7 @@ impl Trail {
         Some(self.add_entry(before, entry.line, entry.signs, first))
     }
 
-    /// Goes on from `before` with a user message that has no line of its own.
+    /// Continues from `before` with a user message that has no line of its own.
     pub(super) fn go_on_with_user(
         &mut self,
         before: Option<TrailIndex>,
@@ -376,7 +377,7 @@ impl Trail {
         Some(self.add_entry(before, line, Signs::new(), first))
     }
 
-    /// The trail of another agent's session, whose pieces of content each have an entry of their own.
+    /// Trail of another agent's session, whose pieces of content each have an entry of their own.
     pub(super) fn of_pieces(pieces: &[Piece]) -> Self {
         let mut trail = Self::default();
         for piece in pieces {
@@ -405,11 +406,11 @@ impl Trail {
             first_lines: 0,
             lines: 0,
         });
-        // That of the last entry: positions are counted from 1.
+        // Positions are counted from 1, so that this one is the last entry's.
         TrailIndex(NonZeroU32::new(position(self.entries.len())).expect("an entry was added"))
     }
 
-    /// Notes which lines the entry that was added last names.
+    /// Notes the lines that the last added entry names.
     pub(super) fn name_lines(&mut self, lines: &[Lines]) {
         if let Some(entry) = self.entries.last_mut() {
             entry.first_lines = position(self.lines.len());
@@ -418,7 +419,7 @@ impl Trail {
         }
     }
 
-    /// Whether it is kept.
+    /// Returns true if the trail is kept.
     pub(super) fn is_kept(&self) -> bool {
         !self.is_left_out
     }
@@ -430,6 +431,7 @@ impl Trail {
             let tool = calls.get(call).and_then(|call| call.tool);
             self.contents.push(TrailContent { source: ContentSource::Tool(tool), size: *size });
         }
+        // The size of a message includes its results.
         let text = user.size.with_bytes(user.size.bytes().saturating_sub(results));
         self.add_content(ContentSource::Text(user.text_kind), text);
         let tokens = u64::from(user.media_tokens).checked_div(user.media.into()).unwrap_or(0);
@@ -451,26 +453,26 @@ impl Trail {
         std::iter::successors(last.map(entry), move |this| this.before.map(entry))
     }
 
-    /// Whether the entry of a line is among the last ones up to `last`.
+    /// Returns true if the entry of a line is among the last ones up to `last`.
     pub(super) fn has_line(&self, last: Option<TrailIndex>, line: u64) -> bool {
         self.path(last).take(LATEST).any(|entry| entry.line == line)
     }
 
-    /// The telling entries up to `last`, the newest first, as far as the next request may still feel
-    /// them.
+    /// Entries with signs up to `last`, newest first, limited to those that may still affect the next
+    /// request.
     pub fn back_from(&self, last: Option<TrailIndex>) -> impl Iterator<Item = &TrailEntry> {
         self.path(last).take(LONGEST_STRETCH).filter(|entry| !entry.signs.is_empty())
     }
 
-    /// The lines that an entry names: those that it changed, of a compaction those that it kept.
+    /// Lines that an entry names: those that it changed, or that it kept if it is a compaction.
     #[must_use]
     pub fn lines_named_by(&self, entry: &TrailEntry) -> &[Lines] {
         let first = entry.first_lines as usize;
         &self.lines[first..first + entry.lines as usize]
     }
 
-    /// What came in up to `last`, each with its line, the newest entry first. What a compaction
-    /// replaced is not among it.
+    /// Content that came in up to `last`, each with its line, the newest entry first, without the content
+    /// that a compaction replaced.
     pub fn contents_back_from(
         &self,
         last: Option<TrailIndex>,
@@ -480,7 +482,7 @@ impl Trail {
         after.flat_map(|entry| self.contents_of(entry))
     }
 
-    /// What came in before the last compaction up to `last`, which replaced it, save for what it kept;
+    /// Content that came in before the last compaction up to `last`, which replaced all but the part it kept;
     /// in the same order.
     pub fn contents_before_compaction(
         &self,

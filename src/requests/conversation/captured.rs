@@ -1,13 +1,12 @@
-//! Captured requests → requests of a history, each once, in the order in which they were sent.
+//! Requests of a history from captures, each once, in the order in which they were sent.
 //!
-//! Which request goes on from which, a capture need not say: within a session and agent it is the
-//! latest that began with the same message, of several branches the one that shares the longest
-//! prefix, else the latest of its model with the same tools and system prompt or with as many of
-//! both (`requests/conversation/captured.rs`). One whose whole prompt comes back counts before one
-//! that shares more, so a side query is a dead end. The first request of an agent that begins with
-//! another conversation's messages, or has the tag of a fork, goes on from that one; a
-//! transcript's fork does by its `fork-context-ref`. Prefixes do not depend on it; breaks,
-//! openings and `lint` do.
+//! A capture need not record which request another one continues. Within a session and agent it is the latest
+//! that began with the same message, of several branches the one that shares the longest prefix, otherwise
+//! the latest of its model with the same tools and system prompt or with as many of both. A request whose
+//! whole prompt comes back is preferred to one that shares more, so that a side query is a dead end. The
+//! first request of an agent that begins with another conversation's messages, or has the tag of a fork,
+//! continues that conversation; a transcript's fork does so by its `fork-context-ref`. Prefixes do not depend
+//! on it; breaks, openings and `lint` do.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,57 +24,56 @@ use crate::read::agent::Vendor;
 use crate::read::capture::{Captures, TokenCounting, WireNodeId, WireRequest, WireTree};
 use crate::read::input::Kind;
 
-/// The prompts of captured requests, whose bytes are known.
+/// Prompts of captured requests, whose bytes are known.
 #[derive(Debug, Default)]
 pub struct CapturedPrompts {
-    /// How the tokens of the tree were counted.
+    /// Method by which the tokens of the tree were counted.
     pub counting: TokenCounting,
-    /// Every prefix.
+    /// Tree of all prefixes.
     pub tree: WireTree,
-    /// The captured requests, in the order of the history's.
+    /// Captured requests, in the order of the history's.
     pub requests: Vec<WireRequest>,
 }
 
-/// What is the same where a request was captured twice.
+/// Fields that are equal if a request was captured twice.
 type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
 
-/// So many branches of a conversation are remembered. Of what is less alike only the latest request
-/// counts.
+/// Most branches of a conversation that are remembered. Of weaker kinships only the latest request counts.
 const MOST_BRANCHES: usize = 4;
 
-/// The latest requests of each conversation, by what its requests have in common.
+/// Latest requests of each conversation, by their kinship.
 ///
-/// A log does not say which request goes on from which, and agents talk to several models and start
-/// others in between. A request goes on from one of its session and agent that began with the same
-/// message, of its own model if there is one; else from one of its model with the same tools and
-/// system prompt, or with as many of both. Where such a conversation has branches, it is the one that
-/// shares the longest prefix, of several the latest.
+/// A log does not record which request another one continues, and agents talk to several models and start
+/// other agents in between. A request continues one of its session and agent that began with the same
+/// message, of its own model if there is one; otherwise one of its model with the same tools and system
+/// prompt, or with as many of both. If such a conversation has branches, it is the one that shares the
+/// longest prefix, of several the latest.
 ///
-/// The first request of an agent goes on from one of another conversation of its session where it is a
-/// fork of that: see [`Forks`].
+/// The first request of an agent continues one of another conversation of its session if it is a fork of
+/// that: see [`Forks`].
 #[derive(Default)]
 struct Chains {
     branches: FxHashMap<(Symbol, Option<Symbol>, Kinship), Vec<Branch>>,
     forks: FxHashMap<Symbol, Forks>,
 }
 
-/// The latest request of a branch.
+/// Latest request of a branch.
 #[derive(Clone, Copy)]
 struct Branch {
     latest: Sent,
-    /// The one that it goes on from. What branches off after that one, a side query say, leaves the
-    /// conversation as it is.
+    /// Request that the latest one continues. A request that branches off after this one, such as a side
+    /// query, leaves the conversation as it is.
     before: Option<Sent>,
 }
 
-/// A request, and where its prompt ends.
+/// Request, with the end of its prompt.
 #[derive(Clone, Copy)]
 struct Sent {
     index: RequestIndex,
     leaf: WireNodeId,
 }
 
-/// What two requests may have in common, the strongest first.
+/// Feature that two requests have in common, the strongest first.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Kinship {
     Conversation(Symbol, u64),
@@ -85,7 +83,7 @@ enum Kinship {
 }
 
 impl Chains {
-    /// The request that this one goes on from; it is then the latest of its branch itself.
+    /// Request that this one continues; it then becomes the latest of its branch itself.
     fn go_on(
         &mut self,
         tree: &WireTree,
@@ -101,6 +99,7 @@ impl Chains {
             Kinship::Shape(model, like.tools, like.system),
         ];
         let mut predecessor = None;
+        // Every kinship is updated, also after a stronger one has found the predecessor.
         let next = Sent { index, leaf: request.leaf };
         for kinship in kinships {
             let branches = self.branches.entry((session, request.agent, kinship)).or_default();
@@ -119,8 +118,7 @@ impl Chains {
     }
 }
 
-/// The request of a conversation that another one goes on from, which then stands at the end of its
-/// own branch.
+/// Request of a conversation that another one continues, which then becomes the end of its own branch.
 fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<RequestIndex> {
     // Deeper nodes of one path have higher ids.
     let shared = |sent: Sent| tree.shared(sent.leaf, next.leaf);
@@ -150,26 +148,26 @@ fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<R
     predecessor
 }
 
-/// So many requests of the main conversation, and of all agents, may be a fork's parent.
+/// Most requests of the main conversation, and of all agents, that may be a fork's parent.
 const MOST_PARENTS: usize = 8;
 
-/// A fork has at least its parent's first message, the parent's answer and a directive.
+/// Fewest messages of a fork: its parent's first message, the parent's answer and a directive.
 const LEAST_OF_A_FORK: u32 = 3;
 
-/// The latest requests of a session, which forks may go on from.
+/// Latest requests of a session, which forks may continue.
 ///
-/// A fork's messages are its parent's, the parent's answer and a directive. So the first request of an
-/// agent is a fork if it begins with the first message of an earlier request of another conversation
-/// and has more messages than that one, or if it says that it is one by the tag of its directive. Of
-/// several such requests it goes on from the one with which it shares the longest prefix, else from the
-/// latest of the main conversation. An ordinary sub-agent has no history when it begins.
+/// A fork's messages are its parent's, the parent's answer and a directive. So the first request of an agent
+/// is a fork if it begins with the first message of an earlier request of another conversation and has more
+/// messages than that one, or if it is marked as one by the tag of its directive. Of several such requests it
+/// continues the one with which it shares the longest prefix, otherwise the latest of the main conversation.
+/// An ordinary sub-agent has no history when it begins.
 #[derive(Default)]
 struct Forks {
     main: Vec<Parent>,
     agents: Vec<Parent>,
 }
 
-/// A request that a fork may go on from.
+/// Request that a fork may continue.
 #[derive(Clone, Copy)]
 struct Parent {
     sent: Sent,
@@ -179,7 +177,7 @@ struct Parent {
 }
 
 impl Forks {
-    /// The request that the first one of an agent goes on from, if it is a fork.
+    /// Request that the first one of an agent continues, if it is a fork.
     fn parent(&self, tree: &WireTree, request: &WireRequest) -> Option<RequestIndex> {
         let like = request.likeness;
         let is_told = request.fork_messages > 0;
@@ -213,7 +211,7 @@ impl Forks {
     }
 }
 
-/// A request, and where it stands.
+/// Request with its file.
 struct Placed {
     file: usize,
     client: Client,
@@ -243,13 +241,13 @@ impl History {
         let mut answered: FxHashMap<Symbol, usize> = FxHashMap::default();
         let mut chains = Chains::default();
         for one in placed {
-            // A transcript has it, too.
+            // A transcript has the request as well.
             if served.find(one.request.message, one.request.request).is_some() {
                 self.duplicates += 1;
                 continue;
             }
-            // A service gives each answer an id of its own: the same one in two files is one request. What
-            // one file says twice, gateways may have made up.
+            // A service gives each answer an id of its own: the same one in two files is one request. An id
+            // that one file repeats may be a gateway's invention.
             if let Some(message) = one.request.message
                 && *answered.entry(message).or_insert(one.file) != one.file
             {
@@ -272,7 +270,7 @@ impl History {
         }
     }
 
-    /// Whether a request may be missing between this one and the one before it: a line of its file is
+    /// Returns true if a request may be missing between this one and the one before it: a line of its file is
     /// damaged there.
     fn follows_damage(&self, placed: &Placed, predecessor: Option<RequestIndex>) -> bool {
         let first = self.of_transcripts().len();
@@ -301,7 +299,8 @@ impl History {
         file.requests.into_iter().map(move_over).collect()
     }
 
-    /// The file that captures are of. A log's is there already: its usage was taken over with all of its bytes.
+    /// Index of a capture's file. A log's file is there already: its usage was taken over with all of its
+    /// bytes.
     fn file_of(&mut self, label: &Arc<str>, may_be_there: bool) -> usize {
         let is_same = |one: &InputFile| Arc::ptr_eq(&one.label, label);
         let known = if may_be_there { self.files.iter().rposition(is_same) } else { None };
@@ -312,7 +311,7 @@ impl History {
         })
     }
 
-    /// Names requests of one file and session that share an id and are different.
+    /// Reports different requests of one file and session that share an id.
     fn note_repeated_ids(&mut self, label: &Arc<str>, requests: &[WireRequest]) {
         let mut known: FxHashMap<(Symbol, Option<Symbol>), (WireNodeId, Millis)> =
             FxHashMap::default();
@@ -328,7 +327,7 @@ impl History {
     }
 }
 
-/// The session of a file's requests that name none: the file itself.
+/// Session of a file's requests that name none: the file itself.
 fn own_session(file: &Captures, taken: &BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| format!("{} ({number})", file.label));
     [file.stem.clone(), file.label.to_string()]

@@ -1,8 +1,8 @@
-//! Requests of Copilot of which its events, its rows and its spans tell: each counts once.
+//! Deduplication of Copilot's requests that its events, its rows and its spans report: each counts once.
 //!
-//! Rows and spans tell of single requests; a request that both have is known by its session, model, figures and
-//! time. Events have compactions, and sums of all other requests of a run, out of which the single ones are
-//! taken.
+//! Rows and spans report single requests; a request in both is recognised by its session, model, figures and
+//! time. Events report compactions, and sums of all other requests of a run, from which the single ones are
+//! subtracted.
 
 use rustc_hash::FxHashMap;
 
@@ -15,22 +15,23 @@ use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
 use crate::read::input::Usage;
 
-/// Sources stamp a request, and events a run, so long after each other.
+/// Most milliseconds between the times of two sources for one request, and between a request and its run's
+/// event.
 const LATEST_MILLIS: i64 = 60_000;
 
-/// By what a request is the same in several sources, besides its time.
+/// Session, model and token counts that a request has in all sources, besides its time.
 type Figures = (Symbol, Symbol, [Tokens; 4]);
 
-/// What was found where several sources tell of requests.
+/// Result of the deduplication.
 #[derive(Default)]
 pub(super) struct Found {
-    /// How many requests and sums are left out.
+    /// Number of requests and sums that are left out.
     pub(super) left_out: u64,
-    /// The files and lines of sums that single requests do not fit into. Both count.
+    /// Files and lines of sums that are smaller than their single requests. Both count.
     pub(super) contradictions: Vec<(usize, u64)>,
 }
 
-/// Leaves out what several sources tell of.
+/// Leaves out requests that several sources report.
 pub(super) fn each_once(placed: &mut Vec<Placed>, compaction: Symbol) -> Found {
     let is_compaction = |one: &Placed| one.request.query_source == Some(compaction);
     let mut groups: FxHashMap<Figures, Vec<usize>> = FxHashMap::default();
@@ -58,8 +59,10 @@ fn figures(one: &Placed) -> Figures {
     (one.session, one.request.model, figures)
 }
 
-/// Finds the copies among requests with the same figures. Those of one file are different ones; each is paired
-/// with at most one of another file, at about the same time. Reports come last, as rows and spans tell more.
+/// Finds the copies among requests with the same figures.
+///
+/// Requests of one file are different ones; each is paired with at most one of another file, at about the
+/// same time. Reports come last, as rows and spans have more facts.
 fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
     let finished = |number: usize| placed[number].request.finished.get();
     group.order_by_key(|number| {
@@ -72,6 +75,7 @@ fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
         let mut next = 0;
         for number in of_file {
             let at = finished(*number);
+            // Both lists are sorted by time, so that the search never goes back.
             let early = |original: &usize| finished(*original) < at.saturating_sub(LATEST_MILLIS);
             next += originals[next..].partition_point(early);
             match originals.get(next) {
@@ -89,8 +93,8 @@ fn find_copies(placed: &[Placed], mut group: Vec<usize>, copies: &mut Copies) {
     }
 }
 
-/// Takes single requests out of the sums of the runs that they belong to, and leaves out those of which nothing
-/// is left. Sums have no compactions.
+/// Subtracts single requests from the sums of their runs, and drops the sums that become empty. Sums have no
+/// compactions.
 fn take_out_of_sums(placed: &mut Vec<Placed>, compaction: Symbol, found: &mut Found) {
     let is_counted =
         |one: &&Placed| is_copilots(one) && one.request.query_source != Some(compaction);
@@ -124,10 +128,10 @@ fn take_out_of_sums(placed: &mut Vec<Placed>, compaction: Symbol, found: &mut Fo
     found.left_out += (before - placed.len()) as u64;
 }
 
-/// Single requests tell of more than the sum.
+/// Error: single requests have more tokens than the sum.
 struct DoNotFit;
 
-/// A request of which a row or a span tells.
+/// Request that a row or a span reports.
 struct Single {
     finished: i64,
     usage: Usage,
@@ -139,10 +143,10 @@ impl Single {
     }
 }
 
-/// Takes the single requests up to a sum out of it, each once, and says whether anything is left.
+/// Subtracts the single requests up to a sum from it, each once, and returns true if anything is left.
 ///
 /// # Errors
-/// They tell of more than the sum: some are of something else. It stays as it is.
+/// The requests have more tokens than the sum: some belong to something else. The sum stays unchanged.
 fn subtract(singles: &mut Vec<Single>, sum: &mut AgentRequest) -> Result<bool, DoNotFit> {
     let latest = sum.finished.get().saturating_add(LATEST_MILLIS);
     let first_later = singles.partition_point(|single| single.finished > latest);
@@ -160,6 +164,7 @@ fn subtract(singles: &mut Vec<Single>, sum: &mut AgentRequest) -> Result<bool, D
     });
     let rest = rest.ok_or(DoNotFit)?;
     let requests = u32::try_from(own.len()).unwrap_or(u32::MAX);
+    // At least 1, as a sum with tokens left covers some request.
     sum.sum_of = sum.sum_of.saturating_sub(requests).max(1);
     sum.reasoning = sum.reasoning.min(rest.output);
     let is_left = rest.prompt.total() + rest.output > Tokens::ZERO;

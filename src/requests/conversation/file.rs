@@ -1,4 +1,4 @@
-//! The entries of one file → its responses, each with its predecessor and what lies between.
+//! Responses of one file, each with its predecessor and the entries between.
 
 use std::sync::Arc;
 
@@ -16,87 +16,87 @@ use crate::base::units::TextSize;
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
 
-/// The next response of a conversation is looked for among so many; hostile files have any number in
-/// between.
+/// Number of responses within which the next one of a conversation is looked for, as hostile files may have
+/// any number in between.
 const NEAR: usize = 1_000;
 
-/// A response as one file shows it.
+/// Response as one file shows it.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub struct FileResponse {
-    /// How it is known.
+    /// Key of the response.
     pub key: ResponseKey,
-    /// Which of the files of a run it is in, once they are put together.
+    /// Index of its file in the run, once the files are put together.
     pub file: usize,
-    /// What its lines say.
+    /// Content of its lines.
     pub lines: ResponseLines,
-    /// `uuid` of its first line.
+    /// `uuid` of the first line.
     pub first_entry: Option<EntryId>,
-    /// `sessionId` of its first line.
+    /// `sessionId` of the first line.
     pub session: Option<Symbol>,
-    /// The sub-agent it belongs to; `None` on the main chain.
+    /// Sub-agent of the response; `None` on the main chain.
     pub agent: Option<Symbol>,
-    /// Whether it is part of a side conversation.
+    /// True if it is part of a side conversation.
     pub is_sidechain: bool,
-    /// Whether its line says it was copied from another session.
+    /// True if its line is marked as copied from another session.
     pub is_forked: bool,
-    /// The client that wrote it.
+    /// Version of the client that wrote it.
     pub client_version: Option<Symbol>,
-    /// The project's folder.
+    /// Folder of the project.
     pub project: Option<Symbol>,
-    /// The branch of the project's repository.
+    /// Branch of the project's repository.
     pub branch: Option<Symbol>,
-    /// The agent whose system prompt was set for the session.
+    /// Agent whose system prompt was set for the session.
     pub agent_setting: Option<Symbol>,
-    /// The response before it in this file.
+    /// Response before this one in the file.
     pub predecessor: Option<usize>,
-    /// An entry that the chain goes on from and this file does not have.
+    /// Entry that the chain continues and this file does not have.
     pub continues: Option<EntryId>,
-    /// Whether something is missing there, unless another file has it.
+    /// True if something is missing there, unless another file has it.
     pub has_gap: bool,
-    /// Whether it is the first of a fork, which `continues` its parent's conversation.
+    /// True for the first response of a fork, which `continues` its parent's conversation.
     pub is_fork: bool,
-    /// What lies between the two.
+    /// Entries between it and its predecessor.
     pub between: Between,
-    /// Tool results that were found beside the linear path.
+    /// Number of tool results that were found beside the linear path.
     pub recovered_results: u32,
-    /// Whether it is on the branch that the file ends on, across its compactions.
+    /// True if it is on the branch with which the file ends, across its compactions.
     pub is_live: bool,
-    /// Whether lines of it may be missing, as the file ends in damage.
+    /// True if lines of it may be missing, as the file ends in damage.
     pub is_cut: bool,
-    /// Whether it occurs only inside a progress line.
+    /// True if it occurs only inside a progress line.
     pub is_nested: bool,
 }
 
-/// The responses of one file.
+/// Responses of one file.
 #[derive(Debug)]
 pub struct FileConversation {
-    /// The file's name.
+    /// Name of the file.
     pub label: Arc<str>,
-    /// The file's name without folders and endings.
+    /// Name of the file without folders and extensions.
     pub stem: String,
     /// Responses in the order of their first lines; those inside progress lines come last.
     pub responses: Vec<FileResponse>,
-    /// The response at or before each entry, and what lies between, for files that continue this one.
+    /// Response at or before each entry, with the interruptions between, for files that continue this one.
     pub index: Vec<(EntryId, u32, Interruptions)>,
-    /// Messages that have lines of their own but are no requests.
+    /// Messages that have lines of their own but are not requests.
     pub other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
     pub refusals: Vec<(Symbol, Symbol)>,
-    /// Results that were sent as previews, each with the line that says so; in a fork's file only
-    /// those of its parent.
+    /// Results that were sent as previews, each with the line that says so; in a fork's file only those of
+    /// its parent.
     pub replaced: Vec<(EntryId, u64)>,
-    /// What lies between responses.
+    /// Entries between responses.
     pub trail: Trail,
-    /// What is told of the types of sub-agents, in file order.
+    /// Notes on the types of sub-agents, in file order.
     pub agent_notes: Vec<AgentNote>,
-    /// The titles of sessions, in file order, where they are kept.
+    /// Titles of sessions, in file order, if they are kept.
     pub titles: Vec<Title>,
-    /// The session of each entry, where titles are kept.
+    /// Session of each entry, if titles are kept.
     pub entry_sessions: Vec<(EntryId, Symbol)>,
-    /// The strings named here.
+    /// Strings named here.
     pub symbols: Symbols,
-    /// What was rejected or repaired.
+    /// Rejected or repaired lines.
     pub diagnostics: Diagnostics,
     /// Bytes read.
     pub bytes: u64,
@@ -125,19 +125,19 @@ pub fn build(mut transcript: Transcript) -> FileConversation {
     builder.finish(&mut transcript)
 }
 
-/// The conversation of one file while its entries are read, in memory that the next file uses again.
+/// Conversation of one file while its entries are read, in memory that the next file uses again.
 #[derive(Debug)]
 pub(super) struct FileBuilder {
     gathered: Gathered,
     graph: Graph,
     fold: Fold,
     keeps_trail: bool,
-    /// Whether no other file goes on from this one.
+    /// True if no other file continues this one.
     is_alone: bool,
 }
 
 impl FileBuilder {
-    /// Nothing yet. What lies between requests is kept where it is wanted.
+    /// Creates an empty builder. The trail between requests is kept if `keeps_trail` is set.
     pub(super) fn new(keeps_trail: bool, is_alone: bool) -> Self {
         Self {
             is_alone,
@@ -148,8 +148,7 @@ impl FileBuilder {
         }
     }
 
-    /// Adds those of `entries` that are not known yet, and what the lines of responses among them
-    /// hold.
+    /// Adds the new ones of `entries`, with the content of the lines of responses among them.
     pub(super) fn add(
         &mut self,
         entries: &[Entry],
@@ -163,13 +162,15 @@ impl FileBuilder {
             let line = if is_line { lines.next() } else { None };
             self.gathered.add(entry, line, file);
             self.graph.add(&entries[..=position], &self.gathered);
+            // Folding while lines are read saves a second pass; if a later line changes the past, `settle`
+            // folds all again.
             if self.folds_early() {
                 self.fold.add(entries, &self.graph, &mut self.gathered);
             }
         }
     }
 
-    /// Makes room for all entries before the first ones, of which there are so many, are added.
+    /// Makes room for all entries, estimated from the number of the first ones, before these are added.
     pub(super) fn make_room(&mut self, expected: Expected, first: usize) {
         if self.graph.links.is_empty()
             && let Some(entries) = expected.of_first(first)
@@ -180,15 +181,14 @@ impl FileBuilder {
         }
     }
 
-    /// Whether what is known of an entry will not be changed by a later one, as far as entries show
-    /// until now.
+    /// Returns true if the state at an entry will not be changed by a later one, by the entries until now.
     fn folds_early(&self) -> bool {
         !self.gathered.changes_the_past(self.keeps_trail)
     }
 
-    /// The conversation, when all entries of the transcript are added; nothing of it is left here.
+    /// Finishes the conversation after all entries of the transcript are added, and empties the builder.
     pub(super) fn finish(&mut self, transcript: &mut Transcript) -> FileConversation {
-        // Those of a file of another program are given up.
+        // Entries of a file of another program are given up.
         if transcript.entries.is_empty() {
             self.clear();
         }
@@ -244,7 +244,7 @@ impl FileBuilder {
         conversation
     }
 
-    /// Links and folds what could not be before all entries were there.
+    /// Links and folds the entries that had to wait for all others.
     fn settle(&mut self, transcript: &mut Transcript) {
         let folds_early = self.folds_early();
         let Self { gathered, graph, fold, keeps_trail, .. } = self;
@@ -274,11 +274,12 @@ fn sessions(entries: &[Entry]) -> impl Iterator<Item = (EntryId, Symbol)> {
     entries.iter().filter_map(|entry| Some((entry.id?, entry.session?)))
 }
 
-/// The results that were sent as previews.
+/// Results that were sent as previews.
 fn replaced_results(entries: &[Entry], gathered: &Gathered) -> Vec<(EntryId, u64)> {
     if !gathered.has_replacements {
         return Vec::new();
     }
+    // A fork's file names results of its own as well; only its parent's are wanted there.
     let own = |entry: &Entry| match &entry.kind {
         EntryKind::User(user) if !gathered.fork_contexts.is_empty() => user.tool_results.clone(),
         _ => SmallVec::new(),
@@ -293,8 +294,9 @@ fn replaced_results(entries: &[Entry], gathered: &Gathered) -> Vec<(EntryId, u64
     replaced.filter(|(tool, _)| !own.contains(tool)).collect()
 }
 
-/// A result that was sent as a preview has the preview's size. One that had been sent as it was before
-/// the client replaced it stays named in the line that says so.
+/// Gives results that were sent as previews the preview's size.
+///
+/// A result that had been sent in full before the client replaced it stays named in the line that says so.
 fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
     let sent = first_sent(entries, gathered);
     let mut known: FxHashSet<EntryId> = FxHashSet::default();
@@ -324,7 +326,7 @@ fn apply_content_replacements(entries: &mut [Entry], gathered: &Gathered) {
     }
 }
 
-/// Where the first response begins that follows each of the results that were replaced.
+/// First response that follows each of the replaced results, by its entry.
 fn first_sent(entries: &[Entry], gathered: &Gathered) -> FxHashMap<EntryId, usize> {
     let mut sent: FxHashMap<EntryId, usize> = FxHashMap::default();
     for (position, entry) in entries.iter().enumerate() {
@@ -345,7 +347,7 @@ fn first_sent(entries: &[Entry], gathered: &Gathered) -> FxHashMap<EntryId, usiz
     sent
 }
 
-/// Lets the first response of each fork go on from its parent's conversation.
+/// Lets the first response of each fork continue its parent's conversation.
 fn begin_forks(gathered: &mut Gathered) {
     for (agent, up_to) in &gathered.fork_contexts {
         let is_of_fork = |response: &&mut FileResponse| {
@@ -360,7 +362,7 @@ fn begin_forks(gathered: &mut Gathered) {
     }
 }
 
-/// Names the agents of side conversations whose lines do not: by the file, else by the root.
+/// Names the agents of side conversations whose lines do not: by the file, otherwise by the root.
 fn name_sidechains(gathered: &mut Gathered, fold: &Fold, transcript: &mut Transcript) {
     let Transcript { entries, symbols, stem, .. } = transcript;
     let of_file = stem.strip_prefix("agent-").map(|agent| symbols.intern(agent));

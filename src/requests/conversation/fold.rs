@@ -1,5 +1,4 @@
-//! What is known at each entry of everything before it: the request at or before it, and what lies
-//! between the two.
+//! State at each entry of a file: the request at or before it, and the entries between the two.
 
 use super::between::{Between, Interruptions, Trail, TrailIndex};
 use super::file::FileResponse;
@@ -10,13 +9,13 @@ use crate::base::id::{EntryId, Ordinal};
 use crate::base::units::Millis;
 use crate::read::transcript::{Entry, EntryKind};
 
-/// So many entries beside the chain are looked at before a response; hostile files have any number.
+/// Most entries beside the chain that are looked at before a response, as hostile files may have any number.
 const MOST_BESIDE: usize = 64;
 
-/// So many lines of hooks hang off each other at a call at most.
+/// Most lines of hooks that hang off each other at a call.
 const MOST_HOOKS: usize = 32;
 
-/// What is known at an entry of everything before it.
+/// State at an entry, from everything before it.
 #[derive(Clone, Debug, Default)]
 struct State {
     between: Between,
@@ -26,11 +25,11 @@ struct State {
     has_gap: bool,
 }
 
-/// A state as it is kept: most say nothing of what lies between, or the same as the one before.
+/// State in compact form: most have nothing between, or the same as the one before.
 #[derive(Clone, Copy, Debug, Default)]
 struct KeptState {
     continues: Option<EntryId>,
-    /// What lies between, in [`Fold::betweens`] and without its trail; nothing where there is none.
+    /// Summary of the entries between, in [`Fold::betweens`] and without its trail; `None` if it is empty.
     between: Option<Ordinal>,
     trail: Option<TrailIndex>,
     response: Option<Ordinal>,
@@ -38,29 +37,29 @@ struct KeptState {
     has_gap: bool,
 }
 
-/// The states of a file's entries, each made from that of its parent, so that every entry is looked
-/// at once whatever the shape of the tree.
+/// States of a file's entries, each made from that of its parent, so that every entry is looked at once
+/// whatever the shape of the tree.
 #[derive(Debug)]
 pub(super) struct Fold {
     states: Vec<KeptState>,
     betweens: Vec<Between>,
-    /// What lies between requests.
+    /// Entries between requests.
     pub(super) trail: Trail,
 }
 
 impl Fold {
-    /// No states, and an empty trail.
+    /// Creates the fold without states.
     pub(super) fn new(trail: Trail) -> Self {
         Self { states: Vec::new(), betweens: Vec::new(), trail }
     }
 
-    /// Forgets the states.
+    /// Clears the states.
     pub(super) fn clear(&mut self) {
         self.states.clear();
         self.betweens.clear();
     }
 
-    /// Gives back the memory of the states, where it is a lot.
+    /// Frees the memory of the states, if it is large.
     pub(super) fn forget_states(&mut self) {
         if self.states.len() > MOST_KEPT {
             self.states = Vec::new();
@@ -68,7 +67,7 @@ impl Fold {
         }
     }
 
-    /// Makes room for so many entries.
+    /// Makes room for this number of entries.
     pub(super) fn expect(&mut self, entries: usize) {
         self.states.reserve_exact(entries);
     }
@@ -81,7 +80,7 @@ impl Fold {
         self.states.push(state);
     }
 
-    /// Does so for all entries, whatever was known before.
+    /// Folds all entries again, discarding the earlier states.
     pub(super) fn add_all(&mut self, entries: &[Entry], graph: &Graph, gathered: &mut Gathered) {
         gathered.forget_places();
         self.clear();
@@ -95,6 +94,7 @@ impl Fold {
 
     fn keep(&mut self, state: State) -> KeptState {
         let State { mut between, continues, response, root, has_gap } = state;
+        // The trail differs at nearly every entry; without it, neighbours have the same summary and share it.
         let trail = between.trail.take();
         let between = (between != Between::default()).then(|| {
             if self.betweens.last() != Some(&between) {
@@ -144,7 +144,7 @@ impl Fold {
         state
     }
 
-    /// Adds an entry to what lies between two requests, with what it changes of what had been sent.
+    /// Adds an entry to the summary between two requests, with its rewrite of the earlier prompt.
     fn add_entry(
         &mut self,
         between: &mut Between,
@@ -166,8 +166,8 @@ impl Fold {
         }
     }
 
-    /// What is known before a response, with the entries beside the chain that were written since the
-    /// one before it: of the conversation, and of its sub-agent.
+    /// State before a response, with the entries beside the chain that were written since the one before it,
+    /// of the main conversation or of the response's own sub-agent.
     fn with_entries_beside(
         &mut self,
         mut before: State,
@@ -186,6 +186,7 @@ impl Fold {
         if new.len() > MOST_BESIDE {
             before.between.rewrite = Rewrite::Untold;
         }
+        // The latest entries, oldest first.
         for entry in new.iter().rev().take(MOST_BESIDE).rev() {
             let is_main = entries[*entry].agent.is_some() || !own.is_sidechain;
             if entries[*entry].agent == own.agent && is_main {
@@ -198,32 +199,31 @@ impl Fold {
     fn state_before(&self, position: usize, entries: &[Entry], graph: &Graph) -> State {
         let link = graph.links[position];
         let mut state = match link.parent() {
-            // A side conversation starts afresh, wherever in the main chain it hangs.
+            // A side conversation starts without a history, wherever in the main chain it hangs.
             Some(parent) if entries[position].is_sidechain && !entries[parent].is_sidechain => {
                 State::at_root(position)
             }
             Some(parent) => self.kept(parent),
             None => State::at_root(position),
         };
-        // A sub-agent's first line names the call that started it; that is no earlier part of its
-        // own conversation.
+        // A sub-agent's first line names the call that started it, which is no earlier part of its own
+        // conversation.
         if entries[position].is_sidechain {
             state.between.has_hole |= link.missing.is_some() && link.parent().is_some();
         } else if link.missing.is_some() {
             state.continues = link.missing;
-            // A summary stands for what went before it, whether or not that is still there.
+            // A summary replaces the conversation before it, whether or not that is still there.
             state.has_gap = !matches!(entries[position].kind, EntryKind::CompactBoundary(_));
         }
         state
     }
 
-    /// The root of the tree that an entry is in.
+    /// Root of the tree that an entry is in.
     pub(super) fn root_of(&self, position: usize) -> usize {
         self.states[position].root as usize
     }
 
-    /// The response at or before each entry, and what lies between, for files that continue this
-    /// one.
+    /// Response at or before each entry, with the interruptions between, for files that continue this one.
     pub(super) fn index(&self, entries: &[Entry]) -> Vec<(EntryId, u32, Interruptions)> {
         let known = entries.iter().zip(&self.states).filter_map(|(entry, state)| {
             let response = state.response?.number();
@@ -245,8 +245,8 @@ impl State {
         Self { root, ..Self::default() }
     }
 
-    /// Whether a hook gave context beside the chain, at a call of the response before, until this entry was
-    /// written.
+    /// Returns true if a hook gave context beside the chain, at a call of the response before, until this
+    /// entry was written.
     fn has_hook_beside(
         &self,
         own: &Entry,
@@ -288,7 +288,7 @@ impl State {
     }
 }
 
-/// What lies after a line of a response: nothing yet, but for what was shown since its first line.
+/// Summary after a line of a response: empty, except for the trail since its first line.
 fn after_line(response: usize, before: &State) -> Between {
     let goes_on = before.response == Some(Ordinal::at(response));
     Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }

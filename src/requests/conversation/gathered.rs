@@ -1,7 +1,7 @@
-//! What of a file's entries can be put together in the order of its lines, while the file is still
-//! being read: which entry has which identity, and which lines make up a response.
+//! Facts about a file's entries that can be collected in the order of its lines, while the file is still
+//! being read: the identities of entries, and the lines of each response.
 //!
-//! Lines that belong to one response, put together.
+//! Also the merged lines of a response.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,86 +15,84 @@ use crate::base::units::{Millis, Tokens};
 use crate::read::input::{Diagnostics, Kind, Usage, UsageProblem};
 use crate::read::transcript::{Entry, EntryKind, ResponseLine, ServerVerdict, Sign, StopReason};
 
-/// What the entries so far show.
+/// Facts shown by the entries so far.
 #[derive(Debug, Default)]
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 pub(super) struct Gathered {
-    /// The first entry of each identity.
+    /// First entry of each identity.
     pub(super) positions: FxHashMap<EntryId, usize>,
-    /// Of each entry, whether it repeats the identity of an earlier one and counts for nothing.
+    /// For each entry, true if it repeats the identity of an earlier one and does not count.
     pub(super) is_duplicate: Vec<bool>,
-    /// The responses in the order of their first lines.
+    /// Responses in the order of their first lines.
     pub(super) responses: Vec<FileResponse>,
-    /// Where each of them begins.
+    /// Beginnings of the responses.
     pub(super) beginnings: Vec<Beginning>,
-    /// Of each entry, the response that it is a line of.
+    /// For each entry, the response that it is a line of.
     response_of: Vec<Option<Ordinal>>,
-    /// The calls that the responses make.
+    /// Calls that the responses make.
     pub(super) calls: Calls,
-    /// Messages that have lines of their own but are no requests.
+    /// Messages that have lines of their own but are not requests.
     pub(super) other_messages: Vec<Symbol>,
     /// `requestId` → the model that refused it first.
     pub(super) refusals: Vec<(Symbol, Symbol)>,
-    /// Whether progress lines hold messages.
+    /// True if progress lines hold messages.
     pub(super) has_nested: bool,
-    /// Entries that were there before.
+    /// Diagnostics for repeated entries.
     pub(super) diagnostics: Diagnostics,
-    /// The newest message of the main conversation, and its time.
+    /// Newest message of the main conversation, with its time.
     pub(super) newest: Option<(Option<Millis>, usize)>,
-    /// Where the live branch was when that was last written down.
+    /// Last recorded tip of the live branch.
     pub(super) leaf: Option<EntryId>,
-    /// Where the forks of the file begin in their parents, each with the agent it is of.
+    /// Entries of the parents at which the file's forks begin, each with the fork's agent.
     pub(super) fork_contexts: Vec<(Option<Symbol>, EntryId)>,
-    /// Whether results were sent as previews.
+    /// True if results were sent as previews.
     pub(super) has_replacements: bool,
-    /// Entries beside the chain that change what the next request sends of it.
+    /// Entries beside the chain that change the part of it that the next request sends.
     pub(super) beside: Vec<usize>,
-    /// Context that hooks around tools' calls gave, which hangs off the call, beside its result: when,
-    /// and the entry.
+    /// Context of hooks around tools' calls, which hangs off the call, beside its result: time and entry.
     pub(super) tool_hooks: BTreeSet<(Option<Millis>, usize)>,
-    /// The results that were cleared or replaced, by their calls, with their lines once these are
-    /// looked for.
+    /// Results that were cleared or replaced, by their calls, with their lines once these are looked up.
     pub(super) changed_results: FxHashMap<EntryId, Option<u64>>,
-    /// Whether a later line changed what was known of an earlier entry: a response got its usage after
-    /// its first line, so that it was none until then, a hook stands after what was sent later, or a call
+    /// True if a later line changed the facts about an earlier entry: a response got its usage after its
+    /// first line, so that it was not a request until then, or a hook comes after a later request, or a call
     /// after the line that cleared its result.
     has_late_lines: bool,
-    /// Whether a call was named after its result, or got another name.
+    /// True if a call was named after its result, or got another name.
     has_late_calls: bool,
-    /// The results so far whose calls are on no line before them.
+    /// Results so far whose calls are on no line before them.
     unknown_calls: FxHashSet<EntryId>,
-    /// The newest time of a response's line.
+    /// Newest time of a response's line.
     newest_response: Option<Millis>,
     by_key: FxHashMap<ResponseKey, Ordinal>,
     agent_setting: Option<Symbol>,
 }
 
-/// A file with more responses or entries gives back what it no longer needs, so that not all of it
-/// is there at once; the next file asks for it anew.
+/// Number of responses or entries above which a file frees memory that it no longer needs, to lower the peak;
+/// the next file allocates it again.
 pub(super) const MOST_KEPT: usize = 20_000;
 
-/// Where a response begins.
+/// Beginning of a response.
 #[derive(Debug)]
 pub(super) struct Beginning {
     first: usize,
-    /// Of its lines, the first that hangs off something else; `None` until that is known.
+    /// First of the response's lines that hangs off something else; `None` until it is known.
     pub(super) placed: Option<usize>,
 }
 
 impl Beginning {
-    /// The entry.
+    /// Entry at which the response begins.
     pub(super) fn entry(&self) -> usize {
         self.placed.unwrap_or(self.first)
     }
 
-    /// The first entry of its lines.
+    /// First entry of the response's lines.
     pub(super) fn first(&self) -> usize {
         self.first
     }
 }
 
 impl Gathered {
-    /// Makes room for so many entries.
+    /// Makes room for this number of entries.
     pub(super) fn expect(&mut self, entries: usize) {
         // Most responses have two lines and are answered by one.
         let responses = entries / 3;
@@ -104,7 +102,7 @@ impl Gathered {
         self.beginnings.reserve_exact(responses);
     }
 
-    /// Forgets everything but its memory.
+    /// Clears everything but the allocated memory.
     pub(super) fn clear(&mut self) {
         self.positions.clear();
         self.is_duplicate.clear();
@@ -113,6 +111,8 @@ impl Gathered {
         self.response_of.clear();
         self.calls.clear();
         self.by_key.clear();
+        // The maps and lists are emptied but keep their memory for the next file; all else starts from its
+        // default.
         *self = Self {
             positions: std::mem::take(&mut self.positions),
             is_duplicate: std::mem::take(&mut self.is_duplicate),
@@ -125,7 +125,7 @@ impl Gathered {
         };
     }
 
-    /// Adds the next entry of a file; of one that is a line of a response, with what that holds.
+    /// Adds the next entry of a file, with the content of its line if it belongs to a response.
     pub(super) fn add(&mut self, entry: &Entry, line: Option<ResponseLine>, file: &Arc<str>) {
         let position = self.is_duplicate.len();
         let is_duplicate = self.is_known(entry, position);
@@ -140,26 +140,27 @@ impl Gathered {
         self.response_of.push(response.map(Ordinal::at));
     }
 
-    /// The response that an entry is a line of.
+    /// Response that an entry is a line of.
     pub(super) fn response_of(&self, position: usize) -> Option<usize> {
         self.response_of[position].map(Ordinal::index)
     }
 
-    /// Gives back the memory of what only new lines need, where it is a lot.
+    /// Frees the memory that only new lines need, if it is large.
     pub(super) fn expect_no_more(&mut self) {
         if self.by_key.len() > MOST_KEPT {
             self.by_key = FxHashMap::default();
         }
     }
 
-    /// The request that an entry is a line of. A response without usage is none: the chain goes
-    /// on over it.
+    /// Request that an entry is a line of.
+    ///
+    /// A response without usage is not a request: the chain continues over it.
     pub(super) fn request_of(&self, position: usize) -> Option<usize> {
         let response = self.response_of(position)?;
         self.responses[response].lines.usage.is_ok().then_some(response)
     }
 
-    /// Takes back where responses were placed.
+    /// Resets the places of the responses.
     pub(super) fn forget_places(&mut self) {
         for (beginning, response) in self.beginnings.iter_mut().zip(&mut self.responses) {
             beginning.placed = None;
@@ -196,6 +197,7 @@ impl Gathered {
             _ => {}
         }
         if entry.signs.contains(Sign::ToolHookContext) {
+            // The hook belongs before a response that was already placed without it.
             self.has_late_lines |= entry.timestamp <= self.newest_response;
             self.tool_hooks.insert((entry.timestamp, position));
         }
@@ -204,14 +206,14 @@ impl Gathered {
         }
     }
 
-    /// Whether later lines changed what had been known of an earlier entry, or of the trail, if that is
+    /// Returns true if later lines changed the facts about an earlier entry, or about the trail, if that is
     /// kept.
     pub(super) fn changes_the_past(&self, has_trail: bool) -> bool {
         let changes_trail = self.has_late_calls || !self.changed_results.is_empty();
         self.has_replacements || self.has_late_lines || has_trail && changes_trail
     }
 
-    /// Whether an earlier entry has the same identity; else it is this one's from here on.
+    /// Returns true if an earlier entry has the same identity; otherwise registers this entry for it.
     fn is_known(&mut self, entry: &Entry, position: usize) -> bool {
         entry.id.is_some_and(|id| *self.positions.entry(id).or_insert(position) != position)
     }
@@ -247,13 +249,14 @@ impl Gathered {
             self.has_late_lines |= !had_usage && lines.usage.is_ok();
         }
         self.newest_response = self.newest_response.max(entry.timestamp);
-        // Those of sub-agents have no branches of their own.
+        // Responses of sub-agents have no branches of their own.
         self.responses[response].is_live |= entry.is_sidechain;
         response
     }
 
-    /// Notes the calls of a response. One that several responses make is the first one's, and calls
-    /// the tool that was named last.
+    /// Notes the calls of a response.
+    ///
+    /// A call that several responses make belongs to the first one, and has the tool that was named last.
     fn note_calls(&mut self, response: usize, line: &ResponseLine) {
         for call in &line.tool_uses {
             let noted = Call { tool: call.tool, caller: Some(Ordinal::at(response)) };
@@ -271,7 +274,7 @@ impl Gathered {
     }
 }
 
-/// Whether an entry is a message of the main conversation.
+/// Returns true for a message of the main conversation.
 pub(super) fn is_message(entry: &Entry) -> bool {
     !entry.is_sidechain && matches!(entry.kind, EntryKind::User(_) | EntryKind::Response)
 }
@@ -302,8 +305,8 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
     }
 }
 
-/// How a response is known: by its message and request, or, where a gateway gives no request ids,
-/// by its session, message and model.
+/// Key of a response: its message and request, or, if a gateway gives no request ids, its session, message
+/// and model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResponseKey {
     /// `message.id` and `requestId`.
@@ -320,7 +323,7 @@ impl ResponseKey {
         }
     }
 
-    /// The same key with the name its session got, where its lines give none.
+    /// The same key with the session's assigned name, if its lines give none.
     pub(super) fn in_session(self, session: Option<Symbol>) -> Self {
         match self {
             Self::Session(None, message, model) => Self::Session(session, message, model),
@@ -345,7 +348,7 @@ impl HasSymbols for ResponseKey {
     }
 }
 
-/// One response, from all of its lines.
+/// Response, merged from all of its lines.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct ResponseLines {
@@ -355,31 +358,31 @@ pub struct ResponseLines {
     pub request: Option<Symbol>,
     /// `message.model`.
     pub model: Symbol,
-    /// The line where it begins.
+    /// Line on which the response begins.
     pub first_line: u64,
-    /// The time of its first line that has one.
+    /// Time of its first line that has one.
     pub first_timestamp: Option<Millis>,
-    /// The latest time of its lines.
+    /// Latest time of its lines.
     pub last_timestamp: Option<Millis>,
-    /// Why it ended; `None` where no line says, so that the output is a snapshot.
+    /// Reason for its end; `None` if no line has one, so that the output is a snapshot.
     pub stop: Option<StopReason>,
-    /// Whether it calls tools.
+    /// True if the response calls tools.
     pub calls_tools: bool,
-    /// The tokens of its texts and calls, as counted; zero where they were not.
+    /// Tokens of its texts and calls, as counted; zero if they were not counted.
     pub counted: u32,
-    /// Whether it holds thinking.
+    /// True if it holds thinking.
     pub has_thinking: bool,
-    /// Whether it holds more than thinking, white space and calls.
+    /// True if it holds more than thinking, white space and calls.
     pub has_text: bool,
-    /// Whether it was not streamed.
+    /// True if it was not streamed.
     pub came_at_once: bool,
-    /// How many positions of a prompt it takes: its blocks without thinking.
+    /// Number of positions that it takes in a prompt: its blocks without thinking.
     pub positions: u32,
     /// `effort`.
     pub effort: Option<Symbol>,
-    /// The service's word on a cache miss.
+    /// Service's reason for a cache miss.
     pub verdict: Option<ServerVerdict>,
-    /// Its usage: the prompt from the last line that has any, the output the largest of all lines.
+    /// Usage: the prompt from the last line that has any, the output the largest of all lines.
     pub usage: Result<Usage, UsageProblem>,
 }
 
@@ -426,13 +429,13 @@ impl ResponseLines {
         self.usage = merge_usage(known, line.usage);
     }
 
-    /// Whether the recorded output may be less than the real one.
+    /// Returns true if the recorded output may be less than the real one.
     #[must_use]
     pub fn output_is_lower_bound(&self) -> bool {
         self.stop.is_none()
     }
 
-    /// Whether the answer ends the turn, as far as the lines tell.
+    /// Returns true if the answer ends the turn, by the lines.
     #[must_use]
     pub fn ends_turn(&self) -> bool {
         match self.stop {
@@ -442,7 +445,7 @@ impl ResponseLines {
     }
 }
 
-/// A line holds one block as a rule, so that a text counts once.
+/// Number of positions of a line, which as a rule holds one block, so that its text counts once.
 fn positions_of(line: &ResponseLine) -> u32 {
     u32::try_from(line.tool_uses.len()).unwrap_or(u32::MAX).saturating_add(line.has_text.into())
 }
@@ -453,6 +456,7 @@ fn merge_usage(
 ) -> Result<Usage, UsageProblem> {
     match (known, later) {
         (Ok(known), Ok(later)) => {
+            // Lines repeat the usage while the output grows.
             Ok(Usage { output: Tokens::max(known.output, later.output), ..later })
         }
         (Ok(usage), Err(_)) | (Err(_), Ok(usage)) => Ok(usage),

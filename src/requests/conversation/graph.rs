@@ -1,7 +1,7 @@
-//! Entries linked to their parents: over old progress lines, across compact boundaries, around
+//! Graph of entries linked to their parents: over old progress lines, across compact boundaries, around
 //! damage.
 //!
-//! Responses that occur only inside progress lines: sub-agents whose own file is missing.
+//! Also responses that occur only inside progress lines: sub-agents whose own file is missing.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::base::id::{EntryId, Ordinal, Symbol};
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};
 
-/// Where an entry hangs.
+/// Link of an entry to its parent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Link {
-    /// The entry before it, in this file.
+    /// Entry before this one, in the same file.
     parent: Option<Ordinal>,
-    /// The parent that it names, where this file does not have it. `parent` is then the entry that
-    /// stands before it, as the best guess.
+    /// Named parent that this file does not have. `parent` is then the entry on the line before, as the best
+    /// guess.
     pub(super) missing: Option<EntryId>,
 }
 
@@ -29,13 +29,13 @@ impl Link {
         Self { parent: parent.map(Ordinal::at), missing: None }
     }
 
-    /// The entry before it, in this file.
+    /// Entry before this one, in the same file.
     pub(super) fn parent(&self) -> Option<usize> {
         self.parent.map(Ordinal::index)
     }
 }
 
-/// The parents of a file's entries.
+/// Parents of a file's entries.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     /// One link for each entry.
@@ -43,13 +43,13 @@ pub(super) struct Graph {
     latest: Latest,
     /// Entries that name a parent which is on no line before them.
     unlinked: Vec<usize>,
-    /// The entries in an order in which parents come first, where that is not the file's.
+    /// Entries in an order with parents first, if that is not the file's.
     order: Option<Vec<usize>>,
 }
 
 impl Graph {
-    /// Links the last of `entries`. One that names a parent that is not there yet goes on from the
-    /// line before it until all are there.
+    /// Links the last of `entries`. An entry whose named parent is not there yet continues the line before it
+    /// until all are there.
     pub(super) fn add(&mut self, entries: &[Entry], gathered: &Gathered) {
         let position = self.links.len();
         let entry = &entries[position];
@@ -65,8 +65,8 @@ impl Graph {
         self.links.push(link);
     }
 
-    /// Links what names a parent on a later line, when all are there, and names what had to be
-    /// repaired. Says whether all links are those that they were.
+    /// Links entries that name a parent on a later line, when all are there, and reports the repairs. Returns
+    /// true if no link changed.
     pub(super) fn finish(
         &mut self,
         entries: &[Entry],
@@ -86,13 +86,14 @@ impl Graph {
                 diagnostics.add(Kind::DanglingParent, file, entries[position].line, detail);
             }
         }
+        // Only a link to a later line can close a circle, or break the order of the file.
         if is_changed {
             self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
         }
         !is_changed
     }
 
-    /// Forgets everything but its memory.
+    /// Clears everything but the allocated memory.
     pub(super) fn clear(&mut self) {
         self.links.clear();
         self.latest = Latest::default();
@@ -100,17 +101,17 @@ impl Graph {
         self.order = None;
     }
 
-    /// The entries in an order in which parents come first.
+    /// Entries in an order with parents first.
     pub(super) fn order(&self) -> impl Iterator<Item = usize> {
         let at = |index| self.order.as_ref().map_or(index, |order| order[index]);
         (0..self.links.len()).map(at)
     }
 }
 
-/// A conversation within a file: whether it is one on the side, and its agent.
+/// Conversation within a file: true for a side conversation, and its agent.
 type Side = (bool, Option<Symbol>);
 
-/// The latest entry of each side. Entries of one mostly follow each other.
+/// Latest entry of each side. Entries of one side mostly follow each other.
 #[derive(Debug, Default)]
 struct Latest {
     current: Option<(Side, usize)>,
@@ -118,7 +119,7 @@ struct Latest {
 }
 
 impl Latest {
-    /// The latest entry of a side, which now is the one at `position`.
+    /// Latest entry of a side, which is then replaced by the one at `position`.
     fn replace(&mut self, side: Side, position: usize) -> Option<usize> {
         match self.current.replace((side, position)) {
             Some((same, before)) if same == side => Some(before),
@@ -131,7 +132,7 @@ impl Latest {
     }
 }
 
-/// Whether other entries may hang off this one.
+/// Returns true if other entries may hang off this one.
 fn is_in_chain(entry: &Entry) -> bool {
     !matches!(
         entry.kind,
@@ -153,7 +154,7 @@ fn link_of(
     let is_boundary = matches!(entry.kind, EntryKind::CompactBoundary(_));
     let named = if is_boundary { entry.parent.or(entry.logical_parent) } else { entry.parent };
     let Some(named) = named else {
-        // A boundary goes on from something even where it does not say from what.
+        // A boundary continues something even if it does not name it.
         return Link::to(before.filter(|_| is_boundary));
     };
     // Nearly always the entry before.
@@ -165,8 +166,8 @@ fn link_of(
     }
 }
 
-/// Orders entries so that each comes after its parent, and cuts circles at the entry that closes
-/// them.
+/// Orders entries so that each comes after its parent (iterative DFS), and cuts circles at the entry that
+/// closes them.
 fn parents_first(
     entries: &[Entry],
     links: &mut [Link],
@@ -182,6 +183,7 @@ fn parents_first(
     let mut states = vec![State::New; entries.len()];
     let mut order = Vec::with_capacity(entries.len());
     let mut path = Vec::new();
+    // A stack on the heap, as chains may have as many links as the file has lines.
     for start in 0..entries.len() {
         let mut position = start;
         while states[position] == State::New {
@@ -217,8 +219,9 @@ struct Agent {
     between: Between,
 }
 
-/// The nested responses of a file in the order of their first lines. Whether one has a line of its
-/// own elsewhere is only known when all files are.
+/// Nested responses of a file in the order of their first lines.
+///
+/// Only when all files are read is it known if one has a line of its own elsewhere.
 ///
 /// `predecessor` counts within this list.
 pub(super) fn nested_responses(
@@ -286,7 +289,7 @@ pub(super) fn nested_responses(
     responses
 }
 
-/// A response without usage is no request: the chain goes on over it.
+/// Skips responses without usage, which are not requests: the chain continues over them.
 fn skip_responses_without_usage(responses: &mut [FileResponse]) {
     for index in 0..responses.len() {
         // A predecessor comes earlier, so its own predecessor is right already.

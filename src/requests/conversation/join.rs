@@ -1,7 +1,6 @@
-//! The conversations of all files → one history in which every request stands once.
+//! Join of the conversations of all files into one history that has every request once.
 //!
-//! The conversations of all files, put together file by file, so that what a file was read into can
-//! be used again for the next.
+//! They are put together file by file, so that a file's memory can be used again for the next.
 
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ pub fn join(conversations: Vec<FileConversation>) -> History {
 }
 
 impl Files {
-    /// The history that the files make together.
+    /// History of all files together.
     pub(super) fn join(mut self) -> History {
         let mut history = std::mem::take(&mut self.history);
         let places = std::mem::take(&mut self.places);
@@ -51,7 +50,7 @@ impl Files {
             history.diagnostics.add(Kind::SidechainReplay, label, line, detail);
         }
         let continued = self.continued_responses(&history.symbols);
-        // What was large is given back before the requests are made.
+        // Large lists are freed before the requests are made.
         self.index = Vec::new();
         let responses = self.responses;
         let replaced = self.replaced;
@@ -64,8 +63,7 @@ impl Files {
         history
     }
 
-    /// Entries that some file goes on from → the response at or before them, in the file that has
-    /// them.
+    /// Entries that some file continues → the response at or before them, in the file that has them.
     fn continued_responses(&self, symbols: &Symbols) -> FxHashMap<EntryId, Continued> {
         let continues = self.responses.iter().filter_map(|response| response.continues);
         let mut wanted: FxHashMap<EntryId, Option<Continued>> =
@@ -93,20 +91,20 @@ impl Files {
     }
 }
 
-/// A response that another file goes on from, and what lies between it and the entry named.
+/// Response that another file continues, with the interruptions between it and the entry named.
 #[derive(Clone, Copy)]
 struct Continued {
     place: usize,
     interruptions: Interruptions,
 }
 
-/// A response that is a request.
+/// Response that is a request.
 struct Placed {
-    /// Its place among all responses.
+    /// Index among all responses.
     place: usize,
-    /// When it was sent.
+    /// Start time of the request.
     start: Millis,
-    /// The one before it, by its place among those placed.
+    /// Predecessor, as an index among the placed ones.
     predecessor: Option<usize>,
 }
 
@@ -114,17 +112,18 @@ struct Placer<'a> {
     responses: &'a [FileResponse],
     copies: &'a Copies,
     continued: FxHashMap<EntryId, Continued>,
-    /// Of each file, the results that were sent as previews.
+    /// For each file, the results that were sent as previews.
     replaced: Vec<Vec<(EntryId, u64)>>,
-    /// Their calls.
+    /// Calls of these results.
     replaced_calls: Vec<FxHashSet<EntryId>>,
 }
 
 impl Placer<'_> {
-    /// The requests in the order in which they were sent; what is none is named.
+    /// Requests in the order in which they were sent; other responses get a diagnostic.
     fn requests(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Request> {
         let mut placed = self.place(diagnostics, files);
         let depths = move_starts_up(&mut placed);
+        // The depth puts a request after its predecessor if both have the same start.
         let key = |number: usize| {
             let Placed { start, place, .. } = placed[number];
             (start, depths[number], self.responses[place].lines.first_timestamp, place)
@@ -137,6 +136,7 @@ impl Placer<'_> {
         }
         let request = |(position, (_, number)): (usize, &(_, usize))| {
             let before = placed[*number].predecessor.map(|before| position_of[before]);
+            // Circles across files leave predecessors that come later; these links are dropped.
             let predecessor = before.filter(|before| *before < position).map(RequestIndex::new);
             let mut request = self.request(&placed[*number], predecessor);
             request.between.rewrite = request.between.rewrite.renumbered(|place| {
@@ -151,7 +151,7 @@ impl Placer<'_> {
         requests
     }
 
-    /// Names forks of forks, and those whose parent no file has.
+    /// Reports forks of forks, and forks whose parent is in no file.
     fn note_forks(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) {
         let forks = || self.responses.iter().filter(|response| response.is_fork);
         let of_forks: FxHashSet<(usize, Option<Symbol>)> =
@@ -172,7 +172,7 @@ impl Placer<'_> {
         }
     }
 
-    /// The line by which a fork replaces a result that its parent had sent in full.
+    /// Line by which a fork replaces a result that its parent had sent in full.
     fn fresh_replacement(&self, fork: &FileResponse) -> Option<u64> {
         let parent = self.continued_elsewhere(fork).filter(|_| fork.is_fork)?;
         let known = &self.replaced_calls[self.responses[parent.place].file];
@@ -180,7 +180,7 @@ impl Placer<'_> {
         Some(fresh.1)
     }
 
-    /// The responses that are requests, in the order of the files.
+    /// Responses that are requests, in the order of the files.
     fn place(&self, diagnostics: &mut Diagnostics, files: &[InputFile]) -> Vec<Placed> {
         let starts: Vec<_> = side_by_side(self.responses, start_of);
         let mut placed: Vec<Placed> = Vec::with_capacity(self.responses.len());
@@ -206,7 +206,7 @@ impl Placer<'_> {
         placed
     }
 
-    /// The one before another, by its place in the list.
+    /// Predecessor of a request, as an index in `placed`.
     fn predecessor(&self, placed: &[Placed], number: usize) -> Option<usize> {
         let response = &self.responses[placed[number].place];
         let elsewhere = self.continued_elsewhere(response).map(|continued| continued.place);
@@ -216,7 +216,7 @@ impl Placer<'_> {
         neighbour.or_else(|| placed.binary_search_by_key(&place, |one| one.place).ok())
     }
 
-    /// The response of another file that this one goes on from.
+    /// Response of another file that this one continues.
     fn continued_elsewhere(&self, response: &FileResponse) -> Option<Continued> {
         response.continues.and_then(|entry| self.continued.get(&entry)).copied()
     }
@@ -266,7 +266,7 @@ impl Placer<'_> {
     }
 }
 
-/// When a request was sent; an error where a response is none.
+/// Start time of a request, or an error if the response is not one.
 fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
     let lines = &response.lines;
     if let Err(problem) = lines.usage {
@@ -279,6 +279,7 @@ fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
             ),
         });
     }
+    // A clock that was set back may date the prompt after its answer.
     let sent = match (response.between.newest_user_entry, lines.first_timestamp) {
         (Some(sent), Some(answered)) => Some(sent.min(answered)),
         (one, None) | (None, one) => one,
@@ -286,19 +287,17 @@ fn start_of(response: &FileResponse) -> Result<Millis, (Kind, &'static str)> {
     sent.ok_or((Kind::MissingTimestamp, "no line of it has a time; it is left out"))
 }
 
-/// Makes starts ascend along every chain and returns each request's distance from its chain's
-/// beginning.
+/// Makes starts ascend along every chain, and returns each request's distance from its chain's beginning.
 ///
-/// A request cannot have been sent before its predecessor, whatever a clock that was set back
-/// says; its start is moved up to that one's.
+/// A request cannot have been sent before its predecessor, even if a clock was set back; its start is moved
+/// up to the predecessor's.
 fn move_starts_up(placed: &mut [Placed]) -> Vec<u32> {
     let mut depths: Vec<Option<u32>> = vec![None; placed.len()];
     let mut path = Vec::new();
     for start in 0..placed.len() {
         let mut here = Some(start);
         while let Some(index) = here.filter(|index| depths[*index].is_none()) {
-            // Marks the request as being on the path; files that continue each other in a circle
-            // end it here.
+            // Marks the request as being on the path; files that continue each other in a circle end it here.
             depths[index] = Some(0);
             path.push(index);
             here = placed[index].predecessor;
@@ -314,26 +313,26 @@ fn move_starts_up(placed: &mut [Placed]) -> Vec<u32> {
     depths.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-/// What the files so far hold.
+/// Contents of the files so far.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    /// The responses, one file after the other.
+    /// Responses, one file after the other.
     pub(super) responses: Vec<FileResponse>,
-    /// Where each of them stands.
+    /// Places of the responses, by their keys.
     pub(super) places: Places,
-    /// The response at or before each entry, by its place among all, and what lies between.
+    /// Response at or before each entry, by its index among all, with the interruptions between.
     pub(super) index: Vec<(EntryId, u32, Interruptions)>,
-    /// Of each file, the results that were sent as previews, each with the line that says so.
+    /// For each file, the results that were sent as previews, each with the line that says so.
     pub(super) replaced: Vec<Vec<(EntryId, u64)>>,
-    /// Messages that have lines of their own but are no requests.
+    /// Messages that have lines of their own but are not requests.
     pub(super) other_messages: Vec<Symbol>,
-    /// What is told of the types of sub-agents.
+    /// Notes on the types of sub-agents.
     pub(super) agent_notes: Vec<AgentNote>,
-    /// The titles of sessions, where they are kept.
+    /// Titles of sessions, if they are kept.
     pub(super) titles: Vec<Title>,
-    /// The session of each entry, where titles are kept.
+    /// Session of each entry, if titles are kept.
     pub(super) entry_sessions: Vec<(EntryId, Symbol)>,
-    /// The history as far as each file tells of itself.
+    /// History, with the facts that each file has on its own.
     pub(super) history: History,
 }
 
@@ -375,7 +374,7 @@ impl Files {
     }
 }
 
-/// Often there is one file, whose list need not be copied.
+/// Appends a list. Often there is one file, whose list need not be copied.
 fn put_behind<T>(all: &mut Vec<T>, mut more: Vec<T>) {
     if all.is_empty() {
         *all = more;
@@ -390,6 +389,7 @@ fn take_over_symbols(file: &mut FileConversation, symbols: &mut Symbols) {
         file.move_symbols(&moved);
     }
     for response in &mut file.responses {
+        // A file without a `sessionId` is a session under its own name.
         let session = response.session.unwrap_or_else(|| symbols.intern(&file.stem));
         response.session = Some(session);
         response.key = response.key.in_session(Some(session));

@@ -1,5 +1,6 @@
-//! Requests that two sources tell of: a session and a log, or a program's sums and its rows. Each counts
-//! once, in the session; what the log knows better is taken over.
+//! Deduplication of requests that two sources report: a session and a log, or a program's sums and its rows.
+//!
+//! Each counts once, in the session; better facts of the log are taken over.
 
 use rustc_hash::FxHashMap;
 
@@ -12,10 +13,10 @@ use crate::base::units::Tokens;
 use crate::read::agent::AgentRequest;
 use crate::read::input::Kind;
 
-/// Two clocks may differ by so much.
+/// Most milliseconds by which two clocks may differ.
 const CLOCKS_DIFFER_MILLIS: i64 = 120_000;
 
-/// The requests of transcripts, by the ids that the service gave them.
+/// Requests of transcripts, by the ids that the service gave them.
 #[derive(Default)]
 pub(super) struct Served {
     by_message: FxHashMap<Symbol, RequestIndex>,
@@ -33,19 +34,21 @@ impl Served {
         served
     }
 
-    /// The request that these ids name.
+    /// Request with these ids.
     pub(super) fn find(
         &self,
         message: Option<Symbol>,
         request: Option<Symbol>,
     ) -> Option<RequestIndex> {
+        // Some gateways give every answer the same message id, so the request id comes first.
         let by_request = request.and_then(|id| self.by_request.get(&id));
         by_request.or_else(|| message.and_then(|id| self.by_message.get(&id))).copied()
     }
 }
 
-/// Whether a request is one that a log tells of, whichever program sent it. (Of Claude Code's own sessions
-/// transcripts tell, and of a captured exchange a HAR file.)
+/// Returns true if a request comes from a log, whichever program sent it.
+///
+/// (Transcripts report Claude Code's own sessions, and a HAR file reports captured exchanges.)
 pub(super) fn is_logged(request: &AgentRequest) -> bool {
     matches!(
         request.client,
@@ -58,12 +61,14 @@ pub(super) fn is_logged(request: &AgentRequest) -> bool {
     )
 }
 
-/// Leaves out requests that other agents' sessions have too, or a log that tells more, and gives how many they
-/// were.
+/// Leaves out requests that other agents' sessions also have, or a log with more facts, and returns their
+/// number.
 pub(super) fn without_repeated(placed: &mut Vec<Placed>) -> u64 {
     let mut known: FxHashMap<Symbol, usize> = FxHashMap::default();
     let mut copies = Copies::of(placed);
     let mut order: Vec<usize> = (0..placed.len()).collect();
+    // Sessions come first, then logs that know lifetimes: the first source of a request is the one that
+    // counts.
     order.order_by_key(|number| {
         let request = &placed[*number].request;
         (is_logged(request), !request.knows_lifetime)
@@ -80,11 +85,11 @@ pub(super) fn without_repeated(placed: &mut Vec<Placed>) -> u64 {
     copies.leave_out(placed)
 }
 
-/// Requests that are told of twice, and by what.
+/// Requests that are reported twice, each with its original.
 pub(super) struct Copies(Vec<Option<usize>>);
 
 impl Copies {
-    /// None of these.
+    /// Creates the list without any copies.
     pub(super) fn of(placed: &[Placed]) -> Self {
         Self(vec![None; placed.len()])
     }
@@ -94,8 +99,10 @@ impl Copies {
         self.0[copy] = Some(original);
     }
 
-    /// Leaves out the copies, and gives how many they were. What plans charged is taken over. What goes on from
-    /// a copy goes on from its original, if that stands in front of it.
+    /// Leaves out the copies, and returns their number.
+    ///
+    /// Charges of plans are taken over. A request that continues a copy continues the original, if that comes
+    /// before it.
     pub(super) fn leave_out(self, placed: &mut Vec<Placed>) -> u64 {
         let Self(originals) = self;
         let mut moved: FxHashMap<At, At> = FxHashMap::default();
@@ -122,8 +129,9 @@ impl Copies {
 }
 
 impl History {
-    /// Takes over what a log knows better of a transcript's request: when it was sent and answered, and for
-    /// how long was written. What contradicts the transcript is named, and left.
+    /// Takes over the facts that a log has better than a transcript: start, end, and the lifetime of writes.
+    ///
+    /// Contradictions to the transcript get a diagnostic, and do not count.
     pub(super) fn take_from_log(&mut self, index: RequestIndex, logged: &Placed) {
         let (file, line) = (logged.file, logged.request.line);
         let told = &logged.request;
@@ -157,8 +165,8 @@ impl History {
         }
     }
 
-    /// Makes starts ascend along the chains of transcripts again. A request stands after the one that it goes
-    /// on from.
+    /// Makes starts ascend along the chains of transcripts again. A request comes after the one that it
+    /// continues.
     pub(super) fn keep_chains_in_order(&mut self) {
         for number in 0..self.requests.len() {
             let before = self.requests[number].predecessor;

@@ -1,30 +1,27 @@
-//! Entries → chains: which lines are one response, which request came before which, and what the
-//! client added between them.
+//! Chains of requests, built from entries: the lines of one response, the predecessor of each request, and
+//! the client's additions between them.
 //!
-//! `Graph` links entries to their parents: across compact boundaries by `logicalParentUuid`,
-//! through old progress lines, around dangling parents (continued at the line before, or in the
-//! file that has them) and circles (cut). Walking that tree once from its roots gives every
-//! response its predecessor and what lies between, whatever the shape of the file. Messages that a
-//! compaction preserved stay where they were written, so following the logical parent finds them
-//! without relinking. Results of parallel calls that hang off the linear path are added back. A
-//! response inside a progress line counts where its message has no line of its own anywhere;
-//! copies in resumed and forked sessions count where they began (`origin.rs`).
+//! `Graph` links entries to their parents: across compact boundaries by `logicalParentUuid`, through old
+//! progress lines, around dangling parents (continued at the line before, or in the file that has them) and
+//! circles (cut). One walk of that tree from its roots gives every response its predecessor and the entries
+//! between, whatever the shape of the file. Messages that a compaction preserved stay where they were
+//! written, so following the logical parent finds them without relinking. Results of parallel calls beside
+//! the linear path are added back. A response inside a progress line counts if its message has no line of its
+//! own anywhere; copies in resumed and forked sessions count in the file in which they began (`origin.rs`).
 //!
-//! When a request was sent is not recorded. It is taken to be the time of the newest user-side
-//! entry before the answer, never earlier than the request before.
+//! The start time of a request is not recorded. It is taken to be the time of the newest user-side entry
+//! before the answer, never earlier than the request before.
 //!
-//! Every request of the input, once, in the order in which they were sent.
+//! A history has every request of the input once, in the order in which they were sent.
 //!
-//! Names for projects: as much of a folder's path as tells it from the others, and never the whole
-//! way from the root where less will do.
+//! A project is named by the end of its folder's path: the shortest part that no other project shares.
 //!
-//! The live branch: the one that a client would resume, followed back across compactions.
+//! The live branch is the one that a client would resume, followed back across compactions.
 //!
-//! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps
-//! them; this is a second view of the same responses. A sub-agent belongs to the branch that started
-//! it.
+//! Rewound, edited and retried turns are off it. They were paid all the same, so the ledger keeps them; the
+//! branch is a second view of the same responses. A sub-agent belongs to the branch that started it.
 //!
-//! The titles in all files → the title of each session.
+//! The titles in all files give the title of each session.
 
 mod agents;
 mod between;
@@ -70,34 +67,34 @@ use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, PriceTier, Usage};
 use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
 
-/// The position of a request in [`History::requests`].
+/// Position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RequestIndex(Ordinal);
 
 impl RequestIndex {
-    /// The position of the request at an index.
+    /// Position of the request at an index.
     #[must_use]
     pub fn new(index: usize) -> Self {
         Self(Ordinal::at(index))
     }
 
-    /// Counted from 0.
+    /// Index, counted from 0.
     #[must_use]
     pub fn get(self) -> usize {
         self.0.index()
     }
 }
 
-/// What a program says that a request was charged.
+/// Charge for a request, as a program reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
-    /// By a plan that counts credits, in billionths of an AI unit (0.01 USD).
+    /// Charge by a plan that counts credits, in billionths of an AI unit (0.01 USD).
     pub nano_aiu: Option<u64>,
-    /// By the program's own list of prices.
+    /// Charge by the program's own list of prices.
     pub client_cost: Option<Picodollars>,
 }
 
-/// One request to the API, as its transcript recorded it.
+/// Request to the API, as its transcript recorded it.
 #[allow(clippy::struct_excessive_bools)] // independent facts, not states of one machine
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -105,76 +102,76 @@ pub struct Request {
     pub message: Option<Symbol>,
     /// `requestId`.
     pub request: Option<Symbol>,
-    /// The program that sent it.
+    /// Program that sent the request.
     pub client: Client,
-    /// How many requests it stands for, where a client keeps their sum alone; 1 of a request.
+    /// Number of requests that a client's sum stands for; 1 for a single request.
     pub sum_of: u32,
     /// `message.model`.
     pub model: Symbol,
-    /// Whose cache rules it was sent under.
+    /// Vendor under whose cache rules the request was sent.
     pub vendor: Vendor,
-    /// The session it began in.
+    /// Session in which the request began.
     pub session: Symbol,
-    /// The sub-agent; `None` on the main chain.
+    /// Sub-agent of the request; `None` on the main chain.
     pub agent: Option<Symbol>,
-    /// The client's version.
+    /// Version of the client.
     pub client_version: Option<Symbol>,
-    /// The project's folder.
+    /// Folder of the project.
     pub project: Option<Symbol>,
-    /// The branch of the project's repository.
+    /// Branch of the project's repository.
     pub branch: Option<Symbol>,
-    /// The file it began in, as a position in [`History::files`].
+    /// File in which the request began, as a position in [`History::files`].
     pub file: usize,
-    /// The line of that file where the answer begins.
+    /// Line of that file on which the answer begins.
     pub line: u64,
-    /// When the request was sent: the newest user-side entry before the answer, else the answer.
+    /// Start time of the request: that of the newest user-side entry before the answer, otherwise of the
+    /// answer.
     pub start: Millis,
-    /// The time of the answer's first line.
+    /// Time of the answer's first line.
     pub answered: Option<Millis>,
-    /// The time of the answer's last line.
+    /// Time of the answer's last line.
     pub finished: Millis,
-    /// What the answer reports; captures need not know it, transcripts do.
+    /// Usage that the answer reports; captures need not have it, transcripts do.
     pub usage: Option<Usage>,
-    /// Whether the recorded output may be less than the real one.
+    /// True if the recorded output may be less than the real one.
     pub output_is_lower_bound: bool,
-    /// Whether the answer ends a turn.
+    /// True if the answer ends a turn.
     pub ends_turn: bool,
-    /// What the answer is made of, where it was counted.
+    /// Content of the answer, if it was counted.
     pub answer: Answer,
-    /// Whether the answer holds thinking.
+    /// True if the answer holds thinking.
     pub has_thinking: bool,
-    /// Whether the answer holds text; not known of a captured one.
+    /// True if the answer holds text; unknown for a captured one.
     pub has_text: bool,
-    /// Whether the answer was not streamed, as clients ask for where a stream failed.
+    /// True if the answer was not streamed, as clients request after a stream failed.
     pub came_at_once: bool,
-    /// How many positions of the next prompt the answer takes; not known of a captured one.
+    /// Number of positions that the answer takes in the next prompt; unknown for a captured one.
     pub answer_positions: u32,
     /// `effort`; clients before 2.1.212 did not write it.
     pub effort: Option<Symbol>,
-    /// The agent whose system prompt was set for the session.
+    /// Agent whose system prompt was set for the session.
     pub agent_setting: Option<Symbol>,
-    /// The service's word on why it missed the cache.
+    /// Service's reason for a cache miss.
     pub verdict: Option<ServerVerdict>,
-    /// The request before it in its chain.
+    /// Request before this one in its chain.
     pub predecessor: Option<RequestIndex>,
-    /// What the client added since.
+    /// Client's additions since the predecessor.
     pub between: Between,
-    /// Of the first request of a fork, the line that replaces a result of its parent's which the
-    /// parent had sent in full.
+    /// In the first request of a fork, the line that replaces a result which the parent had sent in full.
     pub fresh_replacement: Option<u64>,
-    /// Tool results found beside the linear path.
+    /// Number of tool results found beside the linear path.
     pub recovered_results: u32,
-    /// Whether it is on the branch that its file ends on, across its compactions; of a sub-agent,
-    /// whether what started it is.
+    /// True if the request is on the branch with which its file ends, across its compactions; for a
+    /// sub-agent, if the request that started it is.
     pub is_live: bool,
 }
 
-/// Files of folders that may have been sessions or logs by their names, and are none.
+/// Files of folders that may have been sessions or logs by their names, but are not.
 #[derive(Clone, Debug, Default)]
 pub struct PassedOver {
-    /// How many there are.
+    /// Number of such files.
     pub files: u64,
-    /// The first of them, with what it is for people.
+    /// First of them, with a description for people.
     pub first: Option<(Arc<str>, String)>,
 }
 
@@ -185,149 +182,152 @@ impl PassedOver {
     }
 }
 
-/// A file that was read.
+/// File that was read.
 #[derive(Clone, Debug)]
 pub struct InputFile {
-    /// Its name, relative to the given path.
+    /// Name of the file, relative to the given path.
     pub label: Arc<str>,
-    /// What it is, for people, where it is another agent's session or a log: "a rollout".
+    /// Description for people, if the file is another agent's session or a log: "a rollout".
     pub what: Option<&'static str>,
-    /// What lies between its requests.
+    /// Entries between the file's requests.
     pub trail: Trail,
 }
 
-/// What an answer is made of.
+/// Content of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The tokens of its texts and calls, as counted; zero where they were not, and all ones where it holds something
-    /// else. Each call has a line feed before
-    /// it, and not what is around the calls of a message.
+    /// Tokens of the answer's texts and calls, as counted; zero if they were not counted, and all ones if the
+    /// answer holds something else.
+    ///
+    /// The line feed before each call is counted, the frame around the calls of a message is not.
     pub counted: u32,
-    /// Whether it calls tools.
+    /// True if the answer calls tools.
     pub calls_tools: bool,
 }
 
-/// Every request of the input, once: those of transcripts in the order in which they were sent, then
-/// the captured ones in theirs, then those of other agents. (The bytes of a transcript's prompt are not
-/// known, and agents have prompts of their own, so that no two of the three share a prefix.)
+/// All requests of the input, once: first those of transcripts in the order in which they were sent, then the
+/// captured ones in theirs, then those of other agents.
+///
+/// (The bytes of a transcript's prompt are not known, and agents have prompts of their own, so that no two of
+/// the three share a prefix.)
 #[derive(Debug, Default)]
 pub struct History {
     /// Requests by start, then by answer, file and line. A predecessor always comes first.
     pub requests: Vec<Request>,
-    /// The prompts of the captured ones.
+    /// Prompts of the captured requests.
     pub captured: CapturedPrompts,
-    /// What is known of the requests of other agents, in the order of the history's.
+    /// Records of the other agents' requests, in the order of the history's.
     pub of_agents: Vec<AgentRequest>,
-    /// What programs say that requests were charged, as far as they do.
+    /// Charges that programs report for requests, if they do.
     pub charged: FxHashMap<RequestIndex, Charge>,
-    /// How much of the limits of plans was used, file by file, as far as sessions record it.
+    /// Readings of the used part of plans' limits, file by file, if sessions record them.
     pub limits: Vec<LimitReading>,
-    /// The files read, in input order.
+    /// Files read, in input order.
     pub files: Vec<InputFile>,
-    /// The files of folders that were left without a word.
+    /// Files of folders that were passed over without a diagnostic.
     pub passed_over: PassedOver,
-    /// The strings of the requests.
+    /// Strings of the requests.
     pub symbols: Symbols,
-    /// What was rejected or repaired.
+    /// Rejected or repaired lines.
     pub diagnostics: Diagnostics,
     /// `requestId` → the model that refused it first.
     pub refusals: FxHashMap<Symbol, Symbol>,
-    /// Sub-agent → its type, as far as transcripts tell it.
+    /// Sub-agent → its type, if transcripts record it.
     pub agent_types: FxHashMap<Symbol, Symbol>,
-    /// Session → its title, where titles are kept. A title is text of a transcript and may hold any
-    /// character.
+    /// Session → its title, if titles are kept. A title is text of a transcript and may hold any character.
     pub titles: FxHashMap<Symbol, String>,
-    /// What is known of the models of its requests.
+    /// Facts about the models of the requests.
     facts: FxHashMap<Symbol, Facts>,
-    /// What is known of others.
+    /// Facts about all other models.
     models: Models,
-    /// How its projects are named.
+    /// Naming of the projects.
     pub naming: ProjectNaming,
-    /// In which time zone its days begin, and people read its times.
+    /// Time zone in which days begin and times are shown.
     pub zone: Zone,
     /// Bytes read, after decompression.
     pub bytes: u64,
     /// Lines read.
     pub lines: u64,
-    /// Copies of requests in other files than their own, and replays in side conversations.
+    /// Number of copies of requests in other files than their own, and of replays in side conversations.
     pub duplicates: u64,
 }
 
 impl History {
-    /// Those of Claude Code's transcripts: their prompts are not known, only their usage.
+    /// Requests of Claude Code's transcripts, whose usage is known but not their prompts.
     #[must_use]
     pub fn of_transcripts(&self) -> &[Request] {
+        // `requests` is in three parts: of transcripts, captured, of other agents.
         &self.requests[..self.sent_with_markers().len() - self.captured.requests.len()]
     }
 
-    /// Those of transcripts and captures, whose caches have markers.
+    /// Requests of transcripts and captures, whose caches have markers.
     #[must_use]
     pub fn sent_with_markers(&self) -> &[Request] {
         &self.requests[..self.requests.len() - self.of_agents.len()]
     }
 
-    /// Whether a request was sent under the rules of markers, as far as those can be simulated.
+    /// Returns true if a request was sent under the rules of markers, which can be simulated.
     #[must_use]
     pub fn is_marked(&self, index: RequestIndex) -> bool {
         index.get() < self.sent_with_markers().len()
     }
 
-    /// Whether the prompt of a request is known.
+    /// Returns true if the prompt of a request is known.
     #[must_use]
     pub fn is_captured(&self, index: RequestIndex) -> bool {
         (self.of_transcripts().len()..self.sent_with_markers().len()).contains(&index.get())
     }
 
-    /// Whether there are captured prompts, and their sizes are bytes and no tokens.
+    /// Returns true if there are captured prompts, with sizes in bytes instead of tokens.
     #[must_use]
     pub fn is_counted_in_bytes(&self) -> bool {
         !self.captured.requests.is_empty() && self.captured.counting.is_bytes()
     }
 
-    /// A request as it was captured; `None` of one of a transcript.
+    /// Captured form of a request; `None` if it is from a transcript.
     #[must_use]
     pub fn wire(&self, index: RequestIndex) -> Option<&WireRequest> {
         self.captured.requests.get(index.get().checked_sub(self.of_transcripts().len())?)
     }
 
-    /// What a captured request asks for that changes its price; nothing of one of a transcript.
+    /// Price tier that a captured request asks for; the default if the request is from a transcript.
     #[must_use]
     pub fn asked_tier(&self, index: RequestIndex) -> PriceTier {
         self.wire(index).map_or_else(PriceTier::default, |wire| wire.asked_tier)
     }
 
-    /// The record of a request that was sent without markers.
+    /// Record of a request that was sent without markers.
     #[must_use]
     pub fn unmarked(&self, index: RequestIndex) -> Option<&AgentRequest> {
         self.of_agents.get(index.get().checked_sub(self.sent_with_markers().len())?)
     }
 
-    /// How many requests there are, those in sums among them.
+    /// Number of requests, including those in sums.
     #[must_use]
     pub fn count_requests(&self) -> u64 {
         self.requests.iter().map(|request| u64::from(request.sum_of)).sum()
     }
 
-    /// The request at `index`.
+    /// Request at `index`.
     #[must_use]
     pub fn request(&self, index: RequestIndex) -> &Request {
         &self.requests[index.get()]
     }
 
-    /// The model of a request.
+    /// Model of a request.
     #[must_use]
     #[inline]
     pub fn model(&self, index: RequestIndex) -> &str {
         self.symbols.text(self.request(index).model)
     }
 
-    /// What is known of a model.
+    /// Facts about a model.
     #[must_use]
     pub fn facts(&self, model: Symbol) -> &Facts {
         self.facts.get(&model).unwrap_or_else(|| self.models.usual())
     }
 
-    /// Says what is known of models, and looks those of all requests up.
+    /// Sets the facts about models, and looks up the models of all requests.
     pub fn set_models(&mut self, models: Models) {
         let Self { requests, facts, symbols, .. } = self;
         facts.clear();
@@ -338,7 +338,7 @@ impl History {
         self.models = models;
     }
 
-    /// Names projects, in the labels of files, too. A name is given once.
+    /// Names the projects, also in the labels of files. A name is given once.
     fn name_projects(&mut self, naming: ProjectNaming) {
         for file in &mut self.files {
             file.label = naming.label(&file.label).into();
@@ -350,13 +350,13 @@ impl History {
         self.naming = naming;
     }
 
-    /// The request before `request` in its chain.
+    /// Request before `request` in its chain.
     #[must_use]
     pub fn predecessor(&self, request: &Request) -> Option<&Request> {
         request.predecessor.map(|index| self.request(index))
     }
 
-    /// What the client added before a request, newest first, each with its line.
+    /// Client's additions before a request, newest first, each with its line.
     pub(crate) fn contents_before(
         &self,
         request: &Request,
@@ -364,7 +364,7 @@ impl History {
         self.files[request.file].trail.contents_back_from(request.between.trail)
     }
 
-    /// The text after an optional symbol.
+    /// Text of an optional symbol.
     #[must_use]
     #[inline]
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
@@ -372,30 +372,30 @@ impl History {
     }
 }
 
-/// A conversation: its session, and its agent if it is not the main one.
+/// Conversation: its session, and its agent if it is not the main one.
 pub type ConversationKey = (Symbol, Option<Symbol>);
 
 impl Request {
-    /// The conversation it belongs to.
+    /// Conversation that the request belongs to.
     #[must_use]
     pub fn conversation(&self) -> ConversationKey {
         (self.session, self.agent)
     }
 
-    /// When it is reported to have happened: the time of the answer's first line.
+    /// Time at which the request is reported: that of the answer's first line.
     #[must_use]
     pub fn time(&self) -> Millis {
         self.answered.unwrap_or(self.start)
     }
 
-    /// Whether it is the first request of a fork, of which `previous` is the one it goes on from:
-    /// that is another conversation's, of the same session.
+    /// Returns true for the first request of a fork, if `previous` is the one that it continues: a request of
+    /// another conversation of the same session.
     #[must_use]
     pub fn is_fork_of(&self, previous: &Self) -> bool {
         self.agent.is_some() && self.agent != previous.agent && self.session == previous.session
     }
 
-    /// The recorded usage of a request of a transcript.
+    /// Recorded usage of a transcript's request.
     ///
     /// # Panics
     /// Never for a transcript: its requests without usage are left out when it is joined.
@@ -404,26 +404,26 @@ impl Request {
         self.usage.as_ref().expect("a request of a transcript has usage")
     }
 
-    /// The tokens of the answer before this request, as this one sends it again.
+    /// Tokens of the answer before this request, as this one sends it again.
     #[must_use]
     pub fn carried_output(&self, previous: &Self) -> Tokens {
         if self.between.drops_answer { Tokens::ZERO } else { previous.recorded().output }
     }
 
-    /// How many positions that answer takes.
+    /// Number of positions that the answer before this request takes.
     #[must_use]
     pub fn carried_positions(&self, previous: &Self) -> u32 {
         if self.between.drops_answer { 0 } else { previous.answer_positions }
     }
 
-    /// How many positions the prompt has beyond that of the request before, as far as lines tell: those
-    /// of its answer, and what the client added.
+    /// Number of positions that the prompt has beyond the one before, by the lines: those of the answer, and
+    /// of the client's additions.
     #[must_use]
     pub fn positions_after(&self, previous: &Self) -> u32 {
         self.carried_positions(previous).saturating_add(self.between.positions)
     }
 
-    /// The whole prompt of a request of a transcript.
+    /// Size of the whole prompt of a transcript's request, in tokens.
     #[must_use]
     #[inline]
     pub fn prompt_total(&self) -> Tokens {
@@ -431,7 +431,7 @@ impl Request {
     }
 }
 
-/// The name of every project of a history.
+/// Names of all projects of a history.
 pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
     let projects: BTreeSet<Symbol> =
         history.requests.iter().filter_map(|request| request.project).ordered();
@@ -440,11 +440,11 @@ pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
     projects.into_iter().zip(history.naming.of_paths(&paths)).collect()
 }
 
-/// The responses on the live branch of the main conversation, from its tip back.
+/// Responses on the live branch of the main conversation, from its tip back.
 fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<usize> {
     let mut live = Vec::new();
     let mut position = tip(entries, graph, gathered);
-    // Links have no circles: they were cut when the graph was made.
+    // Links have no circles: these were cut when the graph was made.
     while let Some(here) = position {
         live.extend(gathered.response_of(here));
         position = graph.links[here].parent();
@@ -452,12 +452,14 @@ fn live_responses(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Vec<
     live
 }
 
-/// The newest message below the place that the file's last `last-prompt` names, else the newest
-/// message of the main chain. The hint is written early, so it is nearly always an ancestor of the
-/// real end.
+/// Newest message below the place that the file's last `last-prompt` names, otherwise the newest message of
+/// the main chain.
+///
+/// The hint is written early, so it is nearly always an ancestor of the real end.
 fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
     let newest = gathered.newest.map(|(_, position)| position);
     let hint = gathered.leaf.and_then(|leaf| gathered.positions.get(&leaf).copied());
+    // A hint into a side conversation says nothing about the main one.
     let Some(hint) = hint.filter(|hint| !entries[*hint].is_sidechain) else { return newest };
     let mut is_below_hint = vec![false; entries.len()];
     for position in graph.order() {
@@ -474,9 +476,11 @@ fn tip(entries: &[Entry], graph: &Graph, gathered: &Gathered) -> Option<usize> {
     candidates.max_by_key(|position| (entries[*position].timestamp, *position)).or(newest)
 }
 
-/// Takes the sub-agents of rewound branches off the live one. `requests` are in the order in which they
-/// were sent. What started a sub-agent is taken to be the latest request of its session's main
-/// conversation; one that no such request comes before counts as live, with all that it sends later.
+/// Takes the sub-agents of rewound branches off the live one. `requests` are in the order in which they were
+/// sent.
+///
+/// The starter of a sub-agent is taken to be the latest request of its session's main conversation; a
+/// sub-agent that no such request comes before counts as live, with all its later requests.
 fn settle_agents(requests: &mut [Request]) {
     let mut latest: FxHashMap<Symbol, bool> = FxHashMap::default();
     for index in 0..requests.len() {
@@ -492,8 +496,8 @@ fn settle_agents(requests: &mut [Request]) {
     }
 }
 
-/// The title of each session that has one: of several the one whose author is nearest to the user,
-/// then the last in the order of the files.
+/// Title of each session that has one: if it has several, the one whose author is nearest to the user, then
+/// the last in the order of the files.
 fn session_titles(
     files: &Files,
     copies: &Copies,
@@ -510,6 +514,7 @@ fn session_titles(
             },
         };
         let known = best.entry(session).or_insert((title.kind, &title.text));
+        // `>=` so that the later of two equal kinds wins.
         if title.kind >= known.0 {
             *known = (title.kind, &title.text);
         }
@@ -517,8 +522,8 @@ fn session_titles(
     best.into_iter().map(|(session, (_, text))| (session, text.to_owned())).collect()
 }
 
-/// Leaves that titles name → the session in which the answer at or before each began, else the one
-/// that its own line names.
+/// Leaves that titles name → the session in which the answer at or before each began, otherwise the one that
+/// its own line names.
 fn sessions_of_leaves(files: &Files, copies: &Copies) -> FxHashMap<EntryId, Option<Symbol>> {
     let mut sessions: FxHashMap<EntryId, Option<Symbol>> = files
         .titles

@@ -1,11 +1,11 @@
-//! Which file a request began in, where several carry it.
+//! Origin of requests: the file in which a request began, if several have it.
 //!
-//! Resumed and forked sessions copy lines of the session they go on from. A request counts once,
-//! for the file where it began: one whose line is not marked as a copy, else the file whose own
-//! requests (those that no other file has) start first. A file without own requests was copied as
-//! a whole and comes before the others.
+//! Resumed and forked sessions copy lines of the session that they continue. A request counts once, for the
+//! file in which it began: one whose line is not marked as a copy, otherwise the file whose own requests
+//! (those that no other file has) start first. A file without own requests was copied as a whole and comes
+//! before the others.
 //!
-//! What lines tell of sub-agents → the type of each.
+//! Also the types of sub-agents, from notes on lines.
 
 use std::collections::hash_map::Entry;
 
@@ -17,29 +17,31 @@ use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
 use crate::read::transcript::AgentNote;
 
-/// A response, by its place among those of all files.
+/// Response, by its index among those of all files.
 type Place = usize;
 
-/// Where each response stands.
+/// Places of each response, by key.
 #[derive(Debug, Default)]
 pub(super) struct Places {
-    /// The first place of each, in 32 bits, as there is one for every response.
+    /// First place of each, in 32 bits, as there is one for every response.
     first: FxHashMap<ResponseKey, u32>,
-    /// All places of those that stand in several.
+    /// All places of the responses that are in several.
     several: FxHashMap<ResponseKey, Vec<Place>>,
-    /// How those without a `requestId` are known, by their message and the line that they begin with:
-    /// a session that goes on with copied lines has a name of its own.
+    /// Keys of responses without a `requestId`, by their message and first line: a session that continues
+    /// with copied lines has a name of its own.
     of_lines: FxHashMap<(Symbol, EntryId), ResponseKey>,
 }
 
 impl Places {
-    /// Makes room for so many more.
+    /// Makes room for this number of places.
     pub(super) fn expect(&mut self, places: usize) {
         self.first.reserve(places);
     }
 
-    /// How a response is known among those of all files. A message id alone tells nothing, as some
-    /// gateways give every answer the same; together with the same line it tells a copy.
+    /// Key of a response among those of all files.
+    ///
+    /// A message id alone is no proof, as some gateways give every answer the same; together with the same
+    /// line it proves a copy.
     pub(super) fn key_of(&mut self, response: &FileResponse) -> ResponseKey {
         match (response.key, response.first_entry) {
             (key @ ResponseKey::Session(_, message, _), Some(entry)) => {
@@ -65,7 +67,7 @@ impl Places {
         }
     }
 
-    /// The places of those that stand in several without what was dropped.
+    /// Places of the responses that are in several, without the dropped ones.
     fn shared(self, copies: &Copies) -> FxHashMap<ResponseKey, Vec<Place>> {
         let mut shared = self.several;
         shared.retain(|_, places| {
@@ -76,14 +78,14 @@ impl Places {
     }
 }
 
-/// Where each response counts.
+/// Copies of responses, with the place at which each counts.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
-    /// The origin of a response that is a copy.
+    /// Origin of a response that is a copy.
     origin: FxHashMap<Place, Place>,
-    /// Responses that are no requests of their own.
+    /// Responses that are not requests of their own.
     dropped: FxHashSet<Place>,
-    /// How many responses were dropped because they count elsewhere.
+    /// Number of responses that were dropped because they count elsewhere.
     pub(super) duplicates: u64,
     /// Responses of a side conversation that repeat one of the main conversation.
     pub(super) replays: Vec<Place>,
@@ -99,8 +101,9 @@ impl Copies {
     }
 }
 
-/// Finds what counts once though it occurs several times. `other_messages` have lines of their own
-/// but are no requests.
+/// Finds the responses that count once though they occur several times.
+///
+/// `other_messages` have lines of their own but are not requests.
 pub(super) fn find_copies(
     responses: &[FileResponse],
     places: Places,
@@ -115,8 +118,7 @@ pub(super) fn find_copies(
     copies
 }
 
-/// A response inside a progress line counts only where its message has no line of its own
-/// anywhere.
+/// Drops responses inside progress lines whose message has a line of its own anywhere.
 fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], copies: &mut Copies) {
     if !responses.iter().any(|response| response.is_nested) {
         return;
@@ -131,9 +133,11 @@ fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], cop
     }
 }
 
-/// A side conversation may repeat answers of the main one under request ids of its own. Some
-/// gateways give every answer the same message id, so this holds within one session only, and only
-/// where the main conversation has that message once.
+/// Drops answers of side conversations that repeat one of the main conversation under request ids of their
+/// own.
+///
+/// Some gateways give every answer the same message id, so this holds within one session only, and only if
+/// the main conversation has that message once.
 fn drop_replays(responses: &[FileResponse], copies: &mut Copies) {
     let side = side_messages(responses);
     let main = main_messages(responses, &side);
@@ -152,17 +156,17 @@ fn drop_replays(responses: &[FileResponse], copies: &mut Copies) {
     copies.duplicates += copies.replays.len() as u64;
 }
 
-/// A message in its session.
+/// Message in its session.
 type SessionMessage = (Option<Symbol>, Symbol);
 
-/// The messages of side conversations.
+/// Messages of side conversations.
 fn side_messages(responses: &[FileResponse]) -> FxHashSet<SessionMessage> {
     let side = responses.iter().filter(|response| response.is_sidechain);
     side.map(|response| (response.session, response.lines.message)).collect()
 }
 
-/// Those of the main conversations that side conversations have, too; `None` where several answers
-/// have the same id.
+/// Messages of the main conversations that side conversations have as well; `None` if several answers have
+/// the same id.
 fn main_messages(
     responses: &[FileResponse],
     side: &FxHashSet<SessionMessage>,
@@ -185,7 +189,7 @@ fn main_messages(
     main
 }
 
-/// Of responses that stand in several places, all but one are copies.
+/// Drops all but one of the responses with the same key.
 fn drop_later_copies(
     responses: &[FileResponse],
     shared: &FxHashMap<ResponseKey, Vec<Place>>,
@@ -211,7 +215,7 @@ fn drop_later_copies(
     }
 }
 
-/// When each file's own requests begin; `None`, which comes first, where it has none.
+/// Start of each file's own requests; `None`, which comes first, if it has none.
 fn first_own_times(
     responses: &[FileResponse],
     shared: &FxHashMap<ResponseKey, Vec<Place>>,
@@ -231,8 +235,7 @@ fn first_own_times(
     first
 }
 
-/// The type of each sub-agent that has one: what its result says, else what the call asked for that
-/// started it.
+/// Type of each sub-agent that has one: the one in its result, otherwise the one that the call asked for.
 pub(super) fn agent_types(notes: &[AgentNote]) -> FxHashMap<Symbol, Symbol> {
     let called: FxHashMap<EntryId, Symbol> = notes
         .iter()

@@ -1,4 +1,4 @@
-//! Sources → history, on all cores.
+//! History of all sources, read on all cores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,32 +14,33 @@ use crate::read::input::{Chunk, Discovered, InOrder, Location, OpenSource, Sourc
 use crate::read::transcript::{Keeping, Measure, Spare, load_open, unreadable};
 use crate::read::{Format, Log, other_table};
 
-/// Files up to this size are read by one thread each.
+/// Largest file that one thread reads alone, in bytes.
 const SMALL_FILE: u64 = 8 * 1024 * 1024;
 
-/// A thread keeps memory for no more entries than this between files.
+/// Most entries whose memory a thread keeps between files.
 const MOST_SPARE_ENTRIES: usize = 20_000;
 
-/// How sources are read.
+/// Options for reading sources.
 pub type ReadOptions = CaptureOptions;
 
-/// What a file holds.
+/// Content of a file.
 enum Content {
     Transcript(Box<FileConversation>),
     Captures(Box<Captures>),
     Agent(Box<AgentFile>),
     Log(Box<Log>),
-    /// No session at all, with what it is for people.
+    /// No session at all, with a description for people.
     Other(String),
-    /// Bundles, not read yet: their sessions may go on from one file to the next. Standard input and
-    /// pipes stay open; of thousands of files each is opened anew.
+    /// Bundles, not read yet, as their sessions may continue from one file to the next.
+    ///
+    /// Standard input and pipes stay open; files, of which there may be thousands, are opened again.
     Bundles(Option<Box<OpenSource>>),
 }
 
-/// Reads every source and joins what they hold.
+/// Reads every source and joins their contents.
 ///
-/// The result is that of reading them in order, whatever the number of threads. `on_file` is called
-/// with the size of each file that is done.
+/// The result is that of reading them in order, whatever the number of threads. `on_file` is called with the
+/// size of each finished file.
 pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) + Sync) -> History {
     let Discovered { sources, mut diagnostics } = discovered;
     let all_threads = rayon::current_num_threads();
@@ -63,7 +64,7 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     for number in divided {
         let mut workspace = Workspace::new(&options, is_alone);
         let part = read_one(number, all_threads, &mut workspace);
-        // Giving back its memory takes about as long as joining it.
+        // Freeing the workspace takes about as long as joining the file.
         rayon::join(|| drop(workspace), || in_order.add(number, part));
     }
     let next = AtomicUsize::new(0);
@@ -94,18 +95,20 @@ pub fn read(discovered: Discovered, options: ReadOptions, on_file: impl Fn(u64) 
     history
 }
 
-/// In which order files are read, by their places among the sources.
+/// Order in which files are read, by their positions among the sources.
 struct Turns {
-    /// Large ones: one after another, each by all threads.
+    /// Large files, one after another, each by all threads.
     divided: Vec<usize>,
-    /// The others, each by one thread: whichever is free takes the next.
+    /// Other files, each by one thread: a free thread takes the next one.
     undivided: Vec<usize>,
 }
 
 impl Turns {
-    /// Where a file is a small part of what each thread reads anyway, sharing it out would only
-    /// make its lines be joined. A larger one is read early, so that no thread has it still to read
-    /// when the others are done.
+    /// Decides which files are divided among threads.
+    ///
+    /// If a file is a small part of each thread's share anyway, dividing it would only add the cost of
+    /// joining its lines. A larger one is read early, so that no thread still has it to read when the others
+    /// are done.
     fn of(sources: &[Source], threads: usize) -> Self {
         let all: u64 = sources.iter().map(|source| source.size).sum();
         let share = all / threads.max(1) as u64;
@@ -118,13 +121,13 @@ impl Turns {
     }
 }
 
-/// What the files so far hold.
+/// Contents of the files so far.
 struct Together {
     files: Files,
     captures: Vec<Captures>,
     agents: Vec<AgentFile>,
     passed_over: PassedOver,
-    /// What places bundles, whose sessions go on from file to file.
+    /// State that places bundles, whose sessions continue from file to file.
     harness: Harness,
     options: ReadOptions,
 }
@@ -153,7 +156,7 @@ impl Together {
     }
 }
 
-/// What a thread reads one file after another with.
+/// Memory that a thread uses for one file after another.
 struct Workspace {
     buffer: Chunk,
     spare: Spare,
@@ -175,6 +178,7 @@ impl Workspace {
         let Self { spare, builder, .. } = self;
         let expected = open.expected();
         let label = Arc::clone(&open.label);
+        // Counting needs the vocabulary of a model, which the first lines name.
         let measure = || Measure::of_file(open.first_lines()?, &options.models);
         let measure = options.counts_contents.then(measure).flatten();
         let vocabulary = measure.as_ref().map(|measure| measure.vocabulary);
@@ -189,7 +193,7 @@ impl Workspace {
         conversation
     }
 
-    /// Gives memory back where it is a lot.
+    /// Frees the memory if it is large.
     fn limit(&mut self, options: &ReadOptions) {
         if self.spare.entries() > MOST_SPARE_ENTRIES {
             *self = Self::new(options, false);
@@ -244,7 +248,7 @@ fn read_source(
     content
 }
 
-/// What a file is that holds no session and no log, for people.
+/// Description for people of a file that holds no session and no log.
 fn what_else(source: &Source, open: &OpenSource, format: Format) -> String {
     let first = open.first_lines().filter(|_| source.is_table());
     first.and_then(|chunk| other_table(chunk.bytes())).unwrap_or_else(|| match format {

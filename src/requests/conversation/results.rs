@@ -1,5 +1,5 @@
-//! Results that lie beside the path: parallel calls are answered on lines of which only one lies on
-//! the path to the next request; the others belong to that request, too.
+//! Tool results beside the path: of the lines that answer parallel calls, only one is on the path to the next
+//! request; the others belong to that request as well.
 
 use std::ops::Range;
 
@@ -13,19 +13,20 @@ use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::transcript::{Entry, EntryKind};
 
-/// How far a result that was given beside the linear path is looked for. Real answers call a few
-/// dozen tools at most; the limit keeps hostile files linear.
+/// Most results and most entries that a search for results beside the path looks at.
+///
+/// Real answers call a few dozen tools at most; the limit keeps hostile files linear.
 const LONGEST_STEP: usize = 1_000;
 
-/// The entries that answer the calls of each response.
+/// Entries that answer the calls of each response.
 pub(super) struct Results {
     entries: Vec<usize>,
-    /// Of each response, which of `entries`.
+    /// For each response, its range in `entries`.
     of: Vec<Range<usize>>,
 }
 
 impl Results {
-    /// Those of a file.
+    /// Collects the results of a file.
     pub(super) fn of(entries: &[Entry], gathered: &Gathered) -> Self {
         let mut results: Vec<(usize, usize)> = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
@@ -39,6 +40,7 @@ impl Results {
             let caller = user.tool_results.iter().find_map(caller_of);
             results.extend(caller.map(|caller| (caller.index(), position)));
         }
+        // A stable sort keeps the results of one response in the order of the file.
         results.sort_by_key(|(caller, _)| *caller);
         let mut of = vec![0..0; gathered.responses.len()];
         let mut start = 0;
@@ -49,7 +51,7 @@ impl Results {
         Self { entries: results.into_iter().map(|(_, position)| position).collect(), of }
     }
 
-    /// Adds to what lies between requests the results beside their paths.
+    /// Adds the results beside the paths to the entries between requests.
     pub(super) fn recover(
         &self,
         entries: &[Entry],
@@ -71,9 +73,10 @@ impl Results {
 }
 
 impl Results {
-    /// Finds the answers that the request after them does not send again: those of nothing but thinking
-    /// or white space, and those whose calls have no result anywhere when the session is resumed. One
-    /// that has text besides its calls keeps that.
+    /// Finds the answers that the next request does not send again: those of nothing but thinking or white
+    /// space, and those whose calls have no result anywhere when the session is resumed.
+    ///
+    /// An answer with text besides its calls keeps the text.
     pub(super) fn find_dropped_answers(&self, gathered: &mut Gathered) {
         for index in 0..gathered.responses.len() {
             let Some(before) = gathered.responses[index].predecessor else { continue };
@@ -86,7 +89,7 @@ impl Results {
     }
 }
 
-/// Which of the results that answer the response before another are not on the path between them.
+/// Results that answer the response before another one, and are not on the path between them.
 fn missing_before(
     index: usize,
     results: &[usize],
@@ -95,6 +98,7 @@ fn missing_before(
     gathered: &Gathered,
 ) -> Vec<usize> {
     let response = &gathered.responses[index];
+    // A step with as many result messages as there are results lacks none.
     if results.len() <= response.between.tool_result_messages as usize
         || results.len() > LONGEST_STEP
     {
@@ -111,7 +115,7 @@ fn missing_before(
         .collect()
 }
 
-/// The tool calls that an entry answers.
+/// Tool calls that an entry answers.
 fn answered_by(entry: &Entry) -> impl Iterator<Item = EntryId> + '_ {
     let results = match &entry.kind {
         EntryKind::User(user) => user.tool_results.as_slice(),
@@ -120,7 +124,7 @@ fn answered_by(entry: &Entry) -> impl Iterator<Item = EntryId> + '_ {
     results.iter().map(|(tool, _)| *tool)
 }
 
-/// The entries between a response's first line and its predecessor.
+/// Entries between a response's first line and its predecessor.
 fn step_to(first: usize, graph: &Graph, gathered: &Gathered) -> Vec<usize> {
     let mut step = Vec::new();
     let mut position = first;

@@ -1,13 +1,12 @@
-//! Where a client changed what it had sent before, as far as lines tell: what a compaction kept, whose
-//! results were cleared or replaced, which entries were taken out or summarised.
+//! Rewrites of messages that a client had sent before, as lines report them: the part that a compaction kept,
+//! results that were cleared or replaced, entries that were taken out or summarised.
 //!
-//! Rewrites have a place where lines tell it: a compaction that keeps the beginning, cleared or
-//! late replaced results, entries that were cut out or summarised. The last request whose whole
-//! prompt stands in front of the first changed entry is what the next prompt goes on from
-//! (`requests/prompt/build.rs`), each request since whose messages are sent again counting for two
-//! positions at least; so a far one is out of the lookback's reach. Where lines do not tell, tools
-//! and system prompt are what remains. An answer that is not sent again (`Between::drops_answer`)
-//! is no part of the next prompt.
+//! A rewrite has a place if lines report it: a compaction that keeps the beginning, cleared or late replaced
+//! results, entries that were cut out or summarised. The next prompt continues the last request whose whole
+//! prompt is before the first changed entry (`requests/prompt/build.rs`), and each request since whose
+//! messages are sent again counts for two positions at least; so a far one is out of the lookback's reach. If
+//! lines do not report the place, only tools and system prompt remain. An answer that is not sent again
+//! (`Between::drops_answer`) is no part of the next prompt.
 
 use std::iter;
 
@@ -16,39 +15,38 @@ use super::graph::Graph;
 use crate::base::id::{EntryId, Ordinal};
 use crate::read::transcript::{Collapse, Entry, EntryKind, Preserved};
 
-/// So many responses after the last entry that a compaction kept are looked at, and so many entries
-/// in front of each.
+/// Number of responses after the last entry that a compaction kept that are looked at, and of entries before
+/// each.
 const NEAR: usize = 16;
 
-/// What is left of the prompt before, where messages were rewritten.
+/// Part of the prompt before that is left after messages were rewritten.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Rewrite {
-    /// No line tells of a rewrite.
+    /// No line reports a rewrite.
     #[default]
     None,
-    /// Lines tell of one, but not where it begins.
+    /// Lines report a rewrite, but not its place.
     Untold,
-    /// Lines tell where it begins.
+    /// Lines report the place of the rewrite.
     At(Place),
 }
 
-/// Where a rewrite begins and what it leaves, by the numbers of requests: in a file those of its
-/// responses, in a history those of its requests.
+/// Place of a rewrite and the part it leaves, by the numbers of requests: in a file those of its responses,
+/// in a history those of its requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The last request whose whole prompt stands in front of the first entry that changed; `None`
-    /// where only tools and system prompt do.
+    /// Last request whose whole prompt is before the first entry that changed; `None` if only tools and
+    /// system prompt are.
     pub kept: Option<u32>,
-    /// The last request whose prompt ends in front of the messages that are sent again; `None` where
-    /// none are.
+    /// Last request whose prompt ends before the messages that are sent again; `None` if none are.
     pub goes_on: Option<u32>,
 }
 
 impl Rewrite {
-    /// All messages were replaced.
+    /// Replacement of all messages.
     const ALL: Self = Self::At(Place { kept: None, goes_on: None });
 
-    /// Whether lines tell where it begins.
+    /// Returns true if lines report the place of the rewrite.
     #[must_use]
     pub fn is_told(self) -> bool {
         matches!(self, Self::At(_))
@@ -60,14 +58,14 @@ impl Rewrite {
             (Self::None, only) | (only, Self::None) => only,
             (Self::Untold, _) | (_, Self::Untold) => Self::Untold,
             (Self::At(one), Self::At(other)) => Self::At(Place {
-                // Nothing is less than anything.
+                // `None` is less than any number.
                 kept: one.kept.min(other.kept),
                 goes_on: one.goes_on.and_then(|goes_on| Some(goes_on.max(other.goes_on?))),
             }),
         }
     }
 
-    /// The same with other numbers; one that has none cannot be told any more.
+    /// The same with other numbers; without one, the place becomes unknown.
     pub(super) fn renumbered(self, number: impl Fn(u32) -> Option<u32>) -> Self {
         let Self::At(place) = self else { return self };
         let renumber = |one: Option<u32>| one.map_or(Some(None), |one| number(one).map(Some));
@@ -78,12 +76,12 @@ impl Rewrite {
     }
 }
 
-/// Lines of a file, the last one included.
+/// Range of lines of a file, the last one included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lines {
-    /// The first.
+    /// First line.
     pub first: u64,
-    /// The last.
+    /// Last line.
     pub last: u64,
 }
 
@@ -92,24 +90,24 @@ impl Lines {
         Self { first: line, last: line }
     }
 
-    /// Whether a line is one of them.
+    /// Returns true if a line is one of them.
     #[must_use]
     pub fn contain(&self, line: u64) -> bool {
         (self.first..=self.last).contains(&line)
     }
 }
 
-/// What is known of a file when its entries are folded.
+/// Facts about a file while its entries are folded.
 pub(super) struct Known<'a, F> {
     pub(super) entries: &'a [Entry],
     pub(super) graph: &'a Graph,
     pub(super) gathered: &'a Gathered,
-    /// The response at or before an entry.
+    /// Response at or before an entry.
     pub(super) response_at: F,
 }
 
 impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
-    /// What an entry leaves of the prompt before it.
+    /// Part that an entry leaves of the prompt before it.
     pub(super) fn rewrite_by(&self, position: usize) -> Rewrite {
         match &self.entries[position].kind {
             EntryKind::CompactBoundary(preserved) => {
@@ -135,8 +133,10 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         }
     }
 
-    /// A compaction that keeps the end of the conversation puts the summary in front of it, so that
-    /// all is rewritten; one that keeps the beginning puts the summary after that.
+    /// Rewrite by a compaction.
+    ///
+    /// One that keeps the end of the conversation puts the summary before it, so that all is rewritten; one
+    /// that keeps the beginning puts the summary after it.
     fn compacted(&self, boundary: usize, preserved: &Preserved) -> Rewrite {
         let tail = self.kept_entries(boundary, preserved).max();
         match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
@@ -151,13 +151,13 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         self.entries[boundary].id == Some(preserved.anchor)
     }
 
-    /// The entries that a compaction kept where they stand. Those that were written again after it
-    /// are on its path anyway.
+    /// Entries that a compaction kept in their places. Entries that were written again after it are on its
+    /// path anyway.
     fn kept_entries(&self, boundary: usize, kept: &Preserved) -> impl Iterator<Item = usize> {
         self.positions(boundary, kept.entries.iter())
     }
 
-    /// The last request before a boundary whose prompt ends with an entry, or before it.
+    /// Last request before a boundary whose prompt ends with an entry, or before it.
     fn sent_up_to(&self, tail: usize, boundary: usize) -> Option<u32> {
         let beginnings = &self.gathered.beginnings;
         let next = beginnings.partition_point(|beginning| beginning.first() <= tail);
@@ -173,9 +173,10 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         ending.next().and_then(|response| u32::try_from(response).ok()).or((self.response_at)(tail))
     }
 
-    /// Results and attachments were cleared or replaced: what stands in front of the first of them is
-    /// as it was, and what stands after it is sent again. Calls that the file does not have tell nothing,
-    /// so the place is the latest possible.
+    /// Rewrite that clears or replaces results and attachments: the part before the first of them is
+    /// unchanged, and the part after it is sent again.
+    ///
+    /// Calls that the file does not have are unknown, so the place is the latest possible.
     fn cleared<'i>(
         &self,
         position: usize,
@@ -186,25 +187,25 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
             |caller: &Ordinal| self.gathered.beginnings[caller.index()].first() < position;
         let caller = |call| self.gathered.calls.get(call)?.caller.filter(is_before);
         let callers = calls.filter_map(caller).map(|caller| Some(caller.number()));
-        // Nothing is less than anything.
+        // `None` is less than any number.
         match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
             Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),
             None => Rewrite::Untold,
         }
     }
 
-    /// Entries were taken out, or archived from the first to the last of two.
+    /// Rewrite that takes entries out, or archives all from the first to the last of two.
     fn removed<'i>(&self, position: usize, removed: impl Iterator<Item = &'i EntryId>) -> Rewrite {
         let before: Vec<Option<u32>> =
             self.positions(position, removed).map(|entry| (self.response_at)(entry)).collect();
-        // Nothing is less than anything.
+        // `None` is less than any number.
         let ends = before.iter().min().zip(before.iter().max());
         ends.map_or(Rewrite::Untold, |(kept, goes_on)| {
             Rewrite::At(Place { kept: *kept, goes_on: *goes_on })
         })
     }
 
-    /// Where the entries stand that one names. Those on later lines are none of what it changes.
+    /// Positions of the entries that an entry names. Later lines are not part of its changes.
     fn positions<'i>(
         &self,
         position: usize,
@@ -214,8 +215,8 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         known.filter(move |entry| *entry < position)
     }
 
-    /// The lines that an entry names: those that it changes; of a compaction those that it keeps.
-    /// Those of a response are known by its first one.
+    /// Lines that an entry names: those that it changes, or that it keeps if it is a compaction. A response
+    /// is identified by its first line.
     pub(super) fn lines_named_by(&self, position: usize) -> Vec<Lines> {
         match &self.entries[position].kind {
             EntryKind::CompactBoundary(Some(kept)) => {
@@ -264,7 +265,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
     }
 }
 
-/// Whether the model sees nothing of an entry.
+/// Returns true if the model sees nothing of an entry.
 fn is_silent(entry: &Entry) -> bool {
     match &entry.kind {
         EntryKind::User(_)

@@ -1,7 +1,7 @@
-//! How the markers and the beta features of two requests differ.
+//! Differences between the markers and the beta features of two requests.
 //!
-//! Markers in the messages, and the automatic one, move on with every request, so they are compared
-//! from the last one backwards. Those on tools and system prompt are compared by position.
+//! Markers in the messages, and the automatic one, move on with every request, so they are compared backwards
+//! from the last one. Markers on tools and system prompt are compared by position.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::{Difference, DifferenceKind, Pair};
 use crate::base::ttl::Ttl;
 use crate::read::capture::{BETA_HEADER, WireMarker, WireNodeId};
 
-/// The differences between the markers of two requests.
+/// Differences between the markers of two requests.
 pub(super) fn marker_differences(
     pair: Pair<'_>,
     before: &[WireMarker],
@@ -21,15 +21,15 @@ pub(super) fn marker_differences(
 ) -> Vec<Difference> {
     let markers = Markers::new(pair, before, after);
     let scope = markers.scope();
-    // A change of scope, or blocks that came or went, move markers as well. Like the client, this
-    // then does not count the move as a difference of its own.
+    // A change of scope, or a different number of blocks, moves markers as well. Like the client, this then
+    // does not count the move as a difference of its own.
     let is_same_front = pair.before.tools.len() == pair.after.tools.len()
         && pair.before.system.len() == pair.after.system.len();
     let moved = if scope.is_none() && is_same_front { markers.moved() } else { None };
     [scope, markers.ttl(), moved].into_iter().flatten().collect()
 }
 
-/// Whether corresponding markers of two requests have different TTLs.
+/// Difference in TTL of corresponding markers of two requests.
 pub(crate) fn ttl_difference(
     [before, after]: &[PromptView<'_>; 2],
     old: &[WireMarker],
@@ -38,18 +38,18 @@ pub(crate) fn ttl_difference(
     Markers::new(Pair { before, after }, old, new).ttl()
 }
 
-/// What a marker corresponds to in another request.
+/// Key by which a marker corresponds to one of another request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Slot {
     Tool(usize),
     System(usize),
-    /// The marker moves on with the conversation.
+    /// Marker that moves on with the conversation.
     Moving,
 }
 
 impl PromptView<'_> {
     fn slot(&self, marker: WireMarker) -> Slot {
-        // Ids rise along a path.
+        // Ids rise along a path, so that each list is sorted.
         let position = |ids: &[WireNodeId]| ids.binary_search(&marker.node).ok();
         let tool = position(&self.tools).map(Slot::Tool);
         let place = tool.or_else(|| position(&self.system).map(Slot::System));
@@ -74,7 +74,7 @@ impl<'a> Markers<'a> {
         Self { pair, before, after }
     }
 
-    /// Whether one request uses entries shared by all scopes, and the other does not.
+    /// Difference in scope: one request uses entries shared by all scopes, the other does not.
     fn scope(&self) -> Option<Difference> {
         let global = |markers: &[PlacedMarker]| {
             markers.iter().find(|(_, marker)| marker.is_global).map(|(_, marker)| marker.node)
@@ -87,17 +87,18 @@ impl<'a> Markers<'a> {
         Some(Difference::new(DifferenceKind::Scope, place, detail))
     }
 
-    /// The first pair of corresponding markers with different TTLs.
+    /// Difference of the first pair of corresponding markers with different TTLs.
     fn ttl(&self) -> Option<Difference> {
         let (old, new) = self.pairs().into_iter().find(|(old, new)| old.ttl != new.ttl)?;
         let all = |markers: &[PlacedMarker], ttl| markers.iter().all(|(_, one)| one.ttl == ttl);
+        // Usage beyond the plan shows only in this: all markers drop from an hour to five minutes at once.
         let is_overage = all(&self.before, Ttl::OneHour) && all(&self.after, Ttl::FiveMinutes);
         let kind = if is_overage { DifferenceKind::Overage } else { DifferenceKind::TtlTier };
         let detail = format!("{} before, {} now", old.ttl.name(), new.ttl.name());
         Some(Difference::new(kind, self.pair.after.place(new.node), detail))
     }
 
-    /// The corresponding markers, in the order of the prefix.
+    /// Corresponding markers, in the order of the prefix.
     fn pairs(&self) -> Vec<(WireMarker, WireMarker)> {
         let fixed: FxHashMap<Slot, WireMarker> =
             self.after.iter().copied().filter(|(slot, _)| *slot != Slot::Moving).collect();
@@ -109,7 +110,7 @@ impl<'a> Markers<'a> {
         pairs
     }
 
-    /// Markers on other blocks before the messages, or a different number in the messages.
+    /// Difference in the places of markers before the messages, or in their number in the messages.
     fn moved(&self) -> Option<Difference> {
         let slots = |markers: &[PlacedMarker]| -> Vec<Slot> {
             markers.iter().map(|(slot, _)| *slot).collect()
@@ -126,13 +127,14 @@ impl<'a> Markers<'a> {
     }
 }
 
-/// The markers that move on with the conversation, last one first.
+/// Markers that move on with the conversation, last one first.
 fn moving_backwards(markers: &[PlacedMarker]) -> impl Iterator<Item = WireMarker> + '_ {
     markers.iter().rev().filter(|(slot, _)| *slot == Slot::Moving).map(|(_, marker)| *marker)
 }
 
-/// What some beta features stand for, by the beginnings of their names. Claude Code sends those of
-/// auto mode only in that mode.
+/// Kinds of some beta features, by the beginnings of their names.
+///
+/// Claude Code sends the features of auto mode only in that mode.
 pub(crate) const BETA_FAMILIES: [(&str, DifferenceKind); 4] = [
     ("fast-mode-", DifferenceKind::FastMode),
     ("afk-mode-", DifferenceKind::AutoMode),
@@ -140,7 +142,7 @@ pub(crate) const BETA_FAMILIES: [(&str, DifferenceKind); 4] = [
     ("cache-editing-", DifferenceKind::CachedMicrocompaction),
 ];
 
-/// The kinds of differences that beta features reveal.
+/// Kinds of differences that beta features reveal.
 const KINDS: [DifferenceKind; 4] = [
     DifferenceKind::Betas,
     DifferenceKind::FastMode,
@@ -148,8 +150,10 @@ const KINDS: [DifferenceKind; 4] = [
     DifferenceKind::CachedMicrocompaction,
 ];
 
-/// The differences between two sets of beta features, at most one of each kind. A set is its names
-/// in alphabetical order, joined by commas. There are none where either set is unknown.
+/// Differences between two sets of beta features, at most one of each kind.
+///
+/// A set is its names in alphabetical order, joined by commas. If either set is unknown, there are no
+/// differences.
 pub(crate) fn beta_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     KINDS.into_iter().filter_map(|kind| difference(kind, before, after)).collect()

@@ -1,5 +1,6 @@
-//! Where the messages of two requests diverge, and what became of the earlier ones. Also how much
-//! two sequences have in common at their ends.
+//! First divergence of the messages of two requests, and the fate of the earlier messages.
+//!
+//! Also the common start and end of two sequences.
 
 use std::ops::Range;
 
@@ -10,11 +11,12 @@ use super::view::{PromptView, SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind, Pair};
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
-/// The text with which Claude Code replaces an old result.
+/// Text with which Claude Code replaces an old result.
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
-/// The first difference between the earlier request's messages and the same ones of the later
-/// request. Messages that were added are no difference.
+/// First difference between the earlier request's messages and the same ones of the later request.
+///
+/// Added messages are no difference.
 pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
     let position = pair.parting()?;
     let tails = Tails {
@@ -38,8 +40,10 @@ pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
     ))
 }
 
-/// How the results differ that two requests delete on the server, each list in the order of the
-/// prefix. Deleting a result leaves the prefix as it is.
+/// Difference between the results that two requests delete on the server, each list in the order of the
+/// prefix.
+///
+/// Deleting a result does not change the prefix.
 pub(crate) fn deletion_difference(
     before: &[WireNodeId],
     after: &[WireNodeId],
@@ -60,10 +64,10 @@ pub(crate) fn deletion_difference(
 }
 
 impl Pair<'_> {
-    /// The first block of the earlier messages that the later request lacks in that place.
+    /// Index of the first block of the earlier messages that the later request lacks in that place.
     fn parting(self) -> Option<usize> {
-        // After a difference before the messages all nodes differ, so only their parts and bytes
-        // can be compared.
+        // After a difference before the messages all node ids differ, so only parts and bytes can be
+        // compared.
         let is_same_in_front = self.before.message_settings == self.after.message_settings;
         let is_same = |one: WireNodeId, other: WireNodeId| {
             one == other
@@ -77,7 +81,7 @@ impl Pair<'_> {
     }
 }
 
-/// A block of a message.
+/// Block of a message.
 struct TailBlock<'a> {
     text: &'a str,
     kind: BlockKind,
@@ -85,7 +89,7 @@ struct TailBlock<'a> {
 }
 
 impl<'a> PromptView<'a> {
-    /// The blocks of the messages, from `position` on.
+    /// Blocks of the messages, starting at `position`.
     fn tail(&self, position: usize) -> Vec<TailBlock<'a>> {
         let block = |id: &WireNodeId| TailBlock {
             text: self.text(*id),
@@ -96,13 +100,13 @@ impl<'a> PromptView<'a> {
     }
 }
 
-/// The blocks of both requests, from where they diverge.
+/// Blocks of both requests after their divergence.
 struct Tails<'a> {
-    /// At least one.
+    /// Blocks of the earlier request: at least one.
     before: Vec<TailBlock<'a>>,
     after: Vec<TailBlock<'a>>,
     is_in_first_message: bool,
-    /// Whether the later request has more messages.
+    /// True if the later request has more messages.
     has_grown: bool,
 }
 
@@ -115,6 +119,7 @@ impl Tails<'_> {
             let detail = "the same bytes in a message with another role or other borders";
             return (DifferenceKind::MessageRewritten, detail);
         }
+        // Stripped thinking and replaced messages also change the first block, so both are tested before it.
         if self.is_thinking_stripped() {
             return (DifferenceKind::ThinkingStripped, "thinking of earlier turns is gone");
         }
@@ -125,6 +130,7 @@ impl Tails<'_> {
         if let Some(change) = block_change(old.text, new.text) {
             return change;
         }
+        // A request with more messages was continued, so that its block was rewritten, not rewound.
         let starts = old.is_start && new.is_start;
         if starts && !self.has_grown && self.returning() == 0 {
             return (
@@ -140,23 +146,23 @@ impl Tails<'_> {
         }
     }
 
-    /// Whether only thinking is missing.
+    /// Returns true if only thinking is missing.
     fn is_thinking_stripped(&self) -> bool {
         self.before.first().is_some_and(|block| block.kind == BlockKind::Thinking)
             && without_thinking(&self.after).starts_with(&without_thinking(&self.before))
     }
 
-    /// Whether less than half of the earlier blocks come back.
+    /// Returns true if less than half of the earlier blocks come back.
     fn is_replaced(&self) -> bool {
         let pair = self.before.first().zip(self.after.first());
         let is_alike = pair.is_some_and(|(old, new)| {
             same_ends(old.text, new.text) * 2 >= old.text.len().max(new.text.len())
         });
-        // A first block that mostly agrees was edited and counts as coming back.
+        // A first block that mostly agrees was edited, and counts as coming back.
         (self.returning() + usize::from(is_alike)) * 2 < self.before.len()
     }
 
-    /// How many of the earlier blocks come back, wherever they stand now.
+    /// Number of earlier blocks that come back, at any place.
     fn returning(&self) -> usize {
         let now: FxHashSet<&str> = self.after.iter().map(|block| block.text).collect();
         self.before.iter().filter(|block| now.contains(block.text)).count()
@@ -168,7 +174,7 @@ fn without_thinking<'a>(tail: &[TailBlock<'a>]) -> Vec<&'a str> {
     kept.map(|block| block.text).collect()
 }
 
-/// What became of a block, where that has a name.
+/// Named change of a block, if it has a name.
 fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static str)> {
     let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let (old, new) = (value(before), value(after));
@@ -187,29 +193,29 @@ fn has_image(block: &Value) -> bool {
     is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
 }
 
-/// How many elements are equal from the start.
+/// Number of equal elements at the start.
 pub(crate) fn common_start<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
-/// How many elements are equal up to the end.
+/// Number of equal elements at the end.
 pub(crate) fn common_end<T: PartialEq>(one: &[T], other: &[T]) -> usize {
     one.iter().rev().zip(other.iter().rev()).take_while(|(one, other)| one == other).count()
 }
 
-/// The stretches of both between their common start and their common end. `None` where both are
-/// equal.
+/// Ranges of both sequences between their common start and their common end, or `None` if they are equal.
 pub(crate) fn differing<T: PartialEq>(
     one: &[T],
     other: &[T],
 ) -> Option<(Range<usize>, Range<usize>)> {
     let start = common_start(one, other);
+    // The common end is taken from the rest only, as both may overlap in a repeated element.
     let end = common_end(&one[start..], &other[start..]);
     let (one, other) = (start..one.len() - end, start..other.len() - end);
     (!one.is_empty() || !other.is_empty()).then_some((one, other))
 }
 
-/// How many bytes two different texts share at both ends together.
+/// Number of bytes that two different texts share at both ends together.
 pub(crate) fn same_ends(before: &str, after: &str) -> usize {
     let (before, after) = (before.as_bytes(), after.as_bytes());
     let same = common_start(before, after);

@@ -1,12 +1,11 @@
-//! Differences between two captured requests: which parts of their prompts differ, and from which
-//! byte on.
+//! Differences between two captured requests: the parts of their prompts that differ, and the first byte of
+//! each.
 //!
-//! First come the parts of the prefix in their order, so that the first difference stands where the
-//! two paths diverge. Then comes what stands beside the prefix: scope, TTLs and places of markers,
-//! beta features, and other fields of the body, which the service may make part of the key without
-//! saying so. Header names and such fields rarely change and are interned. Values of fields are
-//! kept only with the bytes. `lint` uses the same functions, but only as far as the earlier request
-//! was cached.
+//! Differences in the prefix come first, in its order, so that the first difference is at the divergence of
+//! the two paths. Differences outside the prefix follow: scope, TTLs and places of markers, beta features,
+//! and other fields of the body, which the service may make part of the key without saying so. Header names
+//! and such fields rarely change and are interned. Values of fields are kept only with the bytes. `lint` uses
+//! the same functions, but only on the part of the earlier request that was cached.
 
 mod markers;
 mod messages;
@@ -31,23 +30,25 @@ use tools::system_differences;
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 
-/// A part in which a request differs from an earlier one.
+/// Part in which a request differs from an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The kind of difference.
+    /// Kind of difference.
     pub kind: DifferenceKind,
-    /// The part of the request, such as `tools[3]`, `system[1]`, `messages[4].content[0]` or
-    /// `output_config.effort`. It names a place in the later request, unless nothing is left there.
+    /// Part of the request, such as `tools[3]`, `system[1]`, `messages[4].content[0]` or
+    /// `output_config.effort`.
+    ///
+    /// It names a place in the later request, unless nothing is left there.
     pub place: String,
-    /// What was found there, in a few words, none of them from the prompt.
+    /// Description of the difference in a few words, none of them from the prompt.
     pub detail: String,
-    /// The tool that differs, and the field if there is one. Words of the prompt.
+    /// Tool that differs, and its field if there is one. Words of the prompt.
     pub tool: Option<String>,
-    /// The node of the earlier prompt, or `None` where nothing of the prefix stood there.
+    /// Node of the earlier prompt, or `None` if its prefix has nothing at that place.
     pub before: Option<WireNodeId>,
-    /// The node of the later prompt.
+    /// Node of the later prompt, or `None` if its prefix has nothing at that place.
     pub after: Option<WireNodeId>,
-    /// The first bytes that differ at that place. Words of the prompt.
+    /// First bytes that differ at that place. Words of the prompt.
     pub bytes: Option<ByteDifference>,
 }
 
@@ -75,38 +76,38 @@ impl Difference {
         Self { bytes, ..self }
     }
 
-    /// Whether the difference lies in the prefix, and not beside it.
+    /// Returns true if the difference is in the prefix, and not outside it.
     #[must_use]
     pub fn is_of_prefix(&self) -> bool {
         self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
     }
 
-    /// The dimension it belongs to.
+    /// Dimension that the difference belongs to.
     #[must_use]
     pub fn dimension(&self) -> Dimension {
         self.kind.dimension()
     }
 }
 
-/// Where two prompts diverge.
+/// Divergence of two prompts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divergence {
-    /// The last node that both share, or `None` where not even the model is the same.
+    /// Last node that both share, or `None` if even the model differs.
     pub shared: Option<WireNodeId>,
-    /// The first difference. It stands right after the shared node, unless the later prompt
-    /// continues the earlier one and they differ only beside the prefix.
+    /// First difference: right after the shared node, unless the later prompt continues the earlier one and
+    /// they differ only outside the prefix.
     pub first: Option<Difference>,
 }
 
-/// All differences between two captured requests, with `before` the earlier one. There are none
-/// where either comes from a transcript. The captures must be read with their bytes kept.
+/// All differences between two captured requests, with `before` the earlier one.
 ///
-/// First come differences in the prefix, in its order: model, tools, speed and citations, system
-/// prompt, the settings before the messages, messages. Nothing after the first of them can be read
-/// from the cache. Of messages only the first difference is listed. Then come differences beside
-/// the prefix: scope and other attributes of markers, beta features, other fields of the body. The
-/// service does not document their effect, so they explain only what the prefix leaves open: that
-/// more was lost than stands after the shared prefix.
+/// There are none if either comes from a transcript. The captures must be read with their bytes kept.
+///
+/// Differences in the prefix come first, in its order: model, tools, speed and citations, system prompt, the
+/// settings before the messages, messages. Nothing after the first of them can be read from the cache. Of
+/// messages only the first difference is listed. Differences outside the prefix follow: scope and other
+/// attributes of markers, beta features, other fields of the body. The service does not document their
+/// effect, so they explain only a loss beyond the prefix: more was lost than follows the shared prefix.
 #[must_use]
 pub fn differences(
     history: &History,
@@ -137,8 +138,9 @@ pub fn differences(
     differences
 }
 
-/// Where two captured requests diverge, or `None` where either comes from a transcript. The
-/// captures must be read with their bytes kept.
+/// Divergence of two captured requests, or `None` if either comes from a transcript.
+///
+/// The captures must be read with their bytes kept.
 #[must_use]
 pub fn divergence(
     history: &History,
@@ -150,7 +152,7 @@ pub fn divergence(
     Some(Divergence { shared, first: differences(history, before, after).into_iter().next() })
 }
 
-/// Two prompts.
+/// Prompts of an earlier and a later request.
 #[derive(Clone, Copy)]
 struct Pair<'a> {
     before: &'a PromptView<'a>,
@@ -186,7 +188,7 @@ impl<'a> Pair<'a> {
             ToolChangeKind::Respelled => (DifferenceKind::ToolRespelled, SAME_IN_OTHER_BYTES),
         };
         let place = change.position();
-        // The one that lacks the tool has another one in that place.
+        // The list that lacks the tool has another one in that place.
         let text = |texts: &[&'a str], own: Option<usize>| texts.get(own.unwrap_or(place)).copied();
         let node = |nodes: &[WireNodeId], own: Option<usize>| own.map(|own| nodes[own]);
         let mut difference = Difference::new(kind, format!("tools[{place}]"), detail)
@@ -213,30 +215,32 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// What a client watches to explain a break: the twelve dimensions of Claude Code's break detector,
-/// and the messages.
+/// Part of a request that a client watches to explain a break: the twelve dimensions of Claude Code's break
+/// detector, and the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
-    /// The blocks of the system prompt, and what the service writes into it.
+    /// Blocks of the system prompt, and the service's additions to it.
     SystemPrompt,
-    /// The tools that are not deferred.
+    /// Tools that are not deferred.
     Tools,
-    /// The model.
+    /// Model of the request.
     Model,
     /// `speed`, and the beta feature that allows it.
     FastMode,
-    /// Where markers stand, and their TTLs.
+    /// Places of markers, and their TTLs.
     CacheControl,
-    /// Whether a marker has `scope: global`.
+    /// `scope: global` on a marker.
     Scope,
-    /// The set of beta features.
+    /// Set of beta features.
     Betas,
-    /// Whether the client decides by itself which calls need no permission. No field of the prompt
-    /// says so. Claude Code adds the beta features `afk-mode-…` and `dangerous-tool-use-…`, and
-    /// then keeps them for the session. A capture without headers cannot show it.
+    /// Mode in which the client decides by itself which calls need no permission.
+    ///
+    /// No field of the prompt records it. Claude Code adds the beta features `afk-mode-…` and
+    /// `dangerous-tool-use-…`, and then keeps them for the session. A capture without headers cannot show it.
     AutoMode,
-    /// Whether the subscriber pays for usage beyond the plan. No field says so. Its visible effect
-    /// is that every marker drops from an hour to five minutes.
+    /// Payment for usage beyond the subscriber's plan.
+    ///
+    /// No field records it. Its visible effect is that every marker drops from an hour to five minutes.
     Overage,
     /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature `cache-editing-…`.
     CachedMicrocompaction,
@@ -244,11 +248,11 @@ pub enum Dimension {
     Effort,
     /// Fields of the body that no other dimension covers.
     ExtraBody,
-    /// The messages, and the settings before them.
+    /// Messages, and the settings before them.
     Messages,
 }
 
-/// The kind of a difference. Each belongs to one [`Dimension`]:
+/// Kind of a difference. Each belongs to one [`Dimension`]:
 ///
 /// | kind | dimension |
 /// | --- | --- |
@@ -278,24 +282,25 @@ pub enum Dimension {
 pub enum DifferenceKind {
     /// Another model, which has its own caches.
     Model,
-    /// A tool is new.
+    /// New tool.
     ToolAdded,
-    /// A tool is gone.
+    /// Missing tool.
     ToolRemoved,
-    /// The content of a tool's field changed.
+    /// Changed content of a tool's field.
     ToolChanged,
-    /// A tool stands where another one stood.
+    /// Tool in the place of another one.
     ToolMoved,
-    /// A tool has the same content in other bytes.
+    /// Tool with the same content in other bytes.
     ToolRespelled,
-    /// Citations were switched on or off, which the service writes into the system prompt.
+    /// Citations switched on or off, which the service writes into the system prompt.
     Citations,
     /// `speed`, or its beta feature.
     FastMode,
-    /// The client's attribution line in the system prompt, where it is part of the key. Anthropic's
-    /// own service leaves it out of the prefix, others do not.
+    /// Client's attribution line in the system prompt, if it is part of the key.
+    ///
+    /// Anthropic's own service leaves it out of the prefix, others do not.
     Attribution,
-    /// A block of the system prompt changed.
+    /// Changed block of the system prompt.
     SystemPrompt,
     /// `thinking`.
     Thinking,
@@ -305,39 +310,39 @@ pub enum DifferenceKind {
     Effort,
     /// `output_config.format`.
     OutputFormat,
-    /// Images appeared or disappeared, in the whole prompt or in a block that was sent before.
+    /// Images that appeared or disappeared, in the whole prompt or in a block that was sent before.
     Image,
-    /// A block that was sent before changed, or moved to another message.
+    /// Block that was sent before and changed, or moved to another message.
     MessageRewritten,
-    /// The client's placeholder replaced the content of an old result.
+    /// Content of an old result, replaced by the client's placeholder.
     ResultsCleared,
-    /// Thinking of earlier turns is gone, and everything else is the same.
+    /// Thinking of earlier turns removed, with everything else unchanged.
     ThinkingStripped,
-    /// The last messages are gone. Others may stand in their place.
+    /// Last messages removed, with or without others in their place.
     Rewound,
-    /// Almost nothing of the messages comes back, from the first one on: a compaction, or another
+    /// Messages of which almost nothing comes back, from the first one on: a compaction, or another
     /// conversation.
     MessagesReplaced,
-    /// Results are deleted on the server, or no longer are.
+    /// Results newly deleted on the server, or no longer deleted.
     CachedMicrocompaction,
-    /// A marker became global, or none is any longer.
+    /// Marker that became global, or none any longer.
     Scope,
     /// All markers had an hour, and now have five minutes.
     Overage,
     /// Another TTL on a marker.
     TtlTier,
-    /// Markers moved, or their number changed. That loses what no marker looks back to.
+    /// Markers that moved, or whose number changed. That loses every prefix that no marker looks back to.
     MarkersMoved,
-    /// Beta features came or went.
+    /// Beta features added or removed.
     Betas,
-    /// The beta features of auto mode came or went.
+    /// Beta features of auto mode added or removed.
     AutoMode,
-    /// A field of the body that no other kind covers.
+    /// Field of the body that no other kind covers.
     ExtraBody,
 }
 
 impl DifferenceKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 28] = [
         Self::Model,
         Self::ToolAdded,
@@ -369,7 +374,7 @@ impl DifferenceKind {
         Self::ExtraBody,
     ];
 
-    /// The dimension it belongs to.
+    /// Dimension that the kind belongs to.
     #[must_use]
     pub fn dimension(self) -> Dimension {
         match self {

@@ -1,5 +1,5 @@
-//! The settings that are part of the prefix (those before the system prompt and those before the
-//! messages), and the other fields of the body.
+//! Settings that are part of the prefix (before the system prompt and before the messages), and the other
+//! fields of the body.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::{Difference, DifferenceKind};
 use crate::base::order::Ordered as _;
 use crate::read::input::only_value;
 
-/// A setting.
+/// Setting that is part of the prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Setting {
     Citations,
@@ -35,7 +35,7 @@ impl Setting {
         Self::Images,
     ];
 
-    /// The name in the canonical JSON of its node.
+    /// Name in the canonical JSON of the setting's node.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Citations => "citations",
@@ -48,7 +48,7 @@ impl Setting {
         }
     }
 
-    /// Its place in the body.
+    /// Place of the setting in the body.
     pub(super) fn place(self) -> &'static str {
         match self {
             Self::Effort => "output_config.effort",
@@ -57,7 +57,7 @@ impl Setting {
         }
     }
 
-    /// The kind of difference when its value changes.
+    /// Kind of difference when the value changes.
     pub(super) fn kind(self) -> DifferenceKind {
         match self {
             Self::Citations => DifferenceKind::Citations,
@@ -71,13 +71,13 @@ impl Setting {
     }
 }
 
-/// Whether a value of `thinking`, as canonical JSON, switches thinking off.
+/// Returns true if a value of `thinking`, as canonical JSON, switches thinking off.
 pub(crate) fn disables_thinking(value: &str) -> bool {
     let value: Value = serde_json::from_str(value).unwrap_or_default();
     value["type"] == "disabled"
 }
 
-/// A setting with its two values, each as canonical JSON.
+/// Change of a setting, with both values as canonical JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SettingChange<'a> {
     pub(crate) setting: Setting,
@@ -85,8 +85,9 @@ pub(crate) struct SettingChange<'a> {
     pub(super) after: &'a str,
 }
 
-/// The settings in which two nodes differ, in the order of the prefix. Nodes are given by their
-/// canonical bytes.
+/// Changes between the settings of two nodes, in the order of the prefix.
+///
+/// Nodes are given by their canonical bytes.
 pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<SettingChange<'a>> {
     if before == after {
         return Vec::new();
@@ -96,14 +97,14 @@ pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<Settin
         let value = |values: &BTreeMap<&str, &'a RawValue>| {
             values.get(setting.name()).map(|value| value.get())
         };
+        // A setting that only one node has is no change: captures without bytes have none at all.
         let (before, after) = (value(&old)?, value(&new)?);
         (before != after).then_some(SettingChange { setting, before, after })
     };
     Setting::ALL.into_iter().filter_map(change).collect()
 }
 
-/// The canonical bytes of a node of settings, with the values that `rewrite` replaces. Unchanged
-/// where it replaces none.
+/// Canonical bytes of a node of settings, with the values that `rewrite` replaces.
 pub(crate) fn rewrite_settings<'a>(
     node: &'a str,
     mut rewrite: impl FnMut(Setting, &'a str) -> &'a str,
@@ -121,11 +122,12 @@ fn values(node: &str) -> BTreeMap<&str, &RawValue> {
     only_value(node).unwrap_or_default()
 }
 
-/// The field with which a client asks the service to leave out old results and thinking.
+/// Field with which a client asks the service to leave out old results and thinking.
 const CONTEXT_MANAGEMENT: &str = "context_management";
 
-/// The differences between the other fields of two bodies, one for each field. A body is given as
-/// the canonical JSON of an object. There are none where either is unknown.
+/// Differences between the other fields of two bodies, one for each field.
+///
+/// A body is given as the canonical JSON of an object. If either is unknown, there are no differences.
 pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) -> Vec<Difference> {
     let (Some(before), Some(after)) = (before, after) else { return Vec::new() };
     if before == after {

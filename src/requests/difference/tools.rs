@@ -1,5 +1,5 @@
-//! How the tools of two requests differ (which came, went, moved or changed), and how their system
-//! prompts differ.
+//! Differences between the tools of two requests (new, gone, moved, changed), and between their system
+//! prompts.
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -12,49 +12,48 @@ use crate::base::order::Order as _;
 use crate::read::capture::ATTRIBUTION;
 use crate::read::input::{Text, only_value};
 
-/// The way in which a tool differs.
+/// Way in which a tool differs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ToolChangeKind {
-    /// The tool is gone.
+    /// Tool that is gone.
     Gone,
-    /// The tool is new.
+    /// Tool that is new.
     New,
-    /// The tool stands where another one stood. Only the first such tool is listed.
+    /// Tool in the place of another one. Only the first such tool is listed.
     Moved,
-    /// A field of its definition changed, by its name.
+    /// Changed field of the definition, by its name.
     Changed(String),
-    /// Its definition has the same content in other bytes.
+    /// Definition with the same content in other bytes.
     Respelled,
 }
 
-/// A difference between two tool lists.
+/// Difference between two tool lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ToolChange {
     pub(crate) kind: ToolChangeKind,
-    /// The tool's name.
     pub(crate) name: String,
-    /// Its position in the earlier list. For one that moved, the position of the tool that it
-    /// displaced.
+    /// Position in the earlier list. For a moved tool, the position of the tool that it displaced.
     pub(crate) before: Option<usize>,
-    /// Its position in the later list.
+    /// Position in the later list.
     pub(crate) after: Option<usize>,
 }
 
 impl ToolChange {
-    /// Where the difference takes effect.
+    /// Position at which the difference takes effect.
     pub(crate) fn position(&self) -> usize {
         self.after.or(self.before).unwrap_or(0)
     }
 }
 
-/// The name of a tool, from its canonical bytes.
+/// Name of a tool, from its canonical bytes.
 pub(crate) fn tool_name(text: &str) -> String {
     name_of(&parsed(text))
 }
 
-/// The differences between the tools of two requests, in the order of the prefix. Tools are given
-/// by their canonical bytes. There are differences exactly where the lists differ, and the first is
-/// where they do.
+/// Differences between the tools of two requests, in the order of the prefix.
+///
+/// Tools are given by their canonical bytes. There is a difference exactly if the lists differ, and the first
+/// one is at the first place that differs.
 pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     if before == after {
         return Vec::new();
@@ -79,7 +78,7 @@ pub(crate) fn tool_changes(before: &[&str], after: &[&str]) -> Vec<ToolChange> {
     changes
 }
 
-/// A name, and how many tools of that name come before. Names can repeat.
+/// Name, with the number of earlier tools of the same name: names can repeat.
 type Key = (String, usize);
 
 struct Tool<'a> {
@@ -113,7 +112,7 @@ impl<'a> ToolList<'a> {
         self.positions.get(&tool.key).copied()
     }
 
-    /// The positions of the tools that another list also has.
+    /// Positions of the tools that another list has as well.
     fn kept<'l>(&'l self, other: &'l Self) -> impl Iterator<Item = usize> + 'l {
         let is_kept = |position: &usize| other.position(&self.tools[*position]).is_some();
         (0..self.tools.len()).filter(is_kept)
@@ -128,16 +127,16 @@ fn name_of(tool: &Value) -> String {
     tool["name"].as_str().unwrap_or("without a name").to_owned()
 }
 
-/// The tools that another list lacks, by position and name.
+/// Tools that another list lacks, by position and name.
 fn missing(list: &ToolList<'_>, other: &ToolList<'_>) -> impl Iterator<Item = (usize, String)> {
     let tools = list.tools.iter().enumerate();
     let missing = tools.filter(|(_, tool)| other.position(tool).is_none());
     missing.map(|(position, tool)| (position, tool.key.0.clone()))
 }
 
-/// The first tool, among those in both lists, that stands where another one stood.
+/// First tool, among those in both lists, that is in the place of another one.
 fn moved(old: &ToolList<'_>, new: &ToolList<'_>) -> Option<ToolChange> {
-    // Without the tools that came or went, equal orders pair equal keys.
+    // Without the new and the missing tools, equal orders pair equal keys.
     let mut pairs = old.kept(new).zip(new.kept(old));
     let (before, after) =
         pairs.find(|(one, other)| old.tools[*one].key != new.tools[*other].key)?;
@@ -166,12 +165,12 @@ fn redefined(old: &ToolList<'_>, new: &ToolList<'_>) -> Vec<ToolChange> {
     new.tools.iter().enumerate().filter_map(change).collect()
 }
 
-/// Whether a text block of the system prompt is the client's attribution line.
+/// Returns true if a text block of the system prompt is the client's attribution line.
 pub(crate) fn is_attribution(text: &str) -> bool {
     text.contains(ATTRIBUTION)
 }
 
-/// The fields of a text block that matter here.
+/// Field of a text block that the attribution line is read from.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct TextBlock<'a> {
@@ -179,14 +178,15 @@ struct TextBlock<'a> {
     text: Text<'a>,
 }
 
-/// Whether a block of the system prompt, given by its canonical bytes, begins with the client's
+/// Returns true if a block of the system prompt, given by its canonical bytes, begins with the client's
 /// attribution line.
 pub(crate) fn begins_with_attribution(block: &str) -> bool {
     let read = || only_value::<TextBlock<'_>>(block).unwrap_or_default();
+    // The search in the raw bytes is cheap, and rules out nearly all blocks before any JSON is parsed.
     is_attribution(block) && read().text.as_str().is_some_and(|text| text.starts_with(ATTRIBUTION))
 }
 
-/// Each block that changed. Where the number of blocks differs, one difference for all of them.
+/// Differences of the changed blocks, or one difference for all if the number of blocks differs.
 pub(super) fn system_differences(pair: Pair<'_>) -> Vec<Difference> {
     let before = pair.before.texts(&pair.before.system);
     let after = pair.after.texts(&pair.after.system);

@@ -1,12 +1,12 @@
-//! A prompt split into the parts that a person would name, and comparisons of their texts: by the
-//! JSON that they say, and by the first byte that differs.
+//! Prompt split into parts as a person would name them, with comparisons of their texts: by JSON value, and
+//! by the first different byte.
 
 use serde_json::Value;
 
 use super::messages::common_start;
 use crate::read::capture::{BlockKind, Part, WireNodeId, WireTree};
 
-/// The blocks of a prompt, by part.
+/// Blocks of a prompt, by part.
 #[derive(Debug)]
 pub(crate) struct PromptView<'a> {
     tree: &'a WireTree,
@@ -15,14 +15,14 @@ pub(crate) struct PromptView<'a> {
     pub(crate) system_settings: Option<WireNodeId>,
     pub(crate) system: Vec<WireNodeId>,
     pub(crate) message_settings: Option<WireNodeId>,
-    /// Every block of every message.
+    /// Blocks of all messages.
     pub(crate) blocks: Vec<WireNodeId>,
-    /// Which blocks begin a message, by their places among them.
+    /// Indices in `blocks` of the blocks that begin a message.
     starts: Vec<usize>,
 }
 
 impl<'a> PromptView<'a> {
-    /// The view of the prompt that ends at `leaf`.
+    /// View of the prompt that ends at `leaf`.
     pub(crate) fn new(tree: &'a WireTree, leaf: WireNodeId) -> Self {
         let mut path: Vec<WireNodeId> = tree.path(leaf).collect();
         path.reverse();
@@ -53,36 +53,37 @@ impl<'a> PromptView<'a> {
         view
     }
 
-    /// The part of the prompt that a node belongs to.
+    /// Part of the prompt that a node belongs to.
     pub(super) fn part(&self, id: WireNodeId) -> Part {
         self.tree.node(id).part
     }
 
-    /// The kind of a node's block.
+    /// Kind of a node's block.
     pub(crate) fn kind(&self, id: WireNodeId) -> BlockKind {
         self.tree.node(id).kind
     }
 
-    /// The number of messages.
+    /// Number of messages.
     pub(super) fn messages(&self) -> usize {
         self.starts.len()
     }
 
-    /// The canonical bytes of a node.
+    /// Canonical bytes of a node, as text.
     pub(crate) fn text(&self, id: WireNodeId) -> &'a str {
+        // Captures read without their bytes have nodes without a text.
         let bytes = self.tree.node(id).bytes.as_deref().unwrap_or_default();
         // Canonical bytes are made from text, so they are UTF-8.
         std::str::from_utf8(bytes).unwrap_or_default()
     }
 
-    /// The texts of several nodes.
+    /// Canonical texts of several nodes.
     pub(crate) fn texts(&self, ids: &[WireNodeId]) -> Vec<&'a str> {
         ids.iter().map(|id| self.text(*id)).collect()
     }
 
-    /// How a person would name a node's place in the prompt.
+    /// Place of a node in the prompt, as a person would write it.
     pub(crate) fn place(&self, id: WireNodeId) -> String {
-        // Ids rise along a path.
+        // Ids rise along a path, so that each list is sorted.
         let position = |ids: &[WireNodeId]| ids.binary_search(&id).ok();
         if let Some(tool) = position(&self.tools) {
             return format!("tools[{tool}]");
@@ -97,7 +98,7 @@ impl<'a> PromptView<'a> {
         "the settings".to_owned()
     }
 
-    /// The message of a block, and its place there.
+    /// Message that holds a block, and the block's place in the message.
     pub(super) fn message_of(&self, block: usize) -> (usize, usize) {
         let messages = self.starts.partition_point(|start| *start <= block);
         let start = messages.checked_sub(1).map_or(0, |last| self.starts[last]);
@@ -105,17 +106,17 @@ impl<'a> PromptView<'a> {
     }
 }
 
-/// The detail for values that differ only in the order of keys or the spelling of numbers.
+/// Detail for values that differ only in the order of keys or the spelling of numbers.
 pub(crate) const SAME_IN_OTHER_BYTES: &str = "the same in other bytes";
 
-/// Whether two JSON texts say the same.
+/// Returns true if two JSON texts have the same value.
 pub(crate) fn says_the_same(before: &str, after: &str) -> bool {
     let value = |text: &str| serde_json::from_str::<Value>(text).ok();
     value(before).is_some_and(|before| value(after) == Some(before))
 }
 
-/// The first field in which two values differ, whatever the order of keys. `None` where they say
-/// the same.
+/// Path of the first field that differs between two values, whatever the order of keys, or `None` if they are
+/// equal.
 pub(crate) fn changed_field(before: &Value, after: &Value) -> Option<String> {
     changed_below(before, after, String::new())
 }
@@ -145,29 +146,29 @@ fn changed_below(before: &Value, after: &Value, path: String) -> Option<String> 
     }
 }
 
-/// How many bytes are shown around the first difference.
+/// Bytes shown on each side of the first difference.
 const CONTEXT: usize = 32;
 
-/// The first bytes in which two versions of a block differ.
+/// First bytes that differ between two versions of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByteDifference {
-    /// Their offset in the canonical bytes of the block.
+    /// Offset of these bytes in the canonical bytes of the block.
     pub byte: usize,
-    /// The bytes of the earlier version, with a little context.
+    /// Bytes of the earlier version, with a little context.
     pub before: String,
-    /// The bytes of the later version.
+    /// Bytes of the later version, with a little context.
     pub after: String,
 }
 
 impl ByteDifference {
-    /// Where two versions of a block differ first, given by their canonical bytes.
+    /// First difference of two versions of a block, given by their canonical bytes.
     pub(crate) fn between(before: &str, after: &str) -> Self {
         let byte = first_difference(before, after);
         Self { byte, before: context(before, byte), after: context(after, byte) }
     }
 }
 
-/// The first byte in which two texts differ, on a character boundary of both.
+/// Offset of the first byte that differs between two texts, on a character boundary of both.
 pub(crate) fn first_difference(before: &str, after: &str) -> usize {
     let same = common_start(before.as_bytes(), after.as_bytes());
     (0..=same)
@@ -176,7 +177,7 @@ pub(crate) fn first_difference(before: &str, after: &str) -> usize {
         .unwrap_or(0)
 }
 
-/// The text around an offset.
+/// Text around an offset.
 pub(crate) fn context(text: &str, at: usize) -> String {
     let from = floor(text, at.saturating_sub(CONTEXT));
     let to = ceil(text, at.saturating_add(CONTEXT));

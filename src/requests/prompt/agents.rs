@@ -1,15 +1,16 @@
-//! Sessions of other agents → prompts, for caches without markers.
+//! Prompts of other agents' sessions, for caches without markers.
 //!
-//! A prompt continues its predecessor's whole prompt. The answer is new to the cache when it is
-//! sent back, save with some models whose caches keep it, too. Where the record shows that something was left out, it continues an earlier prompt:
+//! A prompt continues its predecessor's whole prompt. The answer is new to the cache when it is sent back,
+//! except with some models whose caches keep it as well. If the record shows that something was left out, the
+//! prompt continues an earlier one:
 //!
 //! - after a compaction, the first prompt of the session;
-//! - where it is smaller than its predecessor (in Codex than that and the answer together), the
-//!   reasoning of the turn before was dropped, so it continues the prompt whose answer held the
-//!   first of that reasoning.
+//! - if it is smaller than its predecessor (in Codex: than its predecessor and the answer together), the
+//! reasoning of the turn before was dropped, so it continues the prompt whose answer held the first of that
+//! reasoning.
 //!
-//! A request's own cached tokens decide nothing about it, except for the first request of a
-//! session, whose read shows what was warm. Nothing else is known of what sessions share.
+//! A request's own cached tokens decide nothing about it, except for the first request of a session, whose
+//! read shows the prefix that was warm. Nothing else is known about prefixes that sessions share.
 
 use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Kept, SharedPrefix, Step, StepKind, first_step};
@@ -20,7 +21,8 @@ use crate::read::agent::AgentRequest;
 use crate::requests::conversation::{History, RequestIndex};
 
 /// Adds the nodes and markers of other agents' requests to the trace, and returns their prompts.
-/// `shared` decides whether later sessions find what the first request of another found warm.
+///
+/// `shared` decides whether later requests of a session find the prefix that its first one found warm.
 pub(super) fn agent_prompts(
     trace: &mut PromptTrace,
     history: &History,
@@ -40,11 +42,13 @@ pub(super) fn agent_prompts(
     prompts
 }
 
-/// Whether the cache also keeps the answers, so that requests read beyond the prompt before. (Measured: 384 of
-/// 421 reads of GPT-5.4 in Codex end near the answer, 22 of 87 through GitHub Copilot, where 84 end near the
-/// prompt; `DeepSeek`'s always near the answer.)
+/// Returns true if the cache also keeps the answers, so that requests read beyond the prompt before.
+///
+/// (Measured: 384 of 421 reads of GPT-5.4 in Codex end near the answer, 22 of 87 through GitHub Copilot,
+/// where 84 end near the prompt; `DeepSeek`'s always near the answer.)
 fn keeps_output(client: Client, model: &str) -> bool {
     const KEEPING: [&str; 4] = ["gpt-5.2", "gpt-5.3-codex", "gpt-5.4", "gpt-5-mini"];
+    // The names of these two begin like those of the others.
     const OTHERS: [&str; 2] = ["gpt-5.3-codex-spark", "gpt-5.4-mini"];
     let name = model.rsplit('/').next().unwrap_or(model);
     let begins = |families: &[&str]| families.iter().any(|family| name.starts_with(family));
@@ -52,15 +56,16 @@ fn keeps_output(client: Client, model: &str) -> bool {
     is_of_codex || name.starts_with("deepseek")
 }
 
-/// How a request of another agent follows the one before it. The record does not tell when its
-/// prefix expires.
+/// Step of another agent's request from the one before it.
+///
+/// The record does not say when its prefix expires.
 pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
     let own = RequestIndex::new(steps.len());
     let request = history.request(own);
     let opening = Step { ttl: None, ..first_step(own.get(), request) };
     let Some(predecessor) = request.predecessor else { return opening };
     let (previous, before) = (history.request(predecessor), &steps[predecessor.get()]);
-    // What it left at least: such caches also keep what was sent in full, up to the last whole step.
+    // Lower bound: such caches also keep the input that was sent in full, up to the last whole step.
     let previous_end = previous.recorded().prompt.cached_end();
     let is_shorter = request.prompt_total() < previous.prompt_total();
     let is_rewritten = recorded.is_after_compaction || is_shorter;
@@ -84,23 +89,23 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
     }
 }
 
-/// A request after those that it goes on from.
+/// Request after the ones that it continues.
 struct Chain<'a> {
     trace: &'a mut PromptTrace,
     shared: SharedPrefix,
     state: Option<State>,
 }
 
-/// What is known of the earlier requests.
+/// State of a session after its earlier requests.
 #[derive(Clone, Copy)]
 struct State {
     first: NodeId,
     first_model: Symbol,
     warm: Tokens,
     last: NodeId,
-    /// The end of the last prompt, together with its answer where all of that is sent again.
+    /// End of the last prompt, together with its answer if all of that is sent again.
     last_end: Tokens,
-    /// The first prompt of the turn whose answer had reasoning.
+    /// First prompt of the turn whose answer had reasoning.
     before_reasoning: Option<NodeId>,
 }
 
@@ -112,7 +117,7 @@ impl Chain<'_> {
         let node = self.add_node(parent, total + answer);
         let markers = self.trace.markers.len();
         if let Some(kept) = parent.filter(|_| is_rewritten) {
-            // Likely all of it is kept, but the record does not say.
+            // Probably all of it is kept, but the record does not say.
             self.trace.markers.push(estimated_marker(kept, self.trace.node(kept).end));
         }
         let shared_prefix = self.shared_prefix(model);
@@ -127,8 +132,9 @@ impl Chain<'_> {
         }
     }
 
-    /// The prompt that a request continues, and whether its predecessor was rewritten. A prompt
-    /// shorter than that cannot contain it, so then nothing is known to be kept.
+    /// Prompt that a request continues, with true if its predecessor was rewritten.
+    ///
+    /// A longer prompt cannot be contained in the request's, so then nothing is known to be kept.
     fn parent(&self, request: &AgentRequest) -> (Option<NodeId>, bool) {
         let Some(state) = self.state else { return (None, false) };
         let total = request.usage.prompt.total();
@@ -174,7 +180,7 @@ impl Chain<'_> {
             before_reasoning: None,
         });
         state.last = node;
-        // Codex sends reasoning again for as long as a turn lasts, others never do.
+        // Codex sends reasoning again for the rest of its turn, others never do.
         let sent_again =
             if request.client == Client::Codex { request.usage.output } else { Tokens::ZERO };
         state.last_end = request.usage.prompt.total() + sent_again;

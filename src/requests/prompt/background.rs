@@ -1,9 +1,9 @@
 //! Background requests: suggestions, recaps and titles that the client sends between two turns.
 //!
-//! They are not in the transcript, but they move the cache: one sent after an answer has written
-//! that answer and restarted the clock. They come only at the end of a turn. Whether a client sends
-//! them depends on its version, its settings, the session, and whether it showed a recap. That
-//! habit is learned from the turns before and from other sessions.
+//! They are not in the transcript, but they move the cache: one sent after an answer has written that answer
+//! and restarted the clock. They come only at the end of a turn. Whether a client sends them depends on its
+//! version, its settings, the session, and whether it showed a recap. That habit is learned from the turns
+//! before and from other sessions.
 
 use super::build::Kept;
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
@@ -13,55 +13,58 @@ use crate::base::id::Symbol;
 use crate::base::units::{Millis, Tokens};
 use crate::requests::conversation::{History, Request};
 
-/// The first version whose recaps and suggestions extended the cached prefix in measured sessions.
+/// First version whose recaps and suggestions extended the cached prefix in measured sessions.
 const EXTENDING_SINCE: ClientVersion = ClientVersion::new(2, 1, 150);
 
-/// Prior chances with and without a recap since that version, and before it. (Measured: 37–60 % of
-/// all turns since, 1 % in the versions just before.)
+/// Prior chances with and without a recap since that version, and before it.
+///
+/// (Measured: 37–60 % of all turns since, 1 % in the versions just before.)
 const CHANCE_WITH_RECAP: f64 = 0.9;
 const CHANCE_WITHOUT_RECAP: f64 = 0.4;
 const CHANCE_BEFORE: f64 = 0.1;
 
-/// The weight of a turn relative to the one after it.
+/// Weight of a turn relative to the one after it.
 const FADING: f64 = 0.8;
 
-/// The weight of other sessions relative to one turn of the session itself.
+/// Weight of other sessions relative to one turn of the session itself.
 const WEIGHT_OF_OTHERS: f64 = 0.5;
 
-/// How many turns of other sessions the prior chance is worth.
+/// Weight of the prior chance, in turns of other sessions.
 const WEIGHT_OF_PRIOR: f64 = 2.0;
 
 /// Bytes of JSON text per token, and tokens of a message's frame, of a reminder and of an image.
+///
 /// Rough figures: they only place the end of a prefix between two known sizes.
 const BYTES_PER_TOKEN: u64 = 3;
 const TOKENS_AROUND_MESSAGE: u64 = 5;
 const TOKENS_OF_ATTACHMENT: u64 = 60;
 const TOKENS_OF_IMAGE: u64 = 1_500;
 
-/// The client suggests nothing where as much of the request before, and its answer, was not read from cache.
+/// Least uncached tokens of the request before, with its answer, after which the client suggests nothing.
 const MOST_UNCACHED: Tokens = Tokens(10_000);
 
-/// The most that an answer's prompt has after its last marker without reminders.
+/// Largest tail of an answer's prompt after its last marker without reminders, in tokens.
 const USUAL_TAIL: Tokens = Tokens(10);
 
-/// How far a read may fall short of the cached prefix by rendering noise alone: a message that is read again is
-/// rendered in a few tokens more or fewer.
+/// Shortfall of a read from the cached prefix that rendering noise alone can explain, in tokens.
+///
+/// A message that is read again is rendered in a few tokens more or fewer.
 pub(crate) const NOISE: Tokens = Tokens(50);
 
-/// A background request that probably took place.
+/// Background request that probably took place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ExpectedBackground {
-    /// The end of the prefix it wrote.
+    /// End of the prefix that the request wrote.
     pub(super) end: Tokens,
-    /// When it was sent.
+    /// Time at which the request was sent.
     pub(super) at: Millis,
 }
 
-/// What decides the habit: mostly the client's version, and the model within it.
+/// Circumstances that decide the habit: mostly the client's version, and the model within it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Habit {
     client_version: Option<Symbol>,
-    /// `None` for all models together.
+    /// Model, or `None` for all models together.
     model: Option<Symbol>,
     has_recap: bool,
 }
@@ -76,15 +79,15 @@ impl Habit {
     }
 }
 
-/// What all sessions show of their habits.
+/// Habits that all sessions show.
 #[derive(Default)]
 pub(super) struct BackgroundHabits(Tallies<Habit>);
 
-/// What one chain has shown so far: without recaps, and with them.
+/// Habits that one chain has shown so far: without recaps, and with them.
 #[derive(Clone, Copy, Default)]
 pub(super) struct BackgroundMemory([Fading; 2]);
 
-/// An average in which later values weigh more.
+/// Average with fading weights: later values weigh more.
 #[derive(Clone, Copy, Default)]
 struct Fading {
     sum: f64,
@@ -98,8 +101,8 @@ impl Fading {
     }
 }
 
-/// Whether a request shows a background request before it. `None` where it shows neither, or could show
-/// none.
+/// True if a request shows a background request before it, false if it shows that there was not one, `None`
+/// if it shows neither.
 fn observation(
     history: &History,
     versions: &ClientVersions,
@@ -115,9 +118,10 @@ fn observation(
     is_telling.then_some(read > step.kept_end)
 }
 
-/// The ends that a read may have at the beginning of a turn, where no line tells whether the client asked
-/// for a suggestion before it: what the request before had cached, and that with its answer. (Measured: under
-/// the same lines 96 of 320 turns read the answer, too.)
+/// Ends that a read may have at the beginning of a turn, if no line says whether the client asked for a
+/// suggestion before it: the cached prefix of the request before, without and with its answer.
+///
+/// (Measured: under the same lines 96 of 320 turns read the answer, too.)
 #[must_use]
 pub fn ends_of_suggestion(
     history: &History,
@@ -134,7 +138,7 @@ pub fn ends_of_suggestion(
     is_untold.then(|| (step.kept_end, written_end(request, previous, step)))
 }
 
-/// Whether the client may have sent a background request before this one.
+/// Returns true if the client may have sent a background request before this one.
 fn may_follow_background(
     version: ClientVersion,
     history: &History,
@@ -146,20 +150,22 @@ fn may_follow_background(
         && ends_turn_before(history, request)
         && request.model == previous.model
         && !request.between.has_compaction
-        // What one would have written stands behind the change, and is lost with the rest.
+        // Its write would come after the change, and is lost with the rest.
         && !step.is_rewritten
         && !request.between.drops_answer
 }
 
-/// Whether the client sends no suggestion: after an answer beyond what is read from cache, or without
-/// the line that ends a turn. (Measured since 2.1.150: none of 9, and none of 18.)
+/// Returns true if the client sends no suggestion: after an answer with too much uncached, or without the
+/// line that ends a turn.
+///
+/// (Measured since 2.1.150: none of 9, and none of 18.)
 fn is_excluded(version: ClientVersion, request: &Request, previous: &Request) -> bool {
     let prompt = &previous.recorded().prompt;
     let uncached = prompt.input + prompt.write_5m + prompt.write_1h + previous.recorded().output;
     version >= EXTENDING_SINCE && (uncached >= MOST_UNCACHED || request.between.turn_end.is_none())
 }
 
-/// What an attempt that is not recorded had written: the prompt, without what the client added later.
+/// Prefix that an unrecorded attempt had written: the prompt, without the client's later additions.
 fn unrecorded_attempt(request: &Request, step: &Step, tail: Tokens) -> Option<ExpectedBackground> {
     let (at, since) = match step.rule? {
         MeasuredRule::FailedStream => (request.start, Tokens::ZERO),
@@ -188,7 +194,7 @@ fn ends_turn_before(history: &History, request: &Request) -> bool {
 }
 
 impl BackgroundHabits {
-    /// Collects what every session shows.
+    /// Collects the observations of all sessions.
     pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
         let mut habits = Self::default();
         for (request, step) in history.of_transcripts().iter().zip(steps) {
@@ -201,7 +207,7 @@ impl BackgroundHabits {
         habits
     }
 
-    /// The background request that probably preceded `request`.
+    /// Background request that probably preceded `request`.
     pub(super) fn expect(
         &self,
         history: &History,
@@ -213,6 +219,8 @@ impl BackgroundHabits {
         if let Some(attempt) = unrecorded_attempt(request, step, tail) {
             return Some(attempt);
         }
+        // The model's habit starts from the version's, and that from the prior: few observations move it
+        // little.
         let previous = history.predecessor(request)?;
         let is_possible = may_follow_background(versions.of(request), history, request, step);
         if !is_possible || self.chance(versions, request, memory) <= 0.5 {
@@ -240,7 +248,7 @@ impl BackgroundHabits {
         (own.sum + WEIGHT_OF_OTHERS * of_model) / (own.weight + WEIGHT_OF_OTHERS)
     }
 
-    /// The share of background requests in other sessions, smoothed by a prior chance.
+    /// Share of background requests in other sessions, smoothed by a prior chance.
     fn elsewhere(&self, habit: Habit, session: Symbol, prior: f64) -> f64 {
         let Tally { seen, not_seen } = self.0.elsewhere(habit, session);
         let (seen, not_seen) = (f64::from(seen), f64::from(not_seen));
@@ -268,10 +276,10 @@ fn prior_chance(version: ClientVersion, has_recap: bool) -> f64 {
     }
 }
 
-/// The end of the answer before `request`, which is what a background request has written.
+/// End of the answer before `request`, up to which a background request has written.
 ///
-/// Where the answer's output is known, the answer follows its prompt without the constant tail.
-/// Otherwise it is `request`'s prompt less the client's new messages.
+/// If the answer's output is known, the answer follows its prompt without the constant tail. Otherwise it is
+/// `request`'s prompt less the client's new messages.
 fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
     let tail = previous.recorded().prompt.input.min(USUAL_TAIL);
     let has_other_messages = step.is_rewritten || step.dropped_thinking.is_some();

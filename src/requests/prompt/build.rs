@@ -1,9 +1,9 @@
-//! A history → its prompt trace.
+//! Prompt trace of a history.
 //!
-//! What a rewrite leaves of the prefix that was cached: all in front of the first entry that changed.
+//! A rewrite leaves the part of the cached prefix before the first changed entry.
 //!
-//! Entries of the cache exist only where a marker stood, at the ends of prompts. So of what stands in
-//! front of the change the prompt of an earlier request can be read, and no part of a later one's.
+//! Cache entries exist only at markers, at the ends of prompts. So from the part before the change, the
+//! prompt of an earlier request can be read, but no part of a later one's.
 
 use rustc_hash::FxHashMap;
 
@@ -20,16 +20,16 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
 use crate::requests::conversation::{History, Place, Request, RequestIndex, Rewrite};
 
-/// What is assumed of the prefix that other traffic keeps warm.
+/// Assumption about the prefix that other traffic keeps warm.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SharedPrefix {
     /// As calibrated.
     #[default]
     Auto,
-    /// Nothing is readable after an expiry; a compaction inside the TTL still finds what the
+    /// Nothing is readable after an expiry; a compaction inside the TTL still finds the prefix that the
     /// chain's first request read. Sessions do not keep one another's entries alive.
     Cold,
-    /// What the chain's first request read is always readable.
+    /// The prefix that the chain's first request read is always readable.
     Warm,
 }
 
@@ -39,8 +39,8 @@ pub fn build(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptT
     build_sized(history, steps, shared, Sizes::Recorded)
 }
 
-/// Builds the same trace with the sizes of captured prompts by their bytes alone, as if no usage
-/// were recorded for them.
+/// Builds the same trace with the sizes of captured prompts by their bytes alone, as if no usage were
+/// recorded for them.
 #[must_use]
 pub fn build_counted(history: &History, steps: &[Step], shared: SharedPrefix) -> PromptTrace {
     build_sized(history, steps, shared, Sizes::Counted)
@@ -79,8 +79,8 @@ fn build_sized(
         };
         tree.trace.prompts.push(Prompt {
             start: request.start,
-            // When the answer began is known of the first line that was written of it, which is
-            // later than the entry can be read.
+            // The time of the answer's beginning is that of its first written line, which is later than the
+            // entry can be read.
             readable_from: request.start,
             model: request.model,
             scope: None,
@@ -101,13 +101,13 @@ fn build_sized(
         });
     }
     let of_agents = agent_prompts(&mut tree.trace, history, shared);
-    // The nodes of captured prompts are the last ones, by which they are found.
+    // The nodes of captured prompts are the last ones, and are found by that.
     add_captured(&mut tree.trace, history, steps, shared, sizes);
     tree.trace.prompts.extend(of_agents);
     tree.trace
 }
 
-/// The sizes of the system prefix and of the shared prefix under an assumption.
+/// Sizes of the system prefix and of the shared prefix under an assumption.
 fn prefixes(
     history: &History,
     step: &Step,
@@ -116,7 +116,7 @@ fn prefixes(
 ) -> (Tokens, Tokens) {
     let opening = history.request(step.opening).recorded().prompt.read;
     match shared {
-        // What is shared is a part of tools and system prompt, or all of it.
+        // The shared prefix is a part of tools and system prompt, or all of it.
         SharedPrefix::Auto => {
             (calibrated.system_prefix.max(calibrated.shared_prefix), calibrated.shared_prefix)
         }
@@ -125,8 +125,9 @@ fn prefixes(
     }
 }
 
-/// Tools and system prompt of a chain are no longer than what its first request had cached, or than
-/// the whole of its prompt where that is the request at hand, whose split is not looked at.
+/// Upper bound on the tools and system prompt of a chain: the prefix that its first request had cached.
+///
+/// For the first request itself, whose split must not be used, it is the whole prompt.
 fn largest_system_prefix(history: &History, step: &Step) -> Tokens {
     let opening = &history.request(step.opening).recorded().prompt;
     let is_itself = matches!(step.kind, StepKind::Opening | StepKind::ModelChange);
@@ -134,16 +135,16 @@ fn largest_system_prefix(history: &History, step: &Step) -> Tokens {
     if is_itself || cached == Tokens::ZERO { opening.total() } else { cached }
 }
 
-/// The tree while it grows.
+/// Tree of prefixes while it grows.
 #[derive(Default)]
 struct Tree {
     trace: PromptTrace,
-    /// The system prompt in front of each node; of one itself, the node.
+    /// System prompt before each node; for a system prompt, the node itself.
     systems: Vec<NodeId>,
 }
 
 impl Tree {
-    /// An empty tree with room for so many requests. Nearly every request adds a node and two
+    /// Creates an empty tree with room for `requests` requests. Nearly every request adds a node and two
     /// markers.
     fn with_capacity(requests: usize) -> Self {
         let mut tree = Self::default();
@@ -154,8 +155,7 @@ impl Tree {
         tree
     }
 
-    /// Adds the end of the request's cached prefix, and that of a background request in front of
-    /// it.
+    /// Adds the end of the request's cached prefix, and that of a background request before it.
     fn add_nodes(
         &mut self,
         request: &Request,
@@ -183,7 +183,7 @@ impl Tree {
             let own = if step.kept == Kept::All { reach(answer) } else { positions };
             parent = self.add_messages(parent, own, request, end, Basis::Estimated);
             positions = if step.kept == Kept::All { reach(added) } else { 1 };
-            // Lines tell of attempts that failed or were interrupted.
+            // Lines report attempts that failed or were interrupted.
             let is_told = matches!(
                 step.rule,
                 Some(MeasuredRule::FailedStream | MeasuredRule::InterruptedRequest)
@@ -201,8 +201,7 @@ impl Tree {
         (node, background)
     }
 
-    /// Adds the markers of the request that was added last: one after the system prompt, one at
-    /// its end.
+    /// Adds the markers of the request that was added last: one after the system prompt, one at its end.
     fn add_markers(
         &mut self,
         request: &Request,
@@ -235,7 +234,7 @@ impl Tree {
         });
     }
 
-    /// A system prompt whose size each of its requests estimates for itself.
+    /// Adds a system prompt, whose size each of its requests estimates for itself.
     fn add_system(&mut self) -> NodeId {
         let node = NodeId::at(self.trace.nodes.len());
         self.systems.push(node);
@@ -252,9 +251,11 @@ impl Tree {
         node
     }
 
-    /// A prefix that reaches into the messages. What lies between it and its parent has so many
-    /// positions at least, so that no entry within reach of a marker is missed. Where the service deletes
-    /// tokens of prefixes, its size is what it would be without that, so that all of a tree compare.
+    /// Adds a prefix that reaches into the messages.
+    ///
+    /// `positions` is a lower bound on those between the prefix and its parent, so that no entry within reach
+    /// of a marker is missed. If the service deletes tokens of prefixes, the size is that without the
+    /// deletion, so that all sizes of a tree compare.
     fn add_messages(
         &mut self,
         parent: NodeId,
@@ -279,37 +280,38 @@ impl Tree {
     }
 }
 
-/// As many positions as matter: a marker finds nothing so far back, or further.
+/// Number of positions limited to the range that matters: a marker finds nothing beyond the lookback.
 fn reach(positions: u32) -> u32 {
     positions.clamp(1, LOOKBACK)
 }
 
-/// So many requests are gone back over; hostile files have any number.
+/// Most requests that a walk goes back over, as hostile files may have any number.
 const LONGEST_WALK: usize = 10_000;
 
-/// Each request after the kept ones whose messages are sent again has this many positions at least:
-/// an answer, and a message after it.
+/// Least positions of each request after the kept ones whose messages are sent again: an answer, and a
+/// message after it.
 const POSITIONS_OF_REQUEST: u32 = 2;
 
-/// What of the predecessor's cached prefix a prompt begins with.
+/// Part of the predecessor's cached prefix with which a prompt begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// All of it.
+    /// Whole cached prefix of the predecessor.
     All,
-    /// The prompt of an earlier request, as far as that was cached.
+    /// Cached part of the prompt of an earlier request.
     Until {
-        /// The request.
+        /// Earlier request whose prompt is kept.
         request: RequestIndex,
-        /// How many positions at least stand between its end and this prompt's.
+        /// Lower bound on the positions between the end of that prompt and the end of this one.
         positions: u32,
     },
     /// Tools and system prompt.
     System,
 }
 
-/// What is left where lines tell that messages were rewritten, and from which entry on: everything where
-/// nothing that had been sent changed. `None` where they do not tell, and where the prompt is too short
-/// for what should stand in it.
+/// Part of the prefix that is left if lines report a rewrite and its first changed entry: everything if
+/// nothing changed that had been sent.
+///
+/// `None` if they do not say, and if the prompt is too short to hold that part.
 pub(super) fn kept_of_rewrite(
     history: &History,
     request: &Request,
@@ -319,7 +321,7 @@ pub(super) fn kept_of_rewrite(
     let Rewrite::At(Place { kept, goes_on }) = request.between.rewrite else { return None };
     let index = |number: u32| RequestIndex::new(number as usize);
     let Some(kept) = kept.map(index) else { return Some(Kept::System) };
-    // What an earlier rewrite has changed does not come back.
+    // Messages that an earlier rewrite changed do not come back.
     let mut path = path(predecessor, steps).take(LONGEST_WALK);
     let kept = path.find(|one| *one <= kept);
     if kept == Some(predecessor) {
@@ -333,7 +335,7 @@ pub(super) fn kept_of_rewrite(
     fits.then_some(Kept::Until { request: kept, positions })
 }
 
-/// The requests whose cached prefixes stand one in another, from the longest on.
+/// Requests whose cached prefixes contain one another, from the longest on.
 fn path(last: RequestIndex, steps: &[Step]) -> impl Iterator<Item = RequestIndex> {
     std::iter::successors(Some(last), |one| {
         let step = &steps[one.get()];
@@ -345,8 +347,10 @@ fn path(last: RequestIndex, steps: &[Step]) -> impl Iterator<Item = RequestIndex
     })
 }
 
-/// How many positions at least stand between the end of what was kept and the end of the prompt, where the
-/// messages after a request are sent again. More than a marker looks back over are not counted.
+/// Lower bound on the positions between the end of the kept part and the end of the prompt, if the messages
+/// after a request are sent again.
+///
+/// Positions beyond the lookback of a marker are not counted.
 fn positions_between(last: RequestIndex, behind: Option<RequestIndex>, steps: &[Step]) -> u32 {
     let Some(behind) = behind else { return 1 };
     let most = (LOOKBACK / POSITIONS_OF_REQUEST) as usize;

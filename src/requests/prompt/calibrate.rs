@@ -1,15 +1,13 @@
-//! What a transcript does not say about a prompt: estimated for each request from earlier requests
-//! of its chain and from other sessions, never from its own split or from later requests of its
-//! chain.
+//! Estimates of the facts about a prompt that its transcript lacks: for each request from earlier requests of
+//! its chain and from other sessions, never from its own split or from later requests of its chain.
 //!
-//! Here stands the estimate of a prompt's tail, which no marker covers and which is sent in full.
-//! Most of it is a constant of the model and of what came last (a tool result or a prompt), and
-//! some clients put reminders there. Both repeat, so the estimate is the tail of the last request
-//! of the same kind. Over a run the errors cancel out, as the next request of the kind takes each
-//! one back.
+//! This file has the estimate of a prompt's tail, which no marker covers and which is sent in full. Most of
+//! it is a constant of the model and of the last message (a tool result or a prompt), and some clients put
+//! reminders there. Both repeat, so the estimate is the tail of the last request of the same kind. Over a run
+//! the errors cancel out, as the next request of the kind takes each one back.
 //!
-//! Tallies of what sessions show can leave a session out, so that nothing is learned for a request
-//! from itself. Client versions are compared as numbers.
+//! Tallies over all sessions can leave a session out, so that nothing is learned for a request from itself.
+//! Client versions are compared as numbers.
 
 use std::fmt;
 use std::hash::Hash;
@@ -24,16 +22,16 @@ use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};
 
-/// The estimates for one request.
+/// Estimates for one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Calibrated {
-    /// The tokens after the last marker.
+    /// Tokens after the last marker.
     pub(super) uncached_tail: Tokens,
-    /// A background request before it.
+    /// Background request before this one.
     pub(super) background: Option<ExpectedBackground>,
-    /// The size of tools and system prompt.
+    /// Size of tools and system prompt, in tokens.
     pub(super) system_prefix: Tokens,
-    /// What other traffic keeps warm.
+    /// Tokens that other traffic keeps warm.
     pub(super) shared_prefix: Tokens,
 }
 
@@ -43,7 +41,7 @@ struct ChainMemory {
     prefix: PrefixMemory,
 }
 
-/// The estimates for all requests, in the history's order.
+/// Estimates for all requests, in the history's order.
 pub(super) fn calibrate<'a>(
     history: &'a History,
     steps: &'a [Step],
@@ -66,6 +64,7 @@ pub(super) fn calibrate<'a>(
             system_prefix: prefixes.system_prefix(history, &versions, request, step, prefix),
             shared_prefix: prefixes.shared_prefix(history, &versions, request, step, prefix),
         };
+        // Learning comes after the estimate, so that no request sees its own split.
         tails.learn(request, step);
         BackgroundHabits::learn(history, &versions, own, &mut memory.background);
         SharedPrefixes::learn(request, step, &mut memory.prefix);
@@ -73,13 +72,13 @@ pub(super) fn calibrate<'a>(
     })
 }
 
-/// A tail up to this size is the constant overhead of a model. Only a larger one is content.
+/// Largest tail that is the constant overhead of a model. Only a larger one is content.
 pub const LARGEST_CONSTANT_TAIL: Tokens = Tokens(20);
 
-/// The tail before any request was seen: that of most recent models.
+/// Tail before any request was seen: that of most recent models.
 pub(super) const COMMON_TAIL: Tokens = Tokens(2);
 
-/// What the size of a tail depends on.
+/// Circumstances on which the size of a tail depends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TailKind {
     model: Symbol,
@@ -89,7 +88,7 @@ struct TailKind {
     is_agent: bool,
 }
 
-/// The tails seen so far, in the order of the requests.
+/// Tails seen so far, in the order of the requests.
 #[derive(Default)]
 pub(super) struct Tails {
     latest: FxHashMap<TailKind, Tokens>,
@@ -97,7 +96,7 @@ pub(super) struct Tails {
 }
 
 impl Tails {
-    /// The expected tail of a request.
+    /// Expected tail of a request, in tokens.
     pub(super) fn expect(&self, request: &Request, step: &Step) -> Tokens {
         self.latest
             .get(&TailKind::of(request, step))
@@ -117,7 +116,7 @@ impl Tails {
     }
 }
 
-/// What was surely cached of a prompt when it was sent. No tail reaches into it.
+/// Part of a prompt that was surely cached when it was sent. No tail reaches into it.
 fn cached_before(request: &Request, step: &Step) -> Tokens {
     match step.kind {
         StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
@@ -140,7 +139,7 @@ impl TailKind {
     }
 }
 
-/// How often something was seen, and how often it was not.
+/// Numbers of cases seen and not seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) seen: u32,
@@ -157,7 +156,7 @@ impl Tally {
     }
 }
 
-/// Tallies, by the circumstances.
+/// Tallies by the circumstances.
 pub(super) struct Tallies<K> {
     all: FxHashMap<K, Tally>,
     by_session: FxHashMap<(K, Symbol), Tally>,
@@ -175,7 +174,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
         self.by_session.entry((kind, session)).or_default().add(was_seen);
     }
 
-    /// What all other sessions show.
+    /// Tally of all other sessions.
     pub(super) fn elsewhere(&self, kind: K, session: Symbol) -> Tally {
         let all = self.all.get(&kind).copied().unwrap_or_default();
         let own = self.by_session.get(&(kind, session)).copied().unwrap_or_default();
@@ -183,7 +182,7 @@ impl<K: Copy + Eq + Hash> Tallies<K> {
     }
 }
 
-/// `major.minor.patch`. Missing or other parts count as 0.
+/// Client version as `major.minor.patch`. Missing or other parts count as 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ClientVersion(u32, u32, u32);
 
@@ -198,7 +197,7 @@ impl ClientVersion {
         Self(major, minor, patch)
     }
 
-    /// Later than every version.
+    /// Version later than every real one.
     pub(super) const LAST: Self = Self(u32::MAX, u32::MAX, u32::MAX);
 
     pub(crate) fn parse(text: &str) -> Self {
@@ -207,17 +206,17 @@ impl ClientVersion {
         Self(next(), next(), next())
     }
 
-    /// The distance of two versions, most significant part first.
+    /// Distance of two versions, most significant part first.
     pub(super) fn distance(self, other: Self) -> (u32, u32, u32) {
         (self.0.abs_diff(other.0), self.1.abs_diff(other.1), self.2.abs_diff(other.2))
     }
 }
 
-/// The versions of the clients that sent the requests of a history.
+/// Versions of the clients that sent the requests of a history.
 pub(super) struct ClientVersions(FxHashMap<Option<Symbol>, ClientVersion>);
 
 impl ClientVersions {
-    /// The versions of all requests.
+    /// Versions of all requests.
     pub(super) fn of_all(history: &History) -> Self {
         let mut versions = FxHashMap::default();
         for request in history.of_transcripts() {
@@ -228,7 +227,7 @@ impl ClientVersions {
         Self(versions)
     }
 
-    /// The version of a request's client.
+    /// Version of a request's client.
     pub(super) fn of(&self, request: &Request) -> ClientVersion {
         self.0.get(&request.client_version).copied().unwrap_or_default()
     }

@@ -1,14 +1,14 @@
-//! Captured requests → prompts: the tree of known bytes, with sizes.
+//! Prompts of captured requests: the tree of known bytes, with sizes.
 //!
-//! Sizes are exact where tokens are counted as bytes (`--tokens bytes:N`), counts in the model's vocabulary where that is
-//! known, else estimates by kind of text and tokenizer family. Recorded usage corrects the estimates in the order of the
-//! requests. The total of a request is exact, and its new nodes (and those that requests without
-//! usage added before) share in it by their estimates. The end of its cached prefix (read +
-//! written) is known to later requests only: a request's split moves only the nodes that it added
-//! itself, so it cannot influence its own simulation.
+//! Sizes are exact if tokens are counted as bytes (`--tokens bytes:N`), counts in the model's vocabulary if
+//! that is known, and otherwise estimates by kind of text and tokenizer family. Recorded usage corrects the
+//! estimates in the order of the requests. The total of a request is exact, and its new nodes (and those that
+//! requests without usage added before) share in it by their estimates. The end of its cached prefix (read +
+//! written) is known to later requests only: a request's split moves only the nodes that it added itself, so
+//! it cannot influence its own simulation.
 //!
-//! What an earlier expiry left of the same tools and system prompt is what other traffic keeps warm
-//! (`--shared-prefix auto`).
+//! The prefix that an earlier expiry left of the same tools and system prompt is the one that other traffic
+//! keeps warm (`--shared-prefix auto`).
 
 use rustc_hash::FxHashMap;
 
@@ -25,16 +25,16 @@ use crate::read::input::PromptSplit;
 use crate::requests::conversation::{CapturedPrompts, History, Request, RequestIndex};
 use crate::requests::prompt::SharedPrefix;
 
-/// What the sizes of captured prompts come from.
+/// Source of the sizes of captured prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sizes {
-    /// Their bytes, corrected by the usage recorded for them.
+    /// Bytes, corrected by the recorded usage.
     Recorded,
-    /// Their bytes alone, as if no usage were recorded.
+    /// Bytes alone, as if no usage were recorded.
     Counted,
 }
 
-/// Adds the captured requests of a history after those of its transcripts.
+/// Adds the captured requests of a history after its transcripts' requests.
 pub(super) fn add_captured(
     trace: &mut PromptTrace,
     history: &History,
@@ -71,7 +71,7 @@ pub(super) fn add_captured(
         sizing.learn(wire, &total, split);
         let before = request.predecessor.map(|before| trace.prompts[before.get()].deleted);
         let deleted = total.deleted_until(wire.leaf);
-        // A request cannot read what its own edits delete.
+        // A request cannot read tokens that its own edits delete.
         let newly_deleted = deleted.saturating_sub(before.unwrap_or_default());
         let edits = Edits {
             deletions: total.deletions_from(first_node),
@@ -109,8 +109,10 @@ pub(super) fn add_captured(
     trace.set_landmarks(landmarks(first_node, captured));
 }
 
-/// The number of each captured request's set of beta features. A request without one gets that of
-/// the request before it in its conversation, else the last one sent, else the first one sent.
+/// Number of each captured request's set of beta features.
+///
+/// A request without one gets that of the request before it in its conversation, otherwise the last one sent,
+/// otherwise the first one sent.
 fn beta_sets(history: &History) -> Vec<Option<u32>> {
     let first = history.of_transcripts().len();
     let mut numbers: FxHashMap<Symbol, u32> = FxHashMap::default();
@@ -130,7 +132,7 @@ fn beta_sets(history: &History) -> Vec<Option<u32>> {
     sets.into_iter().map(|set| set.or(earliest)).collect()
 }
 
-/// The first result that the previous request had deleted and that is back.
+/// First result that the previous request had deleted and that is back.
 fn restored(
     history: &History,
     wire: &WireRequest,
@@ -144,7 +146,7 @@ fn restored(
     before.deleted.iter().find(is_back).copied()
 }
 
-/// What other traffic keeps warm for a request.
+/// Prefix that other traffic keeps warm for a request.
 #[derive(Clone, Copy)]
 struct WarmPrefix {
     tokens: Tokens,
@@ -153,16 +155,16 @@ struct WarmPrefix {
 
 const NOTHING_WARM: WarmPrefix = WarmPrefix { tokens: Tokens::ZERO, basis: Basis::Derived };
 
-/// What recorded reads show to be warm although no request of the input kept it so.
+/// Prefixes that recorded reads show to be warm although no request of the input kept them so.
 struct Warmth {
     shared: SharedPrefix,
-    /// What the last expiry left, by model and by tools and system prompt.
+    /// Tokens left by the last expiry, by model and by tools and system prompt.
     by_head: FxHashMap<(Symbol, u64), Tokens>,
 }
 
 impl Warmth {
-    /// The warm prefix of a request: for the first one of a chain its own read, for one after an
-    /// expiry the read after an earlier expiry of the same tools and system prompt.
+    /// Warm prefix of a request: for the first one of a chain its own read, for one after an expiry the read
+    /// after an earlier expiry of the same tools and system prompt.
     fn expect(&self, history: &History, wire: &WireRequest, step: &Step) -> WarmPrefix {
         let opening = history.request(step.opening).usage.as_ref().map(|usage| usage.prompt.read);
         let known = |read: Option<Tokens>, basis| {
@@ -179,7 +181,7 @@ impl Warmth {
         }
     }
 
-    /// Learns from a read of less than half of what was cached: the rest had expired, and this had
+    /// Learns from a read of less than half of the cached prefix: the rest had expired, and this part had
     /// not.
     fn learn(&mut self, wire: &WireRequest, step: &Step, split: Option<PromptSplit>) {
         let Some(split) = split.filter(|_| step.kind == StepKind::Expired) else { return };
@@ -194,12 +196,15 @@ fn broken_read(request: &Request, step: &Step) -> Option<Tokens> {
     is_break(request, step).then_some(usage.prompt.read)
 }
 
-/// The landmarks of the nodes from `first` on. Where tokens are bytes, a share of a block is exact.
+/// Landmarks of the nodes from `first` on.
+///
+/// If tokens are bytes, a share of a block is exact.
 fn landmarks(first: usize, captured: &CapturedPrompts) -> Landmarks {
     let nodes = &captured.tree.nodes;
     if nodes.iter().all(|node| node.landmarks.is_none()) {
         return Landmarks::default();
     }
+    // The nodes of transcripts have no bytes, and come first.
     let mut of_nodes = vec![None; first];
     of_nodes.extend(nodes.iter().map(|node| node.landmarks.clone()));
     let is_exact = captured.counting.is_bytes();
@@ -219,8 +224,7 @@ fn add_nodes(trace: &mut PromptTrace, tree: &WireTree) {
     }
 }
 
-/// The node that a block adds after `before`, which comes with the kind of its own block. It has no
-/// size yet.
+/// Node that a block adds after `before`, which comes with the kind of its own block. It has no size yet.
 pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &WireNode) -> Node {
     let (positions, blocks) = before.map_or((0, 0), |(_, node, _)| (node.positions, node.blocks));
     let is_block = u32::from(wire.part.is_block());
@@ -237,7 +241,7 @@ pub(crate) fn node_behind(before: Option<(NodeId, &Node, BlockKind)>, wire: &Wir
     }
 }
 
-/// The level of a part of the prompt.
+/// Level of a part of the prompt.
 pub(crate) fn level(part: Part) -> Level {
     match part {
         Part::Model | Part::Tool | Part::SystemSettings | Part::System => Level::System,
@@ -245,14 +249,14 @@ pub(crate) fn level(part: Part) -> Level {
     }
 }
 
-/// The size of a prompt.
+/// Size of a prompt.
 struct Total {
-    /// The nodes that the request adds to the tree.
+    /// Nodes that the request adds to the tree.
     added: Vec<WireNodeId>,
     tokens: Tokens,
-    /// The end of its last block.
+    /// End of the prompt's last block.
     end: Tokens,
-    /// The deleted results, in the order of the prefix. Nodes keep sizes that include them.
+    /// Deleted results, in the order of the prefix. Nodes keep sizes that include them.
     deleted: Vec<(WireNodeId, Tokens)>,
     leaf: WireNodeId,
     basis: Basis,
@@ -272,28 +276,28 @@ impl Total {
     }
 }
 
-/// What usage has shown of a model's sizes.
+/// Sizes of a model's prompts, as usage has shown them.
 #[derive(Clone, Copy, Default)]
 struct ModelSizes {
-    /// The tokens after the last block.
+    /// Tokens after the last block.
     tail: Option<Tokens>,
-    /// Estimated and recorded tokens of the same content.
+    /// Sums of the estimated and of the recorded tokens of the same content.
     estimated: u64,
     recorded: u64,
 }
 
-/// What a node's size is based on.
+/// State of a node's size.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SizeState {
-    /// No request has sent the node yet.
+    /// Not yet sent by any request.
     Unknown,
-    /// Only requests without usage have sent it.
+    /// Sent only by requests without usage.
     Estimated,
-    /// It is a share of a recorded total, or exact.
+    /// Share of a recorded total, or exact.
     Settled,
 }
 
-/// Gives the nodes their sizes, in the order of the requests.
+/// Assignment of sizes to the nodes, in the order of the requests.
 struct Sizing<'a> {
     tree: &'a WireTree,
     nodes: &'a mut [Node],
@@ -303,8 +307,9 @@ struct Sizing<'a> {
 }
 
 impl Sizing<'_> {
-    /// Sizes the nodes that a request adds, and returns the size of its prompt. `recorded` is how
-    /// much the service reports as deleted.
+    /// Sizes the nodes that a request adds, and returns the size of its prompt.
+    ///
+    /// `recorded` is the size of the deletions that the service reports.
     fn size(
         &mut self,
         wire: &WireRequest,
@@ -316,7 +321,7 @@ impl Sizing<'_> {
         let split = split.filter(|_| !self.counting.is_bytes());
         let model = self.models.get(&wire.model).copied().unwrap_or_default();
         let added = self.last_nodes(wire.leaf, |state| state == SizeState::Unknown);
-        // A recorded total also settles the nodes that requests without usage had to estimate.
+        // A recorded total also settles the nodes that were estimated for requests without usage.
         let new = match split {
             Some(_) => self.last_nodes(wire.leaf, |state| state != SizeState::Settled),
             None => added.clone(),
@@ -332,7 +337,7 @@ impl Sizing<'_> {
                 if new.is_empty() { end } else { end.max(base) }
             }
             None if new.is_empty() => base,
-            // What was counted needs no correction.
+            // A count needs no correction.
             None if new.iter().all(|id| self.tree.node(*id).is_counted) => base + Tokens(estimated),
             None => base + model.correct(estimated),
         };
@@ -354,15 +359,15 @@ impl Sizing<'_> {
         Total { added, tokens, end: end.min(tokens), deleted, leaf: wire.leaf, basis }
     }
 
-    /// The results that a request's edits delete, with their sizes. Where the service reports a
-    /// total, they share in it in proportion.
+    /// Results that a request's edits delete, with their sizes, which share in the total that the service
+    /// reports, if it does.
     fn deleted(&self, wire: &WireRequest, recorded: Option<Tokens>) -> Vec<(WireNodeId, Tokens)> {
         let mut deleted: Vec<(WireNodeId, Tokens)> =
             wire.deleted.iter().map(|id| (*id, self.own_size(wire.model, *id))).collect();
         let all: Tokens = deleted.iter().map(|(_, tokens)| *tokens).sum();
         let recorded = recorded.filter(|_| !self.counting.is_bytes());
         let Some(recorded) = recorded.filter(|_| all > Tokens::ZERO) else { return deleted };
-        // Shares of running sums, so that the rounded parts add up to the total.
+        // Differences of running sums, so that the rounded parts add up to the total.
         let (mut before, mut given) = (0, Tokens::ZERO);
         for (_, tokens) in &mut deleted {
             before += tokens.0;
@@ -373,7 +378,7 @@ impl Sizing<'_> {
         deleted
     }
 
-    /// The tokens of a node's own block.
+    /// Tokens of a node's own block.
     fn own_size(&self, model: Symbol, id: WireNodeId) -> Tokens {
         let node = self.tree.node(id);
         if self.states[id.0 as usize] == SizeState::Unknown {
@@ -384,7 +389,7 @@ impl Sizing<'_> {
         self.end(id).saturating_sub(before)
     }
 
-    /// The last nodes of a path whose states satisfy `is`, in the order of the path.
+    /// Last nodes of a path whose states satisfy `is`, in the order of the path.
     fn last_nodes(&self, leaf: WireNodeId, is: impl Fn(SizeState) -> bool) -> Vec<WireNodeId> {
         let is_such = |id: &WireNodeId| is(self.states[id.0 as usize]);
         let mut nodes: Vec<WireNodeId> = self.tree.path(leaf).take_while(is_such).collect();
@@ -392,7 +397,7 @@ impl Sizing<'_> {
         nodes
     }
 
-    /// The end of the known part of a path.
+    /// End of the known part of a path.
     fn end_before(&self, new: &[WireNodeId], leaf: WireNodeId) -> Tokens {
         match new.first() {
             None => self.end(leaf),
@@ -407,8 +412,8 @@ impl Sizing<'_> {
         self.nodes[id.0 as usize].end
     }
 
-    /// Distributes the tokens from `base` to `end` over consecutive nodes, in proportion to their
-    /// counted sizes.
+    /// Distributes the tokens from `base` to `end` over consecutive nodes, in proportion to their counted
+    /// sizes.
     fn share(&mut self, nodes: &[WireNodeId], base: Tokens, end: Tokens, basis: Basis) {
         let counted = |id: &WireNodeId| u128::from(self.tree.node(*id).tokens);
         let all: u128 = nodes.iter().map(counted).sum();
@@ -430,7 +435,7 @@ impl Sizing<'_> {
         }
     }
 
-    /// A marker as its request knows it.
+    /// Marker as its request knows it.
     fn marker(&self, marker: WireMarker, first_node: usize, total: &Total) -> Marker {
         let node = &self.nodes[marker.node.0 as usize];
         let is_leaf = marker.node == total.leaf;
@@ -449,16 +454,17 @@ impl Sizing<'_> {
         }
     }
 
-    /// Learns from a request's split, for later requests, where its cached prefix ends and what
-    /// follows its last block. Only nodes that this request added are resized: it may read the
-    /// others itself.
+    /// Learns from a request's split, for later requests, the end of its cached prefix and the tail after its
+    /// last block.
+    ///
+    /// Only nodes that this request added are resized: it may read the others itself.
     fn learn(&mut self, wire: &WireRequest, total: &Total, split: Option<PromptSplit>) {
         let split = split.filter(|_| !self.counting.is_bytes());
         let (Some(split), Some(last)) = (split, wire.markers.last()) else { return };
         if split.cached_end() == Tokens::ZERO {
             return;
         }
-        // The nodes still include what is deleted.
+        // The nodes still include the deleted results.
         let cached = split.cached_end() + total.deleted_until(last.node);
         if last.node == wire.leaf {
             self.models.entry(wire.model).or_default().tail = Some(split.input);
@@ -475,7 +481,7 @@ impl Sizing<'_> {
 }
 
 impl ModelSizes {
-    /// An estimate, corrected by what usage has shown of the model.
+    /// Estimate corrected by the usage of the model's earlier requests.
     fn correct(self, estimated: u64) -> Tokens {
         if self.estimated == 0 {
             return Tokens(estimated);

@@ -1,30 +1,31 @@
-//! How a service counts prefixes: in its tokens, from a minimum on, in whole steps.
+//! Counting of prefixes by a service: in its tokens, from a minimum on, in whole steps.
 
 use crate::base::units::Tokens;
 
-/// How a service counts prefixes.
+/// Service's way to count prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counting {
-    /// The shortest prefix that is stored and read.
+    /// Shortest prefix that is stored and read, in tokens.
     pub minimum: Tokens,
-    /// Prefixes are stored and read in whole multiples of this.
+    /// Step, in tokens: prefixes are stored and read in whole multiples of it.
     pub step: Tokens,
-    /// Where the multiples begin to count.
+    /// Tokens from which the multiples count.
     pub offset: Tokens,
-    /// The end of a prompt that no other one shares, although the trace takes all of it for shared: what the
-    /// service puts in front of an answer.
+    /// Tokens at the end of a prompt that no other prompt shares, although the trace takes all of it as
+    /// shared: the service puts them in front of an answer.
     pub tail: Tokens,
 }
 
 impl Counting {
-    /// The part of a prefix in whole steps.
+    /// Part of a prefix in whole steps.
     #[must_use]
     pub fn whole(&self, tokens: Tokens) -> Tokens {
         let counted = tokens.saturating_sub(self.offset);
+        // A step of zero counts every token.
         Tokens(tokens.0 - counted.0.checked_rem(self.step.0).unwrap_or(0))
     }
 
-    /// What is stored of a prefix: its whole steps, or nothing where they are too few.
+    /// Stored part of a prefix: its whole steps, or nothing if they are too few.
     #[must_use]
     pub fn stored(&self, tokens: Tokens) -> Tokens {
         let whole = self.whole(tokens);

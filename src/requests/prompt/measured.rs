@@ -1,8 +1,8 @@
-//! What clients do to what they had sent, as far as it was measured: no documentation says it.
+//! Measured rules for clients' changes to the messages that they had sent: no documentation has them.
 //!
-//! Each rule holds for a range of client versions and looks at lines and at other requests only. A
-//! step names the rule that decided it, so that `verify --rules` can count for any sessions whether the
-//! record agrees. A rule that a newer client breaks shows there first.
+//! Each rule holds for a range of client versions and looks at lines and at other requests only. A step names
+//! the rule that decided it, so that `verify --rules` can count for any sessions whether the record agrees. A
+//! rule that a newer client breaks shows there first.
 
 use super::build::Kept;
 use super::calibrate::ClientVersion;
@@ -11,41 +11,42 @@ use crate::base::words::words;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
 words! {
-    /// A rule that was found in recorded sessions.
+    /// Rule that was found in recorded sessions.
     pub enum MeasuredRule {
-        /// The context of hooks moves at the next prompt.
+        /// Context of hooks that moves at the next prompt.
         HookContextMoves = "hook_context_moves",
             "After a turn in which a PreToolUse or PostToolUse hook gave context, the next prompt \
              differs from the first request that carried it on: what stands in front is read where \
              it is within the lookback, else tools and system prompt.";
-        /// The first tools that a search loads change the prefix.
+        /// First tools that a search loads, which change the prefix.
         FirstLoadedTools = "first_loaded_tools",
             "The first result of a chain that loads deferred tools leaves tools and system prompt \
              alone to be read.";
-        /// Entries for five minutes are found for some seconds more.
+        /// Entries for five minutes that are found for some seconds more.
         LateExpiry = "late_expiry",
             "An entry for five minutes is still found up to 310 seconds after the start of the \
              request that used it last.";
-        /// A request that the user interrupted had written its prompt.
+        /// Request that the user interrupted and that had written its prompt.
         InterruptedRequest = "interrupted_request",
             "A request that the user interrupted after two seconds or so, before anything was \
              answered, had written its prompt.";
-        /// A stream that failed had written the prompt.
+        /// Failed stream that had written the prompt.
         FailedStream = "failed_stream",
             "An answer that was not streamed follows a stream that failed: that had written the \
              whole prompt, unless the service refused it.";
-        /// What a step adds is more than a marker looks back over. (The lookback is documented, and holds for
-        /// every client; that blocks are what it counts was measured.)
+        /// Step that adds more than a marker looks back over.
+        ///
+        /// (The lookback is documented, and holds for every client; it was measured that it counts blocks.)
         LongStep = "long_step",
             "Where an answer and what the client added after it have 20 blocks or more, thinking \
              not counted, the marker at their end finds no entry before them: tools and system \
              prompt alone are read.";
     }
-    /// What it says, in one sentence.
+    /// Meaning of the rule, in one sentence.
     pub fn meaning;
 }
 
-/// The versions from the first to the last, both included.
+/// Versions from the first to the last, both included.
 type Versions = (ClientVersion, ClientVersion);
 
 impl MeasuredRule {
@@ -54,16 +55,16 @@ impl MeasuredRule {
         match self {
             Self::HookContextMoves => (version(2, 1, 210), version(2, 1, 227)),
             Self::FirstLoadedTools => (version(2, 1, 119), version(2, 1, 206)),
-            // Later clients ask for an hour, save for sub-agents, of which no such gap was seen.
+            // Later clients ask for an hour, except for sub-agents, for which no such gap was seen.
             Self::LateExpiry => (version(2, 1, 0), version(2, 1, 16)),
-            // To the newest client of which sessions were there.
+            // The newest client whose sessions were available.
             Self::InterruptedRequest => (version(2, 1, 0), version(2, 1, 237)),
             Self::FailedStream => (version(2, 1, 123), version(2, 1, 237)),
             Self::LongStep => (version(1, 0, 0), ClientVersion::LAST),
         }
     }
 
-    /// The clients that it was measured of.
+    /// Range of client versions for which the rule was measured.
     #[must_use]
     pub fn versions(self) -> String {
         let (first, last) = self.range();
@@ -79,28 +80,29 @@ impl MeasuredRule {
     }
 }
 
-/// How much longer than their TTL entries for five minutes live for a client, in milliseconds. (Measured:
-/// alive after 301.5, 304.5, 306.1, 308.0 and 308.5 seconds, dead from 316 on.)
+/// Time beyond their TTL for which entries for five minutes live for a client, in milliseconds.
+///
+/// (Measured: alive after 301.5, 304.5, 306.1, 308.0 and 308.5 seconds, dead from 316 on.)
 pub(super) fn grace(version: ClientVersion) -> i64 {
     if MeasuredRule::LateExpiry.holds_for(version) { 10_000 } else { 0 }
 }
 
-/// What the requests of a chain so far leave to its later ones.
+/// State that the requests of a chain leave to its later ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LaterKept {
-    /// The last request of this turn before a hook around a tool's call gave context.
+    /// Last request of this turn before a hook around a tool's call gave context.
     before_hook: Option<RequestIndex>,
-    /// Whether a tool search has loaded tools.
+    /// True if a tool search has loaded tools.
     has_loaded_tools: bool,
 }
 
 impl LaterKept {
-    /// After the first request of a chain.
+    /// State after the first request of a chain.
     pub(super) fn at_first(request: &Request) -> Self {
         Self { before_hook: None, has_loaded_tools: request.between.loads_tools }
     }
 
-    /// After the next request.
+    /// State after the next request.
     pub(super) fn after(
         self,
         request: &Request,
@@ -108,7 +110,7 @@ impl LaterKept {
         is_rewritten: bool,
     ) -> Self {
         let between = &request.between;
-        // A rewrite sends everything anew, with the context in its place.
+        // A rewrite sends everything again, with the context in its place.
         let goes_on = !between.has_prompt && !is_rewritten;
         let own = (between.has_tool_hook && goes_on).then_some(predecessor);
         Self {
@@ -118,7 +120,7 @@ impl LaterKept {
     }
 }
 
-/// The rule that decides how much of its predecessor's prefix a request keeps, and how much that is.
+/// Rule that decides how much of its predecessor's prefix a request keeps, with that part.
 pub(super) fn of_step(
     history: &History,
     version: ClientVersion,
@@ -152,14 +154,16 @@ pub(super) fn of_step(
     })
 }
 
-/// How long the user waited at least for an answer whose prompt was written, in milliseconds: where most of it
-/// was read from cache, and where nothing was. (Measured: of requests that ran for 1.9 to 4.2 seconds six had
-/// written their prompts and one had not, of five that ran for 1.4 seconds or less none. After an expiry, one
-/// that ran for 5.7 seconds had, and one that ran for 3.2 had not.)
+/// Least time that the user waited for an answer whose prompt was written, in milliseconds: if most of it was
+/// read from cache, and if nothing was.
+///
+/// (Measured: of requests that ran for 1.9 to 4.2 seconds six had written their prompts and one had not, of
+/// five that ran for 1.4 seconds or less none. After an expiry, one that ran for 5.7 seconds had, and one
+/// that ran for 3.2 had not.)
 const LEAST_WAIT: u32 = 1_900;
 const LEAST_WAIT_WHEN_COLD: u32 = 5_000;
 
-/// The rule by which an attempt that is not recorded had written this prompt, or the beginning of it.
+/// Rule by which an unrecorded attempt had written this prompt, or the beginning of it.
 pub(super) fn of_attempt(
     version: ClientVersion,
     request: &Request,
@@ -181,14 +185,14 @@ pub(super) fn of_attempt(
         .map(|(rule, _)| rule)
 }
 
-/// The rule by which nothing in front of a step is within reach of its marker.
+/// Rule by which nothing before a step is within reach of its marker.
 pub(super) fn of_long_step(
     version: ClientVersion,
     request: &Request,
     previous: &Request,
 ) -> Option<MeasuredRule> {
     let (answer, added) = (request.carried_positions(previous), request.between.positions);
-    // At a prompt, a suggestion may have cached the answer: then each part stands for itself.
+    // At a prompt, a suggestion may have cached the answer: then each part counts for itself.
     let positions = if request.between.has_prompt {
         answer.max(added)
     } else {
@@ -198,8 +202,10 @@ pub(super) fn of_long_step(
     (positions >= LOOKBACK && rule.holds_for(version)).then_some(rule)
 }
 
-/// How many positions stand between the end of an earlier request of the chain and the end of this one,
-/// as far as lines tell; more than a marker looks back over are not counted.
+/// Lower bound on the positions between the end of an earlier request of the chain and the end of this one,
+/// from the lines.
+///
+/// Positions beyond the lookback of a marker are not counted.
 fn positions_since(
     history: &History,
     earlier: RequestIndex,

@@ -1,31 +1,29 @@
-//! Chains → the trace to which the cache rules apply: prompts as paths through a tree of prefixes,
+//! Prompt trace of the chains, to which the cache rules apply: prompts as paths through a tree of prefixes,
 //! with measured, derived or calibrated sizes.
 //!
-//! A `Prompt` holds the request's total, the TTLs of its markers, and, for the first request of a
-//! chain and the first after a change of model, the recorded read, which shows what was already
-//! warm. Its own split is not in the type, so it cannot leak into its simulation. What other
-//! requests show goes in through calibration (`calibrate.rs`), which looks only at earlier requests
-//! of the chain and at other sessions.
+//! A `Prompt` holds the request's total, the TTLs of its markers, and, for the first request of a chain and
+//! the first after a change of model, the recorded read, which shows the prefix that was already warm. Its
+//! own split is not in the type, so it cannot leak into its simulation. Knowledge from other requests goes in
+//! through calibration (`calibrate.rs`), which looks only at earlier requests of the chain and at other
+//! sessions.
 //!
-//! - the tail (`calibrate.rs`): what stands after the last marker is what the last request of the same kind had;
-//! - `background.rs`: whether the client sent an unrecorded request between two turns, which wrote
-//!   the answer and started the clock anew: a habit of version, session and recap, learnt turn by
-//!   turn;
-//! - `shared_prefix.rs`: how large tools and system prompt are (what is still read when the
-//!   messages were rewritten), and what of them outlives an expiry because other traffic keeps it
-//!   warm, by a sample of what sessions show (`observations.rs`).
+//! - the tail after the last marker (`calibrate.rs`): that of the last request of the same kind;
+//! - an unrecorded request between two turns (`background.rs`), which wrote the answer and restarted the
+//! clock: a habit of version, session and recap, learnt turn by turn;
+//! - the size of tools and system prompt (`shared_prefix.rs`), which are still read when the messages were
+//! rewritten, and the part of them that outlives an expiry because other traffic keeps it warm, by a sample
+//! of observations of all sessions (`observations.rs`).
 //!
-//! Later requests know where a request's cached prefix ends (read + written): that is the node it
-//! adds to the tree. Where the service deletes tokens of prefixes that stay valid
-//! (`cache_deleted_input_tokens`), nodes keep their full size and `Prompt::deleted` is subtracted.
+//! Later requests know the end of a request's cached prefix (read + written): that is the node it adds to the
+//! tree. If the service deletes tokens of prefixes that stay valid (`cache_deleted_input_tokens`), nodes keep
+//! their full size and `Prompt::deleted` is subtracted.
 //!
-//! This file says how each request follows the one before it (a [`Step`]), without looking at its
-//! own split, and which requests are breaks. A break is inside the TTL, on the same model, with a
-//! prompt of at least 97 % of what was cached, and reads over 2,000 tokens and over 5 % less than
-//! that. `replay` knows nothing of breaks. A counterfactual keeps them, so that it differs from the
-//! record by its policy alone, and also keeps falls to just the chain's opening prefix, which early
-//! in a chain are too small to be called breaks. At a kept break every policy can read what the
-//! recorded read shows, and no more.
+//! This file classifies the way in which each request follows the one before it (a [`Step`]), without looking
+//! at its own split, and finds the breaks. A break is inside the TTL, on the same model, with a prompt of at
+//! least 97 % of the cached prefix, and reads over 2,000 tokens and over 5 % less than that. `replay` knows
+//! nothing of breaks. A counterfactual keeps them, so that it differs from the record by its policy alone,
+//! and also keeps falls to just the chain's opening prefix, which early in a chain are too small to be called
+//! breaks. At a kept break every policy can read as much as the recorded read shows, and no more.
 
 mod agents;
 mod background;
@@ -68,13 +66,13 @@ use crate::read::input::PromptSplit;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
 words! {
-    /// How a request follows its predecessor.
+    /// Kind of a step from the predecessor to a request.
     pub enum StepKind {
-        /// The first request of its chain.
+        /// First request of its chain.
         Opening = "opening";
         /// Another model than before, which has its own caches.
         ModelChange = "model_change";
-        /// The conversation goes on and its cache is alive.
+        /// The conversation continues and its cache is alive.
         Continued = "continued";
         /// The messages were rewritten: a compaction, cleared results, an edit.
         Rewritten = "rewritten";
@@ -83,70 +81,70 @@ words! {
     }
 }
 
-/// A request and how it follows its predecessor.
+/// Step from the predecessor to a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The kind of step.
+    /// Kind of step.
     pub kind: StepKind,
-    /// The request before it in its chain.
+    /// Request before this one in its chain.
     pub predecessor: Option<RequestIndex>,
-    /// From start to start, in milliseconds.
+    /// Time from start to start, in milliseconds.
     pub gap: Option<i64>,
-    /// The TTLs of this request's markers: its own, else the last known ones.
+    /// TTLs of this request's markers, or the last known ones if it recorded none.
     pub ttl: Option<TierTtl>,
-    /// The TTL of the predecessor's messages.
+    /// TTL of the predecessor's messages.
     pub predecessor_ttl: Option<Ttl>,
-    /// What the service deleted of the conversation's cached prefix since the predecessor.
+    /// Tokens that the service deleted from the conversation's cached prefix since the predecessor.
     pub deleted: Tokens,
-    /// What the service has deleted of it so far.
+    /// Tokens that the service has deleted from it so far.
     pub all_deleted: Tokens,
-    /// The end of the predecessor's cached prefix, less what was deleted since.
+    /// End of the predecessor's cached prefix, less the tokens deleted since.
     pub previous_end: Tokens,
-    /// Whether the messages were rewritten, before or after an expiry.
+    /// True if the messages were rewritten, before or after an expiry.
     pub is_rewritten: bool,
-    /// The first answer of the previous turn whose thinking this prompt drops. Only what was cached
-    /// up to that answer is unchanged.
+    /// First answer of the previous turn whose thinking this prompt drops. Only the prefix cached up to that
+    /// answer is unchanged.
     pub dropped_thinking: Option<RequestIndex>,
-    /// How much of the predecessor's cached prefix this prompt begins with.
+    /// Part of the predecessor's cached prefix with which this prompt begins.
     pub kept: Kept,
-    /// The end of what is kept. Where nothing tells how much of rewritten messages was kept, the
-    /// predecessor's end.
+    /// End of the kept part. If nothing says how much of rewritten messages was kept, the predecessor's end.
     pub kept_end: Tokens,
-    /// The measured rule that says how much is kept.
+    /// Measured rule that decides the kept part.
     pub rule: Option<MeasuredRule>,
-    /// The first answer with thinking in this request's turn.
+    /// First answer with thinking in this request's turn.
     turn_thinking: Option<RequestIndex>,
-    /// What later requests of the chain may find changed.
+    /// State that decides the kept part for later requests of the chain.
     later: LaterKept,
-    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    /// Time beyond their TTL for which entries for five minutes are still found, in milliseconds.
     grace: i64,
-    /// The first request of its chain, or the first after the last change of model.
+    /// First request of the chain, or the first after the last change of model.
     pub opening: RequestIndex,
 }
 
 impl Step {
-    /// Whether its TTL is known and was not exceeded.
+    /// Returns true if the TTL is known and was not exceeded.
     #[must_use]
     pub fn is_inside_ttl(&self) -> bool {
         self.gap.zip(self.predecessor_ttl).is_some_and(|(gap, ttl)| gap < ttl.millis())
     }
 
-    /// How much longer than their TTL it finds entries of one, in milliseconds.
+    /// Time beyond their TTL for which entries of this TTL are still found, in milliseconds.
     #[must_use]
     pub fn grace(&self, ttl: Ttl) -> i64 {
         if ttl == Ttl::FiveMinutes { self.grace } else { 0 }
     }
 
-    /// The end of the entry that this request's last marker can still reach, where lines tell how
-    /// much of rewritten messages is unchanged.
+    /// End of the entry that this request's last marker can still reach, if lines say how much of rewritten
+    /// messages is unchanged.
     #[must_use]
     pub fn readable_place(&self) -> Option<Tokens> {
         let Kept::Until { positions, .. } = self.kept else { return None };
         (self.is_rewritten && positions < LOOKBACK).then_some(self.kept_end)
     }
 
-    /// Whether the conversation was summarised before it. A captured one that begins with another
-    /// message may have been.
+    /// Returns true if the conversation was summarised before the request.
+    ///
+    /// A captured conversation that begins with another message may have been.
     #[must_use]
     pub fn is_compacted(&self, history: &History, index: RequestIndex) -> bool {
         let is_captured = history.is_captured(index);
@@ -154,10 +152,10 @@ impl Step {
     }
 }
 
-/// A prompt below this share of what was cached cannot have kept all of it.
+/// Percentage of the cached prefix below which a prompt cannot have kept all of it.
 const REWRITTEN_BELOW_PERCENT: u64 = 97;
 
-/// The steps of all requests, in the history's order.
+/// Steps of all requests, in the history's order.
 #[must_use]
 pub fn steps(history: &History) -> Vec<Step> {
     let versions = ClientVersions::of_all(history);
@@ -181,8 +179,9 @@ pub fn steps(history: &History) -> Vec<Step> {
     steps
 }
 
-/// The step of a captured request. What the two prompts share is not decided here but by their
-/// bytes.
+/// Step of a captured request.
+///
+/// The part that two captured prompts share is decided by their bytes, not here.
 fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> Step {
     let own = RequestIndex::new(steps.len());
     let request = history.request(own);
@@ -211,7 +210,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     let gap = request.start.since(previous.start);
     let predecessor_ttl = before.ttl.map(|ttl| ttl.messages);
     let is_expired = predecessor_ttl.is_some_and(|ttl| gap >= ttl.millis());
-    // A different first message means a compaction, or a conversation that begins anew.
+    // A different first message means a compaction, or a new conversation.
     let first = history.of_transcripts().len();
     let opening_before = history.captured.requests[predecessor.get() - first].likeness.opening;
     let is_rewritten = captured.likeness.opening != opening_before;
@@ -238,7 +237,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     }
 }
 
-/// The TTLs of a captured request's first and last marker.
+/// TTLs of a captured request's first and last marker.
 fn captured_ttl(captured: &WireRequest) -> Option<TierTtl> {
     let (first, last) = (captured.markers.first()?, captured.markers.last()?);
     Some(TierTtl { system: first.ttl, messages: last.ttl })
@@ -299,12 +298,12 @@ fn next_step(
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
     let told = kept_of_rewrite(history, request, predecessor, steps);
-    // What a line tells of a rewrite says more than what was measured of clients.
+    // A line about a rewrite is stronger evidence than measurements of clients.
     let measured = of_step(history, version, request, predecessor, steps)
         .filter(|_| told.is_none_or(|place| place == Kept::All) && !request.between.has_compaction);
     let place = measured.map(|(_, kept)| kept).or(told);
     let is_unexplained = is_shrunk && dropped_thinking.is_none();
-    // Lines that tell of a loss decide. Otherwise a compaction or the size does.
+    // Lines that report a loss decide. Otherwise a compaction or the size does.
     let is_rewritten = match place {
         Some(Kept::All) => is_unexplained,
         Some(_) => true,
@@ -329,7 +328,7 @@ fn next_step(
     } else {
         StepKind::Continued
     };
-    // Where it has expired, there is nothing left to lose.
+    // After an expiry, there is nothing left to lose.
     let rule = measured.map(|(rule, _)| rule).filter(|_| kind == StepKind::Rewritten);
     let has_own_prefix = matches!(kind, StepKind::Continued | StepKind::Expired) && !is_rewritten;
     let attempt = of_attempt(version, request, is_expired).filter(|_| has_own_prefix);
@@ -371,15 +370,17 @@ fn next_step(
     }
 }
 
-/// The tier of a request whose read is known. A request that reads has markers even if it wrote
-/// nothing, with the default lifetime as far as is known.
+/// Tier of a request whose read is known.
+///
+/// A request that reads has markers even if it wrote nothing; the default lifetime is assumed.
 fn opening_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     let has_read = prompt.read > Tokens::ZERO;
     recorded_ttl(prompt).or(has_read.then_some(TierTtl::uniform(Ttl::FiveMinutes)))
 }
 
-/// The tier a request wrote with. Which tokens got which TTL does not matter: where both occur, the
-/// rules demand the hour first.
+/// Tier with which a request wrote.
+///
+/// The tokens of each TTL do not matter: if both occur, the rules demand the hour first.
 fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     match (prompt.write_5m > Tokens::ZERO, prompt.write_1h > Tokens::ZERO) {
         (false, false) => None,
@@ -389,19 +390,19 @@ fn recorded_ttl(prompt: &PromptSplit) -> Option<TierTtl> {
     }
 }
 
-/// How far a request fell short of the end of its predecessor's cached prefix.
+/// Tokens by which a request fell short of the end of its predecessor's cached prefix.
 #[must_use]
 pub fn recorded_shortfall(request: &Request, step: &Step) -> Tokens {
     readable_end(step).saturating_sub(request.recorded().prompt.read)
 }
 
-/// What was still readable of the predecessor's cached prefix, as far as lines tell.
+/// Readable part of the predecessor's cached prefix, by the lines.
 fn readable_end(step: &Step) -> Tokens {
     step.readable_place().unwrap_or(step.previous_end)
 }
 
-/// Whether a request is a break: inside the TTL, on the same model, with a prompt of at least 97 %
-/// of what was cached, it read over 2,000 tokens and over 5 % less than that.
+/// Returns true for a break: inside the TTL, on the same model, with a prompt of at least 97 % of the cached
+/// prefix, a request read over 2,000 tokens and over 5 % less than that.
 #[must_use]
 pub fn is_break(request: &Request, step: &Step) -> bool {
     let is_alive = matches!(step.kind, StepKind::Continued | StepKind::Rewritten);
@@ -413,9 +414,11 @@ pub fn is_break(request: &Request, step: &Step) -> bool {
         && shortfall.0 * 20 > readable_end(step).0
 }
 
-/// Whether a counterfactual has to keep what happened: a break, or a fall to just what was warm
-/// when the chain began. Early in a chain that prefix is most of the prompt, so that the fall is a
-/// break in kind but too small to be called one.
+/// Returns true if a counterfactual has to keep the recorded read: at a break, or a fall to just the prefix
+/// that was warm when the chain began.
+///
+/// Early in a chain that prefix is most of the prompt, so that the fall is a break in kind but too small to
+/// be called one.
 #[must_use]
 fn is_kept(history: &History, request: &Request, step: &Step) -> bool {
     let opening = history.request(step.opening).recorded().prompt.read;

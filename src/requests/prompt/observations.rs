@@ -1,8 +1,8 @@
-//! What sessions revealed of their prefixes, a sample of each client version's.
+//! Sample of the prefixes that sessions revealed, for each client version.
 //!
-//! Of a version those observations are kept whose requests have the smallest digests. That is a fair sample, the same
-//! in whatever order sessions come, and a long history does not displace what the newest clients show: the earliest
-//! ones would be of versions that nobody uses any more.
+//! For each version, the observations whose requests have the smallest digests are kept (bottom-k sampling).
+//! That is a fair sample, the same in whatever order sessions come, and a long history does not displace the
+//! newest clients: the earliest observations would be of versions that nobody uses any more.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -17,27 +17,28 @@ use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};
 
-/// How many observations of a kind are kept of each client version. More add nothing, and slow a large history down.
+/// Most observations of a kind that are kept of each client version. More add nothing, and slow a large
+/// history down.
 const MOST_OBSERVATIONS: usize = 128;
 
-/// What a session revealed of its prefix.
+/// Observation of a session's prefix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Observation {
-    /// The digest of the request.
+    /// Digest of the request.
     digest: u64,
-    /// Where the request stands in the history.
+    /// Index of the request in the history.
     place: usize,
     pub(super) session: Symbol,
     pub(super) project: Option<Symbol>,
     pub(super) client_version: Option<Symbol>,
     pub(super) version: ClientVersion,
-    /// What the first request of its chain read.
+    /// Tokens that the first request of the chain read.
     pub(super) opening: Tokens,
     pub(super) read: Tokens,
 }
 
 impl Observation {
-    /// What the request at a place reveals.
+    /// Observation of the request at a place.
     pub(super) fn new(
         (history, place): (&History, usize),
         version: ClientVersion,
@@ -51,7 +52,7 @@ impl Observation {
     }
 }
 
-/// A digest by which one request is as likely to be kept as any other.
+/// Digest by which one request is as likely to be kept as any other.
 fn digest(history: &History, request: &Request) -> u64 {
     let mut digest = Blake2b::<U8>::new();
     digest.update(history.text(request.message).unwrap_or_default());
@@ -61,10 +62,10 @@ fn digest(history: &History, request: &Request) -> u64 {
     u64::from_le_bytes(digest.finalize().into())
 }
 
-/// Observations are comparable on one model, and within main chains or within agents.
+/// Kind of observations that are comparable: on one model, and within main chains or within agents.
 pub(super) type Kind = (Symbol, bool);
 
-/// The kind of a request.
+/// Kind of a request.
 pub(super) fn kind(request: &Request) -> Kind {
     (request.model, request.agent.is_some())
 }
@@ -78,12 +79,13 @@ impl Sample {
     pub(super) fn add(&mut self, kind: Kind, observation: Observation) {
         let kept = self.0.entry((kind, observation.client_version)).or_default();
         kept.push(observation);
+        // A max-heap: the pop removes the largest digest.
         if kept.len() > MOST_OBSERVATIONS {
             kept.pop();
         }
     }
 
-    /// What was kept, in the order of the requests.
+    /// Kept observations, in the order of the requests.
     pub(super) fn finish(self) -> Observations {
         let mut observations = Observations::default();
         for ((kind, client_version), kept) in self.0 {
@@ -104,18 +106,18 @@ impl Sample {
     }
 }
 
-/// Whose observations are looked at.
+/// Scope of the observations that are looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Scope {
     All,
-    /// Those of a project; where none is recorded, too.
+    /// Observations of one project, or of requests without a recorded project.
     Project(Option<Symbol>),
 }
 
 /// Observations by their versions.
 type ByVersion = BTreeMap<ClientVersion, Vec<Observation>>;
 
-/// A sample of what sessions revealed.
+/// Sample of the prefixes that sessions revealed.
 #[derive(Default)]
 pub(super) struct Observations {
     of_client: FxHashMap<(Kind, Option<Symbol>), Vec<Observation>>,
@@ -123,7 +125,7 @@ pub(super) struct Observations {
 }
 
 impl Observations {
-    /// What other sessions with a request's client revealed.
+    /// Observations of other sessions with a request's client.
     pub(super) fn of_client(
         &self,
         request: &Request,
@@ -137,7 +139,7 @@ impl Observations {
             .filter(move |one| one.session != session)
     }
 
-    /// What the nearest client revealed in another session of a request's project; the last of several.
+    /// Last observation of the nearest client in another session of a request's project.
     pub(super) fn nearest_in_project(
         &self,
         request: &Request,
@@ -148,7 +150,7 @@ impl Observations {
         nearest(of_project, version, |one| one.session != request.session && is_telling(one))
     }
 
-    /// What the nearest client revealed in another session of any project.
+    /// Last observation of the nearest client in another session of any project.
     pub(super) fn nearest(
         &self,
         request: &Request,
@@ -159,17 +161,17 @@ impl Observations {
     }
 }
 
-/// How near two versions are: the greater, the nearer.
+/// Nearness of two versions: greater is nearer.
 type Distance = Reverse<(u32, u32, u32)>;
 
-/// The telling observation of the nearest version; of several the last.
+/// Telling observation of the nearest version; the last one of several.
 fn nearest(
     observations: &ByVersion,
     version: ClientVersion,
     is_telling: impl Fn(&Observation) -> bool,
 ) -> Option<&Observation> {
     let mut best: Option<(Distance, &Observation)> = None;
-    // Nearly in the order of distance, so that few versions are looked through.
+    // The versions come nearly in the order of distance, so that few are looked through.
     let older = observations.range(..=version).rev();
     let newer = observations.range((Bound::Excluded(version), Bound::Unbounded));
     for (other, of_version) in older.chain(newer) {
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
     use crate::base::id::Symbols;
 
-    /// Observations of versions, each so many times, in one project of many sessions.
+    /// Observations of versions, each as often as given, in one project of many sessions.
     fn observed(versions: &[(&str, usize)], symbols: &mut Symbols) -> Vec<Observation> {
         let each = versions.iter().flat_map(|(version, times)| vec![*version; *times]);
         let one = |(place, version): (usize, &str)| Observation {

@@ -1,32 +1,30 @@
-//! The tree of prefixes cut into paths, so that operations on a whole prefix take few steps.
+//! Tree of prefixes cut into paths, so that operations on a whole prefix take few steps.
 //!
-//! Each node's path continues with the child that has the most descendants (heavy-path
-//! decomposition). From any node to the root there are at most log₂(nodes) paths, however the
-//! conversations branch.
+//! Heavy-path decomposition: each node's path continues with the child that has the most descendants. From
+//! any node to the root there are at most log₂(nodes) paths, however the conversations branch.
 
 use super::trace::{Node, NodeId};
 
-/// A place in the tree: a path, and a depth below the root.
+/// Place in the tree: a path, and a depth below the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// The path.
     pub(crate) path: u32,
-    /// How many nodes come before this one on the way from the root.
+    /// Number of nodes before this one on the way from the root.
     pub(crate) depth: u32,
 }
 
-/// The paths of a tree.
+/// Paths of a tree.
 #[derive(Debug)]
 pub(crate) struct Paths {
     places: Vec<Place>,
     /// For each path, the node before its first one.
     before: Vec<Option<NodeId>>,
-    /// The nodes of each path, from the root down.
+    /// Nodes of each path, from the root down.
     nodes: Vec<Vec<NodeId>>,
 }
 
 impl Paths {
-    /// Cuts a tree whose parents come before their children.
+    /// Decomposes a tree whose parents come before their children.
     pub(crate) fn new(nodes: &[Node]) -> Self {
         let heavy = heavy_children(nodes);
         let mut places: Vec<Place> = Vec::with_capacity(nodes.len());
@@ -50,23 +48,24 @@ impl Paths {
         Self { places, before, nodes: on_path }
     }
 
-    /// The place of a node.
+    /// Place of a node.
     pub(crate) fn place(&self, node: NodeId) -> Place {
         self.places[node.index()]
     }
 
-    /// The longest prefix that two nodes share.
+    /// Longest prefix that two nodes share (lowest common ancestor).
     pub(crate) fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         let others: Vec<Place> = self.pieces(other).collect();
-        // Depths decrease from piece to piece, so the first common path is the deepest.
+        // Depths decrease from piece to piece, so the first common path is the deepest one.
         self.pieces(one).find_map(|piece| {
             let met = others.iter().find(|other| other.path == piece.path)?;
             self.at(Place { depth: piece.depth.min(met.depth), ..piece })
         })
     }
 
-    /// The last node on the way from the root to this one for which `holds`. It must hold for a
-    /// prefix of the way.
+    /// Last node on the way from the root to this one that satisfies `holds` (binary search).
+    ///
+    /// `holds` must be true for a prefix of the way and for nothing after it.
     pub(crate) fn last_on_the_way(
         &self,
         node: NodeId,
@@ -76,8 +75,7 @@ impl Paths {
             let nodes = &self.nodes[piece.path as usize];
             let first_depth = self.place(nodes[0]).depth;
             let nodes = &nodes[..=(piece.depth - first_depth) as usize];
-            // It holds for a prefix of the way, so a binary search on the first path that has any
-            // is enough.
+            // `holds` is true for a prefix of the way, so the first path with any such node decides.
             let count = nodes.partition_point(|node| holds(*node));
             count.checked_sub(1).map(|last| nodes[last])
         })
@@ -89,8 +87,7 @@ impl Paths {
         nodes.get(place.depth.checked_sub(first_depth)? as usize).copied()
     }
 
-    /// The pieces of paths from a node to the root, each with the depth that the prefix reaches on
-    /// it.
+    /// Pieces of paths from a node to the root, each with the depth that the prefix reaches on it.
     pub(crate) fn pieces(&self, node: NodeId) -> impl Iterator<Item = Place> + '_ {
         self.ends(node).map(|(_, piece)| piece)
     }
@@ -108,6 +105,7 @@ impl Paths {
 fn heavy_children(nodes: &[Node]) -> Vec<Option<NodeId>> {
     let mut sizes = vec![1_u32; nodes.len()];
     let mut heavy: Vec<Option<NodeId>> = vec![None; nodes.len()];
+    // Children come after their parents, so the reverse order sums up whole subtrees in one pass.
     for (index, node) in nodes.iter().enumerate().rev() {
         let Some(parent) = node.parent else { continue };
         sizes[parent.index()] += sizes[index];

@@ -1,15 +1,14 @@
-//! The prefix before a conversation: how large tools and system prompt are, and how much of them
-//! outlives the conversation's own cache.
+//! Prefix before a conversation: the size of tools and system prompt, and the part of them that outlives the
+//! conversation's own cache.
 //!
-//! A transcript has neither, but requests reveal them. One whose messages were rewritten reads just
-//! the tools and the system prompt. One after an expiry reads just what other traffic kept warm.
-//! The first of a chain reads what was warm when it began. The estimate for a request comes from
-//! earlier requests of its chain, else from other sessions, first those of the same project and
-//! client.
+//! A transcript has neither, but requests reveal them. A request after a rewrite reads just the tools and the
+//! system prompt. A request after an expiry reads just the prefix that other traffic kept warm. The first of
+//! a chain reads the prefix that was warm when it began. The estimate for a request comes from earlier
+//! requests of its chain, otherwise from other sessions, first those of the same project and client.
 //!
-//! With `--shared-prefix cold` nothing is readable after an expiry, a rewrite inside the TTL finds
-//! what the chain's first request read, and sessions do not keep one another's entries alive. Each
-//! chain is on its own, as in the generator that the tests compare with.
+//! With `--shared-prefix cold` nothing is readable after an expiry, a rewrite inside the TTL finds the prefix
+//! that the chain's first request read, and sessions do not keep one another's entries alive. Each chain is
+//! on its own, as in the generator that the tests compare with.
 
 use super::calibrate::{ClientVersion, ClientVersions, Tallies, Tally};
 use super::observations::{Observation, Observations, Sample, kind};
@@ -18,31 +17,30 @@ use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request};
 
-/// Since this version the static prompt is cached for all users together, so it is nearly always
-/// warm.
+/// First version whose static prompt is cached for all users together, so that it is nearly always warm.
 const SHARED_BY_ALL_SINCE: ClientVersion = ClientVersion::new(2, 1, 84);
 
-/// A read above this share of the prompt was no rewrite: something unrecorded had cached it.
+/// Percentage of the prompt above which a read was no rewrite: something unrecorded had cached it.
 const TELLING_BELOW_PERCENT: u64 = 90;
 
-/// Expiries are comparable only for one client version, too.
+/// Circumstances in which expiries are comparable, which include the client's version.
 type ExpiryKind = (Symbol, bool, Option<Symbol>);
 
-/// What all sessions reveal of their prefixes.
+/// Prefixes that all sessions reveal.
 #[derive(Default)]
 pub(super) struct SharedPrefixes {
     rewrites: Observations,
     openings: Observations,
-    /// How often something was still readable after an expiry.
+    /// Counts of expiries after which something was still readable, or not.
     survival: Tallies<ExpiryKind>,
 }
 
-/// What one chain has revealed so far.
+/// Prefixes that one chain has revealed so far.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PrefixMemory {
     rewrite: Option<Tokens>,
     expiry: Option<Tokens>,
-    /// What was read the last time that the rest was lost inside the TTL.
+    /// Tokens that were read the last time that the rest was lost inside the TTL.
     loss: Option<Tokens>,
 }
 
@@ -50,9 +48,9 @@ fn expiry_kind(request: &Request) -> ExpiryKind {
     (request.model, request.agent.is_some(), request.client_version)
 }
 
-/// Whether a read reveals the prefix alone, and not a conversation that something had kept warm.
+/// Returns true if a read reveals the prefix alone, and not a conversation that something had kept warm.
 fn is_telling(request: &Request, step: &Step) -> bool {
-    // A read of kept messages reveals where these end, and not the prefix before them.
+    // A read of kept messages reveals their end, and not the prefix before them.
     if step.readable_place().is_some_and(|kept| request.recorded().prompt.read >= kept) {
         return false;
     }
@@ -62,7 +60,7 @@ fn is_telling(request: &Request, step: &Step) -> bool {
 }
 
 impl SharedPrefixes {
-    /// Collects what every session reveals.
+    /// Collects the observations of all sessions.
     pub(super) fn collect(history: &History, versions: &ClientVersions, steps: &[Step]) -> Self {
         let (mut rewrites, mut openings) = (Sample::default(), Sample::default());
         let mut survival = Tallies::default();
@@ -86,7 +84,7 @@ impl SharedPrefixes {
         Self { rewrites: rewrites.finish(), openings: openings.finish(), survival }
     }
 
-    /// The size of a request's tools and system prompt.
+    /// Size of a request's tools and system prompt.
     pub(super) fn system_prefix(
         &self,
         history: &History,
@@ -114,7 +112,7 @@ impl SharedPrefixes {
         let opening = history.request(step.opening).recorded().prompt.read;
         // Chains that found the same prefix warm at their start have the same tools.
         let same_opening = |one: &&Observation| one.opening == opening && opening > Tokens::ZERO;
-        // From the most to the least specific evidence.
+        // In order from the most to the least specific evidence.
         median(rewrites.clone().filter(same_project))
             .or_else(|| median(rewrites.clone().filter(same_opening)))
             .or_else(|| self.grown(versions, request, opening))
@@ -125,8 +123,8 @@ impl SharedPrefixes {
             .or_else(|| self.nearest_rewrite(versions, request))
     }
 
-    /// What was warm when the chain began, and as much more as in the session of the nearest client that is no
-    /// newer: the part of the system prompt that is the project's own.
+    /// Prefix that was warm when the chain began, plus the same growth as in the session of the nearest
+    /// client that is no newer: the project's own part of the system prompt.
     fn grown(
         &self,
         versions: &ClientVersions,
@@ -144,14 +142,14 @@ impl SharedPrefixes {
         Some(opening + nearest.read.saturating_sub(nearest.opening))
     }
 
-    /// What the nearest client revealed, if possible in the same project.
+    /// Prefix that the nearest client revealed, if possible in the same project.
     fn nearest_rewrite(&self, versions: &ClientVersions, request: &Request) -> Option<Tokens> {
         let version = versions.of(request);
         let in_project = self.rewrites.nearest_in_project(request, version, |_| true);
         in_project.or_else(|| self.rewrites.nearest(request, version)).map(|one| one.read)
     }
 
-    /// What other traffic keeps warm of a request's prefix after its own cache has expired.
+    /// Part of a request's prefix that other traffic keeps warm after its own cache has expired.
     pub(super) fn shared_prefix(
         &self,
         history: &History,
@@ -164,11 +162,11 @@ impl SharedPrefixes {
             let opening = history.request(step.opening).recorded().prompt.read;
             self.first_shared_prefix(versions, request, opening, memory)
         });
-        // What was lost once, as the system prompt changed, is no longer sent.
+        // A prefix that was lost once, as the system prompt changed, is no longer sent.
         memory.loss.map_or(found, |loss| found.min(loss))
     }
 
-    /// The same before the chain has shown an expiry, by what its first request read.
+    /// The same part before the chain has shown an expiry, by the read of its first request.
     fn first_shared_prefix(
         &self,
         versions: &ClientVersions,
@@ -176,8 +174,8 @@ impl SharedPrefixes {
         opening: Tokens,
         memory: &PrefixMemory,
     ) -> Tokens {
-        // What was warm when the chain began says more than other sessions, of which some had nothing.
-        // (Measured: 24 of 27 first expiries.)
+        // The warm prefix at the start says more than other sessions, some of which had nothing. (Measured:
+        // 24 of 27 first expiries.)
         let is_warm = opening > Tokens::ZERO && versions.of(request) >= SHARED_BY_ALL_SINCE;
         if !is_warm && !self.survives(versions, request) {
             return Tokens::ZERO;

@@ -1,9 +1,9 @@
-//! Splits the tree inside of blocks: where two blocks after one prefix begin with the same bytes,
-//! the shared part becomes a node of its own.
+//! Tree of prefixes split inside blocks: if two blocks after one prefix begin with the same bytes, the shared
+//! part becomes a node of its own.
 //!
-//! Caches without markers match tokens, not blocks. The landmarks of blocks show how much they
-//! share. Sorted by their landmarks, neighbours share most, and the shared lengths of all blocks
-//! after one prefix form a small tree, like the inner nodes of a suffix tree over a suffix array.
+//! Caches without markers match tokens, not blocks. The landmarks of two blocks show the length that they
+//! share. Sorted by their landmarks, neighbours share most, and the shared lengths of all blocks after one
+//! prefix form a small tree, like the inner nodes of a suffix tree over a suffix array.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::trace::{Node, NodeId, PromptTrace};
 use crate::base::units::Basis;
 use crate::read::capture::{Landmark, shared};
 
-/// What is known of the bytes of a tree's blocks.
+/// Landmarks of the bytes of a tree's blocks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Landmarks {
-    /// By node. Nodes past the end have none.
+    /// Landmarks by node. Nodes past the end have none.
     pub(crate) of_nodes: Vec<Option<Arc<[Landmark]>>>,
-    /// What the size of a part of a block is based on.
+    /// Basis of the size of a part of a block.
     pub(crate) basis: Basis,
 }
 
@@ -27,45 +27,45 @@ impl Landmarks {
     }
 }
 
-/// A trace whose tree is split inside of blocks.
+/// Trace whose tree is split inside blocks.
 #[derive(Debug)]
 pub(crate) struct SplitTrace {
-    /// The same prompts.
+    /// The same prompts over the split tree.
     pub(crate) trace: PromptTrace,
     /// For each node, the last node of the original tree that its prefix contains whole.
     whole: Vec<Option<NodeId>>,
 }
 
 impl SplitTrace {
-    /// Splits a tree, or returns `None` where no two blocks share a part.
+    /// Splits a tree, or returns `None` if no two blocks share a part.
     pub(crate) fn new(trace: &PromptTrace, landmarks: &Landmarks) -> Option<Self> {
         let splits = Splits::find(trace, landmarks);
         (!splits.beginnings.is_empty()).then(|| splits.apply(trace, landmarks))
     }
 
-    /// The last node of the original tree that a prefix contains whole.
+    /// Last node of the original tree that a prefix contains whole.
     pub(crate) fn whole(&self, node: NodeId) -> Option<NodeId> {
         self.whole[node.index()]
     }
 }
 
-/// What a node or a common beginning follows.
+/// Predecessor of a node or of a common beginning.
 #[derive(Clone, Copy)]
 enum Before {
     Node(NodeId),
     Beginning(usize),
 }
 
-/// The common beginning of several blocks.
+/// Common beginning of several blocks.
 struct Beginning {
     before: Before,
-    /// How many landmarks they share.
+    /// Number of landmarks that the blocks share.
     shared: usize,
-    /// The first block that begins so.
+    /// First block with this beginning.
     first: NodeId,
 }
 
-/// The places where a tree is split.
+/// Places at which a tree is split.
 struct Splits {
     beginnings: Vec<Beginning>,
     /// For each node, the common beginning that it continues.
@@ -78,6 +78,8 @@ impl Splits {
         let with_parent = |id: NodeId| Some((trace.node(id).parent?, id));
         let mut blocks: Vec<(NodeId, NodeId)> =
             nodes.filter(|id| !landmarks.of(*id).is_empty()).filter_map(with_parent).collect();
+        // The order within a parent makes neighbours share most; ids break ties, so that the result is
+        // stable.
         blocks.sort_unstable_by(|(parent, one), (other_parent, other)| {
             let of_blocks = || compare(landmarks.of(*one), landmarks.of(*other));
             parent.cmp(other_parent).then_with(of_blocks).then(one.cmp(other))
@@ -92,8 +94,8 @@ impl Splits {
 
     /// Finds the common beginnings of blocks after one prefix, which are sorted by their landmarks.
     fn split(&mut self, siblings: &[(NodeId, NodeId)], landmarks: &Landmarks) {
-        // A stack of the beginnings that the current block shares with the next one, each longer
-        // than the one below.
+        // Stack of the beginnings that the current block shares with the next one, each longer than the one
+        // below.
         let mut open: Vec<usize> = Vec::new();
         for (place, (parent, block)) in siblings.iter().enumerate() {
             let next = siblings.get(place + 1);
@@ -110,8 +112,7 @@ impl Splits {
                 self.note_first(&open, self.beginnings[last].first);
                 closed = Some(last);
             }
-            // It shares more than the rest of the stack, so a beginning of that length goes in
-            // between.
+            // It shares more than the rest of the stack, so a beginning of that length is inserted between.
             if let Some(closed) = closed.filter(|_| length > self.length(&open)) {
                 let first = self.beginnings[closed].first;
                 let between = self.open(&mut open, *parent, length, first);
@@ -120,7 +121,7 @@ impl Splits {
         }
     }
 
-    /// The length of the longest open beginning.
+    /// Length of the longest open beginning.
     fn length(&self, open: &[usize]) -> usize {
         open.last().map_or(0, |last| self.beginnings[*last].shared)
     }
@@ -178,16 +179,16 @@ impl Splits {
     }
 }
 
-/// The split tree under construction.
+/// Split tree under construction.
 struct Tree<'a> {
     splits: &'a Splits,
     trace: &'a PromptTrace,
     landmarks: &'a Landmarks,
     nodes: Vec<Node>,
     whole: Vec<Option<NodeId>>,
-    /// The new ids of the original nodes.
+    /// New ids of the original nodes.
     moved: Vec<NodeId>,
-    /// The ids of the beginnings that were added.
+    /// Ids of the beginnings that were added.
     beginnings: Vec<Option<NodeId>>,
 }
 
@@ -205,7 +206,7 @@ impl Tree<'_> {
         self.whole.push(Some(id));
     }
 
-    /// Adds a beginning, after those before it that are missing.
+    /// Adds a beginning, after the missing ones before it.
     fn add_beginning(&mut self, last: usize) -> NodeId {
         let mut missing = Vec::new();
         let mut here = Before::Beginning(last);
@@ -231,8 +232,9 @@ impl Tree<'_> {
         parent
     }
 
-    /// The node of a common beginning. Its size is its share of the landmarks of the first block
-    /// that has it.
+    /// Node of a common beginning.
+    ///
+    /// Its size is its share of the landmarks of the first block that has it.
     fn beginning_behind(&self, parent: NodeId, beginning: &Beginning) -> Node {
         let block = self.trace.node(beginning.first);
         let before = block.parent.map(|parent| self.trace.node(parent).end).unwrap_or_default();
@@ -248,7 +250,7 @@ impl Tree<'_> {
     }
 }
 
-/// Orders lists of landmarks by the first one that differs.
+/// Order of two lists of landmarks by the first one that differs.
 fn compare(one: &[Landmark], other: &[Landmark]) -> Ordering {
     let same = shared(one, other);
     one.get(same).cmp(&other.get(same))

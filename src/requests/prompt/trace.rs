@@ -1,12 +1,12 @@
 //! Prompts as paths through a tree of prefixes.
 //!
-//! A node is the end of a prefix: of a block where the bytes are known, else of what a request had
-//! cached. Requests of a conversation, forks, and sessions with equal bytes share nodes. So memory
-//! grows with new content, not with requests times history.
+//! A node is the end of a prefix: of a block if its bytes are known, otherwise of the part of a prompt that a
+//! request had cached. Requests of a conversation, forks, and sessions with equal bytes share nodes, so that
+//! memory grows with new content, not with requests times history.
 //!
-//! A [`Prompt`] carries of its own recorded usage only what a simulation may know: the total, the
-//! TTLs of its markers, and, for the first request of a chain or after a change of model, the read
-//! that shows what was already warm. It does not have its split into read, written and input.
+//! A [`Prompt`] carries only the part of its own recorded usage that a simulation may know: the total, the
+//! TTLs of its markers, and, for the first request of a chain or after a change of model, the read that shows
+//! the prefix that was already warm. It does not have its split into read, written and input.
 
 use std::num::NonZeroU32;
 use std::ops::Range;
@@ -19,15 +19,15 @@ use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Tokens};
 
-/// How many positions a marker looks back for an entry, including its own.
+/// Number of positions that a marker looks back for an entry, including its own.
 pub const LOOKBACK: u32 = 20;
 
-/// A node of the tree.
+/// Id of a node in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU32);
 
 impl NodeId {
-    /// The node at a position in [`PromptTrace::nodes`].
+    /// Id of the node at a position in [`PromptTrace::nodes`].
     ///
     /// # Panics
     /// Never in practice: a trace would need 2³² nodes.
@@ -37,46 +37,46 @@ impl NodeId {
         Self(number.expect("fewer than 2^32 nodes"))
     }
 
-    /// Its position in [`PromptTrace::nodes`].
+    /// Position of the node in [`PromptTrace::nodes`].
     #[must_use]
     pub fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
-/// The part of a prompt that a node belongs to.
+/// Part of a prompt that a node belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     /// Tools and system prompt.
     System,
-    /// The conversation.
+    /// Messages of the conversation.
     Messages,
 }
 
-/// The end of a prefix.
+/// End of a prefix.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
-    /// The prefix that this one extends, always an earlier node.
+    /// Prefix that this one extends, always an earlier node.
     pub parent: Option<NodeId>,
-    /// The size of the whole prefix. A request with its own marker here knows the size better.
+    /// Size of the whole prefix in tokens. A request with its own marker here knows the size better.
     pub end: Tokens,
-    /// What the size is based on.
+    /// Basis of the size.
     pub basis: Basis,
-    /// How many positions the prefix has. Every block is one, and a run of tool calls or of tool
-    /// results together is one.
+    /// Number of positions in the prefix. Every block is one, and a run of tool calls or of tool results
+    /// together is one.
     pub positions: u32,
-    /// How many blocks the prefix has.
+    /// Number of blocks in the prefix.
     pub blocks: u32,
-    /// Where the prefix ends.
+    /// Part of the prompt in which the prefix ends.
     pub level: Level,
-    /// Whether a marker may stand at its end.
+    /// True if a marker may be placed at the end of the prefix.
     pub is_markable: bool,
-    /// The session that wrote it, where sessions may be kept apart.
+    /// Session that wrote the prefix, if sessions may be kept apart.
     pub session: Option<Symbol>,
 }
 
 impl Node {
-    /// A prefix that ends in the conversation, without blocks, and with nothing else known of it.
+    /// Creates a prefix that ends in the conversation, without blocks and without other knowledge.
     #[must_use]
     pub fn new(parent: Option<NodeId>, end: Tokens) -> Self {
         Self {
@@ -92,128 +92,129 @@ impl Node {
     }
 }
 
-/// A marker (`cache_control`), as recorded or as a policy may place one.
+/// Marker (`cache_control`), as recorded or as a policy may place one.
 #[derive(Clone, Copy, Debug)]
 pub struct Marker {
-    /// The prefix that it marks.
+    /// Prefix that the marker is placed on.
     pub node: NodeId,
-    /// The size of that prefix as this request knows it.
+    /// Size of that prefix in tokens, as this request knows it.
     pub end: Tokens,
-    /// What the size is based on.
+    /// Basis of the size.
     pub basis: Basis,
-    /// Its recorded TTL, if any.
+    /// Recorded TTL, if any.
     pub ttl: Option<Ttl>,
-    /// Whether it has `scope: global`, so that all scopes share its entries.
+    /// True for `scope: global`: all scopes share the marker's entries.
     pub is_global: bool,
-    /// Whether it belongs to the request (automatic caching) and not to a block.
+    /// True if the marker belongs to the request (automatic caching) and not to a block.
     pub is_automatic: bool,
-    /// Whether its block may carry a marker.
+    /// True if the marker's block may carry a marker.
     pub is_markable: bool,
 }
 
-/// A request that the client sent without recording it, and that extended the cached prefix.
+/// Request that the client sent without recording it, and that extended the cached prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundWrite {
-    /// The prefix it wrote.
+    /// Prefix that the request wrote.
     pub node: NodeId,
-    /// When it was sent.
+    /// Time at which the request was sent.
     pub at: Millis,
-    /// Whether a line tells of it, or the next request's recorded read. No simulation of the recorded
-    /// lifetimes looks at this.
+    /// True if a line reports the request, or the next request's recorded read shows it.
+    ///
+    /// No simulation of the recorded lifetimes looks at this.
     pub was_seen: bool,
 }
 
-/// What is known of the context edits of a prompt.
+/// Context edits of a prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edits {
-    /// The deleted results, in the order of the prefix. Where none are known, the deleted tokens
-    /// come off whatever prefix is found.
+    /// Deleted results, in the order of the prefix. If none are known, the deleted tokens come off whatever
+    /// prefix is found.
     pub deletions: Vec<Deletion>,
-    /// The first result that the previous request had deleted and that is back. What was cached
-    /// after it lacks it.
+    /// First result that the previous request had deleted and that is back. The entries cached after it lack
+    /// it.
     pub restored: Option<NodeId>,
 }
 
-/// A result that the service deletes from a prefix.
+/// Result that the service deletes from a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deletion {
-    /// The prefix that ends with it.
+    /// Prefix that ends with the result.
     pub node: NodeId,
-    /// Its size.
+    /// Size of the result in tokens.
     pub tokens: Tokens,
 }
 
-/// How a break is repaired: the request finds what its predecessor had cached.
+/// Repair of a break: the request finds the prefix that its predecessor had cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Repair {
-    /// If that is still alive.
+    /// Only if that prefix is still alive.
     Found,
-    /// Even where it has expired.
+    /// Even if that prefix has expired.
     KeptAlive,
 }
 
-/// One request, as far as a simulation may know it.
+/// Request, limited to the facts that a simulation may know.
 #[derive(Clone, Debug)]
 pub struct Prompt {
-    /// When it was sent.
+    /// Start time of the request.
     pub start: Millis,
-    /// When its response began. Its writes can be read from then on.
+    /// Time at which the response began. Its writes can be read from then on.
     pub readable_from: Millis,
-    /// The model. Each has its own caches.
+    /// Model of the request. Each model has its own caches.
     pub model: Symbol,
-    /// The organisation or workspace whose cache it uses.
+    /// Organisation or workspace whose cache the request uses.
     pub scope: Option<Symbol>,
-    /// The number of its set of beta features, the same for equal sets. `None` where it is unknown.
+    /// Number of the request's set of beta features, the same for equal sets, or `None` if it is unknown.
     pub betas: Option<u32>,
-    /// The session it belongs to, where sessions may be kept apart.
+    /// Session of the request, if sessions may be kept apart.
     pub session: Option<Symbol>,
-    /// The previous prompt of its conversation, as an index into [`PromptTrace::prompts`].
+    /// Previous prompt of the conversation, as an index into [`PromptTrace::prompts`].
     pub predecessor: Option<usize>,
-    /// Whether it is a sub-agent's.
+    /// True for a sub-agent's request.
     pub is_agent: bool,
-    /// The size of the whole prompt.
+    /// Size of the whole prompt in tokens.
     pub total: Tokens,
-    /// What the service deletes from the prefixes before it, by edits that change no byte
+    /// Tokens that the service deletes from the prefixes before the prompt, by edits that change no byte
     /// (`cache_edits`).
     pub deleted: Tokens,
-    /// What the total is based on.
+    /// Basis of the total.
     pub basis: Basis,
-    /// The shortest prefix that its model caches.
+    /// Shortest prefix that the model caches, in tokens.
     pub minimum: Tokens,
-    /// The end of its prefix, or of the part of it that is cached.
+    /// End of the prompt's prefix, or of its cached part.
     pub node: NodeId,
-    /// Its markers in [`PromptTrace::markers`], in the order of the prefix.
+    /// Range of the prompt's markers in [`PromptTrace::markers`], in the order of the prefix.
     pub markers: Range<usize>,
-    /// The size of tools and system prompt, which survive a rewritten conversation. Calibrated.
+    /// Size of tools and system prompt, which survive a rewritten conversation. Calibrated.
     pub system_prefix: Tokens,
-    /// What other traffic keeps warm after all its own entries have expired.
+    /// Tokens that other traffic keeps warm after all entries of the conversation have expired.
     pub shared_prefix: Tokens,
-    /// What that size is based on.
+    /// Basis of the shared prefix's size.
     pub shared_prefix_basis: Basis,
-    /// What few prompts have, or `None` where it has nothing of it.
+    /// Fields that few prompts have, or `None` if the prompt has none of them.
     pub rare: Option<Box<Rare>>,
 }
 
-/// What few prompts have, kept apart so that the others stay small.
+/// Fields that few prompts have, kept apart so that the others stay small.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rare {
-    /// Where the deleted tokens stood, where that is known.
+    /// Places of the deleted tokens, if they are known.
     pub edits: Edits,
-    /// A background request since the previous prompt.
+    /// Background request since the previous prompt.
     pub background: Option<BackgroundWrite>,
-    /// What was warm when its chain began or changed its model. Measured.
+    /// Tokens that were warm when the chain began or changed its model. Measured.
     pub opening: Option<Tokens>,
-    /// What was read at a break inside the TTL, for counterfactuals that keep it. Measured.
+    /// Tokens that were read at a break inside the TTL, for counterfactuals that keep it. Measured.
     pub broken_read: Option<Tokens>,
-    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    /// Time beyond their TTL for which entries for five minutes are still found, in milliseconds.
     pub grace: i64,
-    /// Whether the prompt finds what its predecessor had cached whatever was recorded, for
+    /// Repair by which the prompt finds its predecessor's cached prefix whatever was recorded, for
     /// counterfactuals that repair a break.
     pub repair: Option<Repair>,
 }
 
 impl Rare {
-    /// Boxes it, or drops it where it holds nothing.
+    /// Boxes the fields, or drops them if all are empty.
     #[must_use]
     pub fn kept(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
@@ -221,8 +222,8 @@ impl Rare {
 }
 
 impl Prompt {
-    /// The first prompt of a main conversation, without markers, readable from its start on, and
-    /// with nothing else known of it.
+    /// Creates the first prompt of a main conversation, without markers, readable from its start on, and
+    /// without other knowledge.
     #[must_use]
     pub fn new(model: Symbol, start: Millis, node: NodeId, total: Tokens) -> Self {
         Self {
@@ -247,68 +248,69 @@ impl Prompt {
         }
     }
 
-    /// A background request since the previous prompt.
+    /// Background request since the previous prompt.
     #[must_use]
     pub fn background(&self) -> Option<BackgroundWrite> {
         self.rare.as_ref()?.background
     }
 
-    /// What was warm when its chain began or changed its model. Measured.
+    /// Tokens that were warm when the chain began or changed its model. Measured.
     #[must_use]
     pub fn opening(&self) -> Option<Tokens> {
         self.rare.as_ref()?.opening
     }
 
-    /// What was read at a break inside the TTL. Measured.
+    /// Tokens that were read at a break inside the TTL. Measured.
     #[must_use]
     pub fn broken_read(&self) -> Option<Tokens> {
         self.rare.as_ref()?.broken_read
     }
 
-    /// How much longer than their TTL it finds entries for five minutes, in milliseconds.
+    /// Time beyond their TTL for which entries for five minutes are still found, in milliseconds.
     #[must_use]
     pub fn grace(&self) -> i64 {
         self.rare.as_ref().map_or(0, |rare| rare.grace)
     }
 
-    /// Whether it finds what its predecessor had cached whatever was recorded.
+    /// Repair by which the prompt finds its predecessor's cached prefix whatever was recorded.
     #[must_use]
     pub fn repair(&self) -> Option<Repair> {
         self.rare.as_ref()?.repair
     }
 
-    /// Where the deleted tokens stood, where that is known.
+    /// Places of the deleted tokens, if they are known.
     #[must_use]
     pub fn edits(&self) -> Option<&Edits> {
         Some(&self.rare.as_ref()?.edits)
     }
 
-    /// What few prompts have, with the values of this one.
+    /// Copy of the prompt's rare fields, empty if it has none.
     #[must_use]
     pub fn to_rare(&self) -> Rare {
         self.rare.as_deref().cloned().unwrap_or_default()
     }
 
-    /// What an added request that continues this one inherits: the edits.
+    /// Rare fields that an added request continuing this one inherits: the edits.
     #[must_use]
     pub fn rare_of_next(&self) -> Option<Box<Rare>> {
         Rare { edits: self.edits()?.clone(), ..Rare::default() }.kept()
     }
 
-    /// Changes what few prompts have, if this prompt has any of it.
+    /// Changes the rare fields, if the prompt has any.
     pub fn change_rare(&mut self, change: impl FnOnce(&mut Rare)) {
         if let Some(rare) = &mut self.rare {
             change(rare);
         }
     }
 
-    /// Whether a prefix of this prompt could be found, as far as deletions go.
+    /// Returns true if deletions leave a prefix of this prompt to be found.
     #[must_use]
     pub fn may_find(&self, node: NodeId) -> bool {
+        // Entries after the restored result were written without it, so they do not match.
         self.edits().and_then(|edits| edits.restored).is_none_or(|restored| node < restored)
     }
 
-    /// The deleted tokens inside of a prefix of this prompt.
+    /// Deleted tokens inside a prefix of this prompt.
     #[must_use]
     pub fn deleted_until(&self, node: NodeId) -> Tokens {
         let Some(edits) = self.edits().filter(|edits| !edits.deletions.is_empty()) else {
@@ -323,67 +325,69 @@ impl Prompt {
 /// All requests of a run against one cache, in the order in which they were sent.
 #[derive(Clone, Debug, Default)]
 pub struct PromptTrace {
-    /// The tree, with parents before their children.
+    /// Tree of prefixes, with parents before their children.
     pub nodes: Vec<Node>,
-    /// The markers of all prompts.
+    /// Markers of all prompts.
     pub markers: Vec<Marker>,
-    /// The prompts, in the order of the history's requests.
+    /// Prompts, in the order of the history's requests.
     pub prompts: Vec<Prompt>,
-    /// How the service counts prefixes, where that is not token by token.
+    /// Service's way to count prefixes, if it is not token by token.
     counting: Option<Counting>,
-    /// What is known of the bytes of blocks.
+    /// Landmarks of the blocks' bytes.
     landmarks: Landmarks,
-    /// Shared by copies, most of which differ only in their markers.
+    /// Paths of the tree, shared by copies, most of which differ only in their markers.
     paths: OnceLock<Arc<Paths>>,
-    /// The same prompts over a tree split inside of blocks, where that differs.
+    /// The same prompts over a tree split inside blocks, if that differs.
     split: OnceLock<Option<Arc<SplitTrace>>>,
 }
 
 impl PromptTrace {
-    /// Assembles a trace.
+    /// Creates a trace without counting, landmarks or computed paths.
     #[must_use]
     pub fn new(nodes: Vec<Node>, markers: Vec<Marker>, prompts: Vec<Prompt>) -> Self {
         Self { nodes, markers, prompts, ..Self::default() }
     }
 
-    /// The same, for a service that counts prefixes in its own way.
+    /// Sets the service's own way to count prefixes.
     #[must_use]
     pub fn counted_by(self, counting: Counting) -> Self {
         Self { counting: Some(counting), ..self }
     }
 
-    /// The most that can be cached of a prompt.
+    /// Largest part of a prompt that can be cached, in tokens.
     #[must_use]
     #[inline]
     pub fn most_of(&self, prompt: &Prompt) -> Tokens {
         self.counting.map_or(prompt.total, |counting| counting.whole(prompt.total))
     }
 
-    /// A trace of the first `count` prompts.
+    /// Trace of the first `count` prompts.
     #[must_use]
     pub fn first(&self, count: usize) -> Self {
         let prompts = self.prompts[..count].to_vec();
+        // The tree and its paths stay valid; the split trace holds prompts of its own.
         Self { prompts, split: OnceLock::new(), ..self.clone() }
     }
 
-    /// Sets what is known of the bytes of blocks.
+    /// Sets the landmarks of the blocks' bytes.
     pub(crate) fn set_landmarks(&mut self, landmarks: Landmarks) {
         self.split.take();
         self.landmarks = landmarks;
     }
 
-    /// What is known of the bytes of its blocks.
+    /// Landmarks of the blocks' bytes.
     pub(crate) fn landmarks(&self) -> &Landmarks {
         &self.landmarks
     }
 
-    /// The same prompts over a tree split inside of blocks. `None` where no two blocks after one
-    /// prefix are known to share a part. Computed once.
+    /// The same prompts over a tree split inside blocks, computed once.
+    ///
+    /// `None` if no two blocks after one prefix are known to share a part.
     pub(crate) fn split(&self) -> Option<&SplitTrace> {
         self.split.get_or_init(|| SplitTrace::new(self, &self.landmarks).map(Arc::new)).as_deref()
     }
 
-    /// The node with an id.
+    /// Node with an id.
     #[must_use]
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
@@ -391,7 +395,7 @@ impl PromptTrace {
 
     /// Adds a node after all others. Its parent must exist.
     pub fn add_node(&mut self, node: Node) -> NodeId {
-        // The paths of the tree, which a copy brings along, are no longer valid.
+        // A copy brings along the paths of the tree, which are no longer valid.
         self.paths.take();
         self.split.take();
         self.nodes.push(node);
@@ -409,43 +413,42 @@ impl PromptTrace {
         nearest
     }
 
-    /// The markers of a prompt.
+    /// Markers of a prompt.
     #[must_use]
     pub fn markers_of(&self, prompt: &Prompt) -> &[Marker] {
         &self.markers[prompt.markers.clone()]
     }
 
-    /// The size that a prefix has in a prompt that does not mark it itself.
+    /// Size of a prefix in a prompt that does not mark it itself, in tokens.
     #[must_use]
     pub fn end_in(&self, prompt: &Prompt, node: NodeId) -> Tokens {
         self.node(node).end.saturating_sub(prompt.deleted_until(node)).min(self.most_of(prompt))
     }
 
-    /// A node and all nodes before it, from its end to the root.
+    /// Node and all nodes before it, from its end to the root.
     pub fn path(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
         std::iter::successors(Some(node), |node| self.node(*node).parent)
     }
 
-    /// The longest prefix that two nodes share.
+    /// Longest prefix that two nodes share (lowest common ancestor).
     #[must_use]
     pub fn common(&self, one: NodeId, other: NodeId) -> Option<NodeId> {
         self.paths().common(one, other)
     }
 
-    /// The longest prefix of a node for which `holds`. It must hold for all prefixes before that
-    /// one.
+    /// Longest prefix of a node that satisfies `holds`, which must be true for all prefixes before that one.
     #[must_use]
     pub fn last_on_the_way(&self, node: NodeId, holds: impl Fn(NodeId) -> bool) -> Option<NodeId> {
         self.paths().last_on_the_way(node, holds)
     }
 
-    /// The longest prefix of a node with at most so many blocks.
+    /// Longest prefix of a node with at most `blocks` blocks.
     #[must_use]
     pub fn ancestor_with_blocks(&self, node: NodeId, blocks: u32) -> Option<NodeId> {
         self.last_on_the_way(node, |node| self.node(node).blocks <= blocks)
     }
 
-    /// The tree cut into long paths. Computed once.
+    /// Tree cut into long paths (heavy-path decomposition), computed once.
     pub(crate) fn paths(&self) -> &Paths {
         self.paths.get_or_init(|| Arc::new(Paths::new(&self.nodes)))
     }

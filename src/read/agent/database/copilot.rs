@@ -1,9 +1,9 @@
-//! Copilot CLI: `session-store.db`, which has a row for each request that was answered.
+//! Copilot CLI: `session-store.db`, with a row for each request that was answered.
 //!
-//! The input is the whole prompt; the output holds the reasoning. A row is written when the answer is there,
-//! so the request was sent `duration_ms` earlier; some versions write whole seconds. The written tokens stand
-//! for sure only in the bill, which is a list: a compaction has none elsewhere. `events.jsonl` of the same
-//! session has the sums of these rows.
+//! The input is the whole prompt; the output includes the reasoning. A row is written when the answer is
+//! complete, so the request was sent `duration_ms` earlier; some versions write whole seconds. Only the
+//! bill, which is a list, is sure to have the written tokens: a compaction has none elsewhere.
+//! `events.jsonl` of the same session has the sums of these rows.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ use crate::read::input::{Count, Kind, Text, Usage};
 
 const REQUESTS: &str = "assistant_usage_events";
 
-/// What is read of a request.
+/// Columns of a request that are read.
 pub(crate) const COLUMNS: [&str; 16] = [
     "id",
     "session_id",
@@ -41,7 +41,7 @@ pub(crate) const COLUMNS: [&str; 16] = [
     "created_at",
 ];
 
-/// The database of Copilot CLI.
+/// Database of Copilot CLI.
 pub(super) struct CopilotStore;
 
 impl DatabaseFormat for CopilotStore {
@@ -71,20 +71,20 @@ impl DatabaseFormat for CopilotStore {
     }
 }
 
-/// What is known of the database between two of its rows.
+/// State between two rows of the database.
 #[derive(Default)]
 struct Store {
-    /// The folders of the sessions.
+    /// Folders of the sessions, by session.
     projects: FxHashMap<EntryId, Symbol>,
     conversations: FxHashMap<(Option<Symbol>, Option<Symbol>), Conversation>,
 }
 
-/// What is known of the requests of a session or of one of its agents.
+/// State of the requests of a session or of one of its agents.
 #[derive(Clone, Copy, Default)]
 struct Conversation {
     turn: Option<u64>,
     is_after_compaction: bool,
-    /// When the newest request was sent.
+    /// Start of the newest request.
     latest: Option<Millis>,
 }
 
@@ -100,6 +100,7 @@ impl Store {
         let bill = bill(row, &mut repaired);
         let flat = row.count("cache_write_tokens");
         let billed = bill.written();
+        // The column lacks the writes of a compaction, so the bill decides.
         let written = if billed == Count::Missing { flat } else { billed };
         let prompt = split(row.count("input_tokens"), row.count("cache_read_tokens"), written)?;
         let output = tokens(row.count("output_tokens"))?;
@@ -119,6 +120,7 @@ impl Store {
         let initiator = row.text("initiator");
         let is_compaction = initiator.is("compaction");
         let conversation = self.conversations.entry((session, agent)).or_default();
+        // With times in whole seconds a request could start before the previous one.
         let start = conversation.latest.map_or(sent, |latest| latest.max(sent));
         conversation.latest = Some(start);
         let happened = conversation.before(row, &initiator, agent.is_some());
@@ -134,6 +136,7 @@ impl Store {
             project: id.as_str().and_then(|id| self.projects.get(&EntryId::of(id))).copied(),
             reasoning: tokens(row.count("reasoning_tokens"))?.unwrap_or_default().min(output),
             follows: if is_compaction { Follows::Nothing } else { Follows::Previous },
+            // A bill lists everything that was charged: without an item nothing was written.
             knows_writes: bill.are_there() || shows_writes,
             nano_aiu: row.whole("total_nano_aiu"),
             ..AgentRequest::new(
@@ -148,9 +151,10 @@ impl Store {
 }
 
 impl Conversation {
-    /// What happened before a request. Old versions do not say who began it, but the turn.
+    /// Events before a request. Old versions do not record who began it, but the turn.
     fn before(&mut self, row: &Row<'_>, initiator: &Text<'_>, is_agent: bool) -> Happened {
         if initiator.is("compaction") {
+            // The compaction itself is outside of the conversation; it precedes the next request.
             self.is_after_compaction = true;
             return Happened::default();
         }
@@ -165,14 +169,14 @@ impl Conversation {
     }
 }
 
-/// By what a row is known in a copy of the database. Its number is of this database alone.
+/// Key of a row, the same in a copy of the database. The row's number is unique in one database only.
 fn identity(session: &Text<'_>, number: u64, finished: Millis, usage: &Usage) -> EntryId {
     let session = session.as_str().unwrap_or_default();
     let (prompt, output) = (usage.prompt.total().0, usage.output.0);
     EntryId::of(&format!("copilot-store:{session}:{number}:{}:{prompt}:{output}", finished.get()))
 }
 
-/// For what a request was billed. What is no bill is none.
+/// Bill of a request; an empty one if the value is not a bill.
 fn bill<'r>(row: &Row<'r>, repaired: &'r mut Option<String>) -> BillItems<'r> {
     json(row.bytes("token_details_json"), repaired).unwrap_or_default()
 }

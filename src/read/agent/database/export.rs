@@ -1,4 +1,5 @@
-//! A database written as the lines that [`super::rows`] reads: what is read of it, and nothing else.
+//! Export of a database as the lines that [`super::rows`] reads: the values that are read, and nothing
+//! else.
 
 use std::io;
 
@@ -15,13 +16,13 @@ use super::{DatabaseFormat, program_of};
 use crate::read::agent::AgentFile;
 use crate::read::input::OpenSource;
 
-/// Columns by which a program is known, of which no value is looked at.
+/// Columns that identify a program, but whose values are not read.
 const UNREAD: [&str; 2] = ["slug", "summary"];
 
-/// The lines of a database; `None` where it is of no program that is known.
+/// Lines of a database; `None` if it is of no known program.
 ///
 /// # Errors
-/// Where it cannot be read to its end.
+/// If it cannot be read to its end.
 pub(crate) fn exported(open: &OpenSource) -> io::Result<Option<Vec<u8>>> {
     let Some(path) = open.source().seekable() else { return Ok(None) };
     let files = DatabaseFiles::look(path)?;
@@ -40,7 +41,7 @@ fn write(
     file: &mut AgentFile,
     lines: &mut Vec<u8>,
 ) -> Result<(), Failure> {
-    // The table stands in front: by its name the rest is known.
+    // The table comes first: its name decides how the rest is read.
     let mut push = |table: &str, rest: String| {
         let line = format!("{{\"schema\":\"{SCHEMA}\",\"table\":\"{table}\",{rest}}}\n");
         lines.extend_from_slice(line.as_bytes());
@@ -48,6 +49,7 @@ fn write(
     for (name, columns) in format.tables() {
         let Some(mut table) = database.table(name, columns)? else { continue };
         let there = database.columns(name)?;
+        // Missing columns are not listed, so the lines are recognised exactly like the database.
         let there: Vec<&str> =
             columns.iter().copied().filter(|one| there.iter().any(|name| name == one)).collect();
         push(name, format!("\"columns\":{}", json!(there)));
@@ -66,6 +68,7 @@ fn values_of(row: &Row<'_>, columns: &[&str]) -> Map<String, Value> {
     let value = |column: &&str| {
         let value = match *column {
             name if UNREAD.contains(&name) => Value::Null,
+            // Redaction works on text, so a compressed thread is exported as its JSON.
             "data" if is_packed => unpack(row.bytes("data"))
                 .map_or(Value::Null, |json| String::from_utf8_lossy(&json).into_owned().into()),
             "data_type" if is_packed => "json".into(),

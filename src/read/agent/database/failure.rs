@@ -1,22 +1,22 @@
-//! Why a database could not be read, or not to its end.
+//! Reasons why a database could not be read, or not to its end.
 
 use rusqlite::{Error, ErrorCode, ffi};
 
 use super::open::is_memory_used_up;
 use crate::read::input::{Exceeded, Kind, LONGEST_LINE};
 
-/// Why reading ended.
+/// Reason why reading ended.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// What `SQLite` says.
+    /// Error of `SQLite`.
     Database(Error),
-    /// A row has more than [`LONGEST_LINE`] bytes.
+    /// Row with more than [`LONGEST_LINE`] bytes.
     RowTooLong,
-    /// Its rows make more work than a database of its size can.
+    /// More work for its rows than a database of its size can cause.
     TooMuchWork,
-    /// The memory that the process may have is used up.
+    /// Memory limit of the process.
     Memory,
-    /// What the system says.
+    /// Error of the operating system.
     File(std::io::Error),
 }
 
@@ -24,6 +24,7 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         match error.sqlite_error_code() {
             Some(ErrorCode::TooBig) => Self::RowTooLong,
+            // Only the progress handler interrupts: the memory or the work is used up.
             Some(ErrorCode::OperationInterrupted) if is_memory_used_up() => Self::Memory,
             Some(ErrorCode::OperationInterrupted) => Self::TooMuchWork,
             _ => Self::Database(error),
@@ -32,7 +33,7 @@ impl From<Error> for Failure {
 }
 
 impl Failure {
-    /// The kind under which it is counted.
+    /// Kind that the failure is counted under.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Self::RowTooLong => Kind::TooLong,
@@ -41,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// What people read. It quotes nothing of the database.
+    /// Message for people. It quotes nothing of the database.
     pub(super) fn detail(&self) -> String {
         match self {
             Self::Database(error) => of_database(error),
@@ -62,6 +63,7 @@ fn of_database(error: &Error) -> String {
         Error::SqliteFailure(failure, _) => match failure.code {
             ErrorCode::DatabaseCorrupt => "a page of the database is damaged".to_owned(),
             ErrorCode::NotADatabase => "it is no database, or an encrypted one".to_owned(),
+            // The full message may quote the schema, so only the text of the code is used.
             _ => format!("SQLite says: {}", ffi::code_to_str(failure.extended_code)),
         },
         _ => "its tables are not built as this program builds them".to_owned(),

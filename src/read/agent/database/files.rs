@@ -1,8 +1,9 @@
-//! The files of a database: how they are addressed, and whether they stayed as they were while it was read.
+//! Files of a database: their address, and whether they stayed the same during a reading.
 //!
 //! Commits go to the `-wal` file until a checkpoint moves them into the database. A reader that has seen
-//! the beginning of a log is not disturbed by what is appended, only by a checkpoint. Without a log a commit
-//! changes the database itself, and its old pages lie in the `-journal` file as long as it is under way.
+//! the beginning of a log is not disturbed by appended commits, only by a checkpoint. Without a log a
+//! commit changes the database itself, and its old pages are in the `-journal` file while it is under
+//! way.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -12,42 +13,42 @@ use std::time::SystemTime;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// What stands for itself in the address of a file.
+/// Bytes that are percent-encoded in the address of a file.
 const ENCODED: AsciiSet =
     NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_').remove(b'~');
 
-/// The bytes of a database that a commit changes, with its counter of changes.
+/// Bytes at the beginning of a database that a commit changes, with its counter of changes.
 const DATABASE_HEADER: usize = 100;
 
-/// The bytes of a log that are written anew when it begins again.
+/// Bytes at the beginning of a log that are rewritten when it starts again.
 const LOG_HEADER: usize = 32;
 
-/// What a journal begins with as long as its commit is under way.
+/// First bytes of a journal while its commit is under way.
 const JOURNAL_MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 
-/// The way in which files are opened that no lock is asked of.
+/// Virtual file system of `SQLite` that takes no locks.
 #[cfg(unix)]
 const WITHOUT_LOCKS: &str = "unix-none";
 #[cfg(windows)]
 const WITHOUT_LOCKS: &str = "win32-none";
 
-/// The files of a database at one moment.
+/// Files of a database at one moment.
 pub(super) struct DatabaseFiles {
     path: PathBuf,
     database: Stamp<DATABASE_HEADER>,
-    /// The log, where something is in it.
+    /// Log, unless it is empty.
     log: Option<Stamp<LOG_HEADER>>,
-    /// Whether a commit is under way in the database itself.
+    /// True if a commit is under way in the database itself.
     is_being_changed: bool,
 }
 
 impl DatabaseFiles {
-    /// Looks at the files of a database.
+    /// Records the current state of a database's files.
     ///
     /// # Errors
-    /// What the system says of the database itself.
+    /// The system's error for the database file itself.
     pub(super) fn look(path: &Path) -> io::Result<Self> {
-        // The files beside it have the name that links lead to.
+        // The log and the journal are named after the target of a link, not after the link.
         let path = if cfg!(windows) { std::path::absolute(path)? } else { fs::canonicalize(path)? };
         let database = Stamp::of(&path)?;
         let log = Stamp::beside(&path, "-wal").filter(|log| log.size > 0);
@@ -56,7 +57,7 @@ impl DatabaseFiles {
         Ok(Self { path, database, log, is_being_changed })
     }
 
-    /// The bytes of the database and of its log.
+    /// Bytes of the database and of its log.
     pub(super) fn size(&self) -> u64 {
         self.database.size + self.log.as_ref().map_or(0, |log| log.size)
     }
@@ -65,10 +66,11 @@ impl DatabaseFiles {
         self.log.is_some()
     }
 
-    /// Whether a reader that began then has seen one state of the database, as things are now.
+    /// Returns true if a reading from then until now has seen one state of the database.
     pub(super) fn were_steady_until(&self, now: &Self) -> bool {
         let is_log_kept = match (&self.log, &now.log) {
             (None, _) => true,
+            // A log that only grew does not disturb a reader; one that started again does.
             (Some(then), Some(now)) => then.beginning == now.beginning && then.size <= now.size,
             (Some(_), None) => false,
         };
@@ -78,8 +80,9 @@ impl DatabaseFiles {
             && !now.is_being_changed
     }
 
-    /// The address under which `SQLite` opens the database without writing and without locks. A database
-    /// that has a log is not opened as one that never changes, since the log would not be read.
+    /// Address under which `SQLite` opens the database without writing and without locks.
+    ///
+    /// A database with a log is not opened as immutable, since the log would not be read.
     pub(super) fn address(&self) -> String {
         let path = encoded(&self.path);
         let mode =
@@ -88,7 +91,7 @@ impl DatabaseFiles {
     }
 }
 
-/// A file that has the name of another one with an ending more.
+/// Path of a file whose name has one more ending.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
@@ -101,7 +104,7 @@ fn encoded(path: &Path) -> String {
     percent_encode(path.as_os_str().as_bytes(), &ENCODED).to_string()
 }
 
-/// A path of Windows as `/C:/folder/file`.
+/// Encoded path of Windows, as `/C:/folder/file`.
 #[cfg(not(unix))]
 fn encoded(path: &Path) -> String {
     const BUT_COLONS: AsciiSet = ENCODED.remove(b':');
@@ -111,18 +114,20 @@ fn encoded(path: &Path) -> String {
     [root, &encoded].concat()
 }
 
-/// By what a change of a file shows.
+/// Properties of a file that show a change.
 #[derive(PartialEq, Eq)]
 struct Stamp<const BEGINNING: usize> {
     size: u64,
     modified: Option<SystemTime>,
-    /// Zeros where the file is shorter.
+    /// First bytes, filled up with zeros.
     beginning: [u8; BEGINNING],
 }
 
 impl<const BEGINNING: usize> Stamp<BEGINNING> {
-    /// That of a file beside a database. Pipes and links, which lead anywhere, are none of its files; `SQLite` does not
-    /// follow them either.
+    /// Stamp of a file beside a database.
+    ///
+    /// Pipes and links, which lead anywhere, are not files of the database; `SQLite` does not follow
+    /// them either.
     fn beside(database: &Path, ending: &str) -> Option<Self> {
         let path = beside(database, ending);
         fs::symlink_metadata(&path).ok().filter(Metadata::is_file)?;

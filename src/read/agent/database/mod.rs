@@ -1,7 +1,7 @@
 //! `SQLite` databases in which agents keep their sessions: one file for each program.
 //!
-//! A database is known by its tables. It is read where it lies, row by row, while its program may be at
-//! work. Where that has changed it meanwhile, it is read once more. To add a program: a file with a
+//! A database is recognised by its tables. It is read in place, row by row, even while its program runs.
+//! If the program changes it meanwhile, it is read once more. To add a program: a file with a
 //! [`DatabaseFormat`], and a line in `FORMATS`.
 
 mod copilot;
@@ -37,25 +37,25 @@ pub(super) use rows::Rows;
 #[cfg(feature = "redact")]
 pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 
-/// Every program, in the order in which they are tried.
+/// Every program, in the order of recognition.
 static FORMATS: [&dyn DatabaseFormat; 4] =
     [&opencode::OpenCode, &copilot::CopilotStore, &vscode::AgentTraces, &zed::Threads];
 
-/// A program that keeps its sessions in a database.
+/// Program that keeps its sessions in a database.
 trait DatabaseFormat: Sync {
-    /// The program, for people.
+    /// Name of the program, for people.
     fn program(&self) -> &'static str;
 
-    /// Whether a database with these tables is one of its.
+    /// Returns true if a database with these tables is the program's.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     fn recognises(&self, database: &Database) -> Result<bool, Failure>;
 
-    /// The tables that are read, each with the columns by which the program is known or that are read.
+    /// Tables that are read, each with the columns that identify the program or are read.
     fn tables(&self) -> &'static [(&'static str, &'static [&'static str])];
 
-    /// Whether a row is looked at.
+    /// Returns true if a row is read.
     fn is_wanted(&self, _table: &str, _row: &Row<'_>) -> bool {
         true
     }
@@ -63,14 +63,14 @@ trait DatabaseFormat: Sync {
     /// Reads a database to its end. No text of it is kept.
     ///
     /// # Errors
-    /// What `SQLite` says. What was read before stays.
+    /// Any error of `SQLite`. Requests that were read before it stay.
     fn read(&self, database: &Database, file: &mut AgentFile) -> Result<(), Failure>;
 }
 
-/// Reads a database.
+/// Reads a database, and once more if its program changed it meanwhile.
 ///
 /// # Errors
-/// What it is, for people, where it is of no program that is known.
+/// A description for people, if it is of no known program.
 pub(crate) fn read(open: &OpenSource) -> Result<AgentFile, String> {
     let Some(path) = open.source().seekable() else {
         let mut file = AgentFile::of(open);
@@ -84,7 +84,7 @@ pub(crate) fn read(open: &OpenSource) -> Result<AgentFile, String> {
     if first.is_steady {
         return first.finish();
     }
-    // One reading is held at a time.
+    // Only one reading is held in memory at a time.
     drop(first);
     Reading::of(path, open).finish()
 }
@@ -92,9 +92,9 @@ pub(crate) fn read(open: &OpenSource) -> Result<AgentFile, String> {
 /// One reading of a database.
 struct Reading {
     file: AgentFile,
-    /// What it is where it is of no program that is known.
+    /// Description of the database if it is of no known program.
     result: Result<Option<String>, Failure>,
-    /// Whether one state of it was seen.
+    /// True if the reading has seen one state of the database.
     is_steady: bool,
 }
 
@@ -107,15 +107,16 @@ impl Reading {
                 let now = DatabaseFiles::look(path);
                 (result, now.is_ok_and(|now| then.were_steady_until(&now)))
             }
+            // Nothing was read, so a second reading would not help.
             Err(error) => (Err(Failure::File(error)), true),
         };
         Self { file, result, is_steady }
     }
 
-    /// The file with what was wrong.
+    /// File with its diagnostics.
     ///
     /// # Errors
-    /// What it is where it is of no program that is known.
+    /// Description of the database if it is of no known program.
     fn finish(mut self) -> Result<AgentFile, String> {
         let is_used = !self.file.requests.is_empty();
         let (kind, detail) = match self.result {
@@ -135,7 +136,7 @@ impl Reading {
     }
 }
 
-/// Reads a database, and says what it is where it is of no program that is known.
+/// Reads the files of a database; the result describes one of no known program.
 fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<Option<String>, Failure> {
     let database = Database::open(files)?;
     let Some(format) = program_of(&database)? else { return unknown(&database).map(Some) };
@@ -144,8 +145,10 @@ fn read_files(files: &DatabaseFiles, file: &mut AgentFile) -> Result<Option<Stri
     result.map(|()| None)
 }
 
-/// What a database of no known program lacks of the program that it is nearest to. Only names that are known
-/// are told: those of others may be anything.
+/// Description of a database of no known program: the tables and columns that it lacks of the nearest
+/// program.
+///
+/// Only known names are quoted, since others may be anything.
 fn unknown(database: &Database) -> Result<String, Failure> {
     let mut nearest: (usize, String) = (0, String::new());
     let mut looked_for = Vec::new();
@@ -177,10 +180,10 @@ fn unknown(database: &Database) -> Result<String, Failure> {
     Ok(format!("an SQLite database of no program that is known: {why}"))
 }
 
-/// How many names a list has.
+/// Most names in a list for people.
 const MOST_NAMED: usize = 8;
 
-/// The first names of a list.
+/// First names of a list, and the number of the others.
 fn listed(names: &[impl AsRef<str>]) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(AsRef::as_ref).collect();
     let more = names.len() - first.len();
@@ -188,7 +191,7 @@ fn listed(names: &[impl AsRef<str>]) -> String {
     first.join(", ") + &more
 }
 
-/// The program whose database it is.
+/// Program that has such a database.
 fn program_of(database: &Database) -> Result<Option<&'static dyn DatabaseFormat>, Failure> {
     for format in FORMATS {
         if format.recognises(database)? {
@@ -276,7 +279,7 @@ mod tests {
         }
     }
 
-    /// Lets all children of a page of a tree be one page.
+    /// Makes all children of a page of a tree the same page.
     fn set_children(page: &mut [u8], child: usize) {
         let child = u32::try_from(child).expect("a small number").to_be_bytes();
         page[8..12].copy_from_slice(&child);
@@ -297,8 +300,8 @@ mod tests {
         let fixture = Fixture::of(statements);
         let mut bytes = fs::read(fixture.path()).expect("a database");
         let mut pages: Vec<&mut [u8]> = bytes.chunks_mut(512).collect();
-        // The root of the table is the second page, and each page of the tree leads to the next one only:
-        // fifteen levels of a tree, all of whose pages are one.
+        // The second page is the root of the table, and each page of the tree leads only to the next
+        // one: a tree of fifteen levels, whose pages on a level are all the same.
         let inner: Vec<usize> = (1..pages.len()).filter(|page| pages[*page][0] == 5).collect();
         assert!(inner.len() > 15 && inner[0] == 1);
         for two in inner[..15].windows(2) {

@@ -1,9 +1,9 @@
-//! A database that is open for reading.
+//! Database that is open for reading.
 //!
-//! Nothing is written, not even beside it, and no lock is taken: neither is the program disturbed that uses
-//! it, nor does it matter whether the folder can be written to. A log is read with its index in this
-//! process's memory. What the schema would have run is not run, and work and memory are bounded by the
-//! database's size, since damage can make a small file endless.
+//! Nothing is written, not even beside the database, and no lock is taken: the program that uses it is
+//! not disturbed, and the folder need not be writable. A log is read with its index in this process's
+//! memory. Code in the schema does not run, and work and memory are bounded by the size of the database,
+//! since damage can make a small file endless.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,8 +17,10 @@ use super::failure::Failure;
 use super::files::DatabaseFiles;
 use crate::read::input::{LONGEST_LINE, MemoryBound};
 
-/// What is set before anything is read. The first keeps the index of a log in memory. A page cache of 2 MiB
-/// is enough, since each page is read about once.
+/// Settings before anything is read.
+///
+/// The first keeps the index of a log in memory. A page cache of 2 MiB is enough, since each page is
+/// read about once.
 const SETTINGS: &str = "
     PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA query_only = ON;
@@ -29,13 +31,13 @@ const SETTINGS: &str = "
     PRAGMA cache_size = -2048;
     BEGIN";
 
-/// Instructions of `SQLite`'s between two looks at their number and at the memory.
+/// Instructions of `SQLite` between two checks of their number and of the memory.
 const BETWEEN_LOOKS: u16 = 10_000;
 
-/// Instructions that a small database may take. A row takes about ten, and has a hundred bytes.
+/// Instructions that any small database may take. A row takes about ten, and has a hundred bytes.
 const FEWEST_INSTRUCTIONS: u64 = 2_000_000;
 
-/// A database that is open for reading.
+/// Database that is open for reading.
 pub(super) struct Database {
     pub(super) connection: Connection,
     /// Bytes of values that may still be read: each is read once, and some are stored in fewer.
@@ -48,7 +50,7 @@ impl Database {
     /// Opens a database.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn open(files: &DatabaseFiles) -> Result<Self, Failure> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
@@ -60,8 +62,10 @@ impl Database {
         )?;
         connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         for (setting, is_on) in [
+            // The last connection that closes would write the log into the database.
             (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
             (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+            // A foreign schema must not run functions, views or triggers.
             (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
             (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
             (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
@@ -69,6 +73,7 @@ impl Database {
         ] {
             connection.set_db_config(setting, is_on)?;
         }
+        // Two instructions a byte are twenty times as many as ordinary rows take.
         let most = files.size().saturating_mul(2).saturating_add(FEWEST_INSTRUCTIONS);
         let instructions = Arc::new(AtomicU64::new(0));
         connection.progress_handler(
@@ -83,7 +88,7 @@ impl Database {
         Ok(Self { connection, bytes_left, rows: Cell::new(0) })
     }
 
-    /// A database of rows that were exported: nothing in it was made by anybody else.
+    /// Database of exported rows, without bounds: this program built all of it.
     pub(super) fn of_export(connection: Connection) -> Self {
         Self { connection, bytes_left: Cell::new(u64::MAX), rows: Cell::new(0) }
     }
@@ -97,18 +102,18 @@ impl Database {
         self.rows.set(self.rows.get() + 1);
     }
 
-    /// Notes that a value of so many bytes was read.
+    /// Records the size of a value that was read, in bytes.
     pub(super) fn count_bytes(&self, bytes: usize) {
         self.bytes_left.set(self.bytes_left.get().saturating_sub(bytes as u64));
     }
 
-    /// Whether more was read of values than the files have.
+    /// Returns true if more bytes of values were read than the files can hold.
     pub(super) fn is_exhausted(&self) -> bool {
         self.bytes_left.get() == 0
     }
 }
 
-/// Whether the process has used the memory that it may have.
+/// Returns true if the process has reached its memory limit.
 pub(super) fn is_memory_used_up() -> bool {
     MemoryBound::of_process().is_some_and(MemoryBound::is_reached)
 }
@@ -117,7 +122,7 @@ pub(super) fn is_memory_used_up() -> bool {
 mod tests {
     use super::*;
 
-    /// A database of a name that is no text.
+    /// Database with a name that is not text.
     #[cfg(target_os = "linux")]
     #[test]
     fn any_name_is_opened_and_nothing_can_be_written() {

@@ -1,7 +1,7 @@
-//! opencode and its forks, Kilo among them: `opencode.db`, `kilo.db`.
+//! opencode and its forks, such as Kilo: `opencode.db`, `kilo.db`.
 //!
-//! Version 1 keeps what its export has in the tables `message` and `part`, each with its JSON in `data`.
-//! Version 2 keeps a message for each request in `session_message` (`opencode_step.rs`).
+//! Version 1 keeps the content of its export in the tables `message` and `part`, each with its JSON in
+//! `data`. Version 2 keeps a message for each request in `session_message` (`opencode_step.rs`).
 
 use super::DatabaseFormat;
 use super::failure::Failure;
@@ -13,7 +13,7 @@ use super::table::Table;
 use crate::read::agent::AgentFile;
 use crate::read::agent::opencode::{MessageInfo, Part, Parts, Session};
 
-/// The database of opencode.
+/// Database of opencode.
 pub(super) struct OpenCode;
 
 impl DatabaseFormat for OpenCode {
@@ -50,6 +50,7 @@ impl DatabaseFormat for OpenCode {
         let mut messages = database.table("message", &["data"])?;
         let mut parts = database.table("part", &["data"])?;
         let mut steps = database.table("session_message", &["type", "data"])?;
+        // Messages are in the order of sessions, so one session is held at a time.
         let mut current = (usize::MAX, Session::default());
         for (number, place) in places.messages().iter().enumerate() {
             if current.0 != place.session {
@@ -77,7 +78,7 @@ impl DatabaseFormat for OpenCode {
     }
 }
 
-/// What a message of version 1 is read with.
+/// Context for reading a message of version 1.
 struct MessageRow<'m, 'd> {
     parts: Option<&'m mut Table<'d>>,
     rowids: &'m [Place],
@@ -133,7 +134,7 @@ mod tests {
         assert_eq!(
             requests,
             [
-                // The first step of a message holds its reasoning: 10150 = 1000 + 9000 + 150.
+                // The output of the first step includes its reasoning: 10150 = 1000 + 9000 + 150.
                 ("ses_1", [1_000, 9_000, 0, 150], true),
                 ("ses_1", [200, 9_980, 0, 30], false),
                 // 10400 = 300 + 9960 + 100 + 40.

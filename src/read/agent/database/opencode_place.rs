@@ -1,8 +1,9 @@
-//! Where the messages of opencode's sessions stand, in the order in which they were sent.
+//! Places of the messages of opencode's sessions, in the order in which they were sent.
 //!
-//! Only the ids of rows and their times are held: sessions were moved into the database in any order, and
-//! not every version has an index. A session that was moved from version 1 to version 2 is in the tables of
-//! both, its messages with the same ids; the older tables have what was lost on the way, and the totals.
+//! Only the ids of rows and their times are held: sessions were moved into the database in any order,
+//! and not every version has an index. A session that was moved from version 1 to version 2 is in the
+//! tables of both, its messages with the same ids; the older tables have the data that was lost on the
+//! way, and the totals.
 
 use rustc_hash::FxHashMap;
 
@@ -14,10 +15,10 @@ use crate::read::agent::AgentFile;
 use crate::read::agent::opencode::Session;
 use crate::read::input::Text;
 
-/// The tables of sessions, that of version 2 first.
+/// Tables of sessions, that of version 2 first.
 pub(super) const SESSIONS: [&str; 2] = ["session_v2", "session"];
 
-/// In which tables a message stands.
+/// Tables that hold a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Generation {
     /// `message` and `part`.
@@ -26,39 +27,40 @@ pub(super) enum Generation {
     Second,
 }
 
-/// Where a message stands.
+/// Place of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MessagePlace {
+    // The order of the fields is the sending order, which sorting relies on.
     pub(super) session: usize,
     pub(super) generation: Generation,
-    /// Its time, or its number in the session.
+    /// Time of the message, or its number in the session.
     order: i64,
     key: u64,
     pub(super) rowid: i64,
     id: Option<EntryId>,
 }
 
-/// Where a part stands.
+/// Place of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
-    /// The message, by its place among all.
+    /// Index of the message among all.
     message: u32,
     key: u64,
     pub(super) rowid: i64,
 }
 
-/// What a session's row says.
+/// Values of a session's row.
 #[derive(Clone, Copy, Default)]
 struct SessionRow {
     id: Option<Symbol>,
     is_started_by_other: bool,
     project: Option<Symbol>,
     client_version: Option<Symbol>,
-    /// When the newest message of version 1 was written.
+    /// Time of the newest message of version 1.
     newest: Option<i64>,
 }
 
-/// Where all messages and their parts stand.
+/// Places of all messages and their parts.
 #[derive(Default)]
 pub(super) struct Places {
     sessions: Vec<SessionRow>,
@@ -68,10 +70,10 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Looks through the tables.
+    /// Scans the tables.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn of(database: &Database, file: &mut AgentFile) -> Result<Self, Failure> {
         let mut places = Self::default();
         for name in SESSIONS {
@@ -101,7 +103,7 @@ impl Places {
         one.client_version = one.client_version.or_else(|| file.symbol(&row.text("version")));
     }
 
-    /// The session of an id, by its place; a new one where no row was there for it.
+    /// Index of the session with an id, which is added if no row had it.
     fn session_of(&mut self, id: &Text<'_>, file: &mut AgentFile) -> usize {
         let next = self.sessions.len();
         let place = *self.by_id.entry(EntryId::of(id.as_str().unwrap_or_default())).or_insert(next);
@@ -120,7 +122,7 @@ impl Places {
         self.add(row, session, Generation::First, order);
     }
 
-    /// Adds a message of version 2, where version 1 has not got it.
+    /// Adds a message of version 2, unless version 1 has it.
     fn add_step(
         &mut self,
         row: &Row<'_>,
@@ -131,6 +133,7 @@ impl Places {
         let created = row.integer("time_created").unwrap_or(0);
         let newest = self.sessions.get(session).and_then(|one| one.newest);
         let is_copied = row.text("id").as_str().is_some_and(|id| ids.contains(&EntryId::of(id)));
+        // Up to its newest message of version 1 a session was moved; later ones are version 2's own.
         if !is_copied && newest.is_none_or(|newest| created > newest) {
             let order = row.integer("seq").unwrap_or(created);
             self.add(row, session, Generation::Second, order);
@@ -165,12 +168,12 @@ impl Places {
         Ok(())
     }
 
-    /// All messages, session by session, as they were sent.
+    /// All messages, session by session, in the order in which they were sent.
     pub(super) fn messages(&self) -> &[MessagePlace] {
         &self.messages
     }
 
-    /// The parts of a message, by its place among all.
+    /// Parts of the message at an index, found by binary search.
     pub(super) fn parts(&self, message: usize) -> &[Place] {
         let message = u32::try_from(message).unwrap_or(u32::MAX);
         let start = self.parts.partition_point(|part| part.message < message);
@@ -179,7 +182,7 @@ impl Places {
         rest.get(..length).unwrap_or_default()
     }
 
-    /// A session of which no message was read yet.
+    /// State of a session before its first message.
     pub(super) fn session(&self, place: usize) -> Session {
         let row = self.sessions.get(place).copied().unwrap_or_default();
         let mut session = Session::default();
@@ -191,7 +194,7 @@ impl Places {
     }
 }
 
-/// The time in an id of opencode's: its twelve hexadecimal digits. Ids of one time follow their rows.
+/// Time in an id of opencode's: its twelve hexadecimal digits. Ids of one time follow their rows.
 fn key(id: &Text<'_>) -> u64 {
     let digits = id.as_str().and_then(|id| id.split_once('_')?.1.get(..12));
     digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()).unwrap_or(0)

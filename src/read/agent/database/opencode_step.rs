@@ -1,8 +1,8 @@
-//! A message of opencode's version 2: what was said, or a request.
+//! Message of opencode's version 2: a text of the user, or a request.
 //!
-//! The model stands in an object of its own. There is no total; the output leaves out the reasoning where
-//! version 2 wrote the message itself, which then has the time `streamed`. What was moved there from
-//! version 1 has the output that it had.
+//! The model is in an object of its own. There is no total; the output leaves out the reasoning if
+//! version 2 wrote the message itself, which then has the time `streamed`. A message that was moved from
+//! version 1 keeps its old output.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -13,7 +13,7 @@ use crate::read::agent::opencode::{MessageInfo, Parts, Session, Times, TokenUsag
 use crate::read::agent::pieces::Size;
 use crate::read::input::{Flag, Shape, Text};
 
-/// Takes in a row of `session_message`.
+/// Reads a row of `session_message`.
 pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
     let kind = row.text("type");
     let is_compaction = kind.is("compaction");
@@ -32,6 +32,7 @@ pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
             if !is_compaction || info.tokens.0.is_some() {
                 session.answer(&info, Parts::of(&info), row.line(), file);
             }
+            // A compaction that failed leaves the history as it was.
             if is_compaction && info.error.0.is_none() {
                 session.happened.compact(Size::default(), row.line(), file);
             }
@@ -40,7 +41,7 @@ pub(super) fn add(row: &Row<'_>, session: &mut Session, file: &mut AgentFile) {
     }
 }
 
-/// Whether version 2 began a session.
+/// Returns true if version 2 began the session.
 fn is_of_second(session: &Session, file: &AgentFile) -> bool {
     session.client_version.is_some_and(|version| file.symbols.text(version).starts_with("2."))
 }
@@ -50,7 +51,7 @@ fn is_of_second(session: &Session, file: &AgentFile) -> bool {
 struct Step<'a> {
     #[serde(borrow)]
     model: Shape<Model<'a>>,
-    /// As early versions have it.
+    /// Id of the model, under its name in early versions.
     #[serde(borrow, rename = "modelID")]
     model_id: Text<'a>,
     #[serde(borrow, rename = "providerID")]
@@ -70,7 +71,7 @@ struct Model<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// What version 1 would have written.
+    /// Message as version 1 would have written it.
     fn info(self, is_compaction: bool, is_of_second: bool) -> MessageInfo<'a> {
         let old = Model { id: self.model_id, provider_id: self.provider_id };
         let Model { id, provider_id } = self.model.0.unwrap_or(old);

@@ -1,4 +1,4 @@
-//! Values of a row, as lenient as those of JSON: one of an unexpected type is as good as absent.
+//! Values of a row, read as leniently as those of JSON: a value of an unexpected type counts as absent.
 
 use rusqlite::types::ValueRef;
 use serde::Deserialize;
@@ -10,14 +10,14 @@ use crate::read::agent::Rejected;
 use crate::read::agent::time::Time;
 use crate::read::input::{Count, Kind, Text, moment_in_utc, repaired_value};
 
-/// A row with its number.
+/// Row with its number.
 pub(super) struct Row<'r> {
     values: &'r rusqlite::Row<'r>,
     rowid: i64,
     database: &'r Database,
 }
 
-/// From here on not every whole number is one that a floating-point number can be.
+/// 2^53: from here on a float cannot hold every whole number.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
 impl<'r> Row<'r> {
@@ -25,32 +25,33 @@ impl<'r> Row<'r> {
         Self { values, rowid, database }
     }
 
-    /// Its number, by which it is read again.
+    /// Row number, by which the row is read again.
     pub(super) fn rowid(&self) -> i64 {
         self.rowid
     }
 
-    /// Its number as the line where something stands.
+    /// Row number as the line of a request or of a diagnostic.
     pub(super) fn line(&self) -> u64 {
         u64::try_from(self.rowid).unwrap_or(0)
     }
 
-    /// The value of a column; `None` where the table has no such column.
+    /// Value of a column; `None` if the table has no such column.
     pub(super) fn value(&self, column: &str) -> Option<ValueRef<'r>> {
         let value = self.values.get_ref(column).ok()?;
         if let ValueRef::Text(bytes) | ValueRef::Blob(bytes) = value {
+            // Damage can turn one page into many rows, so the bytes that are read are bounded.
             self.database.count_bytes(bytes.len());
         }
         Some(value)
     }
 
-    /// A text.
+    /// Text of a column.
     pub(super) fn text(&self, column: &str) -> Text<'r> {
         let Some(ValueRef::Text(bytes)) = self.value(column) else { return Text::default() };
         Text(str::from_utf8(bytes).ok().map(Into::into))
     }
 
-    /// The bytes of a text or of a blob.
+    /// Bytes of a text or of a blob.
     pub(super) fn bytes(&self, column: &str) -> &'r [u8] {
         match self.value(column) {
             Some(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes,
@@ -58,7 +59,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Whole number that is not negative.
     pub(super) fn count(&self, column: &str) -> Count {
         match self.value(column) {
             None => Count::Missing,
@@ -73,7 +74,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// A number that is not negative, without its fraction.
+    /// Number that is not negative, without its fraction.
     pub(super) fn whole(&self, column: &str) -> Option<u64> {
         match self.value(column)? {
             ValueRef::Integer(value) => u64::try_from(value).ok(),
@@ -82,7 +83,7 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// A number that may be negative.
+    /// Whole number that may be negative.
     pub(super) fn integer(&self, column: &str) -> Option<i64> {
         match self.value(column)? {
             ValueRef::Integer(value) => Some(value),
@@ -90,8 +91,8 @@ impl<'r> Row<'r> {
         }
     }
 
-    /// A moment: a number of milliseconds or seconds, an RFC 3339 text, or the text that `SQLite`'s own
-    /// functions write, which is UTC.
+    /// Moment: a number of milliseconds or seconds, an RFC 3339 text, or the text of `SQLite`'s own
+    /// functions, which is in UTC.
     pub(super) fn time(&self, column: &str) -> Option<Millis> {
         match self.value(column)? {
             #[allow(clippy::cast_precision_loss)] // moments are far smaller
@@ -103,10 +104,10 @@ impl<'r> Row<'r> {
     }
 }
 
-/// What the JSON of a value is. Half a character in it is repaired in the memory of `repaired`.
+/// Value in a column's JSON. Half a character in it is repaired in the memory of `repaired`.
 ///
 /// # Errors
-/// Where it is none.
+/// If the bytes are not JSON.
 pub(super) fn json<'t, T: Deserialize<'t>>(
     bytes: &'t [u8],
     repaired: &'t mut Option<String>,

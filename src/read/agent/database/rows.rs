@@ -1,8 +1,7 @@
-//! The rows of a database as JSON lines: `cachesim.rows/v1`, as `redact` writes databases
-//! (`docs/rows.md`).
+//! Rows of a database as JSON lines: `cachesim.rows/v1`, as `redact` writes databases (`docs/rows.md`).
 //!
-//! A line names a table with its columns, or has a row of one. The rows are put into a database in memory,
-//! which is read like any other.
+//! A line names a table with its columns, or has a row of one. The rows are put into a database in
+//! memory, which is read like any other.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +16,17 @@ use super::{DatabaseFormat, FORMATS, program_of};
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, List, Text};
 
-/// What each line says of itself.
+/// Schema that each line names.
 pub(crate) const SCHEMA: &str = "cachesim.rows/v1";
 
 const NO_TABLE: Rejected = (Kind::ForeignFormat, "a row of no table that is known");
 const NO_ROW: Rejected = (Kind::ForeignFormat, "no row of its table");
 
-/// The format of exported rows.
+/// Format of exported rows.
 #[derive(Default)]
 pub(in crate::read::agent) struct Rows {
     connection: Option<Connection>,
-    /// The columns of each table that was named.
+    /// Columns of each table that was named.
     tables: BTreeMap<&'static str, Vec<&'static str>>,
 }
 
@@ -80,8 +79,7 @@ impl LineFormat for Rows {
     }
 }
 
-/// The table and the columns of these names that some program has. No other name becomes a part of a
-/// statement.
+/// Table and columns of these names that some program has. No other name becomes a part of a statement.
 fn known(table: &str, named: &[&str]) -> Option<(&'static str, Vec<&'static str>)> {
     let tables = FORMATS.into_iter().flat_map(DatabaseFormat::tables);
     let (name, all) = tables.into_iter().find(|(name, _)| *name == table)?;
@@ -97,6 +95,7 @@ fn add_row(
     row: &str,
 ) -> Result<(), Rejected> {
     let mut row: BTreeMap<String, Value> = serde_json::from_str(row).map_err(|_| NO_ROW)?;
+    // The row keeps its number, which is the line of its request.
     let number = std::iter::once(rowid.map_or(Stored::Null, Stored::Integer));
     let values = columns.iter().map(|column| row.remove(*column).map_or(Stored::Null, stored));
     let places = vec!["?"; columns.len() + 1].join(", ");
@@ -107,7 +106,7 @@ fn add_row(
     Ok(())
 }
 
-/// A value as the database would hold it. JSON may stand there as it is.
+/// Value as the database would hold it. Nested JSON is kept as its text.
 fn stored(value: Value) -> Stored {
     match value {
         Value::Null => Stored::Null,

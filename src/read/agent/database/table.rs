@@ -1,7 +1,8 @@
-//! Tables, of which rows are read one at a time by their numbers.
+//! Tables whose rows are read one at a time by their numbers.
 //!
-//! Only tables are read that have rows of their own: no views and no virtual tables, whatever they are
-//! called. A column that is missing has no values. Nothing is sorted by `SQLite`, which would hold all of it.
+//! Only tables with rows of their own are read: no views and no virtual tables, whatever they are
+//! called. A column that is missing has no values. `SQLite` sorts nothing, since it would hold all of
+//! it.
 
 use rusqlite::{OptionalExtension as _, Statement};
 
@@ -10,7 +11,7 @@ use super::open::Database;
 use super::row::Row;
 use crate::read::agent::AgentFile;
 
-/// A table with the columns that are read of it.
+/// Table with the columns that are read.
 pub(super) struct Table<'d> {
     database: &'d Database,
     name: &'static str,
@@ -18,19 +19,19 @@ pub(super) struct Table<'d> {
 }
 
 impl Database {
-    /// Whether there is a table with all of these columns.
+    /// Returns true if there is a table with all of these columns.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn has(&self, table: &str, columns: &[&str]) -> Result<bool, Failure> {
         let there = self.columns(table)?;
         Ok(!columns.is_empty() && columns.iter().all(|name| there.iter().any(|one| one == name)))
     }
 
-    /// The table with those of the columns that it has; `None` where it is not there.
+    /// Table with the columns that exist; `None` if there is no such table.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn table(
         &self,
         name: &'static str,
@@ -47,9 +48,9 @@ impl Database {
         Ok(Some(Table { database: self, name, row: self.connection.prepare(&query)? }))
     }
 
-    /// The columns of a table; none where there is no such table.
+    /// Columns of a table; none if there is no such table.
     pub(super) fn columns(&self, table: &str) -> Result<Vec<String>, Failure> {
-        // What has no page of its own is a view or a virtual table.
+        // Views and virtual tables have no page of their own.
         let query =
             "SELECT 1 FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0 AND name = ?1";
         let found = self.connection.query_row(query, [table], |_| Ok(())).optional()?;
@@ -65,10 +66,10 @@ impl Database {
 }
 
 impl Table<'_> {
-    /// The numbers of all rows, in their order.
+    /// Numbers of all rows, in their order.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn rowids(&self) -> Result<Vec<i64>, Failure> {
         let query = format!("SELECT rowid FROM main.\"{}\" NOT INDEXED ORDER BY rowid", self.name);
         let mut statement = self.database.connection.prepare(&query)?;
@@ -80,10 +81,12 @@ impl Table<'_> {
         Ok(rowids)
     }
 
-    /// Gives each row to `take`, in the order of their numbers. A row that is too long is named and left.
+    /// Passes each row to `take`, in the order of their numbers.
+    ///
+    /// A row that is too long is reported and skipped.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn each(
         &mut self,
         file: &mut AgentFile,
@@ -95,10 +98,10 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Gives one row to `take`. A row that is too long is named and left.
+    /// Passes one row to `take`. A row that is too long is reported and skipped.
     ///
     /// # Errors
-    /// What `SQLite` says.
+    /// Any error of `SQLite`.
     pub(super) fn take(
         &mut self,
         rowid: i64,

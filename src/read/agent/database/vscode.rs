@@ -1,8 +1,8 @@
-//! Copilot in VS Code: `agent-traces.db`, which has the spans of its traces.
+//! Copilot in VS Code: `agent-traces.db`, with the spans of its traces.
 //!
-//! A span with the operation `chat` is a request; `invoke_agent` repeats the sum of those inside of it. The
-//! input is the whole prompt; the output holds the reasoning. What was read is told only where there was
-//! something, and what was written is an attribute. The spans of the last seven days are kept.
+//! A span with the operation `chat` is a request; `invoke_agent` repeats the sum of the requests inside
+//! it. The input is the whole prompt; the output includes the reasoning. Reads are reported only if
+//! there are any, and writes are an attribute. The spans of the last seven days are kept.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::read::agent::request::{Happened, split, tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
 use crate::read::input::{Count, Kind, Text, Usage};
 
-/// What is read of a span.
+/// Columns of a span that are read.
 pub(crate) const COLUMNS: [&str; 16] = [
     "span_id",
     "trace_id",
@@ -37,7 +37,7 @@ pub(crate) const COLUMNS: [&str; 16] = [
     "chat_session_id",
 ];
 
-/// The attributes that are read, by their places in [`Attributes`].
+/// Attributes that are read, by their places in [`Attributes`].
 const ATTRIBUTES: [&str; 5] = [
     "gen_ai.usage.cache_creation.input_tokens",
     "gen_ai.response.id",
@@ -46,10 +46,10 @@ const ATTRIBUTES: [&str; 5] = [
     "github.copilot.nano_aiu",
 ];
 
-/// The status of a span that ended with an error.
+/// Status of a span that ended with an error.
 const FAILED: u64 = 2;
 
-/// The database of traces.
+/// Database of traces.
 pub(super) struct AgentTraces;
 
 impl DatabaseFormat for AgentTraces {
@@ -68,7 +68,7 @@ impl DatabaseFormat for AgentTraces {
     }
 
     fn is_wanted(&self, _: &str, row: &Row<'_>) -> bool {
-        // Others may be whole prompts.
+        // Other attributes may be whole prompts.
         let key = row.text("key");
         key.as_str().is_none_or(|key| ATTRIBUTES.contains(&key))
     }
@@ -92,11 +92,11 @@ impl DatabaseFormat for AgentTraces {
     }
 }
 
-/// What is known of the spans.
+/// Spans of the database, and the state of their conversations.
 #[derive(Default)]
 struct Trace {
     spans: FxHashMap<EntryId, Span>,
-    /// The requests with their times, as they were sent.
+    /// Start and row number of each request, in the order in which they were sent.
     chats: Vec<(Millis, i64)>,
     attributes: FxHashMap<EntryId, Attributes>,
     conversations: FxHashMap<(Option<Symbol>, Option<Symbol>), Conversation>,
@@ -109,13 +109,13 @@ struct Span {
     is_agent: bool,
 }
 
-/// The attributes of a request, in the order of [`ATTRIBUTES`].
+/// Attributes of a request, in the order of [`ATTRIBUTES`].
 type Attributes = [Option<Symbol>; ATTRIBUTES.len()];
 
-/// What is known of a conversation between two of its requests.
+/// State between two requests of a conversation.
 #[derive(Default)]
 struct Conversation {
-    /// The agent's span that the newest request was in: its turn.
+    /// Span of the agent that sent the newest request: its turn.
     turn: Option<EntryId>,
     is_after_interruption: bool,
 }
@@ -133,7 +133,7 @@ impl Trace {
         self.spans.insert(id, Span { parent, is_chat, is_agent: operation.is("invoke_agent") });
     }
 
-    /// Reads the attributes of requests. Others may be whole prompts.
+    /// Reads the attributes of requests, and no others, which may be whole prompts.
     fn read_attributes(
         &mut self,
         database: &Database,
@@ -152,6 +152,7 @@ impl Trace {
             return Ok(());
         };
         for (span, place, rowid) in wanted {
+            // Keys are read first and only then the wanted values, since others may be whole prompts.
             values.take(rowid, file, |row, file| {
                 let attributes = self.attributes.entry(span).or_default();
                 if let Some(attribute) = attributes.get_mut(place) {
@@ -162,7 +163,7 @@ impl Trace {
         Ok(())
     }
 
-    /// The request of a span; `None` where it failed and reports nothing.
+    /// Request of a span; `None` if it failed and reports nothing.
     fn request(
         &mut self,
         row: &Row<'_>,
@@ -189,7 +190,7 @@ impl Trace {
         let written = told_writes
             .clone()
             .map_or(Count::Missing, |told| told.map_or(Count::Invalid, Count::Value));
-        // Nothing is told of what was read where that is nothing.
+        // Reads are reported only if there are any.
         let read = match row.count("cached_tokens") {
             Count::Null => Count::Value(0),
             told => told,
@@ -230,8 +231,10 @@ impl Trace {
         }))
     }
 
-    /// Where a request stands in its trace. The span of an agent is written when the agent has ended, so a
-    /// parent that is not there is one that is still at work.
+    /// Place of a request in its trace.
+    ///
+    /// The span of an agent is written when the agent ends, so a missing parent is an agent that is
+    /// still at work.
     fn place(&self, id: Option<EntryId>) -> Place {
         let parent = id.and_then(|id| self.spans.get(&id)).and_then(|span| span.parent);
         let span = parent.and_then(|id| self.spans.get(&id));
@@ -244,18 +247,18 @@ impl Trace {
     }
 }
 
-/// Where a request stands in its trace.
+/// Place of a request in its trace.
 struct Place {
-    /// The span of the agent that it is in.
+    /// Span of the agent that sent it.
     turn: Option<EntryId>,
-    /// Whether the agent was itself called from another span.
+    /// True if the agent was itself called from another span.
     is_sub_agent: bool,
-    /// Whether no agent sent it: it is a title, or a summary.
+    /// True if no agent sent it: it is a title or a summary.
     is_beside: bool,
 }
 
 impl Conversation {
-    /// What happened before a request.
+    /// Events before a request.
     fn before(&mut self, place: &Place, is_agent: bool) -> Happened {
         if place.is_beside {
             return Happened::default();
@@ -269,7 +272,7 @@ impl Conversation {
     }
 }
 
-/// By what a span is known in other exports (`otel/span.rs`).
+/// Key of a span, the same in other exports (`otel/span.rs`).
 fn identity(trace: &Text<'_>, span: &Text<'_>) -> Option<EntryId> {
     let [trace, span] = [trace, span].map(|id| id.as_str().filter(|id| !id.is_empty()));
     Some(EntryId::of(&format!("otel:{}:{}", trace?, span?)))
@@ -292,12 +295,12 @@ mod tests {
         assert_eq!(
             requests,
             [
-                // 22799 = 9 + 0 + 22790, of which the last is an attribute.
+                // 22799 = 9 + 0 + 22790; the last one is an attribute.
                 (1, [9, 0, 22_790, 73], true),
                 (2, [300, 0, 0, 8], true),
                 (3, [4_000, 0, 0, 40], true),
                 (6, [10, 22_790, 700, 90], true),
-                // No attribute tells what it wrote.
+                // No attribute reports its writes.
                 (9, [510, 23_490, 0, 30], false),
             ]
         );

@@ -1,9 +1,10 @@
-//! Zed: `threads.db`, which has a thread a row, as JSON that is compressed with Zstandard.
+//! Zed: `threads.db`, with one thread per row, as JSON that is compressed with Zstandard.
 //!
-//! A thread names the usage of the last request of each turn, by the user's message, and the sum of all of
-//! its requests. An answer is a message of its own, so the answers say how many there were. The input leaves
-//! out what was read and written; a count of zero is left out. Times are told of the thread alone: only the
-//! newest request is known to have ended with it. Versions up to 0.2 list the usage of the messages.
+//! A thread names the usage of the last request of each turn, by the user's message, and the sum of all
+//! its requests. An answer is a message of its own, so the answers give the number of requests. The
+//! input leaves out the tokens read and written; a counter of zero is left out. Only the thread as a
+//! whole has times: just the newest request is known to have ended with it. Versions up to 0.2 list the
+//! usage of the messages.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -25,17 +26,17 @@ use crate::read::agent::request::{parts, tell_nothing, tokens};
 use crate::read::agent::{AgentFile, AgentRequest, Follows, Rejected, Vendor};
 use crate::read::input::{Count, Kind, LONGEST_LINE, List, Shape, Text, Unpacked, Usage};
 
-/// What is read of a thread's row.
+/// Columns of a thread that are read.
 const COLUMNS: [&str; 7] =
     ["id", "parent_id", "folder_paths", "created_at", "updated_at", "data_type", "data"];
 
-/// The largest window of a compressed thread, in bytes. Zed's have 2 MiB.
+/// Largest window of a compressed thread, in bytes. Zed's have 2 MiB.
 const LARGEST_WINDOW: u64 = 16 << 20;
 
-/// Providers that say what was read and written. Of others zeros may stand for anything.
+/// Providers that report reads and writes. Zeros from others may mean anything.
 const TELLING: [&str; 4] = ["anthropic", "zed.dev", "amazon-bedrock", "google"];
 
-/// The database of threads.
+/// Database of threads.
 pub(super) struct Threads;
 
 impl DatabaseFormat for Threads {
@@ -73,7 +74,7 @@ impl DatabaseFormat for Threads {
     }
 }
 
-/// Takes in a thread.
+/// Reads the thread of a row.
 fn add(row: &Row<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
     let data = row.bytes("data");
     let unpacked;
@@ -109,11 +110,12 @@ fn add(row: &Row<'_>, file: &mut AgentFile) -> Result<(), Rejected> {
     place.add(&thread.messages.0, &recorded, thread.sum.0, file)
 }
 
-/// Unpacks a thread.
+/// Decompresses a thread.
 pub(super) fn unpack(packed: &[u8]) -> Result<Vec<u8>, Rejected> {
     let damaged = |_| (Kind::UnreadableFile, "the compressed thread is damaged");
     let unpacked = Unpacked::new(packed, LARGEST_WINDOW);
     let mut bytes = Vec::new();
+    // One byte more than allowed is enough to know that a thread is too long.
     unpacked.take(LONGEST_LINE as u64 + 1).read_to_end(&mut bytes).map_err(damaged)?;
     if bytes.len() > LONGEST_LINE {
         return Err((Kind::TooLong, "the thread unpacks to more than 64 MiB"));
@@ -121,7 +123,7 @@ pub(super) fn unpack(packed: &[u8]) -> Result<Vec<u8>, Rejected> {
     Ok(bytes)
 }
 
-/// What a thread's requests have together.
+/// Facts that the requests of a thread share.
 struct ThreadPlace<'r> {
     line: u64,
     id: &'r str,
@@ -130,7 +132,7 @@ struct ThreadPlace<'r> {
     project: Option<Symbol>,
     model: (Symbol, Vendor),
     route: Option<Symbol>,
-    /// Whether a provider answers that says what was read.
+    /// True if the provider reports reads.
     tells_caches: bool,
     start: Millis,
     finished: Millis,
@@ -148,13 +150,14 @@ impl ThreadPlace<'_> {
         let messages = || messages.iter().filter_map(|message| message.0.as_ref());
         let answers = messages().filter(|message| message.is_answer()).count();
         let users: Vec<&str> = messages().filter_map(Message::user).collect();
-        // Of messages with the same id the first one.
+        // The first of messages with the same id counts.
         let places: FxHashMap<&str, usize> =
             users.iter().enumerate().rev().map(|(place, user)| (*user, place)).collect();
         let mut recorded: Vec<_> = recorded.iter().filter(|(_, usage)| !usage.is_empty()).collect();
+        // The usages are in the order of their ids, and not in that of the turns.
         recorded.order_by_key(|(name, _)| places.get(name.as_str()));
         for (name, usage) in &recorded {
-            // Of an earlier one is only known that it was sent while the thread was there.
+            // An earlier request is only known to have been sent during the thread.
             let is_newest = users.last().is_some_and(|user| *user == name.as_str());
             let start = if is_newest { self.finished } else { self.start };
             match self.request(usage, (start, name.clone()), 1) {
@@ -185,7 +188,9 @@ impl ThreadPlace<'_> {
         Ok(())
     }
 
-    /// A request, or the sum of several. Each stands beside the others: those between them are not there.
+    /// Request, or the sum of several.
+    ///
+    /// Each is outside of the conversation, since the requests between them are missing.
     fn request(
         &self,
         usage: &TokenUsage,
@@ -216,7 +221,7 @@ struct Thread<'a> {
     messages: List<Shape<Message<'a>>>,
     #[serde(borrow)]
     model: Shape<Model<'a>>,
-    /// By the ids of the user's messages; in old versions a list.
+    /// Usage by the ids of the user's messages; a list in old versions.
     #[serde(borrow, rename = "request_token_usage")]
     recorded: Option<&'a RawValue>,
     #[serde(rename = "cumulative_token_usage")]
@@ -232,7 +237,7 @@ struct Model<'a> {
     model: Text<'a>,
 }
 
-/// A message under the name of its kind. Old versions name a role.
+/// Message under the name of its kind. Old versions name a role.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Message<'a> {
@@ -263,8 +268,9 @@ impl Message<'_> {
     }
 }
 
-/// The usages that a thread names, with the user's messages, whose ids no other thread has, or in the thread
-/// of that id with their numbers.
+/// Usages that a thread names, with the ids of the user's messages, which no other thread has.
+///
+/// A list has the thread's id with numbers instead.
 fn recorded(json: Option<&RawValue>, thread: &str) -> Vec<(String, TokenUsage)> {
     let json = json.map_or("", RawValue::get);
     if json.starts_with('{') {
@@ -289,7 +295,7 @@ struct TokenUsage {
 }
 
 impl TokenUsage {
-    /// Its counts; one that is left out is zero.
+    /// Counters. One that is left out is zero.
     fn counts(&self) -> [Count; 4] {
         let Self { input_tokens, output_tokens, .. } = *self;
         let cached = [self.cache_read_input_tokens, self.cache_creation_input_tokens];
@@ -303,7 +309,7 @@ impl TokenUsage {
         tell_nothing(&self.counts())
     }
 
-    /// What is left of a sum; `None` where it does not hold the others.
+    /// Rest of a sum; `None` if the sum does not include the others.
     fn without<'u>(&self, others: impl Iterator<Item = &'u TokenUsage>) -> Option<Self> {
         let mut rest = self.counts();
         for other in others {
@@ -354,12 +360,12 @@ mod tests {
         assert_eq!(
             requests,
             [
-                // Two turns of which the last requests are known, and two requests more: of 30, 45000, 6000 and 900
-                // are left 30 - 5 - 7, 45000 - 10000 - 16000, 6000 - 500 - 600 and 900 - 80 - 120.
+                // Two turns with known last requests, and two more requests: of 30, 45000, 6000 and 900
+                // remain 30 - 5 - 7, 45000 - 10000 - 16000, 6000 - 500 - 600 and 900 - 80 - 120.
                 ([5, 10_000, 500, 80], 1, [0, 60_000]),
                 ([7, 16_000, 600, 120], 1, [60_000, 60_000]),
                 ([18, 19_000, 4_900, 700], 2, [0, 60_000]),
-                // An old thread, whose only answer is named.
+                // An old thread, which names the usage of its only answer.
                 ([9, 0, 800, 70], 1, [120_000, 120_000]),
             ]
         );
@@ -376,7 +382,7 @@ mod tests {
         assert_eq!(
             named,
             [
-                // OpenAI's reads are not told, so neither its request nor the others are known.
+                // OpenAI's reads are not reported, so neither its request nor the others are known.
                 (Kind::UsageWithoutCacheCounters, 3),
                 (Kind::MissingUsage, 3),
                 (Kind::UnreadableFile, 4),

@@ -1,9 +1,9 @@
-//! Exports of Langfuse: observations as a list, a line each, as pages of the API, or in traces and pages of
-//! traces.
+//! Exports of Langfuse: observations as a list, one per line, as pages of the API, or in traces and
+//! pages of traces.
 //!
-//! Only generations are requests. A gateway and an SDK that both tell Langfuse of a call give a generation
-//! inside of another one: it counts once (`calls.rs`). A trace is what its program does for one prompt of
-//! the user's, where it says which session that is in.
+//! Only generations are requests. If both a gateway and an SDK report a call, one generation is inside
+//! the other: the call counts once (`calls.rs`). A trace is a program's work for one prompt of the
+//! user's, if it names the session of that prompt.
 
 mod observation;
 mod usage;
@@ -20,7 +20,7 @@ use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::read::input::{Kind, Text, Usage};
 
-/// The types of observations.
+/// Types of observations.
 const TYPES: [&str; 10] = [
     "GENERATION",
     "SPAN",
@@ -34,25 +34,25 @@ const TYPES: [&str; 10] = [
     "GUARDRAIL",
 ];
 
-/// What is known of an export between two of its records.
+/// State between two records of an export.
 #[derive(Default)]
 pub(super) struct Langfuse {
     spans: Spans,
     drafts: Vec<Draft>,
-    /// What is told of the caches of each model.
+    /// Cache figures that are reported for each model.
     told: FxHashMap<Symbol, Told>,
 }
 
-/// Whether reads and writes are told where there are any.
+/// Cache figures that are reported whenever they are not zero.
 #[derive(Clone, Copy, Default)]
 struct Told {
     reads: bool,
     writes: bool,
 }
 
-/// A generation whose usage is not worked out yet.
+/// Generation before its usage is computed.
 struct Draft {
-    /// All but its usage.
+    /// Request without its usage.
     request: AgentRequest,
     id: Option<EntryId>,
     counters: Counters,
@@ -105,7 +105,7 @@ fn is_trace(object: &FirstObject<'_>) -> bool {
 }
 
 impl Langfuse {
-    /// Takes in an observation, or a trace or a page with what it holds. What is held is of its session.
+    /// Reads an observation, or a trace or page with its contents, which belong to its session.
     fn object(
         &mut self,
         told: &Observation<'_>,
@@ -146,6 +146,7 @@ impl Langfuse {
             return Ok(());
         }
         let counters = told.usage_details.0.filter(|counters| !counters.is_empty());
+        // `usage` is all that old versions have, and a mere summary in new ones.
         let counters = counters.or(told.usage.0).unwrap_or_default();
         let draft = draft(told, (id, session), line, counters, file)?;
         let of_model = self.told.entry(draft.request.model).or_default();
@@ -161,10 +162,10 @@ fn id(text: &Text<'_>) -> Option<EntryId> {
     Some(EntryId::of(&format!("langfuse:{text}")))
 }
 
-/// The generation as it stands in its record.
+/// Generation as it was recorded.
 ///
 /// # Errors
-/// Where it has no time.
+/// If it has no time.
 fn draft(
     told: &Observation<'_>,
     (id, session): (Option<EntryId>, Option<Symbol>),
@@ -195,12 +196,13 @@ fn draft(
         id,
         counters,
         has_failed: told.level.is("ERROR"),
+        // Without a session the trace is itself the session, and no turn in one.
         turn: session.and(trace).map_or(Turn::Begins(false), Turn::Prompt),
     })
 }
 
 impl Draft {
-    /// The call, when all of the export is there.
+    /// Call, once the whole export is read.
     fn call(self, spans: &Spans, told: Told) -> Call {
         let sub_agent = self.id.and_then(|id| spans.sub_agent(id, None));
         let (agent, at_work) = sub_agent.unzip();
@@ -245,7 +247,7 @@ mod tests {
     const CACHED: &str = r#"{"input":10,"cache_read_input_tokens":900,"cache_creation_input_tokens":90,"output":5,"total":1005}"#;
     const SILENT: &str = r#"{"input":2000,"output":7,"total":2007}"#;
 
-    /// A gateway's generation in an SDK's, and one of a tool that stands beside them.
+    /// Gateway's generation inside that of an SDK, and one of a tool next to them.
     fn observations() -> Vec<String> {
         vec![
             r#"{"id":"root","traceId":"t1","parentObservationId":null,"type":"SPAN","name":"x","startTime":"2026-09-21T14:13:20.000Z"}"#.to_owned(),
@@ -260,7 +262,7 @@ mod tests {
         let [first, second] = &file.requests[..] else { panic!("{text}: {:?}", file.diagnostics) };
         assert_eq!((first.usage.prompt.total(), first.usage.output), (Tokens(1_000), Tokens(5)));
         assert_eq!(first.usage.prompt.write_5m, Tokens(90));
-        // What the same model tells of elsewhere is zero here.
+        // A figure that the model reports elsewhere is zero here.
         assert_eq!(
             (second.usage.prompt.input, second.usage.prompt.read),
             (Tokens(2_000), Tokens(0))

@@ -1,5 +1,5 @@
-//! What an export of Langfuse has: observations, in the spelling of the API or of the tables, and pages
-//! and traces that hold lists of them.
+//! Contents of an export of Langfuse: observations, in the spelling of the API or of the tables, and
+//! pages and traces that hold lists of observations.
 
 use serde::{Deserialize, Deserializer};
 
@@ -7,7 +7,7 @@ use super::usage::Counters;
 use crate::base::units::Millis;
 use crate::read::input::{List, Shape, Text, moment_in_utc};
 
-/// An observation, or what holds some.
+/// Observation, or a page or trace that holds some.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(in crate::read::agent) struct Observation<'a> {
@@ -35,21 +35,21 @@ pub(in crate::read::agent) struct Observation<'a> {
     pub(super) end_time: Stamp,
     #[serde(alias = "usage_details")]
     pub(super) usage_details: Shape<Counters>,
-    /// What old versions have alone, and new ones as a summary.
+    /// Only usage of old versions, and a summary in new ones.
     pub(super) usage: Shape<Counters>,
     #[serde(borrow)]
     pub(super) metadata: Shape<Metadata<'a>>,
-    /// Of a page of the API's.
+    /// Contents of a page of the API.
     #[serde(borrow)]
     pub(super) data: List<Shape<Observation<'a>>>,
-    /// Of a trace.
+    /// Contents of a trace.
     #[serde(borrow)]
     pub(super) observations: List<Shape<Observation<'a>>>,
     #[serde(borrow)]
     pub(super) trace: Shape<Trace<'a>>,
 }
 
-/// What observations of a trace have together.
+/// Trace of an observation.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Trace<'a> {
@@ -57,7 +57,7 @@ pub(super) struct Trace<'a> {
     pub(super) session: Text<'a>,
 }
 
-/// What an SDK has noted, as far as it is an id.
+/// Ids that an SDK recorded.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Metadata<'a> {
@@ -65,7 +65,7 @@ pub(super) struct Metadata<'a> {
     pub(super) request_id: Text<'a>,
     #[serde(borrow, alias = "responseId", alias = "message_id")]
     pub(super) response_id: Text<'a>,
-    /// Of a span that came by OpenTelemetry.
+    /// Attributes of a span that came through OpenTelemetry.
     #[serde(borrow)]
     pub(super) attributes: Shape<SpanAttributes<'a>>,
 }
@@ -79,7 +79,7 @@ pub(super) struct SpanAttributes<'a> {
     pub(super) provider: Text<'a>,
 }
 
-/// A moment; one without a zone is in UTC.
+/// Moment; in UTC if it has no zone.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stamp(pub(super) Option<Millis>);
 

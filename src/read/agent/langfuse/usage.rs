@@ -1,8 +1,8 @@
-//! The usage of a generation: counters by names that each SDK chooses.
+//! Usage of a generation: counters under names that each SDK chooses.
 //!
-//! By convention they stand beside each other, and a total is their sum. An SDK that passes on what a
-//! service reports as a whole puts the whole prompt into `input`, or the reasoning into `output`: then the
-//! total is not the sum of all counters, but of those two.
+//! By convention the counters are disjoint, and a total is their sum. An SDK that passes on the
+//! inclusive figures of a service puts the whole prompt into `input`, or the reasoning into `output`:
+//! then the total is not the sum of all counters, but of those two.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::read::agent::figure::Figure;
 use crate::read::agent::request::{tell_nothing, tokens};
 use crate::read::input::{Count, Kind, PromptSplit, Usage};
 
-/// The counters by what they count.
+/// Counters by meaning.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(from = "BTreeMap<String, Figure>")]
 pub(super) struct Counters {
     input: Count,
-    /// More of the prompt, as audio.
+    /// Further tokens of the prompt, such as audio.
     other_input: Tokens,
     read: Count,
     written: Count,
     written_5m: Count,
     written_1h: Count,
     output: Count,
-    /// More of the output, as the reasoning.
+    /// Further tokens of the output, such as reasoning.
     other_output: Tokens,
     reasoning: Tokens,
     total: Count,
-    /// Whether a counter of the rest cannot be one.
+    /// True if one of the further counters is not a possible count.
     is_invalid: bool,
 }
 
@@ -53,7 +53,7 @@ impl Counters {
         match name {
             _ if is_cached && name.contains("1h") => self.written_1h = count,
             _ if is_cached && name.contains("5m") => self.written_5m = count,
-            // Two names for the same thing.
+            // Both names of the same counter may be there.
             _ if is_cached && is_written => self.written = larger(self.written, count),
             _ if is_cached => self.read = larger(self.read, count),
             "input" | "input_tokens" | "inputtokens" | "prompt_tokens" | "prompttokens" => {
@@ -98,22 +98,23 @@ impl Counters {
             .any(|count| matches!(count, Count::Value(_)))
     }
 
-    /// Whether they tell for how long all of it was written.
+    /// Returns true if the lifetime of all writes is reported.
     pub(super) fn tell_lifetimes(&self) -> bool {
         let value = |count: Count| if let Count::Value(value) = count { value } else { 0 };
         value(self.written) <= value(self.written_5m).saturating_add(value(self.written_1h))
     }
 
-    /// How much they tell: nothing, of the prompt, of the cache too.
+    /// Rank of detail: nothing, the prompt, the cache too.
     pub(super) fn fullness(&self) -> u8 {
         u8::from(!self.is_empty()) + u8::from(self.tell_reads())
     }
 
-    /// What was billed, and the reasoning in the output. `is_silence_zero` says that reads are told where
-    /// there are any.
+    /// Billed usage, and the reasoning in the output.
+    ///
+    /// `is_silence_zero` means that reads are reported whenever there are any.
     ///
     /// # Errors
-    /// Where a figure is unknown or impossible.
+    /// If a figure is unknown or impossible.
     pub(super) fn usage(&self, is_silence_zero: bool) -> Result<(Usage, Tokens), Rejected> {
         if self.is_empty() {
             return Err((Kind::MissingUsage, "the generation has no token counts"));
@@ -131,10 +132,11 @@ impl Counters {
         let apart = PromptSplit { input: input + self.other_input, read, write_5m, write_1h };
         let within = PromptSplit { input: input.saturating_sub(apart.cached_end()), ..apart };
         let with_others = output + self.other_output;
-        // Where more was cached than the input counts, it is not in there.
+        // If more was cached than the input counts, the input leaves it out.
         let may_be_within = input >= apart.cached_end();
         let total = tokens(self.total)?;
         let fits = |prompt: PromptSplit, output: Tokens| total == Some(prompt.total() + output);
+        // The total decides. If it fits no reading, the convention holds: disjoint counters.
         let (prompt, output) = if fits(apart, with_others) {
             (apart, with_others)
         } else if fits(apart, output) {
@@ -149,7 +151,7 @@ impl Counters {
         Ok((Usage { prompt, output, ..Usage::default() }, self.reasoning.min(output)))
     }
 
-    /// What was written, by lifetime. The flat figure may be the sum of the others.
+    /// Written tokens by lifetime. The flat figure may be the sum of the others.
     fn writes(&self) -> Result<(Tokens, Tokens), Rejected> {
         let [flat, five_minutes, hour] =
             [self.written, self.written_5m, self.written_1h].map(tokens);
@@ -158,6 +160,7 @@ impl Counters {
             five_minutes?.unwrap_or_default(),
             hour?.unwrap_or_default(),
         );
+        // The rest of the flat figure has no lifetime: five minutes are assumed.
         Ok((five_minutes + flat.saturating_sub(five_minutes + hour), hour))
     }
 }
@@ -184,7 +187,7 @@ mod tests {
     #[test]
     fn the_total_tells_what_includes_what() {
         for (json, expected) in [
-            // All beside each other.
+            // Disjoint figures.
             (
                 r#"{"input":10,"cache_read_input_tokens":900,"cache_creation_input_tokens":90,"output":5,"total":1005}"#,
                 [10, 900, 90, 0, 5, 0],
@@ -195,7 +198,7 @@ mod tests {
                 r#"{"input":1000,"input_cached_tokens":900,"output":50,"output_reasoning_tokens":20,"total":1050}"#,
                 [100, 900, 0, 0, 50, 20],
             ),
-            // As the server takes them apart.
+            // As the server splits them.
             (
                 r#"{"input":"100","input_cached_tokens":"900","output":"30","output_reasoning_tokens":"20","total":"1050"}"#,
                 [100, 900, 0, 0, 50, 20],

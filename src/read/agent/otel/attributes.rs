@@ -1,7 +1,7 @@
-//! The attributes of a span, an event or a resource, in both of their forms: a list of keys with values
-//! wrapped by type, as the protocol has them, and a plain object.
+//! Attributes of a span, an event or a resource, in both of their forms: the protocol's list of keys
+//! with values wrapped by type, and a plain object.
 //!
-//! Only values under known names are taken in. Most of a trace is text under other ones.
+//! Only values under known names are kept. Most of a trace is text under other names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,24 +15,24 @@ use crate::read::agent::dollars::Dollars;
 use crate::read::agent::figure::Figure;
 use crate::read::input::{Count, Shape, Text};
 
-/// The attributes under known names, in file order.
+/// Attributes under known names, in file order.
 #[derive(Debug, Default)]
 pub(super) struct Attributes<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
 
 impl Attributes<'_> {
-    /// The text under the first of these names that has one.
+    /// Text under the first of these names that has one.
     pub(super) fn text(&self, names: &[&str]) -> Text<'_> {
         let mut texts = names.iter().filter_map(|name| self.value(name)?.text.as_deref());
         Text(texts.find(|text| !text.is_empty()).map(Cow::Borrowed))
     }
 
-    /// The number under the first of these names that has one.
+    /// Number under the first of these names that has one.
     pub(super) fn count(&self, names: &[&str]) -> Count {
         let mut counts = names.iter().filter_map(|name| Some(self.value(name)?.figure.0));
         counts.find(|count| *count != Count::Missing).unwrap_or_default()
     }
 
-    /// The dollars under the first of these names that has some, written in whatever way.
+    /// Amount in dollars under the first of these names that has one, in any notation.
     pub(super) fn dollars(&self, names: &[&str]) -> Option<Picodollars> {
         names.iter().find_map(|name| self.value(name)?.dollars())
     }
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for AttributesVisitor {
     }
 }
 
-/// One of a list of attributes; `None` where its name is not known.
+/// Entry of a list of attributes; `None` if its name is not known.
 struct Attribute<'a>(Option<(Cow<'a, str>, Value<'a>)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Attribute<'a> {
@@ -124,18 +124,19 @@ impl<'de> Visitor<'de> for AttributeVisitor {
         while let Some(Text(member)) = object.next_key()? {
             match member.as_deref() {
                 Some("key") => Text(key) = object.next_value()?,
-                // Usually the key comes first, and tells whether the value is worth a look.
+                // Usually the key comes first, and decides whether the value is read.
                 Some("value") if key.as_deref().is_none_or(names::is_known) => {
                     value = Some(object.next_value()?);
                 }
                 _ => drop(object.next_value::<IgnoredAny>()?),
             }
         }
+        // A value in front of its key was read unseen, so the name is checked once more.
         Ok(Attribute(key.filter(|key| names::is_known(key)).zip(value)))
     }
 }
 
-/// A value as text and as a number, as far as it is one or the other.
+/// Value as text and as a number, if it is one or the other.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Value<'a> {
     pub(super) text: Option<Cow<'a, str>>,
@@ -144,7 +145,7 @@ pub(super) struct Value<'a> {
 }
 
 impl Value<'_> {
-    /// The value as an amount of money.
+    /// Value as an amount of money.
     fn dollars(&self) -> Option<Picodollars> {
         let dollars = match (&self.text, self.float, self.figure.0) {
             (Some(text), ..) => Dollars::of_decimal(text.trim().parse().ok()?),
@@ -155,13 +156,14 @@ impl Value<'_> {
         dollars.0
     }
 
+    // Exporters write flags as booleans or as text: both become text.
     fn of_flag(flag: bool) -> Self {
         let text = if flag { "true" } else { "false" };
         Self { text: Some(Cow::Borrowed(text)), figure: Figure(Count::Invalid), float: None }
     }
 }
 
-/// The members of the object that a value is wrapped in.
+/// Members of the object that wraps a value.
 const WRAPPERS: [&str; 4] = ["stringValue", "intValue", "doubleValue", "boolValue"];
 
 impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
@@ -170,7 +172,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Value<'a> {
     }
 }
 
-/// What a wrapper holds: nothing is wrapped twice.
+/// Value inside a wrapper. Nothing is wrapped twice.
 struct Unwrapped<'a>(Value<'a>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Unwrapped<'a> {

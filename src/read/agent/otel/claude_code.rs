@@ -1,10 +1,9 @@
-//! What Claude Code tells of its requests: the event `api_request`, and in traces the span of a request.
+//! Telemetry of Claude Code: the event `api_request`, and in traces the span of a request.
 //!
-//! The input leaves out what was read and written. For how long something was written is not told: it
-//! stands as written for five minutes, as where a transcript has the flat figure alone, and what the client
-//! worked out as the cost tells. An event is
-//! stamped when its request has ended. A request of the model that the user waits for goes on from the
-//! one before it; those of sub-agents and of helpers stand beside.
+//! The input leaves out the tokens read and written. The lifetime of writes is not reported: all count
+//! as written for five minutes, like the flat figure of a transcript, and the cost that the client
+//! computed reveals the lifetime. An event is stamped at the end of its request. A request of the model
+//! that the user waits for continues the one before it; requests of sub-agents and helpers do not.
 
 use super::attributes::Attributes;
 use super::draft::{Counting, Draft, ids};
@@ -21,26 +20,27 @@ use crate::read::agent::spans::Role;
 use crate::read::agent::{AgentFile, AgentRequest, Rejected};
 use crate::read::input::{Count, Kind, PriceTier, Text, Usage};
 
-/// What stands in front of the names of its events and spans.
+/// Prefix of the names of its events and spans.
 pub(crate) const PREFIX: &str = "claude_code.";
 
-/// What stands behind it where an event or a span tells of a request, or of a tool.
+/// Names of the events and spans of requests and tools, without the prefix.
 pub(crate) const EVENTS: [&str; 4] = ["api_request", "api_error", "llm_request", "tool"];
 
-/// How the requests are called that go on from each other in a session. What a program sends through the
-/// SDK is one.
+/// Purposes of the requests that continue each other in a session.
+///
+/// Requests that a program sends through the SDK are among them.
 const MAIN_SOURCES: [&str; 2] = ["repl_main_thread", "sdk"];
 
-/// How a request is called that makes the conversation shorter.
+/// Purpose of a request that compacts the conversation.
 pub(crate) const COMPACTION: &str = "compact";
 
-/// No request takes longer.
+/// Longest duration of a request, in milliseconds: one day.
 const LONGEST_MILLIS: u64 = 86_400_000;
 
-/// An event counts over a span of the same request: it tells of the user's prompt.
+/// Extra rank of an event over a span of the same request: it names the user's prompt.
 const FULLNESS_OF_EVENT: u8 = 1;
 
-/// What a span of this name is about; `None` where it is not Claude Code's.
+/// Role of a span of this name; `None` if it is not Claude Code's.
 pub(super) fn role(name: &str) -> Option<Role> {
     let name = name.strip_prefix(PREFIX)?;
     Some(match name {
@@ -50,14 +50,14 @@ pub(super) fn role(name: &str) -> Option<Role> {
     })
 }
 
-/// What an event tells.
+/// Kind of an event.
 pub(super) enum Event {
     Request,
-    /// A request that failed for good.
+    /// Request that failed for good.
     Failure,
 }
 
-/// What a log record tells of a request, if it is one of Claude Code's that does.
+/// Event of a log record, if it is one of Claude Code's about a request.
 pub(super) fn event(record: &LogRecord<'_>, client: Client) -> Option<Event> {
     let body = record.body.0.as_ref();
     let attributes = told(record);
@@ -68,6 +68,8 @@ pub(super) fn event(record: &LogRecord<'_>, client: Client) -> Option<Event> {
     let is_own = client == Client::ClaudeCode
         || all_names.iter().flatten().any(|name| name.starts_with(PREFIX));
     let name = all_names.into_iter().flatten().find(|name| !name.is_empty())?;
+    // Old versions write the prefix into the name, new ones do not. A bare name may be anybody's, so it
+    // counts only from Claude Code itself.
     match name.strip_prefix(PREFIX).unwrap_or(name) {
         "api_request" if is_own => Some(Event::Request),
         "api_error" if is_own => Some(Event::Failure),
@@ -75,7 +77,7 @@ pub(super) fn event(record: &LogRecord<'_>, client: Client) -> Option<Event> {
     }
 }
 
-/// The attributes of an event, which somebody may have moved into its body.
+/// Attributes of an event, which may have been moved into its body.
 fn told<'r, 'a>(record: &'r LogRecord<'a>) -> &'r Attributes<'a> {
     let moved = record.body.0.as_ref().and_then(|body| body.kvlist_value.0.as_ref());
     let moved = moved.map(|members| &members.values);
@@ -84,10 +86,10 @@ fn told<'r, 'a>(record: &'r LogRecord<'a>) -> &'r Attributes<'a> {
         .unwrap_or(&record.attributes)
 }
 
-/// The request that an event tells of.
+/// Request that an event reports.
 ///
 /// # Errors
-/// Where it has no time.
+/// If it has no time.
 pub(super) fn call_of_event(
     record: &LogRecord<'_>,
     origin: Origin,
@@ -96,6 +98,7 @@ pub(super) fn call_of_event(
 ) -> Result<Draft, Rejected> {
     let attributes = told(record);
     let told_time = Moment::of_text(&attributes.text(names::EVENT_TIME)).0;
+    // The observed time is the collector's, so it comes last.
     let end = record.time_unix_nano.0.or(told_time).or(record.observed_time_unix_nano.0);
     let end = end.ok_or((Kind::MissingTimestamp, "the request is left out"))?;
     let duration = match attributes.count(names::CLAUDE_DURATION) {
@@ -115,10 +118,10 @@ pub(super) fn call_of_event(
     Ok(Draft { request, extra_fullness: FULLNESS_OF_EVENT, ..draft })
 }
 
-/// The request that a span tells of.
+/// Request that a span reports.
 ///
 /// # Errors
-/// Where it has no time.
+/// If it has no time.
 pub(super) fn call_of_span(
     span: &Span<'_>,
     origin: Origin,
@@ -171,7 +174,7 @@ fn draft(
     }
 }
 
-/// Where a request stands that was sent for this.
+/// Place of a request with this purpose.
 fn place(source: &Text<'_>, conversation: Conversation) -> Place {
     match source.as_str() {
         Some(COMPACTION) => Place::Compacts(conversation),
@@ -181,16 +184,17 @@ fn place(source: &Text<'_>, conversation: Conversation) -> Place {
     }
 }
 
-/// By what an event and a span of one request know each other.
+/// Key that the event and the span of a request share.
 fn identity(attributes: &Attributes<'_>) -> Option<EntryId> {
     let [request, response, own] = [names::REQUEST, names::RESPONSE, names::CLAUDE_CLIENT_REQUEST]
         .map(|names| attributes.text(names));
+    // Only the id of a request counts, which some put in place of the answer's.
     let response = Text(response.0.filter(|id| id.starts_with("req_")));
     let id = [request, response, own].into_iter().find_map(|id| id.0)?;
     Some(EntryId::of(&format!("claude-code:{id}")))
 }
 
-/// By what an event without ids is known when it is sent again: its number in its session.
+/// Key of an event without ids, for when it is sent again: its number in its session.
 fn by_number(
     attributes: &Attributes<'_>,
     session: Option<Symbol>,
@@ -201,8 +205,8 @@ fn by_number(
     Some(EntryId::of(&format!("claude-code:{session}:{number}")))
 }
 
-/// By what an event is known that has neither: no two requests of a session end in one millisecond, have taken
-/// as long and have the same figures.
+/// Key of an event that has neither: no two requests of a session end in one millisecond, take equally
+/// long and have the same figures.
 fn by_figures(draft: &Draft, file: &AgentFile) -> EntryId {
     let AgentRequest { session, model, start, finished, .. } = draft.request;
     let session = session.map_or("", |session| file.symbols.text(session));
@@ -223,7 +227,7 @@ mod tests {
         format!(r#"{{"key":"{name}","value":{value}}}"#)
     }
 
-    /// An export with an event of session `s1` that ends so many seconds on and has taken two.
+    /// Export with an event of session `s1` that ends after that many seconds and took two.
     fn event(name: &str, second: u32, prompt: &str, source: &str, more: &[(&str, &str)]) -> String {
         let text = |text: &str| format!(r#"{{"stringValue":"{text}"}}"#);
         let mut all = vec![
@@ -308,7 +312,7 @@ mod tests {
     fn an_event_without_ids_that_is_sent_again_counts_once() {
         let first = request(10, "p1", "sdk", &[]);
         let other = request(11, "p1", "sdk", &[]);
-        // Of the same time and duration, with an output of its own.
+        // Same time and duration, but an output of its own.
         let beside = first.replace(r#""intValue":"4""#, r#""intValue":"5""#);
         let file = read(&[first.clone(), first, other, beside].join("\n"));
         assert_eq!(file.requests.len(), 3, "{:?}", file.diagnostics);

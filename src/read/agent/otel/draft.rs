@@ -1,4 +1,4 @@
-//! A call of a model before the end of its file, where it shows how its figures are counted.
+//! Call of a model before the end of its file, which shows how its figures are counted.
 
 use super::attributes::Attributes;
 use super::figures::{Custom, Figures, InputFigure, Scope, Scopes};
@@ -9,34 +9,34 @@ use crate::read::agent::spans::Spans;
 use crate::read::agent::{AgentFile, AgentRequest, Rejected, Vendor};
 use crate::read::input::Kind;
 
-/// A call whose usage is not worked out yet.
+/// Call before its usage is computed.
 pub(super) struct Draft {
-    /// All but its usage.
+    /// Request without its usage.
     pub(super) request: AgentRequest,
     pub(super) span: Option<EntryId>,
-    /// The agent that it names itself.
+    /// Agent that the call itself names.
     pub(super) agent: Option<Symbol>,
     pub(super) figures: Figures,
     pub(super) counting: Counting,
     pub(super) has_failed: bool,
     pub(super) turn: Turn,
-    /// Where it stands, if that is told; else the trace shows it.
+    /// Place, if the call states it; else the trace shows it.
     pub(super) place: Option<Place>,
-    /// How much more it tells than its figures do.
+    /// Rank for details beyond the figures.
     pub(super) extra_fullness: u8,
 }
 
-/// What the input figure counts.
+/// Meaning of the input figure.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Counting {
-    /// What was neither read nor written.
+    /// Tokens neither read nor written.
     Exclusive,
-    /// What the scope shows in all of the file; the whole prompt where it shows nothing.
+    /// As the scope shows in the whole file; the whole prompt if it shows nothing.
     OfScope { scope: Scope, is_surely_inclusive: bool },
 }
 
 impl Draft {
-    /// A call of which nothing is told beside its request.
+    /// Call without any facts besides its request.
     pub(super) fn of(request: AgentRequest) -> Self {
         Self {
             request,
@@ -51,7 +51,7 @@ impl Draft {
         }
     }
 
-    /// The call, when all of the file is there.
+    /// Call, once the whole file is read.
     pub(super) fn call(self, spans: &Spans, scopes: &Scopes) -> Call {
         let custom = self.counting.custom(scopes);
         let sub_agent = self.span.and_then(|span| spans.sub_agent(span, self.agent));
@@ -70,6 +70,7 @@ impl Draft {
             identity: self.request.identity,
             fullness: self.figures.fullness() + self.extra_fullness,
             place,
+            // Only the main conversation has turns of the user's.
             turn: if agent.is_none() { self.turn } else { Turn::Begins(false) },
             request: self.finished(agent, custom),
         }
@@ -105,7 +106,9 @@ impl Counting {
     }
 }
 
-/// The ids of the answer's message and of the request. Some put the request's where the answer's belongs.
+/// Ids of the answer's message and of the request.
+///
+/// Some instrumentations put the request's id in place of the answer's.
 pub(super) fn ids(
     attributes: &Attributes<'_>,
     file: &mut AgentFile,

@@ -1,4 +1,4 @@
-//! What an exporter writes: spans and log records by resource and by scope, or one span of Copilot's.
+//! Output of an exporter: spans and log records by resource and by scope, or one span of Copilot's.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::attributes::{Attributes, Value};
 use super::moment::Moment;
 use crate::read::input::{List, Shape, Text};
 
-/// An object of the protocol. One with metrics alone has nothing that is looked at.
+/// Object of the protocol. One with metrics alone has nothing that is read.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(in crate::read::agent) struct Export<'a> {
@@ -21,6 +21,7 @@ pub(in crate::read::agent) struct Export<'a> {
 pub(super) struct ResourceSpans<'a> {
     #[serde(borrow)]
     pub(super) resource: Shape<Resource<'a>>,
+    // Older versions of the protocol name the spans of a scope this way.
     #[serde(borrow, alias = "instrumentationLibrarySpans")]
     pub(super) scope_spans: List<Shape<ScopeSpans<'a>>>,
 }
@@ -34,7 +35,7 @@ pub(super) struct ResourceLogs<'a> {
     pub(super) scope_logs: List<Shape<ScopeLogs<'a>>>,
 }
 
-/// The program that tells.
+/// Program that reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Resource<'a> {
@@ -60,7 +61,7 @@ pub(super) struct ScopeLogs<'a> {
     pub(super) log_records: List<Shape<LogRecord<'a>>>,
 }
 
-/// The part of the program that tells.
+/// Part of the program that reports.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Instrumentation<'a> {
@@ -70,12 +71,14 @@ pub(super) struct Instrumentation<'a> {
     pub(super) version: Text<'a>,
 }
 
-/// A span. Copilot's stands on a line of its own, with its resource and its scope inside, and calls its
-/// times otherwise.
+/// Span of a trace.
+///
+/// Copilot writes it on a line of its own, with its resource and its scope inside, and with other names
+/// for its times.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(in crate::read::agent) struct Span<'a> {
-    /// Of a line of Copilot's.
+    /// Type of a line of Copilot's.
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
     #[serde(borrow)]
@@ -120,7 +123,7 @@ pub(super) struct LogRecord<'a> {
     pub(super) attributes: Attributes<'a>,
 }
 
-/// The name of an event, or attributes that somebody has moved there.
+/// Name of an event, or attributes that were moved there.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Body<'a> {

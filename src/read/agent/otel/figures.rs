@@ -1,9 +1,10 @@
-//! The token counts of a call, and what its input figure counts.
+//! Token counts of a call, and the meaning of its input figure.
 //!
-//! The conventions want the input to include what was read and written. Instrumentations that copy the
-//! service's own figures leave both out where the service does. More read and written than the input shows
-//! that, and holds for all that the same instrumentation tells of the same provider, unless nearly all of it
-//! shows the opposite: then the input is what is damaged, and that call is named.
+//! The conventions want the input to include the tokens read and written. Instrumentations that copy the
+//! service's own figures leave both out if the service does. A call with more tokens read and written
+//! than its input proves it for everything that the same instrumentation reports for the same provider,
+//! unless nearly all of its calls show the opposite: then the input is damaged, and that call is
+//! rejected.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +16,7 @@ use crate::read::agent::Rejected;
 use crate::read::agent::request::{parts, split, tell_nothing, tokens};
 use crate::read::input::{Count, Kind, Usage};
 
-/// The counts of a call as they stand in its attributes.
+/// Counters of a call as they are in its attributes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Figures {
     input: Count,
@@ -26,7 +27,7 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Those of the conventions, under their names of all times.
+    /// Figures of the conventions, under all names that they have had.
     pub(super) fn of_conventions(attributes: &Attributes<'_>) -> Self {
         Self {
             input: attributes.count(names::INPUT),
@@ -37,7 +38,7 @@ impl Figures {
         }
     }
 
-    /// Those of Claude Code.
+    /// Figures of Claude Code.
     pub(super) fn of_claude_code(attributes: &Attributes<'_>) -> Self {
         Self {
             input: attributes.count(names::CLAUDE_INPUT),
@@ -48,17 +49,18 @@ impl Figures {
         }
     }
 
-    /// Whether they tell of nothing, as where a call failed or a filter took them out.
+    /// Returns true if nothing is reported, as after a failed call or a filter.
     pub(super) fn is_empty(&self) -> bool {
         tell_nothing(&[self.input, self.output, self.read, self.written])
     }
 
-    /// How much they tell: nothing, of the prompt, of the cache too.
+    /// Rank of detail: nothing, the prompt, the cache too.
     pub(super) fn fullness(&self) -> u8 {
         u8::from(!self.is_empty()) + u8::from(!self.is_empty() && self.read != Count::Missing)
     }
 
-    /// Whether more is cached than the input counts; `None` where nothing is cached, which tells nothing.
+    /// Returns true if more is cached than the input counts; `None` if nothing is cached, which proves
+    /// nothing.
     fn show_exclusion(&self) -> Option<bool> {
         let known = |count| tokens(count).ok().flatten();
         let cached = [self.read, self.written].map(|count| known(count).unwrap_or_default());
@@ -67,14 +69,15 @@ impl Figures {
         Some(cached > input)
     }
 
-    /// What was billed, and the reasoning in the output.
+    /// Billed usage, and the reasoning in the output.
     ///
     /// # Errors
-    /// Where a figure is unknown or impossible.
+    /// If a figure is unknown or impossible.
     pub(super) fn usage(&self, custom: Custom) -> Result<(Usage, Tokens), Rejected> {
         if self.is_empty() {
             return Err((Kind::MissingUsage, "the call has no token counts"));
         }
+        // An instrumentation that reports reads elsewhere leaves out a zero.
         let is_silent = self.read == Count::Missing && custom.tells_reads;
         let read = if is_silent { Count::Value(0) } else { self.read };
         let prompt = match custom.input {
@@ -93,42 +96,45 @@ impl Figures {
         Ok((Usage { prompt, output, ..Usage::default() }, reasoning))
     }
 
-    /// Whether what was written is told.
+    /// Returns true if the writes are reported.
     pub(super) fn tell_writes(&self, custom: Custom) -> bool {
         custom.tells_writes || matches!(self.written, Count::Value(_))
     }
 }
 
-/// What the input figure of an instrumentation counts.
+/// Meaning of the input figure of an instrumentation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum InputFigure {
-    /// The whole prompt.
+    /// Whole prompt.
     #[default]
     Whole,
-    /// The whole prompt, although a few calls show the opposite.
+    /// Whole prompt, although a few calls show the opposite.
     WholeOfMost,
-    /// What was neither read nor written.
+    /// Tokens neither read nor written.
     Rest,
 }
 
-/// How figures are told by an instrumentation.
+/// Habits of an instrumentation.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Custom {
     pub(super) input: InputFigure,
-    /// Whether it tells of reads where there are any.
+    /// True if reads are reported whenever there are any.
     pub(super) tells_reads: bool,
-    /// Whether it tells of writes where there are any.
+    /// True if writes are reported whenever there are any.
     pub(super) tells_writes: bool,
 }
 
-/// Who tells: the name and the version of an instrumentation, and the provider that it tells of.
+/// Name and version of an instrumentation, and the provider that it reports on.
 pub(super) type Scope = [Option<Symbol>; 3];
 
-/// So many calls whose input can hold what is cached weigh as much as one whose input cannot. An input that
-/// leaves it out can, too, where little is cached; one that holds it is smaller in damage alone.
+/// Number of calls with a possibly inclusive input that weigh as much as one with a surely exclusive
+/// input.
+///
+/// An exclusive input looks inclusive, too, if little is cached; an inclusive one looks exclusive only
+/// in damage.
 const INCLUSIVE_CALLS_AGAINST_ONE: usize = 4;
 
-/// What the figures of a scope have shown.
+/// Evidence in the figures of a scope.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
     /// Calls with more cached than their input counts.
@@ -139,12 +145,12 @@ struct Shown {
     writes: bool,
 }
 
-/// What is known of all scopes, which is not enough before the end of a file.
+/// Evidence of all scopes, which is complete only at the end of a file.
 #[derive(Default)]
 pub(super) struct Scopes(FxHashMap<Scope, Shown>);
 
 impl Scopes {
-    /// Takes in what the figures of one call show.
+    /// Adds the evidence in the figures of one call.
     pub(super) fn learn(&mut self, scope: Scope, figures: &Figures) {
         let shown = self.0.entry(scope).or_default();
         match figures.show_exclusion() {
@@ -159,6 +165,7 @@ impl Scopes {
     pub(super) fn custom(&self, scope: Scope) -> Custom {
         let Shown { exclusive, inclusive, reads, writes } =
             self.0.get(&scope).copied().unwrap_or_default();
+        // Without evidence the conventions hold: the input is the whole prompt.
         let input = if exclusive == 0 {
             InputFigure::Whole
         } else if exclusive * INCLUSIVE_CALLS_AGAINST_ONE < inclusive {
@@ -212,7 +219,7 @@ mod tests {
             scopes.learn([None; 3], &inclusive);
         }
         scopes.learn([None; 3], &damaged);
-        // What caches nothing shows nothing.
+        // A call that caches nothing proves nothing.
         scopes.learn([None; 3], &figures(1_000, Some(0), None, 10));
         let custom = scopes.custom([None; 3]);
         let (usage, _) = inclusive.usage(custom).expect("usage");

@@ -1,13 +1,13 @@
 //! OpenTelemetry: traces and logs as the collector's file exporter and the agents themselves write them.
 //!
-//! - A file of the protocol has an object a line, or is one document. Spans under the conventions for
-//!   generative AI are requests where their operation is one call of a model, whichever program sent it.
-//!   Events of Claude Code are requests where one has ended.
+//! - A file of the protocol has one object per line, or is one document. Spans under the conventions for
+//!   generative AI are requests if their operation is one call of a model, whichever program sent it.
+//!   Events of Claude Code are requests if they report the end of one.
 //! - Copilot writes each span on a line of its own.
 //!
-//! Metrics repeat running sums, and are passed over. An exporter that got no answer sends again what it
-//! sent, so a span and a request count once by their ids. How an instrumentation counts its figures is
-//! known at the end of a file (`figures.rs`), and there the calls become requests (`calls.rs`).
+//! Metrics repeat running sums, and are skipped. An exporter that got no answer sends its data again, so
+//! a span and a request count once by their ids. The meaning of an instrumentation's figures is known at
+//! the end of a file (`figures.rs`), and there the calls become requests (`calls.rs`).
 
 mod attributes;
 mod claude_code;
@@ -31,7 +31,7 @@ use super::spans::{Role, Spans};
 use super::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, Shape};
 
-/// What is known of a file between two of its objects.
+/// State between two objects of a file.
 #[derive(Default)]
 struct Telemetry {
     spans: Spans,
@@ -90,7 +90,7 @@ impl Telemetry {
     }
 }
 
-/// A file of the protocol.
+/// File of the protocol.
 #[derive(Default)]
 pub(super) struct Otlp(Telemetry);
 
@@ -100,6 +100,7 @@ impl LineFormat for Otlp {
     const LAYOUT: Option<Layout> = Some(Layout::Telemetry);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
+        // A file with metrics alone is known as well: it has no requests, but is not foreign.
         ["resourceSpans", "resourceLogs", "resourceMetrics"].iter().any(|name| first.has(name))
     }
 
@@ -135,14 +136,14 @@ impl LineFormat for Otlp {
     }
 }
 
-/// Notes what is wrong with one of many things on a line.
+/// Records a rejection of one of many items on a line.
 fn note(added: Result<(), Rejected>, line: u64, file: &mut AgentFile) {
     if let Err((kind, detail)) = added {
         file.reject(kind, line, detail);
     }
 }
 
-/// A file with a span a line.
+/// File with one span per line.
 #[derive(Default)]
 pub(super) struct SpanLines(Telemetry);
 
@@ -155,6 +156,7 @@ impl LineFormat for SpanLines {
         let is_span = first.is_one_of("type", &["span"])
             && first.has_member("traceId")
             && first.has_member("spanId");
+        // Metrics are in the same file, and may come first.
         let is_metric = first.is_one_of("type", &["metric"]) && first.has("dataPoints");
         (is_span || is_metric) && first.has("resource")
     }
@@ -194,7 +196,7 @@ mod tests {
         format!("[{}]", all.join(","))
     }
 
-    /// A span of trace `t` that takes a second.
+    /// Span of trace `t` that takes a second.
     fn span(id: &str, parent: &str, second: u32, all: &[(&str, &str)]) -> String {
         format!(
             r#"{{"traceId":"t","spanId":"{id}","parentSpanId":"{parent}","name":"{id}","kind":3,"startTimeUnixNano":"17900000{second:02}000000000","endTimeUnixNano":"17900000{second:02}900000000","attributes":{},"status":{{}}}}"#,
@@ -238,7 +240,7 @@ mod tests {
             export("app", "copies", &[span("a", "", 10, &chat("1000", "400", "100"))]),
             r#"{"resourceMetrics":[{"scopeMetrics":[]}]}"#.to_owned(),
             export("app", "follows", &[span("c", "", 30, &chat("1000", "400", "100"))]),
-            // Sent again, as after an answer that was lost.
+            // Sent again, as after a lost answer.
             export("app", "copies", &[span("a", "", 10, &chat("1000", "400", "100"))]),
             export("app", "copies", &[span("b", "", 20, &chat("3", "900", "50"))]),
         ];
@@ -366,7 +368,7 @@ mod tests {
         assert!(first.begins_turn && !second.begins_turn);
         assert_eq!(second.follows, Follows::Request(0));
         assert_eq!(file.diagnostics.count(Kind::MissingUsage), 1);
-        // More cached than was sent cannot be, and proves nothing where the custom is known.
+        // More cached than sent is impossible, and proves nothing once the habit is known.
         assert_eq!(file.diagnostics.count(Kind::InvalidUsage), 1);
     }
 }

@@ -1,4 +1,5 @@
-//! Moments of traces and logs: nanoseconds as text or as a number, seconds beside nanoseconds, RFC 3339.
+//! Moments of traces and logs: nanoseconds as text or as a number, seconds with nanoseconds, or RFC
+//! 3339.
 
 use std::fmt;
 
@@ -10,15 +11,15 @@ use crate::read::input::{Count, Text, moment};
 
 const NANOS_PER_MILLI: u64 = 1_000_000;
 
-/// Larger numbers of seconds lie beyond every calendar.
+/// Bound on numbers of seconds: larger ones are beyond every calendar.
 const MOST_SECONDS: u64 = 100_000_000_000;
 
-/// A moment, or nothing where another value stands. 0 is a moment that is not told.
+/// Moment; `None` for any other value. 0 means that the moment is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moment(pub(super) Option<Millis>);
 
 impl Moment {
-    /// The moment that a text writes.
+    /// Moment written as text.
     pub(super) fn of_text(text: &Text<'_>) -> Self {
         match Figure::of_text(text.as_str().unwrap_or_default()).0 {
             Count::Missing | Count::Invalid => Self(moment(text)),
@@ -60,6 +61,7 @@ impl<'de> Visitor<'de> for MomentVisitor {
         Ok(Moment::of_nanos(Count::Value(nanos)))
     }
 
+    // serde_json passes only negative numbers here.
     fn visit_i64<E>(self, _: i64) -> Result<Moment, E> {
         Ok(Moment(None))
     }

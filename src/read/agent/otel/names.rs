@@ -1,27 +1,27 @@
-//! The names under which instrumentations put what is looked at, the conventions' newest first.
+//! Attribute names of the values that are read; the conventions' newest names come first.
 
-/// What a span is about.
+/// Operation of a span.
 pub(crate) const OPERATION: &[&str] = &["gen_ai.operation.name", "llm.request.type"];
 
-/// The model that answered, else the one that was asked.
+/// Model that answered, else the one that was asked.
 pub(crate) const MODEL: &[&str] = &["gen_ai.response.model", "gen_ai.request.model", "model"];
 
-/// Through whom a request went.
+/// Provider of a request.
 pub(crate) const PROVIDER: &[&str] = &["gen_ai.provider.name", "gen_ai.system"];
 
-/// What goes on from each other.
+/// Conversation, whose requests continue each other.
 pub(crate) const SESSION: &[&str] = &["gen_ai.conversation.id", "session.id"];
 
 pub(crate) const AGENT: &[&str] = &["gen_ai.agent.id", "gen_ai.agent.name"];
 
-/// The id of an answer, which some take from the request.
+/// Id of an answer, which some instrumentations take from the request.
 pub(crate) const RESPONSE: &[&str] = &["gen_ai.response.id"];
 
-/// The id that the service gave to a request.
+/// Id that the service gave to a request.
 pub(crate) const REQUEST: &[&str] =
     &["anthropic.request.id", "github.copilot.service_request_id", "request_id"];
 
-/// The whole prompt, or what of it was neither read nor written.
+/// Tokens of the whole prompt, or those neither read nor written.
 pub(crate) const INPUT: &[&str] = &["gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens"];
 
 pub(crate) const OUTPUT: &[&str] =
@@ -58,11 +58,11 @@ pub(crate) const REASONING: &[&str] = &[
     "gen_ai.usage.details.reasoning_tokens",
 ];
 
-/// Copilot's.
+/// Charge by Copilot, and then the initiator of its requests.
 pub(crate) const COPILOT_BILL: &[&str] = &["github.copilot.nano_aiu"];
 pub(crate) const COPILOT_INITIATOR: &[&str] = &["github.copilot.initiator"];
 
-/// Claude Code's.
+/// Names of Claude Code, down to `CLAUDE_SUCCESS`.
 pub(crate) const CLAUDE_INPUT: &[&str] = &["input_tokens"];
 pub(crate) const CLAUDE_OUTPUT: &[&str] = &["output_tokens"];
 pub(crate) const CLAUDE_READ: &[&str] = &["cache_read_tokens"];
@@ -76,12 +76,12 @@ pub(crate) const CLAUDE_DURATION: &[&str] = &["duration_ms"];
 pub(crate) const CLAUDE_COST: &[&str] = &["cost_usd"];
 pub(crate) const CLAUDE_SUCCESS: &[&str] = &["success"];
 
-/// Of an event.
+/// Name of an event, and then its time and its number.
 pub(crate) const EVENT: &[&str] = &["event.name"];
 pub(crate) const EVENT_TIME: &[&str] = &["event.timestamp"];
 pub(crate) const EVENT_NUMBER: &[&str] = &["event.sequence"];
 
-/// Of a resource.
+/// Name of a resource's program, and then its version.
 pub(crate) const SERVICE: &[&str] = &["service.name"];
 pub(crate) const VERSION: &[&str] = &["service.version"];
 
@@ -117,7 +117,7 @@ const ALL: [&[&str]; 29] = [
     EVENT_NUMBER,
 ];
 
-/// Whether values under this name are looked at.
+/// Returns true if values under this name are read.
 pub(super) fn is_known(name: &str) -> bool {
     let of_resource = [SERVICE, VERSION];
     ALL.iter().chain(&of_resource).any(|names| names.contains(&name))

@@ -1,4 +1,4 @@
-//! The program that a resource stands for.
+//! Program behind a resource.
 
 use super::attributes::Attributes;
 use super::export::Resource;
@@ -8,7 +8,7 @@ use crate::base::id::Symbol;
 use crate::read::agent::AgentFile;
 use crate::read::input::{Shape, Text};
 
-/// The names by which agents call themselves.
+/// Service names of agents.
 const AGENTS: [(&str, Client); 6] = [
     ("github-copilot", Client::Copilot),
     ("copilot-chat", Client::Copilot),
@@ -18,12 +18,12 @@ const AGENTS: [(&str, Client); 6] = [
     ("opencode", Client::OpenCode),
 ];
 
-/// Who tells, and what holds for all that it tells.
+/// Program that reports, and the facts that apply to everything it reports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub(super) client: Client,
     pub(super) version: Option<Symbol>,
-    /// The session, where a program has one alone.
+    /// Session, if the program has only one.
     pub(super) session: Option<Symbol>,
 }
 

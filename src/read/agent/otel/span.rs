@@ -1,6 +1,6 @@
-//! A span of a trace → what it is about, and the call of a model that it tells of.
+//! Span of a trace: its role, and the call of a model that it reports.
 //!
-//! Only some operations are one request: an agent's span repeats the sums of all of its calls.
+//! Only some operations are one request: an agent's span repeats the sums of all its calls.
 
 use super::attributes::Attributes;
 use super::claude_code;
@@ -16,14 +16,14 @@ use crate::read::agent::spans::Role;
 use crate::read::agent::{AgentFile, AgentRequest, Rejected, Vendor};
 use crate::read::input::{Count, Kind, Shape, Text, Usage};
 
-/// The operations that are one request to a model.
+/// Operations that are one request to a model.
 const CALLS: [&str; 4] = ["chat", "generate_content", "text_completion", "completion"];
 
-/// The code of a status that says that the operation failed.
+/// Status codes of an operation that failed.
 const FAILED: [&str; 2] = ["STATUS_CODE_ERROR", "ERROR"];
 
 impl Span<'_> {
-    /// By what the span is known; `None` without both of its ids.
+    /// Key of the span; `None` without both of its ids.
     pub(super) fn id(&self) -> Option<EntryId> {
         id(&self.trace_id, &self.id)
     }
@@ -47,15 +47,16 @@ impl Span<'_> {
     pub(super) fn has_failed(&self) -> bool {
         let status = self.status.0.as_ref();
         status.is_some_and(|Status { code }| {
+            // The protocol's number for `STATUS_CODE_ERROR`.
             code.figure.0 == Count::Value(2)
                 || code.text.as_deref().is_some_and(|code| FAILED.contains(&code))
         })
     }
 
-    /// The call that the span tells of.
+    /// Call that the span reports.
     ///
     /// # Errors
-    /// Where it has no time.
+    /// If it has no time.
     pub(super) fn call(
         &self,
         origin: Origin,
@@ -82,7 +83,7 @@ impl Span<'_> {
             .map(|text| text.and_then(|text| file.symbol(text)));
         let request = AgentRequest {
             identity: self.id(),
-            // Without a conversation a trace is one.
+            // Without a conversation the trace is the session.
             session: session.or_else(|| file.symbol(&self.trace_id)),
             message,
             request,
@@ -97,6 +98,7 @@ impl Span<'_> {
             figures: Figures::of_conventions(attributes),
             counting: Counting::OfScope {
                 scope: [name, version, route],
+                // Copilot adds reads and writes to the input itself, so one odd call proves nothing.
                 is_surely_inclusive: is_copilot,
             },
             has_failed: self.has_failed(),
@@ -106,7 +108,7 @@ impl Span<'_> {
     }
 }
 
-/// Whose service answered, where the name of the model alone does not tell.
+/// Vendor of the service, if the name of the model alone does not say.
 fn vendor(of_model: Vendor, provider: &Text<'_>) -> Vendor {
     match (of_model, provider.as_str()) {
         (Vendor::Other, Some("anthropic")) => Vendor::Anthropic,
@@ -116,7 +118,7 @@ fn vendor(of_model: Vendor, provider: &Text<'_>) -> Vendor {
     }
 }
 
-/// What Copilot was charged.
+/// Charge by Copilot, in billionths of an AI unit.
 fn bill(attributes: &Attributes<'_>) -> Option<u64> {
     match attributes.count(names::COPILOT_BILL) {
         Count::Value(billed) => Some(billed),
