@@ -1,4 +1,5 @@
-//! Claude Code's settings files: where they are, what is written to one of them, and the copies that take it back.
+//! Claude Code's settings files: their places, changes of one of them, and the records that take a change
+//! back.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -20,10 +21,10 @@ use crate::settings::{
     Applied, Conflict, Layer, LayerFile, Layers, Promise, Setting, SettingsError, SettingsText,
 };
 
-/// The folder of a home or a project that holds its settings.
+/// Folder of a home or a project that holds its settings.
 const FOLDER: &str = ".claude";
 
-/// Where administrators put settings.
+/// Folder of the settings that administrators manage.
 fn managed_folder() -> &'static Path {
     Path::new(if cfg!(target_os = "macos") {
         "/Library/Application Support/ClaudeCode"
@@ -34,21 +35,21 @@ fn managed_folder() -> &'static Path {
     })
 }
 
-/// A settings file that may be changed.
+/// Settings file that may be changed.
 pub(super) struct SettingsFile {
-    /// The file, with links resolved.
+    /// Path of the file, with links resolved.
     pub(super) place: String,
-    /// As the user names it.
+    /// Path as the user writes it.
     pub(super) shown: String,
-    /// What it says. `None` where it is not there.
+    /// Content of the file. `None` if it does not exist.
     pub(super) text: Option<SettingsText>,
 }
 
 impl SettingsFile {
-    /// Reads the file that is named, or else the user's.
+    /// Reads the named file, otherwise the user's.
     ///
     /// # Errors
-    /// It cannot be read, or is damaged.
+    /// The file cannot be read, or is damaged.
     pub(super) fn open(named: Option<&Path>) -> Result<Self, CliError> {
         let path = named.map_or_else(user_file, |path| Ok(path.to_owned()))?;
         let shown = shown_path(&path);
@@ -59,6 +60,7 @@ impl SettingsFile {
             ),
             _ => problem(&error.to_string()),
         })?;
+        // A folder, a pipe or a device cannot be replaced by a file.
         if fs::metadata(&place).is_ok_and(|metadata| !metadata.is_file()) {
             return Err(problem("it is no file"));
         }
@@ -68,15 +70,15 @@ impl SettingsFile {
         Ok(Self { place, shown, text })
     }
 
-    /// What it says, which is nothing where it is not there.
+    /// Content of the file, empty if it does not exist.
     pub(super) fn known(&self) -> Result<SettingsText, SettingsError> {
         self.text.clone().map_or_else(|| SettingsText::parse(b""), Ok)
     }
 
-    /// The file with keys set.
+    /// Change of the file that sets keys.
     ///
     /// # Errors
-    /// A key would not act, since something stronger has it, or has no place.
+    /// A key would not act, as a stronger file or variable decides, or has no place.
     pub(super) fn with(
         &self,
         change: (&str, Timestamp),
@@ -98,7 +100,7 @@ impl SettingsFile {
         Ok(applied)
     }
 
-    /// Refuses keys that would not act, as the files of a client decide.
+    /// Refuses keys that would not act, by the files of a client.
     fn refuse_conflicts(
         &self,
         set: &[Setting],
@@ -135,7 +137,7 @@ impl SettingsFile {
     /// Replaces the file as a whole, or removes it.
     ///
     /// # Errors
-    /// It was changed since it was read, or what the system says.
+    /// The file was changed since it was read, or an error of the system.
     pub(super) fn replace(&self, text: Option<&str>) -> Result<(), CliError> {
         let place = Path::new(&self.place);
         let failed = |source| CliError::OutputFile { path: PathBuf::from(&self.shown), source };
@@ -145,11 +147,12 @@ impl SettingsFile {
         };
         let mut file = OutputFile::open(place).map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
+        // Checked last, so that another program has little time to write in between.
         self.refuse_changed()?;
         file.finish().map_err(failed)
     }
 
-    /// That it is damaged.
+    /// Error for a damaged file.
     pub(super) fn damaged(&self, error: &SettingsError) -> CliError {
         damaged(Path::new(&self.place), error)
     }
@@ -165,12 +168,12 @@ impl SettingsFile {
     }
 }
 
-/// A path as a word of a shell.
+/// Path as a word of a shell.
 pub(super) fn word(path: &str) -> String {
     shlex::try_quote(path).map_or_else(|_| path.to_owned(), Cow::into_owned)
 }
 
-/// The user's settings.
+/// Path of the user's settings.
 fn user_file() -> Result<PathBuf, CliError> {
     let mut homes = claude_homes().into_iter();
     match (homes.next(), homes.next()) {
@@ -185,7 +188,7 @@ fn user_file() -> Result<PathBuf, CliError> {
     }
 }
 
-/// The files of a client that is started where a file belongs, or here, the strongest first.
+/// Settings files of a client that is started in the file's project, or here, the strongest first.
 fn layer_files(place: &Path, user: Option<&Path>, managed: &Path) -> Vec<(Layer, PathBuf)> {
     let folder =
         place.parent().filter(|folder| folder.file_name().is_some_and(|name| name == FOLDER));
@@ -202,7 +205,7 @@ fn layer_files(place: &Path, user: Option<&Path>, managed: &Path) -> Vec<(Layer,
     added.order();
     let is_settings = |path: &PathBuf| path.extension().is_some_and(|one| one == "json");
     files.extend(added.into_iter().filter(is_settings).map(|path| (Layer::Managed, path)));
-    // A home is no project: its file is the user's.
+    // A home is not a project: its file is the user's.
     let mut different: Vec<(Layer, PathBuf)> = Vec::new();
     for (layer, path) in files {
         if !different.iter().any(|(_, other)| is_same(other, &path)) {
@@ -218,11 +221,11 @@ fn is_same(one: &Path, other: &Path) -> bool {
     resolved(one) == resolved(other)
 }
 
-/// What a file says, if it is there.
+/// Content of a settings file, if it exists.
 fn read(path: &Path) -> Result<Option<SettingsText>, CliError> {
     let unread =
         |problem: &str| CliError::NoInput(format!("cannot read {}: {problem}", shown_path(path)));
-    // Nobody may ever write into a pipe.
+    // Reading from a pipe may never end.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(unread("it is no file; nothing was changed"));
     }
@@ -242,7 +245,7 @@ fn damaged(path: &Path, error: &SettingsError) -> CliError {
     CliError::NoInput(format!("{path}{error}; nothing was changed: mend it first"))
 }
 
-/// Why a key would not act, and what to do.
+/// Explanation of a key that would not act, with what to do.
 fn told(conflict: &Conflict) -> String {
     match conflict {
         Conflict::Stronger { key, file: (Layer::Managed, path) } => format!(
@@ -266,21 +269,21 @@ fn told(conflict: &Conflict) -> String {
     }
 }
 
-/// The most bytes of a record: two files of settings, each byte escaped.
+/// Most bytes of a record: two settings files, each byte escaped.
 const MOST_RECORD: u64 = 16 * MOST_SETTINGS;
 
-/// The records of what was set, which take it back. Each is a file that its owner alone may read, named by its number.
+/// Records of changes, which take them back. Each is a file that only its owner may read, named by its
+/// number.
 pub(super) struct Records(PathBuf);
 
-/// A record, and where it is.
+/// Record with its path.
 pub(super) struct Record {
-    /// The file.
     pub(super) path: PathBuf,
     pub(super) applied: Applied,
 }
 
 impl Records {
-    /// Those of the user.
+    /// Records of the user.
     ///
     /// # Errors
     /// The user has no folder for them.
@@ -303,13 +306,14 @@ impl Records {
         locked().map_err(|error| self.failed(error))
     }
 
-    /// Keeps a record, and returns where.
+    /// Keeps a record, and returns its path.
     pub(super) fn keep(&self, applied: &Applied) -> Result<PathBuf, CliError> {
         let last = self.numbered().map(|(number, _)| number).max().unwrap_or(0);
         let path = self.0.join(format!("{:06}.json", last + 1));
         let kept = || {
             let mut file = NamedTempFile::new_in(&self.0)?;
             file.write_all(&applied.to_json()?)?;
+            // Never over another file, even if something else took the number.
             file.persist_noclobber(&path).map_err(|error| error.error)
         };
         kept().map_err(|error| self.failed(error))?;
@@ -320,24 +324,25 @@ impl Records {
         CliError::OutputFile { path: self.0.clone(), source }
     }
 
-    /// The files of records, by their numbers.
+    /// Files of records, by their numbers.
     fn numbered(&self) -> impl Iterator<Item = (u64, PathBuf)> {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         entries.filter_map(|entry| {
             let path = entry.path();
             let is_record = path.is_file() && path.extension().is_some_and(|one| one == "json");
             let number = path.file_stem()?.to_str()?.parse().ok()?;
-            // A number that has no next one is none of this program's.
+            // A number without a next one is not from this program.
             let is_record = is_record && number < u64::MAX;
             is_record.then_some((number, path))
         })
     }
 
-    /// The newest record of a file that holds.
+    /// Newest record of a file that satisfies `holds`.
     pub(super) fn newest(&self, place: &str, holds: impl Fn(&Applied) -> bool) -> Option<Record> {
         let mut files: Vec<(u64, PathBuf)> = self.numbered().collect();
         files.order();
         files.into_iter().rev().find_map(|(_, path)| {
+            // A damaged record is passed over for an older one.
             let applied = Applied::parse(&read_whole(&path, MOST_RECORD).ok()?)?;
             (applied.file == place && holds(&applied)).then_some(Record { path, applied })
         })
@@ -345,7 +350,7 @@ impl Records {
 }
 
 impl Record {
-    /// Forgets it.
+    /// Removes the record.
     pub(super) fn forget(path: &Path) -> Result<(), CliError> {
         let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
         fs::remove_file(path).map_err(failed)

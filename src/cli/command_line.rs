@@ -1,4 +1,4 @@
-//! The command by which Claude Code runs this program, as its settings have it.
+//! Command by which Claude Code runs this program, as its settings have it.
 
 use std::path::Path;
 use std::{env, fs};
@@ -8,14 +8,14 @@ use clap::ValueEnum as _;
 use super::args::{LookingArgs, PlatformArg};
 use super::error::CliError;
 
-/// What this program is called.
+/// Name of this program.
 const PROGRAM: &str = "cachesim";
 
-/// A command with its options.
+/// Command with its options.
 pub(super) struct CommandLine(Vec<String>);
 
 impl CommandLine {
-    /// A command of this program.
+    /// Command of this program.
     pub(super) fn of(command: &str) -> Result<Self, CliError> {
         Ok(Self(vec![program()?, command.to_owned()]))
     }
@@ -25,9 +25,10 @@ impl CommandLine {
         self.0.extend([option.to_owned(), value.to_owned()]);
     }
 
-    /// Adds the prices that are given.
+    /// Adds the prices of the options.
     pub(super) fn add_prices(&mut self, args: &LookingArgs) -> Result<(), CliError> {
         for file in &args.prices {
+            // Claude Code runs the command in another folder, so paths must be absolute.
             let place = fs::canonicalize(file);
             let place =
                 place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
@@ -41,14 +42,14 @@ impl CommandLine {
         Ok(())
     }
 
-    /// As a shell takes it.
+    /// Command as a word list for a shell.
     pub(super) fn for_shell(&self) -> Result<String, CliError> {
         shlex::try_join(self.0.iter().map(String::as_str))
             .map_err(|error| CliError::Usage(format!("no shell takes such an option: {error}")))
     }
 }
 
-/// What a shell calls this program: its name where that leads here, or else where it is.
+/// Name of this program in a shell if that leads here, otherwise its path.
 fn program() -> Result<String, CliError> {
     let failed = |error| CliError::Usage(format!("cannot find this program: {error}"));
     let place = env::current_exe().and_then(fs::canonicalize).map_err(failed)?;

@@ -1,20 +1,20 @@
-//! Whether a change of a user's file is written. Every command that changes one shows the change first.
+//! Consent to change a user's file. Every command that changes one shows the change first.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
-/// What the user says of a change before it is shown.
+/// User's answer to a change before it is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Consent {
     /// `--yes`.
     Given,
     /// `--dry-run`.
     Withheld,
-    /// Neither: on a terminal the user is asked.
+    /// Neither option: on a terminal the user is asked.
     Open,
 }
 
 impl Consent {
-    /// The consent of `--yes` and `--dry-run`.
+    /// Consent of `--yes` and `--dry-run`.
     pub(super) fn new(yes: bool, dry_run: bool) -> Self {
         match (yes, dry_run) {
             (true, _) => Self::Given,
@@ -23,7 +23,8 @@ impl Consent {
         }
     }
 
-    /// Whether the change, which was shown, is written. Without a terminal nobody can be asked, and nothing is.
+    /// Returns true if the change, which was shown, is to be written. Without a terminal nobody can be asked,
+    /// and it is not.
     pub(super) fn is_given(self) -> io::Result<bool> {
         if self == Self::Given || !self.is_possible() {
             return Ok(self == Self::Given);
@@ -36,12 +37,12 @@ impl Consent {
         Ok(["y", "yes"].contains(&answer.trim().to_ascii_lowercase().as_str()))
     }
 
-    /// Whether the change may be written.
+    /// Returns true if the change may still be written.
     pub(super) fn is_possible(self) -> bool {
         self == Self::Given || (self == Self::Open && is_terminal())
     }
 
-    /// What to type for the change to be written. Empty if the user has just declined.
+    /// Hint on how to have the change written. Empty if the user has just declined.
     pub(super) fn way(self) -> &'static str {
         match self {
             Self::Open if self.is_possible() => "",
@@ -51,5 +52,6 @@ impl Consent {
 }
 
 fn is_terminal() -> bool {
+    // The change is shown on the output, the question on stderr, and the answer is typed.
     io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal()
 }

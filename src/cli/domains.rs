@@ -19,21 +19,23 @@ use crate::requests::seams::Seams;
 use crate::simulate::ledger::FilterError;
 use crate::study::StudyError;
 
-/// How many domains a table lists by default.
+/// Number of domains that a table lists by default.
 const MOST_DOMAINS: usize = 20;
 
-/// How the results of domains are shown.
+/// View of the results of domains.
 pub(super) struct DomainView<'a, O> {
     pub(super) domains: &'a DomainArgs,
     pub(super) output: Output,
     pub(super) format: OutputFormat<O>,
-    /// How many domains are listed. `None` for the default.
+    /// Number of domains to list. `None` for the default.
     pub(super) top: Option<usize>,
 }
 
 impl<O: Copy> DomainView<'_, O> {
-    /// Shows people the sums of all domains, as `told` has them of each, and a line for each; writes for programs what
-    /// `own` writes of each, as a line. Errors of a domain end the run.
+    /// Shows people the sums of all domains, computed by `told`, and a line for each; or writes for programs
+    /// a line for each, written by `own`.
+    ///
+    /// Errors of a domain end the run.
     pub(super) fn show<S: DomainSums>(
         self,
         setup: &Setup<'_>,
@@ -65,9 +67,10 @@ impl<O: Copy> DomainView<'_, O> {
     }
 }
 
-/// Reads a rule from what `--domains` says.
+/// Reads the rule of `--domains`.
 fn rule(asked: &str) -> Result<DomainRule, CliError> {
     if let Some(depth) = asked.strip_prefix("depth:") {
+        // `parse` alone would take a sign.
         let is_number = depth.bytes().all(|byte| byte.is_ascii_digit());
         let depth = depth.parse().ok().filter(|depth| is_number && *depth > 0);
         return depth.map(DomainRule::Depth).ok_or_else(|| {
@@ -84,19 +87,19 @@ fn rule(asked: &str) -> Result<DomainRule, CliError> {
     Ok(DomainRule::parse(&table, asked)?)
 }
 
-/// What is done with each history; of a domain the name is given.
+/// Work on each history; a domain's name comes with it.
 type Work<'w> = dyn FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError> + 'w;
 
-/// The input, as one history or as several.
+/// Input, as one history or as several.
 pub(super) enum Histories {
-    /// All of it is one history.
+    /// All of the input as one history.
     Whole(Discovered),
-    /// Each by itself, and what was wrong with paths.
+    /// Domains, each a history by itself, with the diagnostics of their paths.
     Domains(Vec<Domain>, Diagnostics),
 }
 
 impl Histories {
-    /// The histories that are asked for.
+    /// Histories that the arguments name.
     pub(super) fn of(setup: &Setup<'_>, args: &DomainArgs) -> Result<Self, CliError> {
         let (input, output) = (setup.input, setup.output);
         let Some(asked) = &args.domains else {
@@ -106,12 +109,12 @@ impl Histories {
         Ok(Self::Domains(domains, diagnostics))
     }
 
-    /// Whether rows stand in domains.
+    /// Returns true if rows have domains.
     pub(super) fn are_domains(&self) -> bool {
         matches!(self, Self::Domains(..))
     }
 
-    /// The files of all histories, in the order in which they are read.
+    /// Files of all histories, in the order in which they are read.
     pub(super) fn sources(&self) -> impl Iterator<Item = &Source> {
         let (whole, domains) = match self {
             Self::Whole(discovered) => (discovered.sources.as_slice(), &[][..]),
@@ -120,17 +123,18 @@ impl Histories {
         whole.iter().chain(domains.iter().flat_map(|domain| &domain.sources))
     }
 
-    /// Works on each in its order; of a domain the name is given. Returns how many domains have no request that is asked
-    /// for.
+    /// Works on each history in order; a domain's name comes with it. Returns the number of domains without a
+    /// requested request.
     ///
     /// # Errors
-    /// What `work` returns, what a run over one input fails with, or a request is in two domains. Domains without a
-    /// request that is asked for are left out, unless all of them are.
+    /// Errors of `work` and of a run over one input, or a request in two domains. Domains without a requested
+    /// request are left out, unless all of them are.
     pub(super) fn each(
         self,
         setup: &Setup<'_>,
         mut work: impl FnMut(Option<&str>, &PreparedRun) -> Result<(), CliError>,
     ) -> Result<u64, CliError> {
+        // Behind a reference, so that the loop is compiled once for all closures.
         self.each_by(setup, &mut work)
     }
 
@@ -140,6 +144,7 @@ impl Histories {
             Self::Domains(domains, diagnostics) => {
                 let mut told = Told { diagnostics, ..Told::default() };
                 let worked = each_domain(domains, setup, &mut told, work);
+                // Damage is reported even if a domain failed, as it may be the cause.
                 let told = told.tell(setup);
                 worked.and_then(|without_requests| told.map(|()| without_requests))
             }
@@ -147,7 +152,7 @@ impl Histories {
     }
 }
 
-/// The domains of an input, and what was wrong with its paths.
+/// Domains of an input, with the diagnostics of its paths.
 pub(super) fn divided(
     asked: &str,
     input: &InputArgs,
@@ -208,6 +213,7 @@ fn each_domain(
         enough_memory(&history.diagnostics)?;
         told.files += history.files.len();
         told.diagnostics.absorb(history.diagnostics.clone());
+        // Before any filter: a request in two domains is an error, whatever is reported.
         seams.add(&name, &history)?;
         match setup.run(history, Telling::Later) {
             Ok(run) => {
@@ -236,7 +242,7 @@ fn each_domain(
     }
 }
 
-/// Whether a domain has nothing of what is asked for, though others may have.
+/// Returns true if a domain has nothing that was requested, though others may.
 pub(super) fn has_nothing_asked_for(reason: &StudyError) -> bool {
     matches!(
         reason,
@@ -247,7 +253,7 @@ pub(super) fn has_nothing_asked_for(reason: &StudyError) -> bool {
     )
 }
 
-/// What is said once of all domains.
+/// Messages that are printed once for all domains.
 #[derive(Default)]
 struct Told {
     files: usize,

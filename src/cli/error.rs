@@ -1,4 +1,4 @@
-//! The errors that end a run, and the exit codes, which scripts rely on.
+//! Errors that end a run, and the exit codes, which scripts rely on.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,166 +17,166 @@ use crate::simulate::pricing::PriceError;
 use crate::simulate::strategy::StrategyFileError;
 use crate::study::StudyError;
 
-/// A reason to stop.
+/// Reason to end the run.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// An option's value cannot be used.
+    /// Option whose value cannot be used.
     #[error("{0}")]
     Usage(String),
-    /// A feature that the build lacks.
+    /// Feature that the build lacks.
     #[error(
         "{what} is not in this build; build cachesim with --features {feature}, or with full, as releases are"
     )]
     NotBuilt {
-        /// The command, format or option.
+        /// Command, format or option.
         what: &'static str,
-        /// The feature that brings it.
+        /// Feature of the build that has it.
         feature: &'static str,
     },
-    /// The input cannot be studied.
+    /// Input that cannot be studied.
     #[error(transparent)]
     Study(#[from] StudyError),
-    /// The input cannot be divided into domains.
+    /// Input that cannot be divided into domains.
     #[error("--domains: {0}")]
     Domains(#[from] DomainError),
-    /// One of several domains cannot be worked.
+    /// Failure in one of several domains.
     #[error("domain {domain}: {source}")]
     InDomain {
-        /// The domain.
+        /// Name of the domain.
         domain: String,
-        /// What is wrong with it.
+        /// Error in the domain.
         source: Box<CliError>,
     },
-    /// The domains cut through a history.
+    /// Domains that cut through a history.
     #[error(transparent)]
     Seam(#[from] Seam),
-    /// No request, or several, match what was asked for.
+    /// Request that is not found, or not unique.
     #[error(transparent)]
     Locate(#[from] LocateError),
-    /// Nothing to work on.
+    /// Lack of input to work on.
     #[error("{0}")]
     NoInput(String),
-    /// No place of an agent's has sessions.
+    /// Lack of sessions in all places of agents.
     #[error("no sessions of a coding agent were found")]
     NoSessions {
-        /// Where they were looked for, in a sentence.
+        /// Places that were searched, in a sentence.
         looked: String,
     },
-    /// The memory that the run may have is not enough, in MiB.
+    /// Memory bound that is too small for the run, in MiB.
     #[error(
         "the run needs more than the {0} MiB of memory that it may have; raise --max-memory, or give fewer or \
          smaller files"
     )]
     Memory(u64),
-    /// A price file is unreadable.
+    /// Unreadable price file.
     #[error("cannot read the price file {}: {source}", path.display())]
     PriceFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A price file has no prices.
+    /// Price file without prices.
     #[error(transparent)]
     Prices(#[from] PriceError),
-    /// What a price file says of models cannot be used.
+    /// Facts about models in a price file that cannot be used.
     #[error(transparent)]
     Models(#[from] TomlError),
-    /// A strategy file is unreadable.
+    /// Unreadable strategy file.
     #[error("cannot read the strategy file {}: {source}", path.display())]
     StrategyFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A strategy file has no usable strategies.
+    /// Strategy file without usable strategies.
     #[error(transparent)]
     Strategies(#[from] StrategyFileError),
-    /// A configuration cannot be used.
+    /// Configuration that cannot be used.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
-    /// A chart cannot be drawn as a PNG.
+    /// Chart that cannot be drawn as a PNG.
     #[error("cannot draw the chart as a PNG: {0}; try --format svg")]
     Png(#[from] PngError),
-    /// An expression cannot be read, or asks for something that does not exist.
+    /// Expression that cannot be read, or asks for something that does not exist.
     #[error("--fail-if '{expression}': {source}")]
     Expression {
-        /// The expression.
+        /// Text of the expression.
         expression: String,
-        /// What is wrong and where.
+        /// Error in the expression, with its place.
         source: ExpressionError,
     },
-    /// An expression of `--fail-if` is true.
+    /// Expression of `--fail-if` that is true.
     #[error("--fail-if '{0}' is true")]
     GateFailed(String),
-    /// A baseline is unreadable.
+    /// Unreadable baseline.
     #[error(
         "cannot read the baseline {}: {source}; save one with `cachesim check PATH \
          --save-baseline {}`", path.display(), path.display()
     )]
     BaselineFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A file of accepted findings is unreadable.
+    /// Unreadable file of accepted findings.
     #[error("cannot read the accepted findings {}: {source}", path.display())]
     AcceptedFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A file has no accepted findings.
+    /// File without accepted findings.
     #[error(
         "{}: it has no findings of lint: {problem}; save them with `cachesim lint PATH --format json -o FILE`",
         path.display()
     )]
     Accepted {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason.
         problem: String,
     },
-    /// A file is not a baseline.
+    /// File that is not a baseline.
     #[error("{}: cannot be a baseline: {source}", path.display())]
     Baseline {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// Reason, and what to do.
         source: BaselineError,
     },
-    /// A question of `check` that has no answer.
+    /// Question of `check` without an answer.
     #[error("{place}{error}")]
     Unanswered {
-        /// The place of the budget, followed by a colon. Empty where no file asks.
+        /// Place of the budget, followed by a colon. Empty if no file asks.
         place: String,
-        /// Why.
+        /// Reason.
         error: CheckError,
     },
-    /// Budgets that are not kept.
+    /// Budgets that are exceeded, by name.
     #[error("{}: {}", failed(.0.len()), .0.join(", "))]
     BudgetsFailed(Vec<String>),
     /// Findings of lint that --fail-on names, by rule.
     #[error("--fail-on: {}", found(.0))]
     FindingsFailed(Vec<(&'static str, usize)>),
-    /// The output file cannot be created.
+    /// Output file that cannot be created.
     #[error("cannot write to {}: {source}", path.display())]
     OutputFile {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The system's error.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Writing failed.
+    /// Failed write to standard output.
     #[error("cannot write: {0}")]
     Write(#[from] io::Error),
-    /// Input was damaged, under `--strict`.
+    /// Damaged input, under `--strict`.
     #[error("the input is damaged, see above; without --strict what is readable is used")]
     DamagedInput,
-    /// A model had no price, under `--strict-prices`.
+    /// Models without a price, under `--strict-prices`.
     #[error("no price for {0}; give one with --prices FILE, or leave --strict-prices out")]
     NoPrice(String),
 }
@@ -194,12 +194,12 @@ fn failed(count: usize) -> String {
 }
 
 impl CliError {
-    /// The error of a run whose memory is used up.
+    /// Error of a run whose memory is used up.
     pub(super) fn memory() -> Self {
         Self::Memory(MemoryBound::of_process().map_or(0, |bound| bound.0 >> 20))
     }
 
-    /// The error with the domain that it is about, where its words do not say which one.
+    /// Error with its domain, if its words do not name one.
     pub(super) fn in_domain(self, domain: &str) -> Self {
         match self {
             Self::Study(_) | Self::NoPrice(_) => {
@@ -209,7 +209,7 @@ impl CliError {
         }
     }
 
-    /// The lines of the error: what is wrong, where, and what to do.
+    /// Lines of the error: the problem, its place, and what to do.
     pub(super) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.to_string()];
         if let Self::NoSessions { looked } = self {
@@ -221,12 +221,13 @@ impl CliError {
         lines
     }
 
-    /// The exit code. A closed pipe is not an error.
+    /// Exit code. A closed pipe is not an error.
     #[must_use]
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Self::InDomain { source, .. } => source.exit_code(),
             Self::Unanswered { error, .. } if error.is_about_input() => NO_INPUT,
+            // A reader such as `head` may close the pipe early.
             Self::Write(source) | Self::OutputFile { source, .. }
                 if source.kind() == io::ErrorKind::BrokenPipe =>
             {
@@ -253,6 +254,7 @@ impl CliError {
             | Self::Study(StudyError::Filter(FilterError::Ambiguous { .. }))
             | Self::Locate(LocateError::Ambiguous { .. }) => USAGE,
             Self::GateFailed(_) | Self::BudgetsFailed(_) | Self::FindingsFailed(_) => GATE_FAILED,
+            // The picture is the program's own: if it cannot be drawn, that is a bug.
             Self::Png(_) => BUG,
             Self::NoInput(_)
             | Self::NoSessions { .. }
@@ -267,15 +269,15 @@ impl CliError {
 
 /// Success. Damaged input without `--strict` and a closed pipe count as success.
 pub(super) const DONE: u8 = 0;
-/// A gate failed: a budget, an expression of `compare --fail-if`, or `lint --fail-on`.
+/// Failed gate: a budget, an expression of `compare --fail-if`, or `lint --fail-on`.
 pub(super) const GATE_FAILED: u8 = 1;
-/// The command line cannot be understood, or a file that it names cannot be written.
+/// Command line that cannot be understood, or a file that it names cannot be written.
 pub(super) const USAGE: u8 = 2;
-/// There was no usable input, or it needs more memory than the run may have.
+/// No usable input, or input that needs more memory than the run may have.
 pub(super) const NO_INPUT: u8 = 3;
-/// Input was damaged, under `--strict`.
+/// Damaged input, under `--strict`.
 pub(super) const DAMAGED_INPUT: u8 = 4;
-/// A model had no price, under `--strict-prices`.
+/// Model without a price, under `--strict-prices`.
 pub(super) const NO_PRICE: u8 = 5;
-/// A bug in this program.
+/// Bug in this program.
 pub(super) const BUG: u8 = 70;

@@ -1,23 +1,23 @@
-//! The folders of the user's that are this program's: what may be lost, and what is kept.
+//! Folders of this program in the user's home: one for data that may be lost, one for data to keep.
 
 use std::fs::DirBuilder;
 use std::path::{Path, PathBuf};
 use std::{env, io};
 
-/// Where what may be lost is kept. `None` where the user has no such folder.
+/// Folder for data that may be lost. `None` if the user has no such folder.
 pub(super) fn cache_folder() -> Option<PathBuf> {
     folder("XDG_CACHE_HOME", "Library/Caches", ".cache")
 }
 
-/// Where copies of settings are kept.
+/// Folder for copies of settings.
 pub(super) fn state_folder() -> Option<PathBuf> {
     folder("XDG_STATE_HOME", "Library/Application Support", ".local/state")
 }
 
-/// The folder that a variable names, or the one of the platform in the user's home.
+/// Folder that a variable names, otherwise the platform's in the user's home.
 fn folder(variable: &str, on_macos: &str, elsewhere: &str) -> Option<PathBuf> {
     let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    // A home that is not there is not made.
+    // A home that does not exist is not created.
     let home = || env::home_dir().filter(|home| home.is_dir());
     let platform = || {
         if cfg!(windows) {
@@ -28,11 +28,12 @@ fn folder(variable: &str, on_macos: &str, elsewhere: &str) -> Option<PathBuf> {
             Some(home()?.join(elsewhere))
         }
     };
+    // The XDG base directories demand that a relative path is ignored.
     let folder = set(variable).filter(|folder| folder.is_absolute()).or_else(platform)?;
     Some(folder.join("cachesim"))
 }
 
-/// Makes a folder that only its owner may look into, where it is not there.
+/// Creates a folder that only its owner may look into, if it is missing.
 pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! Reads the input of a run with a progress bar, and reports what was wrong with it.
+//! Reads the input of a run with a progress bar, and reports its problems.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -24,17 +24,17 @@ use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
 
-/// Runs shorter than this show no progress.
+/// Time without a progress bar.
 const QUIET_TIME: Duration = Duration::from_secs(1);
 
-/// The files of a folder that are read.
+/// Names of the files that are read in a folder.
 pub(super) const READ_NAMES: &str =
     "*.jsonl and *.json (also .gz and .zst), *.db, *.har, *.csv, *.parquet";
 
-/// How many rejected lines are named without `--verbose`.
+/// Number of rejected lines that are named without `--verbose`.
 const NAMED_LINES: usize = 5;
 
-/// Reads files, and says what was wrong with them.
+/// Reads files, and reports their problems.
 pub(super) fn read_history(
     discovered: Discovered,
     input: &InputArgs,
@@ -66,7 +66,7 @@ pub(super) fn read_history(
     Ok(history)
 }
 
-/// Says what was wrong with files, and fails where that is asked for.
+/// Reports the problems of files, and fails under `--strict`.
 pub(super) fn tell_damage(
     diagnostics: &Diagnostics,
     files: usize,
@@ -83,7 +83,7 @@ pub(super) fn tell_damage(
     Ok(())
 }
 
-/// Fails where none of the programs that are asked for has a request, and says which have.
+/// Fails if none of the requested programs has a request, and names those that have.
 fn only_of(wanted: &[Client], history: &History) -> Result<(), CliError> {
     let clients: BTreeSet<Client> = history.requests.iter().map(|request| request.client).ordered();
     if wanted.is_empty() || wanted.iter().any(|client| clients.contains(client)) {
@@ -98,7 +98,7 @@ fn only_of(wanted: &[Client], history: &History) -> Result<(), CliError> {
     )))
 }
 
-/// Fails where memory is used up, so that reading left something out or nothing more can be done.
+/// Fails if memory is used up, so that reading left something out or nothing more can be done.
 pub(super) fn enough_memory(diagnostics: &Diagnostics) -> Result<(), CliError> {
     let is_reached = MemoryBound::of_process().is_some_and(MemoryBound::is_reached);
     if is_reached || diagnostics.count(Kind::OutOfMemory) > 0 {
@@ -107,7 +107,7 @@ pub(super) fn enough_memory(diagnostics: &Diagnostics) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Why nothing was read, where no file could be.
+/// Reason that nothing was read, if no file could be.
 fn unread(history: &History) -> Option<String> {
     let diagnostics = &history.diagnostics;
     let is_unread = |(kind, _): (Kind, u64)| kind == Kind::UnreadableFile;
@@ -120,7 +120,7 @@ fn unread(history: &History) -> Option<String> {
     Some(format!("{first}{rest}; give a file or folder that can be read"))
 }
 
-/// Says what was looked at, and what it is or what a line should look like.
+/// Message for an input without requests: the files that were read, and their kind or the expected lines.
 fn nothing_known(history: &History) -> String {
     if let Some((label, what)) = other_file(history) {
         return match history.files.len() as u64 + history.passed_over.files {
@@ -150,8 +150,7 @@ fn nothing_known(history: &History) -> String {
     )
 }
 
-/// The first file that is something else than a session or a log, with what it is, where nothing was read but
-/// such.
+/// First file that is neither a session nor a log, with a description, if nothing else was read.
 fn other_file(history: &History) -> Option<(&str, &str)> {
     let mut foreign = history.diagnostics.examples().iter();
     let foreign = foreign.find(|one| one.kind == Kind::ForeignFormat);
@@ -161,7 +160,7 @@ fn other_file(history: &History) -> Option<(&str, &str)> {
     foreign.or(passed_over).filter(|_| history.lines == 0)
 }
 
-/// The files that the arguments name.
+/// Files that the arguments name.
 pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Discovered, CliError> {
     if let Some(list) = &input.paths_from {
         refuse_lost(list, "--paths-from", &output.output)?;
@@ -176,7 +175,7 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
         let inside = inside(input, &paths)?;
         return usable(discover_inside(&paths, &inside), &paths, output);
     };
-    // What is typed leads on from where it is typed, and what is listed from the root.
+    // Typed paths start from the working directory, listed ones from the root.
     let paths = match &input.paths_from {
         Some(list) => listed(input, list)?.paths.clone(),
         None if input.paths.is_empty() && !input.inside.is_empty() => {
@@ -188,7 +187,7 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     discovered_below(input, &paths, output)
 }
 
-/// A file by itself.
+/// Single file as an input.
 pub(super) fn discovered_file(
     input: &InputArgs,
     output: &OutputArgs,
@@ -198,7 +197,7 @@ pub(super) fn discovered_file(
     usable(discover_inside(&paths, &inside(input, &paths)?), &paths, output)
 }
 
-/// The files after paths below the root.
+/// Files at paths below the root.
 pub(super) fn discovered_below(
     input: &InputArgs,
     paths: &[PathBuf],
@@ -212,7 +211,7 @@ pub(super) fn discovered_below(
     usable(discovered, paths, output)
 }
 
-/// The folders of `--inside`, which every path has to lead into.
+/// Folders of `--inside`, which every path has to lead into.
 fn inside(input: &InputArgs, paths: &[PathBuf]) -> Result<Inside, CliError> {
     let inside = Inside::of(&input.inside).map_err(|(folder, error)| {
         let folder = folder.display();
@@ -229,7 +228,7 @@ fn inside(input: &InputArgs, paths: &[PathBuf]) -> Result<Inside, CliError> {
     }
 }
 
-/// A path from the root of the file system, without `..` in it. Links stay, but for those that a `..` comes after.
+/// Path from the root of the file system, without `..` in it. Links stay, except those before a `..`.
 pub(super) fn whole_path(path: &Path) -> Result<PathBuf, CliError> {
     let failed = |error| CliError::Usage(format!("{}: {error}", path.display()));
     let whole = absolute(path).map_err(failed)?;
@@ -242,7 +241,7 @@ pub(super) fn whole_path(path: &Path) -> Result<PathBuf, CliError> {
     Ok(before.join(after.iter().collect::<PathBuf>()))
 }
 
-/// Refuses an output in the place of a file that says what to read.
+/// Refuses an output in the place of a file that lists the input.
 pub(super) fn refuse_lost(file: &Path, option: &str, output: &Path) -> Result<(), CliError> {
     let is_same = fs::canonicalize(file).is_ok_and(|file| {
         output.as_os_str() != "-" && fs::canonicalize(output).is_ok_and(|output| output == file)
@@ -254,10 +253,10 @@ pub(super) fn refuse_lost(file: &Path, option: &str, output: &Path) -> Result<()
     Err(CliError::Usage(format!("--output: {path} is the file of {option}; give another file")))
 }
 
-/// The most bytes of a list of paths.
+/// Most bytes of a list of paths.
 const MOST_LISTED: u64 = 1 << 30;
 
-/// A list, which is read once: standard input has it once.
+/// List of paths, read only once, as standard input can be.
 fn listed<'a>(input: &'a InputArgs, list: &Path) -> Result<&'a Listed, CliError> {
     if let Some(listed) = input.listed.get() {
         return Ok(listed);
@@ -280,7 +279,7 @@ fn listed<'a>(input: &'a InputArgs, list: &Path) -> Result<&'a Listed, CliError>
     Ok(input.listed.get_or_init(|| listed))
 }
 
-/// Paths that a list has, and the versions that it says of some.
+/// Paths of a list, with the versions that it gives for some.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     paths: Vec<PathBuf>,
@@ -288,9 +287,11 @@ pub(super) struct Listed {
 }
 
 impl Listed {
-    /// Paths stand one a line, each perhaps with a tab and a version after it, such as an `ETag`. With NUL between
-    /// them they are nothing but paths.
+    /// Parses a list with one path a line, each possibly followed by a tab and a version, such as an `ETag`.
+    ///
+    /// With NUL between them, entries are nothing but paths.
     fn parse(bytes: &[u8]) -> Result<Self, String> {
+        // Some editors put a byte order mark before a text.
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let are_lines = !bytes.contains(&0);
         let separator = if are_lines { b'\n' } else { 0 };
@@ -299,6 +300,7 @@ impl Listed {
             if entry.is_empty() {
                 continue;
             }
+            // A file name may end in CR, so it is not removed on a guess.
             if are_lines && entry.ends_with(b"\r") {
                 return Err(format!(
                     "line {} ends in CR and LF; write LF alone, or NUL between paths",
@@ -325,30 +327,30 @@ impl Listed {
 }
 
 impl InputArgs {
-    /// Whether it is said what to read.
+    /// Returns true if the arguments name an input.
     pub(super) fn is_named(&self) -> bool {
         let Self { paths, paths_from, root, inside, .. } = self;
         !paths.is_empty() || paths_from.is_some() || root.is_some() || !inside.is_empty()
     }
 
-    /// What the list says of the version of a file, by its path or by its label.
+    /// Version of a file in the list, by its path or by its label.
     pub(super) fn version_of(&self, path: &Path, label: &str) -> Option<&str> {
         let versions = &self.listed.get()?.versions;
         versions.get(Path::new(label)).or_else(|| versions.get(path)).map(String::as_str)
     }
 
-    /// How many versions the list has.
+    /// Number of versions in the list.
     pub(super) fn versions(&self) -> usize {
         self.listed.get().map_or(0, |listed| listed.versions.len())
     }
 }
 
-/// A path without `.` in it.
+/// Path without `.` in it.
 fn plain(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }
 
-/// A path as a list has it, never standard input.
+/// Path as a list has it, never standard input.
 fn path_of(bytes: &[u8]) -> PathBuf {
     #[cfg(unix)]
     let path = <OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes);
@@ -359,7 +361,7 @@ fn path_of(bytes: &[u8]) -> PathBuf {
     if path == "-" { Path::new(".").join(path) } else { PathBuf::from(path) }
 }
 
-/// The files under paths. None may be the output.
+/// Files under paths. None may be the output.
 pub(super) fn sources(paths: &[PathBuf], output: &OutputArgs) -> Result<Discovered, CliError> {
     usable(discover(paths), paths, output)
 }
@@ -380,7 +382,7 @@ fn usable(
     Ok(discovered)
 }
 
-/// A path as people write it.
+/// Path as people write it, with `~` for the home.
 pub(super) fn shown_path(path: &Path) -> String {
     let home = env::home_dir();
     match home.as_ref().and_then(|home| path.strip_prefix(home).ok()) {
@@ -389,7 +391,7 @@ pub(super) fn shown_path(path: &Path) -> String {
     }
 }
 
-/// How many paths an error names.
+/// Number of paths that an error names.
 const NAMED_PATHS: usize = 3;
 
 /// Paths as people write them, the first few of many.
@@ -422,6 +424,7 @@ fn refuse_to_overwrite(
     if output.as_os_str() == "-" {
         return Ok(());
     }
+    // An output that does not exist yet is no input.
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target = |source: &Source| match &source.location {
         Location::File(path) => fs::canonicalize(path).is_ok_and(|path| path == target),
@@ -434,7 +437,7 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// The filter of the requests to report.
+/// Filter of the requests to report.
 pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     let FilterArgs { source, session, project, model, branch, agent, .. } = &input.filter;
     Filter {
@@ -449,7 +452,7 @@ pub(super) fn filter(input: &InputArgs, limits: &Limits) -> Filter {
     }
 }
 
-/// Where programs keep their sessions: those places that are there.
+/// Places of sessions that exist, for these programs.
 pub(super) fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     let places = places(only);
     let folders = places.iter().map(|place| place.folder.clone());
@@ -460,7 +463,7 @@ pub(super) fn default_paths(only: &[Client]) -> Result<Vec<PathBuf>, CliError> {
     Ok(there)
 }
 
-/// Why there is no place of these programs.
+/// Explanation for the lack of places of these programs.
 fn absent(only: &[Client], missing: &[PathBuf]) -> String {
     let placeless: Vec<&str> =
         only.iter().filter(|client| !has_places(**client)).map(|client| client.label()).collect();
@@ -485,12 +488,13 @@ fn absent(only: &[Client], missing: &[PathBuf]) -> String {
     }
 }
 
-/// Reads the files of a domain. What was wrong with them is said of all domains together.
+/// Reads the files of a domain. Its problems are reported with those of all domains.
 pub(super) fn read_quietly(discovered: Discovered, options: ReadOptions) -> History {
     read(discovered, options, |_| {})
 }
 
 fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {
+    // Some CI systems act as a terminal; their logs would keep every state of the bar.
     if quiet || !std::io::stderr().is_terminal() || env::var_os("CI").is_some() {
         return read(discovered, options, |_| {});
     }
@@ -524,14 +528,14 @@ fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
     by_detail.into_iter().map(told).collect()
 }
 
-/// Names on stderr the files of other programs.
+/// Names the files of other programs on stderr.
 pub(super) fn name_foreign_files(diagnostics: &Diagnostics, files: usize) {
     for note in foreign_files(diagnostics, files) {
         warn(note);
     }
 }
 
-/// Names on stderr what was rejected or repaired.
+/// Names rejected and repaired lines on stderr.
 pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
     let counts: Vec<String> = diagnostics
         .counts()

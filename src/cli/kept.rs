@@ -1,5 +1,5 @@
-//! What is kept of followed files, in the user's cache folder: a file for each, replaced as a whole, with the permissions
-//! of its owner alone. None holds a path, or text but the model's name.
+//! Kept states of followed files, in the user's cache folder: a file for each, replaced as a whole, readable
+//! by its owner alone. None holds a path, or text other than the model's name.
 
 use std::fs;
 use std::hash::{Hash as _, Hasher as _};
@@ -16,24 +16,26 @@ use super::folders::{cache_folder, make_private};
 use crate::follow::Followed;
 use crate::read::input::read_whole;
 
-/// The most bytes of a state: six million requests.
+/// Most bytes of a state: six million requests.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// States that were not written for so long are removed.
+/// Age at which states that were not written since are removed.
 const MOST_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// The states of files whose figures depend on the same.
+/// States of files whose figures depend on the same settings.
 pub(super) struct Kept {
-    /// `None` where the user has no cache folder.
+    /// `None` if the user has no cache folder.
     folder: Option<PathBuf>,
     of: u64,
-    /// Old states are looked for once in a run.
+    /// Old states are removed at most once in a run.
     tidying: Once,
 }
 
 impl Kept {
-    /// `of` is what figures depend on beside the files. A program that was built anew may have other rules.
+    /// Creates the states; `of` has all that figures depend on besides the files. A new build of the program
+    /// may have other rules.
     pub(super) fn of(of: &impl std::hash::Hash) -> Self {
+        // This hasher has no random seed, so that the next run finds the same files.
         let mut hasher = FxHasher::default();
         of.hash(&mut hasher);
         env!("CARGO_PKG_VERSION").hash(&mut hasher);
@@ -43,44 +45,46 @@ impl Kept {
         Self { folder, of: hasher.finish(), tidying: Once::new() }
     }
 
-    /// What is known of a file. Damage, and what depends on something else, is nothing.
+    /// Kept state of a file. `None` for damage, and for a state that depends on other settings.
     pub(super) fn read(&self, path: &Path) -> Option<Followed> {
         let Place { state, of } = self.place(path)?;
         Followed::decode(&read(&state)?, of)
     }
 
-    /// Keeps what is known of a file.
+    /// Keeps the state of a file.
     ///
     /// # Errors
-    /// What the system says.
+    /// Errors of the system.
     pub(super) fn write(&self, path: &Path, followed: &Followed) -> io::Result<()> {
         let Some(Place { state, of }) = self.place(path) else { return Ok(()) };
         let Some((bytes, folder)) = followed.encode(of).zip(state.parent()) else { return Ok(()) };
+        // A larger state could not be read again.
         if bytes.len() as u64 > MOST_BYTES {
             return Ok(());
         }
+        // Only a new file makes the folder grow.
         if !state.exists() {
             self.tidying.call_once(|| remove_old(folder));
         }
         replace(&state, &bytes)
     }
 
-    /// The request of whose break a hook told last, in a session.
+    /// Request of the last break that a hook reported, in a session.
     pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
         let told = read(&self.told(path)?)?;
         Some(u64::from_le_bytes(told.try_into().ok()?))
     }
 
-    /// Keeps that a break was told.
+    /// Records that a break was reported.
     ///
     /// # Errors
-    /// What the system says, or that there is no cache folder.
+    /// Errors of the system, or the lack of a cache folder.
     pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
         let told = self.told(path).ok_or(io::ErrorKind::NotFound)?;
         replace(&told, &request.to_le_bytes())
     }
 
-    /// What was told of a session stands beside its state, whatever figures depend on.
+    /// Path of the record of reported breaks, beside the state and valid under all settings.
     fn told(&self, path: &Path) -> Option<PathBuf> {
         Some(self.place(path)?.state.with_extension("told"))
     }
@@ -88,19 +92,20 @@ impl Kept {
     fn place(&self, path: &Path) -> Option<Place> {
         let mut hasher = FxHasher::default();
         fs::canonicalize(path).ok()?.hash(&mut hasher);
+        // Named by the path alone, so that a state under other settings replaces the old one.
         let state = self.folder.as_ref()?.join(format!("{:016x}", hasher.finish()));
         self.of.hash(&mut hasher);
         Some(Place { state, of: hasher.finish() })
     }
 }
 
-/// Where the state of a file is, and the hash of all that it depends on beside what the file holds.
+/// Path of a file's state, with the hash of all that it depends on besides the file's content.
 struct Place {
     state: PathBuf,
     of: u64,
 }
 
-/// The bytes of a file that is kept. A pipe in its place would be waited for.
+/// Bytes of a kept file. Reading a pipe in its place would never end.
 fn read(path: &Path) -> Option<Vec<u8>> {
     fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     read_whole(path, MOST_BYTES).ok()
@@ -115,7 +120,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Removes states, and files of runs that were killed, that are old. What cannot be removed stays.
+/// Removes old states, and old files of runs that were killed. Files that cannot be removed stay.
 fn remove_old(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     let now = SystemTime::now();

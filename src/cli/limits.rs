@@ -1,4 +1,4 @@
-//! `--since`, `--until` and `--timezone`, and days as the command line and price tables write them.
+//! Options `--since`, `--until` and `--timezone`, and days as the command line and price tables write them.
 
 use std::env;
 use std::ops::Range;
@@ -15,17 +15,16 @@ use crate::base::zone::Zone;
 const FORMS: &str = "write 7d, 24h, 2w, today, yesterday, a day such as 2026-11-01, or a moment such \
                      as 2026-11-01T10:00:00Z";
 
-/// Fixes "now" for reproducible runs, and with it what `--since 7d` means.
+/// Variable that fixes "now" for reproducible runs, and with it the meaning of `--since 7d`.
 const NOW: &str = "SOURCE_DATE_EPOCH";
 
-/// The period whose requests are reported, and the time zone in which days begin.
+/// Period whose requests are reported, and the time zone in which days begin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Limits {
-    /// The first moment of the period.
+    /// First moment of the period.
     pub(super) since: Option<Millis>,
-    /// The end of the period, exclusive.
+    /// End of the period, exclusive.
     pub(super) until: Option<Millis>,
-    /// The time zone.
     pub(super) zone: Zone,
 }
 
@@ -49,7 +48,7 @@ impl Limits {
     }
 }
 
-/// The time zone of `--timezone`.
+/// Time zone of `--timezone`.
 pub(super) fn zone_of(name: Option<&str>) -> Result<Zone, CliError> {
     name.map(zone).transpose().map(Option::unwrap_or_default)
 }
@@ -63,36 +62,36 @@ fn zone(name: &str) -> Result<Zone, CliError> {
     })
 }
 
-/// The day in UTC.
+/// Current day in UTC.
 pub(super) fn today() -> Date {
     now().to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
-/// The first moment of a day, and that of the next one.
+/// First moment of a day, and that of the next one.
 pub(super) fn day_of(at: Millis, zone: &Zone) -> Result<Range<Millis>, CliError> {
     let day =
         zone.day(at).ok_or_else(|| CliError::Usage(format!("{at} is outside of the calendar")))?;
     Ok(Time::Day(day).beginning(zone)?..Time::Day(day).end(zone)?)
 }
 
-/// A day as an option names it, or a moment, of which the end is its beginning.
+/// Day as an option names it, or a moment, whose end is its beginning.
 pub(super) fn span_of(text: &str, option: &str, zone: &Zone) -> Result<Range<Millis>, CliError> {
     let time = Time::parse(text, option, zone, now)?;
     Ok(time.beginning(zone)?..time.end(zone)?)
 }
 
-/// The moment at which the program runs.
+/// Moment at which the program runs.
 pub(super) fn moment() -> Millis {
     Millis::new(now().as_millisecond())
 }
 
-/// The only clock that a figure may depend on, and only where a time is relative to now, or a window may be open.
+/// Only clock that a figure may depend on, and only if a time is relative to now, or a window may be open.
 pub(super) fn now() -> Timestamp {
     let fixed = env::var(NOW).ok().and_then(|seconds| seconds.parse().ok());
     fixed.and_then(|seconds| Timestamp::from_second(seconds).ok()).unwrap_or_else(Timestamp::now)
 }
 
-/// A time as `--since` and `--until` name it.
+/// Time as `--since` and `--until` name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Time {
     Day(Date),
@@ -112,7 +111,7 @@ impl Time {
         if let Ok(at) = text.parse::<Timestamp>() {
             return Ok(Self::Moment(moment(at)));
         }
-        // A day with a time of no zone would be taken for the day.
+        // A day with a time but no zone would be taken for the day.
         if let Some(day) = text.parse::<Date>().ok().filter(|day| day.to_string() == text) {
             return Ok(Self::Day(day));
         }
@@ -133,7 +132,7 @@ impl Time {
         }
     }
 
-    /// The first moment after it: for a day, the start of the next one.
+    /// First moment after the time: for a day, the start of the next one.
     fn end(self, zone: &Zone) -> Result<Millis, CliError> {
         match self {
             Self::Moment(at) => Ok(at),
@@ -177,7 +176,7 @@ pub(super) fn day(text: &str, option: &str) -> Result<Date, CliError> {
     text.parse().map_err(|_| not_a_day(text, option))
 }
 
-/// The moment at which a day begins in UTC.
+/// Moment at which a day begins in UTC.
 pub(super) fn beginning_of_day(text: &str, option: &str) -> Result<Millis, CliError> {
     let day = day(text, option)?;
     Zone::default().beginning(day).ok_or_else(|| not_a_day(text, option))

@@ -1,5 +1,5 @@
-//! Looking at sessions that are under way, for what Claude Code runs while it works: what it tells on standard input, and
-//! the files that it names, of which what was read is kept.
+//! Looks at sessions that are under way, for commands that Claude Code runs while it works: its report on
+//! standard input, and the files that the report names, whose state is kept between runs.
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -22,19 +22,19 @@ use crate::report::StatusOfNext;
 use crate::requests::conversation::ReadOptions;
 use crate::study::StudyOptions;
 
-/// More threads take longer to start than they save.
+/// Most threads of a look: more take longer to start than they save.
 const MOST_THREADS: usize = 4;
 
-/// Looks at files, and keeps what is known of them.
+/// Looks at files, and keeps their states.
 pub(super) struct Looking {
     follower: Follower,
     kept: Kept,
-    /// Started where they are needed.
+    /// Started when they are first needed.
     threads: OnceLock<ThreadPool>,
 }
 
 impl Looking {
-    /// With the prices that the options name.
+    /// Creates it with the prices that the options name.
     pub(super) fn of(args: &LookingArgs) -> Result<Self, CliError> {
         let (prices, models) = tables(&args.prices, args.platform)?;
         // The built-in tables are those of the program.
@@ -46,7 +46,7 @@ impl Looking {
         Ok(Self { follower, kept, threads: OnceLock::new() })
     }
 
-    /// What looks at files, without what is kept.
+    /// Follower of files, without the kept states.
     #[cfg(feature = "watch")]
     pub(super) fn follower(&self) -> &Follower {
         &self.follower
@@ -71,15 +71,15 @@ impl Looking {
         Ok(self.threads.get_or_init(|| started))
     }
 
-    /// Has this thread alone do what it looks at from now on, save where a whole file is read: to start others takes as
-    /// long as to read the end of one.
+    /// Has this thread alone do all further looks, except reading a whole file: starting other threads takes
+    /// as long as reading the end of one.
     pub(super) fn alone(self) -> Result<Self, CliError> {
         let this = ThreadPoolBuilder::new().num_threads(1).use_current_thread().build();
         this.map_err(|error| CliError::Usage(format!("cannot work with this thread: {error}")))?;
         Ok(self)
     }
 
-    /// What is known of a session.
+    /// Looks at a session, from its kept state if there is one.
     pub(super) fn look(&self, path: &Path) -> Result<Followed, CliError> {
         let failed = |error: FollowError| {
             CliError::NoInput(format!("cannot read {}: {error}", shown_path(path)))
@@ -90,6 +90,7 @@ impl Looking {
             Some(followed) => followed,
             None => self.with_threads(|looking| looking.follower.afresh(path))?.map_err(failed)?,
         };
+        // Without news the kept state is still right.
         if followed.read > 0
             && let Err(error) = self.kept.write(path, &followed)
         {
@@ -100,7 +101,7 @@ impl Looking {
         Ok(followed)
     }
 
-    /// Of a file beside the session's: one that cannot be read is named, and in no sum.
+    /// Looks at a file beside the session's. If it cannot be read, a warning names it, and it is in no sum.
     pub(super) fn look_or_say(&self, path: &Path) -> Followed {
         self.look(path).unwrap_or_else(|error| {
             warn(error.to_string());
@@ -108,12 +109,12 @@ impl Looking {
         })
     }
 
-    /// What the next message finds, by what the client tells before what the session shows.
+    /// State of the next message: the client's report comes before the session's record.
     pub(super) fn next(&self, main: &Followed, told: &Told, now: Millis) -> Option<StatusOfNext> {
         let prices = self.follower.prices();
         let next = main.next.as_ref()?;
         let id = |name: &str| prices.find(name).map(|model| model.id.clone());
-        // A name that is not known may be another one of the same model.
+        // An unknown name may be another one of the same model.
         let is_other = |model: &&str| id(model).is_some_and(|other| id(&next.model) != Some(other));
         let other = told.model.as_deref().filter(is_other).filter(|_| told.is_warm != Some(true));
         let is_lost = other.is_some() || told.is_warm == Some(false);
@@ -126,26 +127,26 @@ impl Looking {
             warm: next.warm,
             cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
             compaction: next.compaction,
-            // A larger prompt shows that it is another one.
+            // A larger prompt shows that the window is another one.
             window: next.window.filter(|window| next.prompt <= *window),
         })
     }
 
-    /// The request of whose break a hook told last, in a session.
+    /// Request of the last break that a hook reported, in a session.
     pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
         self.kept.told_break(path)
     }
 
-    /// Keeps that a break was told.
+    /// Records that a break was reported.
     pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
         self.kept.tell_break(path, request)
     }
 }
 
-/// No cache of a client's prompt lives longer: a day, in milliseconds.
+/// Longest lifetime of a cached prompt of any client: a day, in milliseconds.
 const LONGEST_LIFETIME: i64 = 24 * 60 * 60 * 1_000;
 
-/// What Claude Code tells on standard input. `other` says how to do without.
+/// Report of Claude Code on standard input. `other` names a way to do without.
 pub(super) fn told_by_client(command: &str, other: &str) -> Result<Told, CliError> {
     let wrong = |problem: &str| {
         let given = "Claude Code gives it a JSON object there";

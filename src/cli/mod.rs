@@ -1,4 +1,4 @@
-//! The command line: the only room that touches the terminal, the environment and exit codes.
+//! Command line: the only room that touches the terminal, the environment and exit codes.
 
 mod args;
 mod client_settings;
@@ -55,12 +55,13 @@ use crate::explain::config::Configuration;
 use crate::read::input::MemoryBound;
 use crate::report::terminal_safe;
 
-/// Runs the program.
+/// Runs the program, and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
     outlive_full_files();
     // A panic is a bug and has its own exit code. The panic hook has printed its message by now.
     let ended = panic::catch_unwind(start);
+    // An error or a panic leaves no answer that warnings would have to wait for.
     say_warnings();
     match ended {
         Ok(Ok(())) => ExitCode::from(error::DONE),
@@ -78,21 +79,23 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// An exit code of an event's hook: with 2 Claude Code would stop what it is doing.
+/// Exit code that is safe for an event's hook: at 2, Claude Code would stop its work.
 fn safe_for_hooks(code: u8) -> u8 {
     let commands = Cli::command();
     let is_command = |word: &OsString| commands.get_subcommands().any(|one| word == one.get_name());
-    // The value of an option may be called as a command is.
+    // The value of an option may have the name of a command.
     let words: Vec<OsString> = env::args_os().collect();
     let mut pairs = words.windows(2).filter(|pair| pair[0] != "--config");
     let is_hook = pairs.find(|pair| is_command(&pair[1])).is_some_and(|pair| pair[1] == "hook");
     if is_hook && code == error::USAGE { error::GATE_FAILED } else { code }
 }
 
-/// Parses the command line twice at most: once as typed, to learn which configuration applies, and
-/// again with the configured defaults where there are any. So `--help` needs no configuration.
+/// Parses the command line at most twice: as typed, to learn which configuration applies, and again with the
+/// configured defaults if there are any.
+///
+/// So `--help` needs no configuration.
 fn start() -> Result<(), CliError> {
-    // To fit all help into the terminal takes a millisecond, which is for those who see some of it.
+    // Fitting all help into the terminal takes a millisecond, so it is done only if some of it is shown.
     let matches = parsing_program().try_get_matches_from(typed::words());
     let matches =
         matches.unwrap_or_else(|_| or_exit(program().try_get_matches_from(typed::words())));
@@ -107,7 +110,7 @@ fn start() -> Result<(), CliError> {
     run(&cli, &configuration)
 }
 
-/// Whether the command is to say nothing but errors.
+/// Returns true if the command is to print nothing but errors.
 fn is_quiet(matches: &ArgMatches) -> bool {
     match matches.subcommand() {
         Some((_, matches)) => is_quiet(matches),
@@ -115,7 +118,7 @@ fn is_quiet(matches: &ArgMatches) -> bool {
     }
 }
 
-/// The command line, with help that fits the terminal.
+/// Command line with help that fits the terminal.
 fn program() -> clap::Command {
     // `-h`, or one of several flags in one word.
     let is_short = |word: &OsStr| {
@@ -126,12 +129,12 @@ fn program() -> clap::Command {
     args::fitted(Cli::command(), HelpForm { width: output::help_width().into(), is_short })
 }
 
-/// The limits of `check`, which are no options.
+/// Tip on the limits of `check`, which are not options.
 const LIMITS_TIP: &str =
     "limits are [[budget]] tables of cachesim.toml, such as metric = \"cost\" with max = \"$0.50\"";
 
-/// Names an assumption as it is typed, and leads who looks for limits among the options of `check` to the place where they
-/// are.
+/// Replaces a hidden option by its assumption in an error, and leads users who look for limits among the
+/// options of `check` to their place.
 fn with_tip(mut error: clap::Error) -> clap::Error {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return error;
@@ -153,8 +156,9 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// What was typed, or the end of the run with help or an error. An error quotes its argument, which
-/// must not control a terminal or begin a line as a command.
+/// Parsed value, or the end of the run with help or an error.
+///
+/// An error quotes its argument, which must not control a terminal or begin a line as a command.
 fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
     parsed.unwrap_or_else(|error| {
         let error = with_tip(error);
@@ -202,6 +206,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Place(args) => within(args.memory).and_then(|()| commands::place(args)),
         Command::Hook(args) => commands::hook(args),
         Command::Mcp(args) => {
+            // It runs until the client leaves: warnings would wait as long.
             say_warnings();
             commands::mcp(args, &cli.configuration)
         }
@@ -228,7 +233,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     }
 }
 
-/// No more threads than this run for each core: more of them only wait for each other.
+/// Most threads of this run for each core: more of them only wait for each other.
 const MOST_THREADS: usize = 4;
 
 fn with_threads<T: Send>(
@@ -252,17 +257,17 @@ fn with_threads<T: Send>(
     pool.install(work)
 }
 
-/// Bounds the memory of the run. Readers look at it themselves (`read/input/bounds.rs`); for what comes
-/// after reading a thread looks.
+/// Bounds the memory of the run. Readers check it themselves (`read/input/bounds.rs`); after reading, a
+/// thread does.
 fn within(memory: MemoryArgs) -> Result<(), CliError> {
     memory.max_memory.map_or(Ok(()), |bytes| limit_memory(MemoryBound(bytes)))
 }
 
-/// From one look at the memory to the next. Filling an eighth of it takes longer.
+/// Time between two checks of the memory. Filling an eighth of it takes longer.
 #[cfg(target_os = "linux")]
 const BETWEEN_LOOKS: Duration = Duration::from_millis(2);
 
-/// How many times the bound may be reserved, written to or not. What is beyond fails to be allocated.
+/// Factor by which reservations may exceed the bound, written to or not. Allocations beyond it fail.
 #[cfg(target_os = "linux")]
 const MOST_RESERVED: u64 = 4;
 
@@ -275,9 +280,10 @@ fn limit_memory(bound: MemoryBound) -> Result<(), CliError> {
     let failed = |error: io::Error| CliError::Usage(format!("--max-memory: {error}"));
     let Rlimit { maximum, .. } = getrlimit(Resource::Data);
     let reserved = bound.0.saturating_mul(MOST_RESERVED);
+    // The soft limit must not exceed the hard one.
     let current = Some(maximum.map_or(reserved, |maximum| reserved.min(maximum)));
     setrlimit(Resource::Data, Rlimit { current, maximum }).map_err(|error| failed(error.into()))?;
-    // A failed allocation aborts, with a line that says how much it was.
+    // A failed allocation aborts, with a line that has its size.
     let code = i32::from(error::NO_INPUT);
     let always = Arc::new(AtomicBool::new(true));
     signal_hook::flag::register_conditional_shutdown(SIGABRT, code, always).map_err(failed)?;
@@ -286,6 +292,7 @@ fn limit_memory(bound: MemoryBound) -> Result<(), CliError> {
         while !bound.is_reached() {
             thread::sleep(BETWEEN_LOOKS);
         }
+        // Exiting runs no destructors, so temporary files are removed first.
         output_file::end_with(|| {
             say_warnings();
             let error = CliError::memory();
@@ -302,8 +309,8 @@ fn limit_memory(_: MemoryBound) -> Result<(), CliError> {
     Err(CliError::Usage(message.to_owned()))
 }
 
-/// Has writing beyond the limit of a file's size (`ulimit -f`) fail as on a full disk. By default the
-/// signal ends the program in the middle.
+/// Lets writes beyond the limit of a file's size (`ulimit -f`) fail as on a full disk. By default the signal
+/// ends the program in the middle.
 fn outlive_full_files() {
     #[cfg(unix)]
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).ok();

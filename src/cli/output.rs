@@ -1,4 +1,4 @@
-//! Where the output goes and how wide it is.
+//! Output of the program: its place and width, warnings and messages.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -15,13 +15,13 @@ use super::error::CliError;
 use super::output_file::OutputFile;
 use crate::report::{Document, TextStyle, counted, terminal_safe};
 
-/// The width without a terminal, fixed so that logs are reproducible.
+/// Width without a terminal, fixed so that logs are reproducible.
 const DEFAULT_WIDTH: u16 = 120;
 
-/// Tables need some room. A narrower terminal wraps them itself.
+/// Least width, as tables need some room. A narrower terminal wraps them itself.
 const LEAST_WIDTH: u16 = 40;
 
-/// Warnings that wait for the answer. `None` once they wait no more.
+/// Warnings that wait for the answer. `None` once they no longer wait.
 static WARNINGS: Mutex<Option<Vec<String>>> = Mutex::new(Some(Vec::new()));
 
 /// Prints a warning after the answer, which readers look for first.
@@ -33,10 +33,10 @@ pub(super) fn warn(text: impl Into<String>) {
     }
 }
 
-/// Whether warnings are counted and not printed, as they would push the answer off the screen.
+/// True if warnings are counted and not printed, as they would push the answer off the screen.
 static COUNTS_WARNINGS: AtomicBool = AtomicBool::new(false);
 
-/// Prints the warnings so far, and from now on each at once: the answer was given, or is one without an end.
+/// Prints the warnings so far, and from now on each at once: the answer was given, or has no end.
 pub(super) fn say_warnings() {
     let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).take();
     match &warnings.unwrap_or_default()[..] {
@@ -52,7 +52,7 @@ pub(super) fn say_warnings() {
     }
 }
 
-/// Prints a line to standard error, wrapped for a terminal. That nobody reads it is no reason to stop.
+/// Prints a line to standard error, wrapped for a terminal. A closed stream is no reason to stop.
 pub(super) fn say(text: &str) {
     let line = format!("cachesim: {}", terminal_safe(text));
     let width = io::stderr().is_terminal().then(|| terminal_size_of(io::stderr())).flatten();
@@ -66,7 +66,7 @@ pub(super) fn say(text: &str) {
     let _ignored = writeln!(anstream::stderr(), "{line}");
 }
 
-/// An open output.
+/// Open output.
 pub(super) struct Output {
     writer: Target,
     style: TextStyle,
@@ -74,7 +74,7 @@ pub(super) struct Output {
 
 enum Target {
     Standard(BufWriter<StdoutLock<'static>>),
-    /// A file, and the path that the user gave for it.
+    /// File with the path that the user gave for it.
     File(BufWriter<OutputFile>, PathBuf),
 }
 
@@ -89,7 +89,7 @@ impl Output {
         Ok(output)
     }
 
-    /// Opens the output of what is no document.
+    /// Opens the output of a command that writes no document.
     pub(super) fn of_text(args: &WrittenArgs) -> Result<Self, CliError> {
         if args.output.as_os_str() != "-" {
             return Self::to_file(&args.output, args.color);
@@ -97,7 +97,7 @@ impl Output {
         Ok(Self::standard(args.color))
     }
 
-    /// Standard output.
+    /// Opens standard output.
     pub(super) fn standard(color: ColorArg) -> Self {
         let is_terminal = io::stdout().is_terminal();
         let style = TextStyle {
@@ -123,12 +123,12 @@ impl Output {
         Ok(Self { writer: Target::File(BufWriter::new(file), path.to_owned()), style })
     }
 
-    /// Whether the output is a terminal.
+    /// Returns true if the output is a terminal.
     pub(super) fn is_terminal(&self) -> bool {
         matches!(self.writer, Target::Standard(_)) && io::stdout().is_terminal()
     }
 
-    /// The file that is replaced, with links resolved. `None` for streams and devices.
+    /// File that is replaced, with links resolved. `None` for streams and devices.
     pub(super) fn place(&self) -> Option<&Path> {
         match &self.writer {
             Target::Standard(_) => None,
@@ -136,7 +136,7 @@ impl Output {
         }
     }
 
-    /// Writes a result in a format. The document is made only where it is shown.
+    /// Writes a result in a format. The document is made only if it is shown.
     pub(super) fn show<O, E>(
         self,
         format: OutputFormat<O>,
@@ -156,8 +156,8 @@ impl Output {
         }
     }
 
-    /// Writes a document for a terminal, and lines as they are after it; on a terminal as `readable` makes them for its
-    /// width.
+    /// Writes a document for a terminal, followed by lines: unchanged, or on a terminal as `readable` formats
+    /// them for its width.
     pub(super) fn text_before(
         self,
         document: &Document,
@@ -179,7 +179,7 @@ impl Output {
         self.write::<io::Error>(|out| document.write_text(style, out))
     }
 
-    /// Writes, and puts a file in its place where nothing failed.
+    /// Writes, and moves a file to its place if nothing failed.
     pub(super) fn write<E>(
         self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
@@ -187,6 +187,7 @@ impl Output {
     where
         CliError: From<E>,
     {
+        // Behind a reference, so that `written` is compiled once for all closures.
         let mut write = Some(write);
         self.written(&mut |out| match write.take() {
             Some(write) => write(out).map_err(CliError::from),
@@ -194,7 +195,7 @@ impl Output {
         })
     }
 
-    /// Writes what `write` writes, which is called once.
+    /// Writes by calling `write` once.
     fn written(
         self,
         write: &mut dyn FnMut(&mut dyn Write) -> Result<(), CliError>,
@@ -205,6 +206,7 @@ impl Output {
                 Ok(out.flush()?)
             }
             Target::File(mut file, path) => {
+                // A failed write is about this file, so the error names its path.
                 write(&mut file).map_err(|error| match error {
                     CliError::Write(source) => failed(&path, source),
                     other => other,
@@ -215,8 +217,9 @@ impl Output {
     }
 }
 
-/// Refuses a file name that promises another format, as the file would not open. Names without a
-/// known ending are left to the user.
+/// Refuses a file name that promises another format, as the file would not open.
+///
+/// Names without a known extension are left to the user.
 pub(super) fn refuse_other_formats(output: &Path, own: &[&str]) -> Result<(), CliError> {
     const KNOWN: [&str; 11] =
         ["pdf", "jpg", "jpeg", "gif", "webp", "html", "htm", "json", "csv", "svg", "png"];
@@ -241,7 +244,7 @@ fn failed(path: &Path, source: io::Error) -> CliError {
     CliError::OutputFile { path: path.to_owned(), source }
 }
 
-/// Writes files into a folder, and creates the folder where it is missing.
+/// Writes files into a folder, and creates the folder if it is missing.
 pub(super) fn write_files(
     folder: &Path,
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
@@ -264,27 +267,28 @@ fn width(is_terminal: bool) -> u16 {
 }
 
 fn known_width(is_terminal: bool) -> Option<u16> {
+    // A user who sets COLUMNS wants another width than the terminal's.
     let from_environment = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let from_terminal = || terminal_size::terminal_size().map(|(width, _)| width.0);
     from_environment.or_else(|| is_terminal.then(from_terminal).flatten())
 }
 
-/// Lines of the terminal. `None` for a file and a pipe, into which everything is written.
+/// Number of lines of the terminal. `None` for a file and a pipe, which get everything.
 fn height(is_terminal: bool) -> Option<u16> {
     let from_environment = || env::var("LINES").ok().and_then(|lines| lines.parse().ok());
     let from_terminal = || terminal_size::terminal_size().map(|(_, height)| height.0);
     is_terminal.then(|| from_environment().or_else(from_terminal)).flatten()
 }
 
-/// Lines of help are no longer, as longer ones are hard to read.
+/// Most columns of help, as longer lines are hard to read.
 const MOST_HELP: u16 = 100;
 
-/// The width of help.
+/// Width of help.
 pub(super) fn help_width() -> u16 {
     known_width(io::stdout().is_terminal()).unwrap_or(MOST_HELP).clamp(LEAST_WIDTH, MOST_HELP)
 }
 
-/// Whether what is shown on a terminal has colours.
+/// Returns true if a terminal is written to with colours.
 #[cfg(feature = "watch")]
 pub(super) fn has_colours(color: ColorArg) -> bool {
     bold(color, true)
@@ -295,6 +299,7 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
         ColorArg::Always => true,
         ColorArg::Never => false,
         ColorArg::Auto => {
+            // By its convention, NO_COLOR counts only if it is not empty.
             let is_refused =
                 env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || is_dumb();
             let is_forced = env::var_os("CLICOLOR_FORCE").is_some_and(|value| value != "0");
@@ -303,7 +308,7 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
     }
 }
 
-/// Whether the terminal can show only plain text.
+/// Returns true if the terminal can show only plain text.
 pub(super) fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -1,8 +1,8 @@
-//! A file that is replaced as a whole, or not at all: what is written goes to a temporary file beside it
-//! (`.cachesim-*.tmp`), which is moved over it at the end.
+//! File that is replaced as a whole, or not at all: a temporary file beside it (`.cachesim-*.tmp`) takes the
+//! new content, and is moved over it at the end.
 //!
-//! The temporary file is removed where the run fails or is interrupted. Of a run that was killed it
-//! stays, and the next run that writes into that folder removes it.
+//! The temporary file is removed if the run fails or is interrupted. After a run that was killed it stays,
+//! and the next run that writes into that folder removes it.
 
 #[cfg(unix)]
 use std::collections::BTreeSet;
@@ -33,24 +33,25 @@ use tempfile::NamedTempFile;
 use super::output::say;
 use crate::read::input::{is_of_system, locked};
 
-/// How many links are followed, as many as Linux follows.
+/// Most links that are followed, as many as Linux follows.
 const MOST_LINKS: usize = 40;
 
-/// What temporary files are called, so that no command takes one for an input.
+/// Beginning and end of the names of temporary files, so that no command takes one for an input.
 const PREFIX: &str = ".cachesim-";
 const SUFFIX: &str = ".tmp";
 
-/// An output file. The old content stays until [`OutputFile::finish`].
+/// Output file. The old content stays until [`OutputFile::finish`].
 pub(super) enum OutputFile {
-    /// A device, a pipe or a stream of this program, which has no content to replace.
+    /// Device, pipe or stream of this program, which has no content to replace.
     Direct(File),
-    /// A temporary file next to the one that it will replace.
+    /// Temporary file next to the one that it will replace.
     Replacement(Unfinished, PathBuf),
 }
 
 impl OutputFile {
-    /// Opens a file, and fails now where it could not be replaced later.
+    /// Opens a file, and fails now if it could not be replaced later.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
+        // Opened to see now if writing is permitted; for appending, as the old content must stay.
         let old = match OpenOptions::new().append(true).open(path) {
             Ok(file) => Some(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
@@ -73,7 +74,7 @@ impl OutputFile {
         Ok(Self::Replacement(file, place))
     }
 
-    /// The file that is replaced, with links resolved. `None` where the output is written directly.
+    /// File that is replaced, with links resolved. `None` if the output is written directly.
     pub(super) fn place(&self) -> Option<&Path> {
         match self {
             Self::Direct(_) => None,
@@ -81,7 +82,7 @@ impl OutputFile {
         }
     }
 
-    /// Moves what was written over the old content.
+    /// Moves the new content over the old.
     pub(super) fn finish(mut self) -> io::Result<()> {
         self.flush()?;
         match self {
@@ -107,7 +108,7 @@ impl Write for OutputFile {
     }
 }
 
-/// A temporary file of this run, until it is moved or removed.
+/// Temporary file of this run, until it is moved or removed.
 pub(super) struct Unfinished {
     file: NamedTempFile,
     /// Dropped after the file.
@@ -115,8 +116,8 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates a file with the permissions of an ordinary new one, and holds its lock, by which other
-    /// runs know that it is in use.
+    /// Creates a file with the permissions of an ordinary new one, and holds its lock, by which other runs
+    /// know that it is in use.
     fn beside(folder: &Path) -> io::Result<Self> {
         remove_abandoned(folder);
         heed_signals();
@@ -125,12 +126,13 @@ impl Unfinished {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
+            // Less the umask, as for any new file: by default a temporary file is for its owner alone.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
         loop {
             // Held while a file is made, so that an interruption knows of every one.
             let mut unfinished = locked(&UNFINISHED);
-            // The error without its path: the temporary name would tell the user nothing.
+            // The error without its path: the temporary name would mean nothing to the user.
             let file = builder.tempfile_in(folder);
             let file = file.map_err(|error| io::Error::from(error.kind()))?;
             unfinished.push(file.path().to_owned());
@@ -142,13 +144,14 @@ impl Unfinished {
         }
     }
 
-    /// Whether it is locked and still there: before it is, another run may take it for abandoned.
+    /// Returns true if the file is locked and still there: before the lock, another run may take it for
+    /// abandoned.
     #[cfg(unix)]
     fn is_held(&self) -> bool {
         use std::os::unix::fs::MetadataExt as _;
         match flock(self.file.as_file(), FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => false,
-            // Where files have no locks, no other run gets one.
+            // If files have no locks here, no other run gets one.
             Err(_) => true,
             Ok(()) => self.file.as_file().metadata().map_or(true, |metadata| metadata.nlink() > 0),
         }
@@ -160,7 +163,7 @@ impl Unfinished {
     }
 }
 
-/// The temporary files of this run.
+/// Temporary files of this run.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// Removes the temporary files of this run, and ends it.
@@ -173,7 +176,7 @@ pub(super) fn end_with<T>(end: impl FnOnce() -> T) {
     end();
 }
 
-/// The note of a temporary file.
+/// Entry of a temporary file in `UNFINISHED`, removed when dropped.
 struct Noted(PathBuf);
 
 impl Drop for Noted {
@@ -185,6 +188,7 @@ impl Drop for Noted {
 /// Removes the temporary files that killed runs left in a folder: those whose lock nobody holds.
 #[cfg(unix)]
 fn remove_abandoned(folder: &Path) {
+    // Each folder is searched once in a run.
     static DONE: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if !locked(&DONE).insert(folder.to_owned()) {
         return;
@@ -203,13 +207,14 @@ fn remove_abandoned(folder: &Path) {
 #[cfg(not(unix))]
 fn remove_abandoned(_: &Path) {}
 
-/// Whether a name is one that this program gives to temporary files.
+/// Returns true for a name that this program gives to temporary files.
 pub(super) fn is_temporary(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX))
 }
 
-/// Removes temporary files where the run is interrupted, and then ends as the signal does. Signals
-/// that are ignored, as `nohup` does, stay so.
+/// Removes temporary files if the run is interrupted, and then ends as the signal does.
+///
+/// Signals that are ignored, as under `nohup`, stay ignored.
 #[cfg(unix)]
 fn heed_signals() {
     static ONCE: Once = Once::new();
@@ -234,7 +239,7 @@ fn heed_signals() {
 #[cfg(not(unix))]
 fn heed_signals() {}
 
-/// The signals that are ignored, a bit for each. None where the system does not say.
+/// Mask of the ignored signals, a bit for each; zero if the system does not report them.
 #[cfg(unix)]
 fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -242,10 +247,11 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Follows links to the final path, save for links of the system, which name open streams. The file
-/// may be missing, its folder may not.
+/// Follows links to the final path, except links of the system, which name open streams.
+///
+/// The file may be missing, its folder may not.
 pub(super) fn place(path: &Path) -> io::Result<PathBuf> {
-    // A path with a slash at its end names a folder, whether that exists or not.
+    // A path with a slash at its end names a folder, whether or not that exists.
     if path.as_os_str().as_encoded_bytes().last() == Some(&b'/') {
         return Err(io::ErrorKind::IsADirectory.into());
     }

@@ -1,4 +1,4 @@
-//! What a part is called by: the same key is the same rows.
+//! Keys of parts: the same key means the same rows.
 
 use std::fmt::{self, Write as _};
 use std::fs;
@@ -15,24 +15,24 @@ use crate::report::{Part, PartFile, PartSettings};
 use crate::simulate::strategy::Strategy;
 use crate::study::StudyOptions;
 
-/// Where a part is, below the folder for parts.
+/// Place of a part, below the folder for parts.
 pub(super) struct PartKey {
-    /// A digest of the domain's name, which may hold any character.
+    /// Digest of the domain's name, which may hold any character.
     folder: String,
-    /// The domain's name, as it is shown.
+    /// Name of the domain, as it is shown.
     pub(super) domain: String,
-    /// A digest of all that its rows come from.
+    /// Digest of all that the rows are made from.
     pub(super) key: String,
-    /// By what they are made.
+    /// Settings that the rows are made with.
     pub(super) settings: PartSettings,
 }
 
 impl PartKey {
-    /// The key of files by their labels, sizes and versions (or times of change), and of everything by which figures
-    /// are made of them.
+    /// Key of files by their labels, sizes and versions (or times of change), and of all settings that
+    /// figures depend on.
     ///
     /// # Errors
-    /// A file is standard input, or is not there.
+    /// A file is standard input, or does not exist.
     pub(super) fn new(
         domain: &str,
         sources: &[Source],
@@ -64,7 +64,7 @@ impl PartKey {
         })
     }
 
-    /// One of a run that nothing else knows of: its number there.
+    /// Key for a run of its own, whose parts nothing else knows: the part's number.
     pub(super) fn numbered(domain: &str, number: usize, setup: &Setup<'_>) -> Self {
         Self {
             folder: folder_of(domain),
@@ -74,37 +74,38 @@ impl PartKey {
         }
     }
 
-    /// The rows of the ledger.
+    /// Path of the ledger's rows.
     pub(super) fn ledger(&self) -> String {
         format!("parts/{}/{}.parquet", self.folder, self.key)
     }
 
-    /// The breaks.
+    /// Path of the breaks.
     pub(super) fn breaks(&self) -> String {
         format!("breaks/{}/{}.parquet", self.folder, self.key)
     }
 
-    /// What both are.
+    /// Path of the line that describes both.
     pub(super) fn line(&self) -> String {
         format!("parts/{}/{}.json", self.folder, self.key)
     }
 }
 
-/// Whether the files of a part are where those of its domain and key are.
+/// Returns true if the files of a part are at the paths of its domain and key.
 pub(super) fn is_in_place(part: &Part) -> bool {
+    // The key becomes part of a path, so it may hold nothing but digits.
     let is_digest = part.key.len() == 32 && part.key.bytes().all(|byte| byte.is_ascii_hexdigit());
     let place = format!("{}/{}.parquet", folder_of(&part.domain), part.key);
     let is_at = |file: &PartFile, folder| file.path == format!("{folder}/{place}");
     is_digest && is_at(&part.ledger, "parts") && is_at(&part.breaks, "breaks")
 }
 
-/// The folder of a domain among parts: a digest of its name, which may hold any character.
+/// Folder of a domain among parts: a digest of its name, which may hold any character.
 pub(super) fn folder_of(domain: &str) -> String {
     hex(&Blake2b::<U16>::digest(domain))
 }
 
-/// The size of a file with what the list says of its version, or with when it was changed; and whether it is the
-/// former.
+/// Size of a file with its version in the list, or with its time of change; and true if the list has its
+/// version.
 fn version(source: &Source, setup: &Setup<'_>) -> Result<(String, bool), CliError> {
     let Location::File(path) = &source.location else {
         let message = "part: standard input has no version; give files";
@@ -123,8 +124,8 @@ fn version(source: &Source, setup: &Setup<'_>) -> Result<(String, bool), CliErro
     Ok((format!("{size}\0{nanoseconds}"), false))
 }
 
-/// By what rows are made: every option that figures depend on, and all prices. The time zone is none, as rows have
-/// moments.
+/// Settings that rows are made with: every option that figures depend on, and all prices. The time zone is
+/// not one, as rows have moments.
 pub(super) fn settings<'s>(setup: &'s Setup<'_>) -> &'s PartSettings {
     setup.settings.get_or_init(|| settings_of(setup))
 }
@@ -146,20 +147,20 @@ fn settings_of(setup: &Setup<'_>) -> PartSettings {
     }
 }
 
-/// A digest of what a strategy does, as far as one of the same name may do something else.
+/// Digest of a strategy's definition, as another one of the same name may differ.
 pub(super) fn definition(strategy: &Strategy) -> String {
     let mut digest = Digested::default();
     digest.add(format_args!("{strategy:?}"));
     digest.finish()
 }
 
-/// A digest that text is written to.
+/// Digest that text is written to.
 #[derive(Default)]
 struct Digested(Blake2b<U16>);
 
 impl Digested {
     fn add(&mut self, text: fmt::Arguments<'_>) {
-        // Infallible: a digest takes all.
+        // Infallible: a digest takes any text.
         let _infallible = self.write_fmt(text);
     }
 
@@ -179,7 +180,7 @@ impl fmt::Write for Digested {
 pub(super) fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(2 * bytes.len());
     for byte in bytes {
-        // Infallible: a string takes all.
+        // Infallible: a string takes any text.
         let _infallible = write!(digits, "{byte:02x}");
     }
     digits

@@ -1,4 +1,4 @@
-//! Files of a folder for parts: written as a whole, and known by their digests.
+//! Files of a folder for parts: written as a whole, and identified by their digests.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,7 +20,7 @@ use crate::report::{
 };
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 
-/// What is wrong with the files of a part, with the first of them. `None` where they are there as they were written.
+/// First fault of the files of a part, with its file. `None` if they are there as they were written.
 pub(super) fn fault(folder: &Path, part: &Part) -> Option<(PathBuf, String)> {
     part.files().into_iter().find_map(|(file, schema)| {
         let path = folder.join(&file.path);
@@ -41,6 +41,7 @@ fn fault_of(path: &Path, file: &PartFile, schema: &str) -> Option<String> {
     if !metadata.is_file() {
         return Some("it is no file".to_owned());
     }
+    // Cheap checks come first: the digest reads the whole file.
     if metadata.len() != file.bytes {
         return Some(format!("it is torn: it has {} bytes of {}", metadata.len(), file.bytes));
     }
@@ -74,7 +75,7 @@ fn digest_of(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Fails where parts were made by something else than the first of them.
+/// Fails if parts were made with different programs or options than the first one.
 pub(super) fn same_settings(parts: &[Part]) -> Result<(), CliError> {
     let Some(first) = parts.first() else { return Ok(()) };
     let Some(other) = parts.iter().find(|part| part.settings != first.settings) else {
@@ -96,7 +97,7 @@ pub(super) fn same_settings(parts: &[Part]) -> Result<(), CliError> {
     )))
 }
 
-/// Fails where a domain has several parts.
+/// Fails if a domain has several parts.
 pub(super) fn one_each(parts: &[Part]) -> Result<(), CliError> {
     let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
     for part in parts {
@@ -110,10 +111,11 @@ pub(super) fn one_each(parts: &[Part]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Fails where a file is not what its part says.
+/// Fails if a file is not the one that its part describes.
 pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let fault_of = |part: &Part| fault(folder, part).map(|found| (part.domain.clone(), found));
     let mut faults: Vec<_> = side_by_side(parts, fault_of).into_iter().flatten().collect();
+    // The same fault is reported at any number of threads.
     faults.order();
     let Some((domain, (path, reason))) = faults.first() else { return Ok(()) };
     let more =
@@ -157,7 +159,7 @@ pub(super) fn write_file(
     Ok(PartFile { path, rows, bytes, digest })
 }
 
-/// Writes the files of a part: what is known of a domain, or nothing where it has no request.
+/// Writes the files of a part: the rows of a domain, or none if it has no request.
 pub(super) fn write_part(
     folder: &Path,
     key: &PartKey,
@@ -202,7 +204,7 @@ pub(super) fn write_part(
     Ok(part)
 }
 
-/// The strategies that have no rows, with their obstacles.
+/// Strategies without rows, with their obstacles.
 fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
     let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
     let names = |column: &StrategyColumn| {
@@ -212,7 +214,7 @@ fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
     idle.map(names).collect()
 }
 
-/// A file whose digest is made as it is written.
+/// File whose digest is computed as it is written.
 struct Digesting {
     out: BufWriter<OutputFile>,
     digest: Blake2b<U32>,

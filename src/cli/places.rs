@@ -1,4 +1,4 @@
-//! Where programs keep their sessions: the folders in which they are looked for.
+//! Places of sessions: the folders of all programs in which they are looked for.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use crate::base::client::Client;
 use crate::base::order::Order as _;
 
-/// A folder in which a program may keep sessions, or a database of them.
+/// Folder in which a program may keep sessions, or a database of them.
 pub(super) struct Place {
-    /// The program.
+    /// Program that keeps them.
     pub(super) client: Client,
-    /// The folder, or the database.
+    /// Path of the folder, or of the database.
     pub(super) folder: PathBuf,
-    /// The variable that names it, where that is set.
+    /// Variable that names the place, if it is set.
     pub(super) variable: Option<&'static str>,
-    /// The variables that move it, the strongest first.
+    /// Variables that move the place, the strongest first.
     pub(super) variables: Vec<&'static str>,
 }
 
-/// A variable that moves a home, and what the home is called in the folder that it names.
+/// Variable that moves a home, with the home's path in the folder that the variable names.
 type Variable = (&'static str, &'static str);
 
-/// What a program's home is called, and what in it has sessions.
+/// Home of a program, with the folders of its sessions.
 struct Home {
     client: Client,
-    /// The variables that move the home, the strongest first.
+    /// Variables that move the home, the strongest first.
     variables: &'static [Variable],
-    /// The home under the user's home folder.
+    /// Path of the home under the user's home folder.
     default: &'static str,
-    /// The folders of sessions in the home, or in what the variable names.
+    /// Folders of sessions in the home.
     sessions: &'static [&'static str],
 }
 
@@ -41,11 +41,11 @@ const fn home(
     Home { client, variables, default, sessions }
 }
 
-/// A folder of VS Code's, or of an editor made of it, with what moves it, and where it is under the user's home
-/// folder.
+/// Folder of VS Code, or of an editor made of it: the variables that move it, and its path under the user's
+/// home folder.
 type Editor = (&'static [Variable], &'static str);
 
-/// Such folders. On Linux they follow `XDG_CONFIG_HOME`.
+/// Folders of editors. On Linux they follow `XDG_CONFIG_HOME`.
 const EDITORS: [Editor; 9] = [
     (&[("XDG_CONFIG_HOME", "Code/User")], ".config/Code/User"),
     (&[("XDG_CONFIG_HOME", "Code - Insiders/User")], ".config/Code - Insiders/User"),
@@ -58,7 +58,7 @@ const EDITORS: [Editor; 9] = [
     (&[], "AppData/Roaming/Code/User"),
 ];
 
-/// What extensions keep in an editor's storage.
+/// Places that extensions use in an editor's storage.
 const EXTENSIONS: [(Client, &str); 4] = [
     (Client::Copilot, "globalStorage/github.copilot-chat/agent-traces.db"),
     (Client::Cline, "globalStorage/saoudrizwan.claude-dev/tasks"),
@@ -66,7 +66,7 @@ const EXTENSIONS: [(Client, &str); 4] = [
     (Client::Roo, "globalStorage/kilocode.kilo-code/tasks"),
 ];
 
-/// Where opencode keeps its data.
+/// Home of opencode's data.
 const OPENCODE: Home = home(
     Client::OpenCode,
     &[("XDG_DATA_HOME", "opencode")],
@@ -74,13 +74,13 @@ const OPENCODE: Home = home(
     &["storage/message"],
 );
 
-/// The variable that names opencode's database: a path, or a name in the folder of its data.
+/// Variable that names opencode's database: a path, or a name in the folder of its data.
 const OPENCODE_DB: &str = "OPENCODE_DB";
 
-/// What [`OPENCODE_DB`] is where opencode keeps nothing.
+/// Value of [`OPENCODE_DB`] with which opencode stores nothing.
 const IN_MEMORY: &str = ":memory:";
 
-/// Every other program with a home of its own. Zed's and Amp's are where their platform keeps data.
+/// Homes of all other programs. Zed's and Amp's are in their platform's data folder.
 const HOMES: [Home; 19] = [
     home(Client::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "")], ".claude", &["projects"]),
     home(Client::Codex, &[("CODEX_HOME", "")], ".codex", &["sessions", "archived_sessions"]),
@@ -103,20 +103,20 @@ const HOMES: [Home; 19] = [
     home(Client::Cline, &[], ".cline", &["data/tasks"]),
 ];
 
-/// The files of Copilot's command line, and its database.
+/// Files of Copilot's command line, and its database.
 const COPILOT: &[&str] = &["session-state", "session-store.db"];
 
-/// What moves Amp's threads.
+/// Variables that move Amp's threads.
 const AMP: &[Variable] = &[("AMP_DATA_DIR", ""), ("XDG_DATA_HOME", "amp")];
 
-/// The value of a variable that is set to something.
+/// Value of a variable, unless it is blank.
 fn value_of(name: &str) -> Option<String> {
     env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
 impl Home {
-    /// Where it is, with the variable that says so: one folder, but for Claude Code's, whose variable names
-    /// several.
+    /// Folders of the home, with the variable that names them: one folder, except for Claude Code, whose
+    /// variable may name several.
     fn folders(&self, user: Option<&Path>) -> (Option<&'static str>, Vec<PathBuf>) {
         let mut set = self.variables.iter();
         let set = set.find_map(|(name, inner)| Some((*name, *inner, value_of(name)?)));
@@ -130,7 +130,7 @@ impl Home {
         }
     }
 
-    /// Its folders of sessions.
+    /// Places of sessions in the home.
     fn places(&self, user: Option<&Path>) -> Vec<Place> {
         let (variable, homes) = self.folders(user);
         let variables: Vec<_> = self.variables.iter().map(|(name, _)| *name).collect();
@@ -141,13 +141,13 @@ impl Home {
     }
 }
 
-/// The database of opencode, unless that is told to keep none.
+/// Database of opencode, unless its variable turns it off.
 fn opencode_database(user: Option<&Path>) -> Option<Place> {
     let (moved_by, data) = OPENCODE.folders(user);
     let named = value_of(OPENCODE_DB);
     let variable = if named.is_some() { Some(OPENCODE_DB) } else { moved_by };
     let name = named.unwrap_or_else(|| "opencode.db".to_owned());
-    // A path from the root replaces the folder.
+    // An absolute path replaces the folder.
     let data = data.into_iter().next().unwrap_or_default();
     let is_kept = name != IN_MEMORY && (Path::new(&name).is_absolute() || data != Path::new(""));
     is_kept.then(|| Place {
@@ -164,15 +164,16 @@ pub(super) fn claude_homes() -> Vec<PathBuf> {
     home.map(|home| home.folders(env::home_dir().as_deref()).1).unwrap_or_default()
 }
 
-/// Whether a program keeps its sessions in a place of its own. (Logs lie wherever somebody puts them.)
+/// Returns true if a program keeps its sessions in a place of its own. (Logs are wherever their user puts
+/// them.)
 pub(super) fn has_places(client: Client) -> bool {
     let extensions = EXTENSIONS.iter().map(|(client, _)| *client);
     let homes = HOMES.iter().map(|home| home.client);
     homes.chain(extensions).any(|one| one == client)
 }
 
-/// Every place in which sessions are looked for, whether it is there or not; with names, those of these
-/// programs alone.
+/// All places in which sessions are looked for, present or not, limited to the programs in `only` if it names
+/// any.
 pub(super) fn places(only: &[Client]) -> Vec<Place> {
     let user = env::home_dir();
     let user = user.as_deref();
@@ -181,7 +182,7 @@ pub(super) fn places(only: &[Client]) -> Vec<Place> {
     places.extend(HOMES.iter().flat_map(|home| home.places(user)));
     for (variables, default) in EDITORS {
         let in_editor = |(client, folder): (Client, &'static str)| {
-            // All that extensions keep is in the editor's own folder.
+            // Extensions keep all of their data in the editor's own folder.
             let folders = home(client, variables, default, &[]).folders(user);
             let names = variables.iter().map(|(name, _)| *name).collect();
             let folder = folders.1.into_iter().next()?.join(folder);
@@ -190,6 +191,7 @@ pub(super) fn places(only: &[Client]) -> Vec<Place> {
         places.extend(EXTENSIONS.into_iter().filter_map(in_editor));
     }
     places.retain(|place| only.is_empty() || only.contains(&place.client));
+    // A program may have its own places and some in editors: they are listed together.
     places.order_by_key(|place| place.client);
     places
 }

@@ -1,5 +1,5 @@
-//! The start of every command over requests: a study of the input, the strategies to simulate, the
-//! price table and the facts about models.
+//! Preparation of every command over requests: a study of the input, the strategies to simulate, the price
+//! table and the facts about models.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -21,21 +21,21 @@ use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Study, StudyOptions, options_for};
 
-/// How runs are made, before anything is read.
+/// Options of a run, before anything is read.
 pub(super) struct Setup<'a> {
     pub(super) input: &'a InputArgs,
     pub(super) output: &'a OutputArgs,
     pub(super) options: StudyOptions,
     pub(super) strategies: Vec<Strategy>,
     strict_prices: bool,
-    /// Whether nothing can be said without captured prompts.
+    /// True if the command needs captured prompts.
     pub(super) needs_prompts: bool,
-    /// By what rows are made, once it was asked for: all prices are looked at for it.
+    /// Settings of the rows, computed on first use: all prices go into them.
     pub(super) settings: OnceCell<PartSettings>,
 }
 
 impl<'a> Setup<'a> {
-    /// What is to be read, with all that these strategies need, and how it is simulated.
+    /// Creates the options for reading all that these strategies need, and for simulating it.
     pub(super) fn new(
         input: &'a InputArgs,
         simulation: &SimulationArgs,
@@ -67,7 +67,7 @@ impl<'a> Setup<'a> {
         self.run(history, Telling::Now)
     }
 
-    /// A run over what was read.
+    /// Prepares a run over a history.
     pub(super) fn run(&self, history: History, telling: Telling) -> Result<PreparedRun, CliError> {
         let study = Study::of(history, self.options.clone())?;
         enough_memory(&study.history.diagnostics)?;
@@ -80,25 +80,25 @@ impl<'a> Setup<'a> {
     }
 }
 
-/// When it is said which models have no price.
+/// Time at which models without a price are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Telling {
     Now,
-    /// After all domains, of all of them together.
+    /// After all domains, for all of them together.
     Later,
     Never,
 }
 
-/// Models without a price, each with how many requests it has.
+/// Models without a price, each with its number of requests.
 pub(super) type Unpriced = BTreeMap<String, usize>;
 
-/// A run that is ready to simulate.
+/// Run that is ready to simulate.
 pub(super) struct PreparedRun {
     pub(super) study: Study,
     strategies: Vec<Strategy>,
     strict_prices: bool,
     telling: Telling,
-    /// What is to be told later.
+    /// Models to report later.
     pub(super) unpriced: RefCell<Unpriced>,
 }
 
@@ -123,7 +123,7 @@ impl PreparedRun {
         self.priced(self.study.run_with_bounds(&self.strategies)?)
     }
 
-    /// Simulates what finding and pricing breaks needs.
+    /// Simulates the strategies that finding and pricing breaks needs.
     pub(super) fn evidence(&self) -> Result<Ledger<'_>, CliError> {
         self.priced(self.study.evidence())
     }
@@ -132,6 +132,7 @@ impl PreparedRun {
     fn priced<'s>(&self, ledger: Ledger<'s>) -> Result<Ledger<'s>, CliError> {
         enough_memory(&self.study.history.diagnostics)?;
         let unpriced = unpriced(&ledger, &self.study.selection);
+        // Under --strict-prices the first domain with such a model ends the run.
         if self.telling == Telling::Later && !self.strict_prices {
             *self.unpriced.borrow_mut() = unpriced;
         } else {
@@ -141,7 +142,7 @@ impl PreparedRun {
     }
 }
 
-/// The built-in prices and facts about models, with files laid over them, the last file on top.
+/// Built-in prices and facts about models, overlaid with files, the last file on top.
 pub(super) fn tables(
     files: &[PathBuf],
     platform: PlatformArg,
@@ -158,13 +159,14 @@ pub(super) fn tables(
         let text = read_text(path, MOST_REPORT)
             .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;
         let file = path.display().to_string();
+        // A file may have both prices and facts.
         table.overlay(&text, &file)?;
         models.overlay(&text, &file)?;
     }
     Ok((table, models))
 }
 
-/// The error for a named model that has no price in some tables.
+/// Error for a named model that has no price in some tables.
 pub(super) fn unknown_model(tables: &[&PriceTable], name: &str) -> CliError {
     let known = tables.iter().flat_map(|table| table.models());
     let near = suggestion(&nearest(name, known.map(|model| model.id.as_str())));

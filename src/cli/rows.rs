@@ -1,4 +1,4 @@
-//! The formats that have a row for each thing.
+//! Formats with a row for each item.
 
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
@@ -18,7 +18,7 @@ pub(super) fn needs_parquet(what: &'static str) -> Result<(), CliError> {
     if is_built { Ok(()) } else { Err(CliError::NotBuilt { what, feature: "fleet" }) }
 }
 
-/// How rows are written.
+/// Format of rows.
 #[derive(Clone, Copy)]
 pub(super) enum Rows {
     Jsonl,
@@ -27,7 +27,7 @@ pub(super) enum Rows {
 }
 
 impl Rows {
-    /// Of a format that has rows.
+    /// Row format of an output format, if it has rows.
     pub(super) fn of(format: OutputFormat<RowFormat>) -> Option<Self> {
         match format {
             OutputFormat::Own(RowFormat::Jsonl) => Some(Self::Jsonl),
@@ -39,7 +39,7 @@ impl Rows {
         }
     }
 
-    /// The encoding of rows of a schema. Parquet is for programs, and no terminal takes it.
+    /// Encoding of rows of a schema. Parquet is for programs, and not for a terminal.
     pub(super) fn encoding(
         self,
         output: &Output,
@@ -62,7 +62,7 @@ impl Rows {
     }
 }
 
-/// What a file of rows says of itself: by what, and of what it was made.
+/// Metadata of a file of rows: the program, settings and input that made it.
 pub(super) fn metadata<'s>(
     setup: &Setup<'_>,
     sources: impl Iterator<Item = &'s Source>,
@@ -83,11 +83,12 @@ pub(super) fn metadata<'s>(
     metadata
 }
 
-/// A digest of files by their labels and sizes, in the order in which they are read.
+/// Digest of files by their labels and sizes, in the order in which they are read.
 fn digest<'s>(sources: impl Iterator<Item = &'s Source>) -> String {
     let mut digest = Blake2b::<U16>::new();
     for source in sources {
         digest.update(source.label.as_bytes());
+        // The zero byte separates a label from its size.
         digest.update([0]);
         digest.update(source.size.to_le_bytes());
     }

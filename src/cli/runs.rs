@@ -24,14 +24,14 @@ use crate::report::{
 use crate::simulate::pricing::PriceTable;
 use crate::simulate::strategy::{Applicability, Obstacle, Strategy};
 
-/// A run whose parts are all there.
+/// Run with all of its parts.
 pub(super) struct StoredRun {
-    /// The folder for parts.
+    /// Folder for parts.
     folder: PathBuf,
-    /// The same, where it is there for this run alone.
+    /// The same folder, if it exists for this run alone.
     _temporary: Option<TempDir>,
     pub(super) manifest: Manifest,
-    /// What all parts were made of.
+    /// Inputs of all parts together.
     pub(super) inputs: Inputs,
 }
 
@@ -40,23 +40,23 @@ fn own() -> [Strategy; 2] {
     [Strategy::billed(), Strategy::expected()]
 }
 
-/// Strategies with the record and its replay, without which nothing is said of what was spent and lost.
+/// Strategies with the record and its replay, which the amounts spent and lost are computed from.
 pub(super) fn with_own(strategies: &[Strategy]) -> Vec<Strategy> {
     let missing = own().into_iter().filter(|own| strategies.iter().all(|one| one.name != own.name));
     strategies.iter().cloned().chain(missing).collect()
 }
 
-/// What is done with the rows of a run.
+/// Reader of a run's rows.
 pub(super) trait RunReader {
-    /// A part comes next.
+    /// Begins the next part.
     fn begin(&mut self, part: &Part);
 
-    /// Whether it takes the rows of the domain at a place.
+    /// Returns true if the reader takes the rows of the domain at this place.
     fn wants(&self, _domain: usize) -> bool {
         true
     }
 
-    /// Takes a request, and its break out of those of its part.
+    /// Adds a request, and takes its break out of those of its part.
     fn add(&mut self, request: &RunRequest<'_>, breaks: &mut RunBreaks);
 }
 
@@ -93,13 +93,15 @@ impl RunReader for SnapshotOfRows {
 }
 
 impl StoredRun {
-    /// Reads a manifest, and looks at every file that it names.
+    /// Reads a manifest, and checks every file that it names.
     ///
     /// # Errors
-    /// It is no manifest, is of another version, contradicts itself, or a file is not what it says.
+    /// It is not a manifest, is of another version, contradicts itself, or a file is not the one that it
+    /// describes.
     pub(super) fn open(path: &Path) -> Result<Self, CliError> {
         let run = Self::of_any_version(path)?;
         let (made_by, version) = (&run.manifest.settings.tool_version, env!("CARGO_PKG_VERSION"));
+        // Another version may have other rules, so its figures are not reported as this one's.
         if made_by != version {
             return Err(CliError::NoInput(format!(
                 "{}: its parts were made by version {made_by}, and this is version {version}; make them again",
@@ -109,7 +111,7 @@ impl StoredRun {
         Ok(run)
     }
 
-    /// The same, whichever version made its parts: as a baseline, figures stand as they are.
+    /// The same for parts of any version: as a baseline, figures are compared as they are.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -129,6 +131,7 @@ impl StoredRun {
         let contradiction = |what: &str| {
             CliError::NoInput(format!("{name}: {what}; run `cachesim fleet gather` again"))
         };
+        // A manifest is a file like any other: its paths are checked before they are opened.
         if !manifest.parts.iter().all(is_in_place) {
             return Err(contradiction("a part is not where its domain and key say"));
         }
@@ -151,13 +154,15 @@ impl StoredRun {
         Ok(Self { folder, _temporary: None, manifest, inputs })
     }
 
-    /// Reads and simulates domains one after another, and keeps their rows in a folder of its own until the end.
+    /// Reads and simulates domains one after another, and keeps their rows in a folder of its own until the
+    /// end.
     ///
     /// # Errors
-    /// What reading domains fails with, or the folder cannot be written.
+    /// Errors of reading domains, or the folder cannot be written.
     pub(super) fn of_domains(setup: &Setup<'_>, domains: &DomainArgs) -> Result<Self, CliError> {
         needs_parquet("this command over --domains")?;
         let failed = |source| CliError::OutputFile { path: std::env::temp_dir(), source };
+        // Rows go to files, so that memory holds one domain at a time.
         let temporary = tempfile::Builder::new().prefix("cachesim-").tempdir().map_err(failed)?;
         let (mut parts, mut inputs) = (Vec::new(), Inputs::default());
         Histories::of(setup, domains)?.each(setup, |domain, run| {
@@ -175,7 +180,7 @@ impl StoredRun {
         Ok(Self { folder, _temporary: Some(temporary), manifest, inputs })
     }
 
-    /// Refuses an output in the place of one of its files.
+    /// Refuses an output in the place of one of the run's files.
     pub(super) fn refuse_output(&self, output: &Path) -> Result<(), CliError> {
         let below = |folder: &str| fs::canonicalize(self.folder.join(folder)).ok();
         let folders = ["parts", "breaks"].map(below);
@@ -189,7 +194,7 @@ impl StoredRun {
         Ok(())
     }
 
-    /// What applies to a whole run as it does to sessions: `--strict` and `--strict-prices`.
+    /// Applies `--strict` and `--strict-prices` to a whole run.
     pub(super) fn tell(
         &self,
         strict: bool,
@@ -202,7 +207,7 @@ impl StoredRun {
         tell_unpriced(&self.manifest.unpriced(), strict_prices, quiet)
     }
 
-    /// Its snapshot, under all its strategies.
+    /// Snapshot of the run under all its strategies.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -221,16 +226,17 @@ impl StoredRun {
         })
     }
 
-    /// The name of the prices of all its rows.
+    /// Name of the prices of all rows.
     pub(super) fn prices(&self) -> String {
         let prices = &self.manifest.settings.prices;
         let has_others = self.manifest.parts.iter().any(|part| part.elsewhere > 0);
         if has_others { PriceTable::with_providers(prices) } else { prices.clone() }
     }
 
-    /// Whether a strategy can do anything in any part.
+    /// Applicability of a strategy: whole if it can act in any part.
     pub(super) fn applicability(&self, strategy: &str) -> Applicability {
         let with_rows = self.manifest.parts.iter().filter(|part| part.ledger.rows > 0);
+        // `None` as soon as the strategy acts in one part.
         let idle: Option<Vec<&Vec<String>>> =
             with_rows.map(|part| part.inapplicable.get(strategy)).collect();
         match idle {
@@ -243,7 +249,7 @@ impl StoredRun {
         }
     }
 
-    /// Fails where a strategy is another one than the rows of its name were made by.
+    /// Fails if a strategy differs from the one that made the rows of its name.
     pub(super) fn same_definitions(&self, strategies: &[Strategy]) -> Result<(), CliError> {
         let PartSettings { strategies: names, definitions, .. } = &self.manifest.settings;
         for (name, made_by) in names.iter().zip(definitions) {
@@ -258,7 +264,7 @@ impl StoredRun {
         Ok(())
     }
 
-    /// In how many parts each strategy can do nothing.
+    /// For each strategy, the number of parts in which it can do nothing.
     pub(super) fn idle(&self, strategies: &[Strategy]) -> Vec<u64> {
         let idle = |strategy: &Strategy| {
             let parts = self.manifest.parts.iter();
@@ -267,7 +273,7 @@ impl StoredRun {
         strategies.iter().map(idle).collect()
     }
 
-    /// Its sums under some of its strategies.
+    /// Sums of the run under some of its strategies.
     ///
     /// # Errors
     /// As for [`read`](Self::read).
@@ -284,17 +290,18 @@ impl StoredRun {
         Ok(sums.finished())
     }
 
-    /// The place of each strategy of the rows among some of them.
+    /// For each strategy of the rows, its index among `strategies`.
     pub(super) fn shown(&self, strategies: &[Strategy]) -> Vec<Option<usize>> {
         let names = self.manifest.settings.strategies.iter();
         names.map(|name| strategies.iter().position(|strategy| strategy.name == *name)).collect()
     }
 
-    /// Gives the rows of all parts to a reader, part by part in the order of their domains. Of each strategy of the
-    /// run, `shown` is its place among those that are told.
+    /// Passes the rows of all parts to a reader, part by part in the order of their domains.
+    ///
+    /// `shown` has, for each strategy of the run, its index among the reported ones.
     ///
     /// # Errors
-    /// A file is no such part, or a break is of no request.
+    /// A file is not such a part, or a break belongs to no request.
     pub(super) fn read(
         &self,
         shown: &[Option<usize>],
@@ -309,6 +316,7 @@ impl StoredRun {
             if !reader.wants(domain) {
                 continue;
             }
+            // A part in which a strategy cannot act counts as recorded, unless the strategy acts in none.
             let as_recorded: Vec<bool> = strategies
                 .iter()
                 .zip(&is_idle_everywhere)
@@ -329,6 +337,7 @@ impl StoredRun {
             };
             each_request(&ledger, of, |request| reader.add(request, &mut found))
                 .map_err(|error| failed(&ledger, error))?;
+            // The reader takes breaks out as their requests come: the rest belongs to no row.
             if found.left() > 0 {
                 let breaks = counted(found.left(), "break", "breaks");
                 return Err(CliError::NoInput(format!(

@@ -1,4 +1,4 @@
-//! `--strategy` and `--provider`: names, and strategy files.
+//! Values of `--strategy` and `--provider`: names, and strategy files.
 
 use std::path::Path;
 
@@ -9,8 +9,7 @@ use crate::read::input::{MOST_SETTINGS, read_text};
 use crate::simulate::provider::{self, Provider};
 use crate::simulate::strategy::{ALL, Strategy, parse_strategies};
 
-/// The strategies that names and files list, each once. Warns of combinations that a sweep leaves
-/// out.
+/// Strategies that names and files list, each once. Warns of combinations that a sweep leaves out.
 pub(super) fn strategies(entries: &[String], quiet: bool) -> Result<Vec<Strategy>, CliError> {
     let mut strategies = Vec::new();
     for entry in each(entries) {
@@ -47,7 +46,7 @@ pub(super) fn unique(all: impl IntoIterator<Item = Strategy>) -> Result<Vec<Stra
             Some(other) if *other == strategy => {}
             Some(_) => {
                 let name = strategy.name;
-                // `own+long` and the like are made of the name that was given.
+                // Names such as `own+long` are made from the name that was given.
                 let given = name.rsplit('+').next().unwrap_or(&name);
                 let which = if given == name { "one" } else { &format!("`{given}`") };
                 let message =
@@ -69,18 +68,18 @@ fn by_name(name: &str) -> Result<Strategy, CliError> {
     })
 }
 
-/// The services of `--provider`.
+/// Services of `--provider`.
 pub(super) struct Services {
-    /// Whether requests are put to those that answered them, too.
+    /// True if requests are also simulated on the services that answered them.
     own: bool,
-    /// The others, each once.
+    /// Other services, each once.
     pub(super) providers: Vec<&'static Provider>,
 }
 
-/// What stands for the services that answered the requests.
+/// Word for the services that answered the requests.
 const OWN: &str = "own";
 
-/// The services of a list.
+/// Services of a list.
 pub(super) fn services(names: &[String]) -> Result<Services, CliError> {
     let mut services = Services { own: false, providers: Vec::new() };
     for name in each(names) {
@@ -99,8 +98,10 @@ pub(super) fn services(names: &[String]) -> Result<Services, CliError> {
     Ok(services)
 }
 
-/// The requests under each service's rules, and as each strategy that changes prompts or places markers
-/// makes them. Warns of what does not combine.
+/// Strategies of the requests under each service's rules, and as changed by each strategy that changes
+/// prompts or places markers.
+///
+/// Warns of strategies that do not combine.
 pub(super) fn elsewhere(
     strategies: &[Strategy],
     services: &Services,
@@ -132,17 +133,17 @@ pub(super) fn elsewhere(
     all
 }
 
-/// The nearest known names, as words to put after an unknown one.
+/// Nearest known names, as words to put after an unknown one.
 pub(super) fn hint(name: &str, known: &[&str]) -> String {
     suggestion(&nearest(name, known.iter().copied()))
 }
 
-/// The error for an unknown name, with the nearest known ones.
+/// Error for an unknown name, with the nearest known ones.
 pub(super) fn unknown(option: &str, name: &str, known: &[&str]) -> CliError {
     CliError::Usage(format!("{option}: {}", unknown_name(name, known)))
 }
 
-/// What is wrong with an unknown name.
+/// Message about an unknown name.
 pub(super) fn unknown_name(name: &str, known: &[&str]) -> String {
     let hint = hint(name, known);
     let known = known.join(", ");

@@ -1,5 +1,5 @@
-//! The words of the command line, as they are parsed: with a command if none is typed, today's names of commands,
-//! assumptions as the options that they set, and files whose names begin as options do.
+//! Words of the command line in the form that is parsed: with a command if none is typed, current names of
+//! commands, assumptions as the options that they set, and files whose names begin as options do.
 
 use std::env;
 use std::ffi::OsString;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 use super::args::{ASSUME, assumed};
 
-/// The command of a line that names none.
+/// Command of a line that names none.
 const DEFAULT_COMMAND: &str = "analyze";
 
-/// Command of which some others became a part.
+/// Command that took some others in.
 const FLEET: &str = "fleet";
 
-/// Commands of `fleet` that were commands of their own.
+/// Commands of `fleet` that were once commands of their own.
 const OF_FLEET: [&str; 3] = ["domains", "part", "gather"];
 
 /// Commands that are followed by the name of another one.
@@ -22,12 +22,12 @@ const ABOUT: [&str; 2] = ["help", "man"];
 /// Options of the program itself.
 const OF_PROGRAM: [&str; 4] = ["-h", "--help", "-V", "--version"];
 
-/// The words of this run.
+/// Words of this run.
 pub(super) fn words() -> Vec<OsString> {
     parsed(env::args_os().collect())
 }
 
-/// The words of a command line as they are parsed.
+/// Words of a command line in the form that is parsed.
 fn parsed(mut words: Vec<OsString>) -> Vec<OsString> {
     let first = command_of(&words);
     let is_about = words.get(first).is_some_and(|word| ABOUT.iter().any(|about| word == about));
@@ -49,17 +49,20 @@ fn parsed(mut words: Vec<OsString>) -> Vec<OsString> {
     with_assumptions(words)
 }
 
-/// A name of this folder, if it begins as an option does: Claude Code's folders of projects are called `-home-me-project`.
+/// Word as a path of this folder, if it is one and begins as an option does: Claude Code's folders of
+/// projects have names such as `-home-me-project`.
 fn file(word: OsString) -> OsString {
     let may_be = word.to_str().filter(|word| word.len() > "-o".len() && word.starts_with('-'));
     let is_file = may_be.is_some_and(|word| {
+        // A place in a file ends in `:LINE`.
         let place = word.rsplit_once(':').map_or(word, |(file, _line)| file);
         Path::new(word).exists() || Path::new(place).exists()
     });
     if is_file { Path::new(".").join(word).into() } else { word }
 }
 
-/// Place of the command, after the options that every command takes. Beyond the end if the last of them lacks its value.
+/// Place of the command, after the options that every command takes. Beyond the end if the last of them lacks
+/// its value.
 fn command_of(words: &[OsString]) -> usize {
     let mut place = 1;
     while let Some(word) = words.get(place).map(|word| word.to_string_lossy()) {
@@ -73,8 +76,10 @@ fn command_of(words: &[OsString]) -> usize {
     place
 }
 
-/// Puts in place of each assumption the option that it sets, and a folder before files that begin as options do. Behind
-/// `--` there are no options.
+/// Replaces each assumption by the option that it sets, and puts a folder before files that begin as options
+/// do.
+///
+/// After `--` there are no options.
 fn with_assumptions(words: Vec<OsString>) -> Vec<OsString> {
     let option = format!("--{ASSUME}");
     let joined = format!("{option}=");

@@ -1,5 +1,5 @@
-//! The options of the commands that tell about the program: `config`, `completions`, `man`,
-//! `schema` and `strategies`, and which configuration is read.
+//! Options of the commands about the program: `config`, `completions`, `man`, `schema` and `strategies`, and
+//! the choice of the configuration.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,12 @@ pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \
 project's file, that over the user's, and that over the program's default.";
 
-// A constant instead of a doc comment: there the variable would need backticks, which help would
-// show.
+// A constant instead of a doc comment: there the variable would need backticks, which help would show.
 const CONFIG_HELP: &str = "\
 The project's configuration [default: $CACHESIM_CONFIG, or the nearest cachesim.toml in this folder or \
 above]";
 
-/// Which configuration is read, of all commands.
+/// Choice of configuration, for all commands.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Configuration")]
 pub(in crate::cli) struct ConfigurationArgs {
@@ -33,7 +32,7 @@ pub(in crate::cli) struct ConfigurationArgs {
 /// `config`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ConfigArgs {
-    /// What to do.
+    /// Command.
     #[command(subcommand)]
     pub(in crate::cli) command: ConfigCommand,
 }
@@ -41,7 +40,7 @@ pub(in crate::cli) struct ConfigArgs {
 /// `config …`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum ConfigCommand {
-    /// Every option that can be configured, its value, and where that comes from
+    /// Every option that can be configured, its value, and its origin
     Show {
         /// The format.
         #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The options of `advise`.
+//! Options of `advise`.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ the strategy of that name places them, after the request that came before the la
 which at least three began before and three after. Sessions of each kind are drawn again, and where the saving is in 95 of \
 100 cases is held against the promise. Filters choose sessions, which are compared whole.";
 
-/// The value of --since-change without a day: the change that was made last.
+/// Value of --since-change without a day: the change that was made last.
 pub(in crate::cli) const LAST: &str = "last";
 
 /// `advise`.
@@ -44,13 +44,13 @@ pub(in crate::cli) struct AdviseArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// How many changes the table lists
+    /// Number of changes in the table
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: usize,
-    /// How long an entry lives that was written after one of a shorter TTL
+    /// Lifetime of an entry that was written after one of a shorter TTL
     #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
     /// The simulation.
@@ -67,24 +67,24 @@ pub(in crate::cli) struct AdviseArgs {
     pub(in crate::cli) settings: AdviseSettingsArgs,
 }
 
-/// The options by which `advise` changes settings.
+/// Options of `advise` that change settings.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AdviseSettingsArgs {
-    /// Set what makes a change in Claude Code
+    /// Set the keys of a change in Claude Code
     ///
-    /// Set the keys of Claude Code's settings that make a change: its number in the list, or the code beside it. The
-    /// change of the file is shown and, if you agree, written
+    /// Set the keys of Claude Code's settings for a change: its number in the list, or its code. The change
+    /// of the file is shown and, if you agree, written
     #[arg(long, value_name = "N|CODE", group = "change_of_settings", conflicts_with_all = ["domains", "top", "format", "json", "output"])]
     pub(in crate::cli) apply: Option<String>,
-    /// Take back what --apply set last
+    /// Take back the last --apply
     ///
-    /// Take back what was set last in the file
+    /// Take back the last change of the file
     #[arg(long, group = "change_of_settings", conflicts_with_all = ["paths", "domains", "format", "json", "output"])]
     pub(in crate::cli) undo: bool,
-    /// What the last change, or that of a day, saved
+    /// Savings of the last change, or of a day's
     ///
-    /// Compare what requests cost before and after the change that --apply made last, or after this day, with what was
-    /// promised: sessions of the same kind, and how sure that is
+    /// Compare the cost of requests before and after the change that --apply made last, or after this day,
+    /// with the promise: sessions of the same kind, and the confidence
     #[arg(
         long,
         value_name = "DAY",
@@ -97,16 +97,17 @@ pub(in crate::cli) struct AdviseSettingsArgs {
     pub(in crate::cli) since_change: Option<String>,
     /// Show the change as a patch of this request
     ///
-    /// Show the patch with which a request template has the markers of the change: a body of the Messages API as JSON.
-    /// With a code no session is read, and every strategy that only places markers has one. Nothing is written
+    /// Show the patch with which a request template has the markers of the change: a body of the Messages API
+    /// as JSON. With a code no session is read, and every strategy that only places markers has one. Nothing
+    /// is written
     #[arg(long, value_name = "FILE", requires = "apply", conflicts_with_all = ["settings", "dry_run", "yes"])]
     pub(in crate::cli) template: Option<PathBuf>,
-    /// Which file.
+    /// The file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,
 }
 
-/// Which settings file is changed, and whether it is written.
+/// Settings file that is changed, and consent to it.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SettingsArgs {
     /// The settings file to change

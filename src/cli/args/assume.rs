@@ -1,5 +1,5 @@
-//! `--assume KEY=VALUE`: each key is a hidden option of its own, so that configurations and older command lines set it,
-//! too.
+//! Option `--assume KEY=VALUE`: each key is a hidden option of its own, so that configurations and older
+//! command lines set it, too.
 
 use std::ffi::{OsStr, OsString};
 use std::iter;
@@ -25,20 +25,21 @@ const KEYS: [&str; 9] = [
     "attribution",
 ];
 
-/// The hidden option that an assumption sets, as one word. `None` if no key has this name.
+/// Hidden option that an assumption sets, as one word. `None` if no key has this name.
 pub(in crate::cli) fn assumed(assumption: &OsStr) -> Option<OsString> {
     let (key, value) = assumption.to_str()?.split_once('=')?;
+    // Configurations write keys with underscores.
     let key = key.trim().replace('_', "-");
     KEYS.contains(&key.as_str()).then(|| format!("--{key}={}", value.trim()).into())
 }
 
-/// The assumption that a hidden option stands for. `None` if it is none.
+/// Assumption that a hidden option stands for. `None` if it is not one.
 pub(in crate::cli) fn assumption_of(option: &str) -> Option<String> {
     let name = option.trim_start_matches('-').split(['=', ' ']).next()?;
     KEYS.contains(&name).then(|| format!("--{ASSUME} {name}=…"))
 }
 
-/// Refuses an assumption whose key is unknown: the others are options once the command line is parsed.
+/// Refuses an assumption with an unknown key: known ones were replaced by their options before parsing.
 pub(super) fn unknown_assumption(text: &str) -> Result<String, String> {
     let Some((key, _)) = text.split_once('=') else {
         return Err(format!("expected KEY=VALUE, with one of {}", KEYS.join(", ")));
@@ -62,7 +63,7 @@ pub(super) fn with_keys(command: Command) -> Command {
     command.mut_arg(ASSUME, |arg| arg.long_help(help.join("\n\n")))
 }
 
-/// A key with its values and its default, and what each means.
+/// Key with its values and its default, and their meanings.
 fn described(arg: &Arg) -> String {
     let key = arg.get_long().unwrap_or_default();
     let values = arg.get_possible_values();

@@ -1,4 +1,4 @@
-//! The options of `blocks`.
+//! Options of `blocks`.
 
 use clap::Args;
 
@@ -24,7 +24,7 @@ pub(in crate::cli) struct BlocksArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Only windows of this length: 5h or week
@@ -32,9 +32,9 @@ pub(in crate::cli) struct BlocksArgs {
     /// Only windows of this length [default: both]
     #[arg(long, value_parser = Choices(&WINDOWS), value_name = "LENGTH")]
     window: Option<BlockLength>,
-    /// How many windows and kinds of content to list
+    /// Number of windows and kinds of content
     ///
-    /// How many windows the tables list, the newest ones, and how many kinds of content
+    /// Number of windows in the tables, the newest ones, and of kinds of content
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
     /// The simulation.
@@ -49,7 +49,7 @@ pub(in crate::cli) struct BlocksArgs {
 }
 
 impl BlocksArgs {
-    /// The lengths of the windows.
+    /// Lengths of the windows.
     pub(in crate::cli) fn lengths(&self) -> Vec<BlockLength> {
         self.window.map_or_else(|| BlockLength::ALL.to_vec(), |length| vec![length])
     }

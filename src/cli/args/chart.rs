@@ -1,4 +1,4 @@
-//! The options of `chart` and `report`.
+//! Options of `chart` and `report`.
 
 use std::path::PathBuf;
 
@@ -34,47 +34,47 @@ strategies, sessions turn by turn, breaks with their evidence, how far the rules
 and prices. The first strategy is the one that the others are compared with. The page needs no \
 network and holds no text of prompts unless --show-text is given.";
 
-/// The strategies of `compare` without `none`: next to the cost without any caching, the others
-/// could not be told apart.
+/// Strategies of `compare` without `none`: next to the cost without any caching, the others could not be told
+/// apart.
 const DEFAULT_DRAWN: &str = "billed,replay,5m,1h,mixed,optimal";
 
 /// `chart`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct ChartArgs {
-    /// What to show
+    /// The chart
     #[arg(value_enum)]
     pub(in crate::cli) kind: ChartKindArg,
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// The strategies of cost, strategies and turns
+    /// Strategies of cost, strategies and turns
     ///
-    /// The strategies that cost, strategies and turns show, and no other chart: names, and files of
-    /// strategies (*.toml); turns shows billed unless others are named, each in a panel of its own
+    /// Strategies that cost, strategies and turns show, and no other chart: names, and files of strategies
+    /// (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// How long an entry lives that was written after one of a shorter TTL
+    /// Lifetime of an entry that was written after one of a shorter TTL
     #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
-    /// The picture's format: svg or png
+    /// Format of the picture: svg or png
     ///
-    /// The picture's format [default: as the name of the output ends, else svg]
+    /// Format of the picture [default: by the output's name, else svg]
     #[arg(long, value_enum)]
     pub(in crate::cli) format: Option<ChartFormat>,
-    /// The ground: auto, light or dark
+    /// Ground: auto, light or dark
     ///
-    /// The ground: auto follows whoever looks at an SVG, and is light in a PNG
+    /// Ground: auto follows the reader of an SVG, and is light in a PNG
     #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
     pub(in crate::cli) theme: ThemeArg,
     /// Pixels of a PNG for each of the SVG's
     ///
-    /// How many pixels of a PNG are one of the SVG's 1,200 in width
+    /// Pixels of a PNG for one of the SVG's 1,200 in width
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
     /// The simulation.
@@ -86,12 +86,12 @@ pub(in crate::cli) struct ChartArgs {
 }
 
 impl ChartArgs {
-    /// The strategies of the turns chart, where the user named any.
+    /// Strategies of the turns chart, if the user named any.
     pub(in crate::cli) fn strategies_of_turns(&self) -> Option<&[String]> {
         (self.strategy.join(",") != DEFAULT_DRAWN).then_some(&self.strategy)
     }
 
-    /// The output format of the picture.
+    /// Output format of the picture.
     pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
         let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
         let by_name = match self.output.output.extension() {
@@ -108,7 +108,7 @@ pub(in crate::cli) struct ReportArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Report a run of the fleet instead of sessions
@@ -124,15 +124,16 @@ pub(in crate::cli) struct ReportArgs {
         conflicts_with_all = ["reading", "breaks", "show_text"]
     )]
     pub(in crate::cli) run: Option<PathBuf>,
-    /// The strategies: names, and files (*.toml)
+    /// Strategies: names, and files (*.toml)
     ///
-    /// The strategies: names, and files of strategies (*.toml); with --run those of the run [default of a run: all]
+    /// Strategies: names, and files of strategies (*.toml); with --run those of the run [default of a run:
+    /// all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// How long an entry lives that was written after one of a shorter TTL
+    /// Lifetime of an entry that was written after one of a shorter TTL
     #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
     /// Show titles, and words of captured prompts
@@ -149,36 +150,36 @@ pub(in crate::cli) struct ReportArgs {
 }
 
 impl ReportArgs {
-    /// The strategies, where the user named any.
+    /// Strategies, if the user named any.
     pub(in crate::cli) fn asked_strategies(&self) -> Option<&[String]> {
         (self.strategy.join(",") != DEFAULT_COMPARED).then_some(&self.strategy)
     }
 }
 
-/// The kinds of charts.
+/// Kinds of charts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ChartKindArg {
-    /// What each request of a session read, wrote and sent in full; breaks with their causes
+    /// Reads, writes and full input of each request of a session; breaks with causes
     Turns,
     /// Dollars added up, by strategy
     #[value(alias = "costs")]
     Cost,
-    /// How long requests waited for the next one, and what breaks after it cost
+    /// Times between requests, and the cost of breaks after them
     Gaps,
-    /// What strategies cost, and the bound `optimal`
+    /// Cost of strategies, and the bound `optimal`
     Strategies,
-    /// What breaks cost, by cause
+    /// Cost of breaks, by cause
     Breaks,
-    /// What held the context window of a session, request by request
+    /// Content of a session's context window, request by request
     Context,
-    /// What was paid each day, or from nine weeks on each week, by class of token
+    /// Cost of each day, or from nine weeks on each week, by class of token
     #[value(alias = "days")]
     Daily,
-    /// From what was spent to the best caching, step by step: breaks, lifetimes, and the rest
+    /// From the actual cost to the best caching, step by step: breaks, lifetimes, the rest
     Waterfall,
 }
 
-/// The formats of `chart`.
+/// Formats of `chart`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ChartFormat {
     /// For pages and reviews; sharp at every size

@@ -1,4 +1,4 @@
-//! The options of `check`.
+//! Options of `check`.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub(in crate::cli) struct CheckArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Check a run of the fleet instead of sessions
@@ -65,10 +65,10 @@ pub(in crate::cli) struct CheckArgs {
     pub(in crate::cli) export: Vec<Export>,
     /// Name of the check in its comment
     ///
-    /// Name that tells the comments of several checks of a pull request apart
+    /// Name that sets the comments of several checks of a pull request apart
     #[arg(long, value_name = "NAME", default_value = "default", value_parser = tag)]
     pub(in crate::cli) tag: String,
-    /// How many rows of a table to list
+    /// Number of rows in a table
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
     /// Show words of captured prompts
@@ -88,7 +88,7 @@ pub(in crate::cli) struct CheckArgs {
 }
 
 impl CheckArgs {
-    /// What is written beside the output: what `--export` names, and the baseline to save.
+    /// Files besides the output: those of `--export`, and the baseline to save.
     pub(in crate::cli) fn exports(
         &self,
     ) -> impl Iterator<Item = (OutputFormat<CheckFormat>, &Path)> {
@@ -98,7 +98,7 @@ impl CheckArgs {
     }
 }
 
-/// `--export`.
+/// File of `--export`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::cli) struct Export {
     /// The format.
@@ -118,7 +118,7 @@ fn export(text: &str) -> Result<Export, String> {
     Ok(Export { format, path: PathBuf::from(path) })
 }
 
-/// Parses the file of a baseline.
+/// Parser of the file of a baseline.
 fn baseline_file(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() || text == "-" {
         return Err("expected a file; --format report is for standard output".to_owned());
@@ -126,7 +126,7 @@ fn baseline_file(text: &str) -> Result<PathBuf, String> {
     Ok(PathBuf::from(text))
 }
 
-/// Parses a tag, which will stand inside an HTML comment.
+/// Parser of a tag, which goes inside an HTML comment.
 fn tag(text: &str) -> Result<String, String> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._".contains(&byte);
     let words = text.split('-');

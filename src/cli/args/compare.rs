@@ -1,4 +1,4 @@
-//! The options of `compare`.
+//! Options of `compare`.
 
 use clap::{Args, ValueEnum};
 
@@ -29,10 +29,10 @@ pub(in crate::cli) struct CompareArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// The strategies: names, and files (*.toml)
+    /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
     /// Also under the caches of these providers
@@ -49,10 +49,10 @@ pub(in crate::cli) struct CompareArgs {
     /// Exit with 1 if this is true, such as '1h.cost > billed.cost * 1.05'
     #[arg(long, value_name = "EXPR")]
     pub(in crate::cli) fail_if: Vec<String>,
-    /// How long an entry lives that was written after one of a shorter TTL
+    /// Lifetime of an entry that was written after one of a shorter TTL
     #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
     pub(in crate::cli) reading: ReadingArg,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
     /// The simulation.
@@ -69,7 +69,7 @@ pub(in crate::cli) struct CompareArgs {
 /// `--reading`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum ReadingArg {
-    /// No longer than what lies before it
+    /// No longer than entries before it
     Conservative,
     /// For its own TTL, as the documented rules say when taken by the letter
     Literal,

@@ -1,4 +1,4 @@
-//! The options of a command, which need not be put together where another command is run.
+//! Options of a command that are built only if the command is run.
 
 use std::cell::Cell;
 use std::ops::Deref;
@@ -7,19 +7,22 @@ use clap::{ArgMatches, Args, Command, CommandFactory as _, Error, FromArgMatches
 
 use super::Cli;
 
-/// The options of a command.
+/// Options of a command, built late.
 #[derive(Debug)]
 pub(in crate::cli) struct Deferred<T>(pub(in crate::cli) T);
 
 thread_local! {
-    /// Whether options are put together once it is known which command is run.
+    /// True while the options of commands are left to be built later.
     static DEFERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The program with the options of the command alone that a command line names: to put all together takes longer than
-/// everything else at the start. It parses what [`Cli::command`] parses. Its help and its errors are not for people:
-/// whoever sees some parses again.
+/// Program with the options of the command that a command line names: building all takes longer than
+/// everything else at the start.
+///
+/// It parses the same as [`Cli::command`]. Its help and its errors are not for people: the caller parses
+/// again to show any.
 pub(in crate::cli) fn parsing_program() -> Command {
+    // A flag outside, as clap passes nothing on to `augment_args`.
     DEFERS.set(true);
     let program = Cli::command();
     DEFERS.set(false);

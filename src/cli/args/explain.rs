@@ -1,4 +1,4 @@
-//! The options of `explain` and `lint`.
+//! Options of `explain` and `lint`.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ whose answer begins at that line or after it. FILE is a path, which is read wher
 
 const REQUEST_HELP: &str = "The request: its id or the beginning of it, FILE:LINE, or SESSION:TURN";
 
-/// The strategies that a request is shown under by default.
+/// Strategies under which a request is shown by default.
 const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 
 /// `explain`.
@@ -35,13 +35,13 @@ pub(in crate::cli) struct ExplainArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
-    /// The strategies: names, and files (*.toml)
+    /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_EXPLAINED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
     /// Show words of captured prompts
@@ -80,12 +80,12 @@ pub(in crate::cli) struct LintArgs {
     /// The input.
     #[command(flatten)]
     pub(in crate::cli) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(in crate::cli) domains: DomainArgs,
     /// Exit with 1 on findings: a severity or rules
     ///
-    /// Exit with 1 if there are findings of these rules, or so grave: error, warning, note
+    /// Exit with 1 on findings of these rules or this severity: error, warning, note
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = fail_on_parser(), hide_possible_values = true)]
     pub(in crate::cli) fail_on: Vec<FailOn>,
     /// Report findings of these rules alone
@@ -107,9 +107,9 @@ pub(in crate::cli) struct LintArgs {
     /// Show positions, and no text of prompts
     #[arg(long)]
     pub(in crate::cli) hide_text: bool,
-    /// How many findings to list
+    /// Number of findings to list
     ///
-    /// How many findings the text lists, the worst first [default: all]
+    /// Number of findings in the text, the worst first [default: all]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: Option<usize>,
     /// The simulation.
@@ -124,12 +124,12 @@ pub(in crate::cli) struct LintArgs {
 }
 
 impl LintArgs {
-    /// Whether findings of a rule are reported.
+    /// Returns true if findings of a rule are reported.
     pub(in crate::cli) fn has(&self, rule: Rule) -> bool {
         (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)
     }
 
-    /// A rule that is to fail the run and is not reported.
+    /// Rule that is to fail the run and is not reported.
     pub(in crate::cli) fn contradiction(&self) -> Option<Rule> {
         let mut named = self.fail_on.iter().filter_map(|one| match one {
             FailOn::Rule(rule) => Some(*rule),
@@ -138,24 +138,25 @@ impl LintArgs {
         named.find(|rule| !self.has(*rule))
     }
 
-    /// Whether findings of a rule that matter so much fail the run.
+    /// Returns true if findings of a rule with this severity fail the run.
     pub(in crate::cli) fn fails_on(&self, rule: Rule, severity: Severity) -> bool {
         self.has(rule) && self.fail_on.iter().any(|one| one.names(rule, severity))
     }
 }
 
-/// Which findings fail a run.
+/// Findings that fail a run.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) enum FailOn {
-    /// Those that matter so much, or more.
+    /// Findings of this severity, or worse.
     Severity(Severity),
-    /// Those of a rule.
+    /// Findings of a rule.
     Rule(Rule),
 }
 
 impl FailOn {
     fn names(self, rule: Rule, severity: Severity) -> bool {
         match self {
+            // The worst severity is the first one.
             Self::Severity(least) => severity <= least,
             Self::Rule(named) => rule == named,
         }

@@ -1,4 +1,4 @@
-//! The options of `fork`.
+//! Options of `fork`.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 
-/// The number of children where no option sets it.
+/// Number of children if no option sets it.
 const USUAL_CHILDREN: usize = 3;
 
 pub(super) const FORK_EXAMPLES: &str = "\
@@ -29,7 +29,7 @@ counted.";
 pub(in crate::cli) struct ForkArgs {
     /// Tokens of the parent's prompt
     ///
-    /// Tokens of the parent's prompt, as far as its last marker
+    /// Tokens of the parent's prompt, up to its last marker
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 100_000)]
     parent: u64,
     /// Tokens of the parent's last answer
@@ -54,9 +54,9 @@ pub(in crate::cli) struct ForkArgs {
         default_value = "100"
     )]
     directive: Vec<u64>,
-    /// How many children there are
+    /// Number of children
     ///
-    /// How many children there are [default: one for each of several directives, else 3]
+    /// Number of children [default: one for each of several directives, else 3]
     #[arg(long, value_name = "N", value_parser = children)]
     children: Option<usize>,
     /// The parent's prefix has expired
@@ -64,22 +64,22 @@ pub(in crate::cli) struct ForkArgs {
     cold: bool,
     /// Tokens that children share all the same
     ///
-    /// Tokens of the parent's prompt, as far as a marker, that children share with it although they
-    /// replace other tool results than it did (variant `fresh_decisions`)
+    /// Tokens of the parent's prompt, up to a marker, that children share with it although they replace other
+    /// tool results than it did (variant `fresh_decisions`)
     #[arg(long, value_name = "TOKENS", value_parser = whole::<u64>(0, u64::MAX), default_value_t = 0)]
     kept: u64,
     /// Weight of a written token
     ///
-    /// What a token written weighs, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
+    /// Weight of a written token, a token sent in full being 1 [default: 1.25 for 5m, 2 for 1h]
     #[arg(long, value_name = "NUMBER", conflicts_with = "model")]
     write_multiplier: Option<Equivalents>,
     /// The TTL of all markers
     #[arg(long, value_parser = Choices(&TTLS), default_value = TTLS[0].name)]
     ttl: Ttl,
-    /// The model whose prices hold
+    /// The model with the prices
     ///
-    /// The model whose prices and shortest cached prefix hold [default: none, reads at 0.1, writes
-    /// at 1.25 for 5m and 2 for 1h]
+    /// The model with the prices and the shortest cached prefix [default: none, reads at 0.1, writes at 1.25
+    /// for 5m and 2 for 1h]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) model: Option<String>,
     /// Price files to lay over the built-in table
@@ -96,7 +96,7 @@ pub(in crate::cli) struct ForkArgs {
 }
 
 impl ForkArgs {
-    /// The fork at a moment. An error where the number of children differs from that of the
+    /// Plan of the fork at a moment, or an error if the number of children differs from that of the
     /// directives.
     pub(in crate::cli) fn plan(&self, at: Millis, models: &Models) -> Result<ForkPlan, String> {
         let model = self.model.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The formats that commands write in, and how one of them is asked for.
+//! Formats that commands write in, and their options.
 
 use std::ffi::OsStr;
 use std::fmt::Debug;
@@ -7,25 +7,25 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Arg, Args, Command, Error};
 
-/// A format of a command.
+/// Format of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum OutputFormat<O> {
-    /// Its document, for a terminal.
+    /// Document of the command, for a terminal.
     Text,
-    /// The same document, for a comment or a page.
+    /// Same document, for a comment or a page.
     Markdown,
-    /// One of those that are not made of the document.
+    /// Format that is not made of the document.
     Own(O),
 }
 
 impl<O> OutputFormat<O> {
-    /// Whether it shows the document.
+    /// Returns true if the format shows the document.
     pub(in crate::cli) fn is_document(&self) -> bool {
         matches!(self, Self::Text | Self::Markdown)
     }
 }
 
-/// A value of an option, and how it is asked for.
+/// Value of an option, with its name and help.
 pub(in crate::cli) struct Choice<T> {
     pub(super) name: &'static str,
     help: &'static str,
@@ -38,7 +38,7 @@ impl<T> Choice<T> {
     }
 }
 
-/// A format, and how it is asked for.
+/// Format as a value of an option.
 type FormatChoice<O> = Choice<OutputFormat<O>>;
 
 impl<O> FormatChoice<O> {
@@ -51,20 +51,20 @@ impl<O> FormatChoice<O> {
     }
 }
 
-/// The formats of a command.
+/// Formats of a command.
 pub(in crate::cli) trait Formats: 'static {
-    /// Those that are not made of its document.
+    /// Formats that are not made of the command's document.
     type Own: Copy + Debug + Send + Sync + 'static;
-    /// All, in the order of its help. The first is the default, and one is called `json`.
+    /// All formats, in the order of the help. The first is the default, and one is called `json`.
     const ALL: &'static [FormatChoice<Self::Own>];
 }
 
-/// The format of that name.
+/// Format of a name.
 pub(in crate::cli) fn format_by_name<F: Formats>(name: &str) -> Option<OutputFormat<F::Own>> {
     F::ALL.iter().find(|choice| choice.name == name).map(|choice| choice.value)
 }
 
-/// The names of the formats.
+/// Names of the formats.
 pub(in crate::cli) fn format_names<F: Formats>() -> Vec<&'static str> {
     F::ALL.iter().map(|choice| choice.name).collect()
 }
@@ -87,7 +87,7 @@ pub(in crate::cli) struct FormatArgs<F: Formats> {
     _is_json: bool,
 }
 
-/// Takes the names of values.
+/// Parser of the names of values.
 pub(super) struct Choices<T: 'static>(pub(super) &'static [Choice<T>]);
 
 impl<T> Clone for Choices<T> {
@@ -111,8 +111,9 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
         arg: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Self::Value, Error> {
-        // What is no text is the name of no value either.
+        // A value that is not text is not the name of any format either.
         let text = value.to_string_lossy().into_owned();
+        // Clap's own parser gives the error that lists the possible values.
         let name = PossibleValuesParser::new(self.values()).parse(command, arg, text.into())?;
         let choice = self.0.iter().find(|choice| choice.name == name);
         choice.map(|choice| choice.value).ok_or_else(|| Error::new(ErrorKind::InvalidValue))
@@ -123,11 +124,11 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
     }
 }
 
-/// The format of what has one for programs.
+/// Format for programs of commands that have only one.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) struct Json;
 
-/// The formats of what has rows.
+/// Formats of commands with rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum RowFormat {
     /// Sums, as one document.
@@ -140,7 +141,7 @@ pub(in crate::cli) enum RowFormat {
     Parquet,
 }
 
-/// The formats of strategies side by side.
+/// Formats of strategies side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum StrategyFormat {
     /// All as one document.
@@ -151,33 +152,33 @@ pub(in crate::cli) enum StrategyFormat {
     Csv,
 }
 
-/// The formats of findings.
+/// Formats of findings.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::cli) enum FindingFormat {
-    /// With all that the program knows.
+    /// All facts that the program has, as JSON.
     Json,
-    /// As code hosts take them.
+    /// Form that code hosts read.
     Sarif,
 }
 
-/// The formats of `check`.
+/// Formats of `check`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum CheckFormat {
-    /// A comment of a pull request.
+    /// Comment of a pull request.
     Comment,
-    /// The summary of a job.
+    /// Summary of a job.
     Summary,
-    /// The budgets and what changed.
+    /// Budgets and changes.
     Json,
-    /// The budgets as cases of a test.
+    /// Budgets as cases of a test.
     Junit,
-    /// The findings of `lint`.
+    /// Findings of `lint`.
     Sarif,
-    /// The run, for a later one.
+    /// Run, for a later one to compare with.
     Report,
 }
 
-/// The formats of most commands.
+/// Formats of most commands.
 #[derive(Debug)]
 pub(in crate::cli) struct DocumentFormats;
 
@@ -190,7 +191,7 @@ impl Formats for DocumentFormats {
     ];
 }
 
-/// The formats of `analyze`.
+/// Formats of `analyze`.
 #[derive(Debug)]
 pub(in crate::cli) struct AnalyzeFormats;
 
@@ -210,7 +211,7 @@ impl Formats for AnalyzeFormats {
     ];
 }
 
-/// The formats of `breaks`.
+/// Formats of `breaks`.
 #[derive(Debug)]
 pub(in crate::cli) struct BreaksFormats;
 
@@ -226,7 +227,7 @@ impl Formats for BreaksFormats {
     ];
 }
 
-/// The formats of `compare`.
+/// Formats of `compare`.
 #[derive(Debug)]
 pub(in crate::cli) struct CompareFormats;
 
@@ -245,7 +246,7 @@ impl Formats for CompareFormats {
     ];
 }
 
-/// The formats of `lint`.
+/// Formats of `lint`.
 #[derive(Debug)]
 pub(in crate::cli) struct LintFormats;
 
@@ -259,7 +260,7 @@ impl Formats for LintFormats {
     ];
 }
 
-/// The formats of `check`, whose Markdown is no longer than a comment may be.
+/// Formats of `check`, whose Markdown is no longer than a comment may be.
 #[derive(Debug)]
 pub(in crate::cli) struct CheckFormats;
 

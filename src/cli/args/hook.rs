@@ -1,4 +1,4 @@
-//! The options of `hook`.
+//! Options of `hook`.
 
 use clap::Args;
 
@@ -26,9 +26,9 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), together with what s
 /// `hook`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct HookArgs {
-    /// Warn from so many dollars above a read on
+    /// Warn from this many dollars on
     ///
-    /// Warn only of what costs so many dollars more than reading from the cache
+    /// Warn only of a cost this many dollars above that of reading from the cache
     #[arg(long, value_name = "USD", default_value = LEAST, value_parser = dollars, conflicts_with = "undo")]
     pub(in crate::cli) at_least: Picodollars,
     /// The prices.
@@ -39,7 +39,7 @@ pub(in crate::cli) struct HookArgs {
     pub(in crate::cli) setup: SetupArgs,
 }
 
-/// From so many dollars on it warns.
+/// Least amount for a warning, in dollars, by default.
 pub(in crate::cli) const LEAST: &str = "0.10";
 
 pub(super) fn dollars(text: &str) -> Result<Picodollars, String> {

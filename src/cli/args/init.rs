@@ -1,4 +1,4 @@
-//! The options of `init`.
+//! Options of `init`.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ changes are held against) and .github/workflows/cachesim.yml (the check of each 
 that knows no release needs cachesim's sources in .github/actions/cachesim, or --ci none). \
 A file that is there stays as it is, and nothing is written then.";
 
-/// `init`. No configuration has a say, as none of the user's is in CI: its options have names of their own.
+/// `init`. No configuration applies, as CI has none of the user's: its options have own names.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InitArgs {
     /// Recorded sessions and captured requests in this folder
@@ -35,7 +35,7 @@ pub(in crate::cli) struct InitArgs {
     /// Show the files, and write nothing
     #[arg(long, conflicts_with = "yes")]
     pub(in crate::cli) dry_run: bool,
-    /// Where the check runs
+    /// Place of the check
     #[arg(long, value_enum, default_value_t = CiArg::Github)]
     pub(in crate::cli) ci: CiArg,
 }

@@ -1,4 +1,4 @@
-//! The options of `mcp`.
+//! Options of `mcp`.
 
 use std::path::PathBuf;
 
@@ -24,7 +24,7 @@ their sessions.";
 pub(in crate::cli) struct McpArgs {
     /// Folders with the sessions that may be read
     ///
-    /// The folders with the sessions that may be read. Nothing outside of them is
+    /// Folders with the sessions that may be read. Nothing outside them is read
     #[arg(value_name = "FOLDER", required = true)]
     pub(in crate::cli) folders: Vec<PathBuf>,
 }

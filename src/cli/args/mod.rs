@@ -79,12 +79,12 @@ pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
 pub(super) use tokens::{DivisionArg, TokensCommandArgs};
 pub(super) use watch::WatchArgs;
 
-/// What a coding agent's sessions read from the prompt cache, and what its misses cost
+/// Prompt cache reads of a coding agent's sessions, and the cost of its misses
 ///
-/// Says for every request what was read from cache, written to it and paid, what the rules make of it, why it missed the
-/// cache, and what other designs would have cost. Reads Claude Code transcripts, the sessions of other agents
-/// (`cachesim sources` lists them), captured API requests, bundles of prompt parts and gateways' logs; needs no network.
-/// Without a command it analyzes your own sessions.
+/// Says for every request what was read from cache, written to it and paid, what the rules make of it, why it
+/// missed the cache, and what other designs would have cost. Reads Claude Code transcripts, the sessions of
+/// other agents (`cachesim sources` lists them), captured API requests, bundles of prompt parts and gateways'
+/// logs; needs no network. Without a command it analyzes your own sessions.
 #[derive(Debug, Parser)]
 #[command(name = "cachesim", version, after_help = EXIT_CODES)]
 pub(super) struct Cli {
@@ -106,28 +106,28 @@ Exit codes:
   5   a model without a price, under --strict-prices
   70  a bug in this program";
 
-/// The commands, in the order of their groups.
+/// Commands, in the order of their groups.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// What each turn read, wrote and paid: billed, under 5m and 1h
+    /// Reads, writes and cost of each turn: billed, under 5m and 1h
     #[command(after_help = ANALYZE_EXAMPLES)]
     Analyze(Deferred<AnalyzeArgs>),
-    /// What to change, ranked by what it would have saved
+    /// Changes, ranked by what each would have saved
     #[command(after_help = ADVISE_EXAMPLES)]
     Advise(Deferred<AdviseArgs>),
-    /// Each request that read less than it could have: why, at what cost
+    /// Each request that read less than it could have: cause and cost
     #[command(after_help = BREAKS_EXAMPLES)]
     Breaks(Deferred<BreaksArgs>),
-    /// The story of one request: what it sent, what was cached
+    /// The story of one request: its prompt, what was cached
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(Deferred<ExplainArgs>),
-    /// What the context was made of, and what carrying it cost
+    /// Content of the context, and the cost of carrying it
     #[command(after_help = CONTEXT_EXAMPLES)]
     Context(Deferred<ContextArgs>),
     /// Windows of five hours and weeks, and what used each up
     #[command(after_help = BLOCKS_EXAMPLES)]
     Blocks(Deferred<BlocksArgs>),
-    /// Budgets, and what changed since a baseline
+    /// Budgets, and changes since a baseline
     #[command(after_help = CHECK_EXAMPLES)]
     Check(Deferred<CheckArgs>),
     /// First budgets, a baseline and a workflow for a project
@@ -136,10 +136,10 @@ pub(super) enum Command {
     /// The same sessions without their text, for fixtures and reports
     #[command(after_help = REDACT_EXAMPLES)]
     Redact(Deferred<RedactArgs>),
-    /// How well the rules reproduce the recorded usage
+    /// Agreement of the rules with the recorded usage
     #[command(after_help = VERIFY_EXAMPLES)]
     Verify(Deferred<VerifyArgs>),
-    /// What makes captured prompts unstable, to the byte, and its price
+    /// Causes of unstable captured prompts, to the byte, with the price
     #[command(after_help = LINT_EXAMPLES)]
     Lint(Deferred<LintArgs>),
     /// Strategies on the same requests, down to the cheapest possible
@@ -151,10 +151,10 @@ pub(super) enum Command {
     /// Everything as one page of HTML that needs no network
     #[command(after_help = REPORT_EXAMPLES)]
     Report(Deferred<ReportArgs>),
-    /// How many tokens a text or a request has, by part
+    /// Number of tokens in a text or a request, by part
     #[command(after_help = TOKENS_EXAMPLES)]
     Tokens(Deferred<TokensCommandArgs>),
-    /// What sharing a prefix saves: the arithmetic of forked agents
+    /// Savings of sharing a prefix: the arithmetic of forked agents
     #[command(after_help = FORK_EXAMPLES)]
     Fork(Deferred<ForkArgs>),
     /// A harness's prompt parts → wire requests with markers placed
@@ -169,7 +169,7 @@ pub(super) enum Command {
     /// One line about the open session: warm until when, the next cost
     #[command(after_help = STATUSLINE_EXAMPLES)]
     Statusline(Deferred<StatuslineArgs>),
-    /// Sessions as they go on: warm until when, breaks as they happen
+    /// Sessions as they run: warm until when, breaks as they happen
     #[command(after_help = WATCH_EXAMPLES)]
     Watch(Deferred<WatchArgs>),
     /// Warns in Claude Code of a cold message, and after a break
@@ -178,7 +178,7 @@ pub(super) enum Command {
     /// The same answers for a coding agent, as an MCP server
     #[command(after_help = MCP_EXAMPLES)]
     Mcp(Deferred<McpArgs>),
-    /// Where each program's sessions are looked for, and what is there
+    /// Folders where sessions are looked for, and what they have
     #[command(after_help = SOURCES_EXAMPLES)]
     Sources(Deferred<SourcesArgs>),
     /// The strategies: of a user, of a builder, and bounds
@@ -186,13 +186,13 @@ pub(super) enum Command {
     Strategies(Deferred<StrategiesArgs>),
     /// The prices in use
     Prices(Deferred<PricesArgs>),
-    /// The configuration in use, and where each value comes from
+    /// The configuration in use, and the origin of each value
     #[command(after_help = CONFIG_NOTES)]
     Config(Deferred<ConfigArgs>),
     /// The JSON schemas of the machine formats
     #[command(after_help = SCHEMA_EXAMPLES)]
     Schema(Deferred<SchemaArgs>),
-    /// The script by which a shell completes commands and options
+    /// The shell script that completes commands and options
     #[command(after_help = COMPLETIONS_EXAMPLES)]
     Completions(Deferred<CompletionsArgs>),
     /// The manual pages
@@ -245,10 +245,10 @@ pub(super) struct AnalyzeArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// The strategies: names, and files (*.toml)
+    /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(super) strategy: Vec<String>,
     /// One row for each day, project, model, …
@@ -256,24 +256,24 @@ pub(super) struct AnalyzeArgs {
     /// One row for each day, project, model and so on, in place of sessions and turns
     #[arg(long, value_enum, value_name = "GROUP")]
     pub(super) by: Option<GroupingArg>,
-    /// How many sessions or groups to list
+    /// Number of sessions or groups
     ///
-    /// How many sessions, groups of --by or domains the tables list, the most expensive first; --turns says which
-    /// turns of a session [default: 20 sessions or domains, all groups]
+    /// Number of sessions, groups of --by or domains in the tables, the most expensive first; --turns selects
+    /// the turns of a session [default: 20 sessions or domains, all groups]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: Option<usize>,
     /// Show the titles of sessions
     #[arg(long)]
     pub(super) show_text: bool,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(super) breaks: RecordedBreaksArg,
     /// The simulation.
     #[command(flatten)]
     pub(super) simulation: SimulationArgs,
-    /// Which turns to list: all, events or none
+    /// Turns to list: all, events or none
     ///
-    /// Which turns the table shows [default: in a terminal the events of long sessions, else all]
+    /// Turns that the table shows [default: in a terminal the events of long sessions, else all]
     #[arg(long, value_enum)]
     pub(super) turns: Option<TurnsArg>,
     /// Show tokens in all their digits
@@ -289,12 +289,13 @@ pub(super) struct AnalyzeArgs {
     pub(super) output: OutputArgs,
 }
 
-/// The strategies that groups show by default.
+/// Strategies that groups show by default.
 const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
 
 impl AnalyzeArgs {
-    /// The strategies to show. Groups show fewer where the user named none.
+    /// Strategies to show: fewer for groups if the user named none.
     pub(super) fn strategies(&self) -> Vec<String> {
+        // The default is known by its words, so typing it has the same effect.
         if self.by.is_some() && self.strategy.join(",") == DEFAULT_STRATEGIES {
             return GROUPED_STRATEGIES.map(str::to_owned).to_vec();
         }
@@ -331,10 +332,10 @@ pub(super) struct BreaksArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// What counts as a break: complete or client
+    /// Rule for breaks: complete or client
     #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
     pub(super) rule: RuleArg,
     /// Keep the service's own verdicts out of the causes
@@ -345,9 +346,9 @@ pub(super) struct BreaksArgs {
     /// Show names and words of captured prompts where they differ (tables and JSON Lines)
     #[arg(long)]
     pub(super) show_text: bool,
-    /// How many breaks to list
+    /// Number of breaks to list
     ///
-    /// How many breaks the table lists one by one, the most expensive first
+    /// Number of breaks listed one by one, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1, u64::MAX))]
     pub(super) top: usize,
     /// The simulation.
@@ -367,12 +368,12 @@ pub(super) struct ContextArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// How many kinds, sessions and items to list
+    /// Number of kinds, sessions and items to list
     ///
-    /// How many kinds, sessions and items the tables list, the most expensive first
+    /// Number of kinds, sessions and items in the tables, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(super) top: u16,
     /// The simulation.
@@ -392,17 +393,17 @@ pub(super) struct VerifyArgs {
     /// The input.
     #[command(flatten)]
     pub(super) input: InputArgs,
-    /// Its domains.
+    /// The domains.
     #[command(flatten)]
     pub(super) domains: DomainArgs,
-    /// List what is for and against each rule
+    /// List the evidence on each rule
     ///
     /// List the rules that were measured, and how often the record is for and against each
     #[arg(long)]
     pub(super) rules: bool,
-    /// List how well counted tokens hold, by model
+    /// List the error of counted tokens, by model
     ///
-    /// List how well counted tokens hold for what each step of a conversation added, by model
+    /// List the error of counted tokens in what each step of a conversation added, by model
     #[arg(long)]
     pub(super) counts: bool,
     /// The simulation.
@@ -424,13 +425,13 @@ pub(super) struct PlaceArgs {
     /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
     #[arg(value_name = "BUNDLE", required = true)]
     pub(super) bundles: Vec<PathBuf>,
-    /// The names of projects.
+    /// Names of projects.
     #[command(flatten)]
     pub(super) naming: NamingArgs,
-    /// Exit with 4 where a record cannot be placed
+    /// Exit with 4 if a record cannot be placed
     #[arg(long)]
     pub(super) strict: bool,
-    /// How much memory the run may have.
+    /// Memory that the run may have.
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
     /// The output.
@@ -441,7 +442,7 @@ pub(super) struct PlaceArgs {
 /// `prices`.
 #[derive(Debug, Args)]
 pub(super) struct PricesArgs {
-    /// What to show.
+    /// The command.
     #[command(subcommand)]
     pub(super) command: PricesCommand,
 }
@@ -460,13 +461,13 @@ pub(super) enum PricesCommand {
         #[command(flatten)]
         shared: PricesShared,
     },
-    /// Take over what is new in the tables of LiteLLM or genai-prices
+    /// Take over new prices in the tables of LiteLLM or genai-prices
     Update(PricesUpdateArgs),
     /// Every price a model has or had
     Show {
         /// The model, by any of its names
         model: String,
-        /// Only what holds on this day, as YYYY-MM-DD
+        /// Only prices of this day, as YYYY-MM-DD
         #[arg(long, value_name = "DATE")]
         at: Option<String>,
         /// The table and the output.
@@ -482,9 +483,9 @@ pub(super) struct PricesUpdateArgs {
     /// The table of LiteLLM or of genai-prices, as JSON
     #[arg(long, value_name = "FILE")]
     pub(super) from: PathBuf,
-    /// The day from which they hold, as YYYY-MM-DD
+    /// First day of the prices, as YYYY-MM-DD
     ///
-    /// The day from which the new prices hold, as YYYY-MM-DD [default: today]
+    /// First day of the new prices, as YYYY-MM-DD [default: today]
     #[arg(long, value_name = "DATE")]
     pub(super) at: Option<String>,
     /// The file to write
@@ -492,7 +493,7 @@ pub(super) struct PricesUpdateArgs {
     /// The file to write [default: prices.toml beside the user's configuration]
     #[arg(long, value_name = "FILE")]
     pub(super) to: Option<PathBuf>,
-    /// Show the differences alone, and write nothing
+    /// Show only the differences, and write nothing
     #[arg(long)]
     pub(super) dry_run: bool,
     /// The format.
@@ -513,7 +514,7 @@ those of services whose caches are known. What a file does not tell of a model s
 is written has whole models; every command uses it in place of `prices` in a configuration, and \
 --no-config leaves it out.";
 
-/// What both price commands take.
+/// Options of both commands.
 #[derive(Debug, Args)]
 pub(super) struct PricesShared {
     /// Price files to lay over the built-in table
@@ -527,20 +528,22 @@ pub(super) struct PricesShared {
     pub(super) output: OutputArgs,
 }
 
-/// The help of a command up to its trailing text, as clap writes it.
+/// Help template of a command up to its trailing text, as clap writes it.
 const HELP: &str = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n{all-args}\n\n";
 
-/// How help is shown.
+/// Form of the help.
 #[derive(Clone, Copy)]
 pub(super) struct HelpForm {
     /// Columns of the terminal.
     pub(super) width: usize,
-    /// Whether options have a line each, and the rare ones are left out (`-h`).
+    /// True for `-h`: a line for each option, without the rare ones.
     pub(super) is_short: bool,
 }
 
-/// Fits the help of a program into a form. Clap would break examples, so that nobody could copy
-/// them, and so the trailing texts are part of the template, which it takes as it is.
+/// Fits the help of a program into a form.
+///
+/// Clap would break examples, so that nobody could copy them; so the trailing texts are part of the template,
+/// which clap takes as it is.
 pub(super) fn fitted(program: clap::Command, form: HelpForm) -> clap::Command {
     let program = documented(program);
     let template = first_page(&program, form);
@@ -548,13 +551,13 @@ pub(super) fn fitted(program: clap::Command, form: HelpForm) -> clap::Command {
     program.mut_subcommands(|command| fitted_command(command, form))
 }
 
-/// Leaves the summaries of `-h` out of the long help of options, and lists the keys of `--assume` there.
+/// Removes the summaries of `-h` from the long help of options, and lists the keys of `--assume` there.
 pub(super) fn documented(command: clap::Command) -> clap::Command {
     let command = command.mut_subcommands(documented).mut_args(|arg| {
         let long = arg.get_long_help().map(ToString::to_string).unwrap_or_default();
         match (long.split_once("\n\n"), arg.get_help().cloned()) {
             (Some((_, long)), _) => arg.long_help(long.to_owned()),
-            // Manual pages have nothing else of an option that `-h` leaves out.
+            // Manual pages have no other text for an option that `-h` leaves out.
             (None, Some(help)) if long.is_empty() => arg.long_help(help),
             (None, _) => arg,
         }
@@ -582,7 +585,7 @@ fn fitted_paragraphs(text: &str, width: usize) -> String {
     paragraphs.join("\n\n")
 }
 
-/// The commands by their readers, as README groups them. Others stand in the long help alone.
+/// Commands by their readers, as README groups them. Others are in the long help alone.
 const GROUPS: [(&str, &[&str]); 6] = [
     ("You pay for an agent", &["analyze", "advise", "breaks", "explain", "context", "blocks"]),
     ("You want a gate in CI", &["check", "init", "redact", "verify"]),
@@ -592,7 +595,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("About", &["sources", "prices"]),
 ];
 
-/// The help of the program: its commands in groups.
+/// Help of the program: its commands in groups.
 fn first_page(program: &clap::Command, form: HelpForm) -> String {
     let is_grouped = |name: &str| GROUPS.iter().any(|(_, names)| names.contains(&name));
     let rest =
@@ -619,13 +622,14 @@ fn first_page(program: &clap::Command, form: HelpForm) -> String {
 /// Commands under a heading, a line each.
 fn listed(program: &clap::Command, heading: &str, names: &[&str]) -> String {
     let about = |name: &&str| {
+        // The longest name, `completions`, has eleven letters.
         let about = program.find_subcommand(name).and_then(clap::Command::get_about);
         format!("  {name:<11}  {}\n", about.map(ToString::to_string).unwrap_or_default())
     };
     format!("{heading}:\n{}\n", names.iter().map(about).collect::<String>())
 }
 
-/// A paragraph or list within a width. Examples stay whole.
+/// Paragraph or list within a width. Examples stay whole, so that they can be copied.
 fn fitted_text(paragraph: &str, width: usize) -> String {
     if paragraph.starts_with("Examples:") {
         return paragraph.to_owned();
@@ -633,7 +637,7 @@ fn fitted_text(paragraph: &str, width: usize) -> String {
     paragraph.lines().flat_map(|line| fitted_line(line, width)).collect::<Vec<_>>().join("\n")
 }
 
-/// A line, or several, of which the others begin below the text after its first column.
+/// Line within a width; continued lines are indented to the text after its first column.
 fn fitted_line(line: &str, width: usize) -> Vec<String> {
     let text = line.trim_start_matches(' ');
     let column =
@@ -641,6 +645,7 @@ fn fitted_line(line: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(line.len() - text.len() + column);
     let options = textwrap::Options::new(width)
         .subsequent_indent(&indent)
+        // A path or an option that is broken could not be copied.
         .break_words(false)
         .word_separator(textwrap::WordSeparator::AsciiSpace)
         .word_splitter(textwrap::WordSplitter::NoHyphenation)
@@ -648,7 +653,7 @@ fn fitted_line(line: &str, width: usize) -> Vec<String> {
     textwrap::wrap(line, options).into_iter().map(Cow::into_owned).collect()
 }
 
-/// Parses a whole number between two, both included.
+/// Parses a whole number within bounds, both included.
 pub(super) fn whole<T>(
     least: u64,
     most: u64,
@@ -678,7 +683,7 @@ pub(super) enum RecordedBreaksArg {
 /// `--rule`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum RuleArg {
-    /// Reading less than what the request before had read and written
+    /// Reading less than the request before had read and written
     Complete,
     /// The client's rule: over 5 % and 2,000 tokens less than the request before read
     Client,

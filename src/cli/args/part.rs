@@ -1,4 +1,4 @@
-//! The commands of `fleet` and their options.
+//! Commands of `fleet` and their options.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use super::{
 /// `fleet …`.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum FleetCommand {
-    /// The domains of the input, a line of JSON each
+    /// Domains of the input, a line of JSON each
     #[command(after_help = DOMAINS_EXAMPLES)]
     Domains(Deferred<DomainsArgs>),
-    /// The rows of one domain, as files that are made once
+    /// Rows of one domain, as files that are made once
     #[command(after_help = PART_EXAMPLES)]
     Part(Deferred<PartArgs>),
-    /// The parts of all domains → one run: a manifest, once every part is whole and no request is in two
+    /// Parts of all domains → one run: a manifest, if every part is whole and no request is in two
     #[command(after_help = GATHER_EXAMPLES)]
     Gather(Deferred<GatherArgs>),
 }
@@ -57,13 +57,13 @@ pub(in crate::cli) struct PartArgs {
     /// Take the domain and its files from a line that `fleet domains` printed; - is standard input
     #[arg(long, value_name = "FILE", conflicts_with_all = ["domain", "paths", "paths_from"])]
     pub(in crate::cli) listing: Option<PathBuf>,
-    /// The folder for parts, of all domains
+    /// Folder for parts, of all domains
     #[arg(long, value_name = "DIR")]
     pub(in crate::cli) out: PathBuf,
-    /// The strategies: names, and files (*.toml)
+    /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Whether counterfactuals keep the recorded breaks inside the TTL
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
     #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
     pub(in crate::cli) breaks: RecordedBreaksArg,
     /// The simulation.
@@ -114,7 +114,8 @@ pub(in crate::cli) struct DomainsArgs {
     pub(in crate::cli) input: InputArgs,
     /// depth:N, or a file of domains and paths
     ///
-    /// depth:N (the first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path
+    /// depth:N (the first N folders of a file's path are its domain), or a file of lines with a domain, a tab
+    /// and a path
     #[arg(long, value_name = "DOMAINS", default_value = "depth:1")]
     pub(in crate::cli) domains: String,
     /// The output.

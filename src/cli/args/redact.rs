@@ -1,4 +1,4 @@
-//! The options of `redact`.
+//! Options of `redact`.
 
 use std::path::PathBuf;
 
@@ -34,26 +34,26 @@ pub(in crate::cli) struct RedactArgs {
     /// input, which is held in memory. Databases and Parquet files are written as JSON lines
     #[arg(value_name = "IN", required_unless_present = "explain")]
     pub(in crate::cli) inputs: Vec<PathBuf>,
-    /// What stays of tools' names: keep or hash
+    /// Names of tools: keep or hash
     ///
-    /// What stays of the names of tools
+    /// Treatment of the names of tools
     #[arg(long, value_name = "HOW", value_parser = Choices(&TOOL_NAMES), default_value = TOOL_NAMES[0].name)]
     pub(in crate::cli) tool_names: ToolNames,
     /// Print what stays and why, field by field
     ///
-    /// Print what stays and why, field by field, in place of redacting
+    /// Print what stays and why, field by field, instead of redacting
     #[arg(long, conflicts_with = "inputs")]
     pub(in crate::cli) explain: bool,
     /// The format of --explain.
     #[command(flatten)]
     pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The names of projects, in what is said of damage.
+    /// Names of projects, in messages about damage.
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
-    /// Exit with 4 where a file cannot be read to its end
+    /// Exit with 4 if a file cannot be read to its end
     #[arg(long)]
     pub(in crate::cli) strict: bool,
-    /// How much memory the run may have.
+    /// Memory that the run may have.
     #[command(flatten)]
     pub(in crate::cli) memory: MemoryArgs,
     /// The output.
@@ -62,7 +62,7 @@ pub(in crate::cli) struct RedactArgs {
 }
 
 impl RedactArgs {
-    /// What is kept besides lengths and times, in words for people.
+    /// Data that is kept besides lengths and times, in words for people.
     pub(in crate::cli) fn kept(&self) -> &'static str {
         match self.tool_names {
             ToolNames::Keep => "the names of tools and models",

@@ -1,5 +1,5 @@
-//! Options that several commands share: the input and what is reported of it, the simulation, the
-//! measuring of prompts, the output.
+//! Options that several commands share: the input and its filters, the simulation, the measuring of prompts,
+//! the output.
 
 use std::env;
 use std::ops::Deref;
@@ -22,58 +22,57 @@ use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::{BetaKey, Lookback, Reading, TtlChange};
 use crate::simulate::strategy::Assumptions;
 
-// A constant instead of a doc comment: there the variable would need backticks, which help would
-// show.
+// A constant instead of a doc comment: there the variable would need backticks, which help would show.
 const PATHS_HELP: &str = "Files, folders, or - for standard input [default: your sessions]";
 
 const PATHS_LONG_HELP: &str = "\
 Files, folders (walked for sessions and logs: *.jsonl and *.json, also .gz and .zst, databases *.db, *.har, tables \
 *.csv and *.parquet), or - for standard input [default: what all agents keep at home; see sources]";
 
-/// Where the requests come from.
+/// The sources of requests.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct InputArgs {
-    /// The files and folders.
+    /// Files and folders.
     #[arg(value_name = "PATH", help = PATHS_HELP, long_help = PATHS_LONG_HELP)]
     pub(in crate::cli) paths: Vec<PathBuf>,
-    /// Read the files and folders that this file lists, a path a line, or with NUL between paths; - is standard input.
-    /// After a path and a tab may stand the file's version, for `fleet part`
+    /// Read the files and folders that this file lists, a path a line, or with NUL between paths; - is
+    /// standard input. A tab and the file's version may follow a path, for `fleet part`
     #[arg(long, value_name = "FILE", conflicts_with = "paths", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) paths_from: Option<PathBuf>,
-    /// The folder from which relative paths lead on. Files are called by their paths below it, and ordered by these
+    /// Folder that relative paths start from. Files are named by their paths below it, and ordered by these
     #[arg(long, value_name = "DIR", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) root: Option<PathBuf>,
-    /// Read no file outside of this folder, whichever path or link leads there. Without a PATH it is
-    /// what is read. May be given several times
+    /// Read no file outside this folder, whichever path or link leads there. Without a PATH, this folder is
+    /// read. May be given several times
     #[arg(long, value_name = "DIR", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) inside: Vec<PathBuf>,
-    /// The list, once it was read.
+    /// The list, once it is read.
     #[arg(skip)]
     pub(in crate::cli) listed: OnceLock<Listed>,
-    /// Which of them are reported.
+    /// The filters.
     #[command(flatten)]
     pub(in crate::cli) filter: FilterArgs,
-    /// Report requests of live branches alone, without what was rewound, edited or retried
+    /// Report requests of live branches alone, without rewound, edited or retried turns
     #[arg(long, hide_short_help = true)]
     pub(in crate::cli) live: bool,
-    /// The names of projects.
+    /// Names of projects.
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
-    /// How many threads read and simulate, four for each core at most [default: one for each core]
+    /// Number of threads that read and simulate, four a core at most [default: one for each core]
     #[arg(long, value_name = "N", value_parser = whole::<u16>(1, u16::MAX.into()), hide_short_help = true)]
     pub(in crate::cli) jobs: Option<u16>,
     /// Exit with 4 if input is damaged
     #[arg(long, hide_short_help = true)]
     pub(in crate::cli) strict: bool,
-    /// How much memory the run may have.
+    /// Memory that the run may have.
     #[command(flatten)]
     pub(in crate::cli) memory: MemoryArgs,
 }
 
-/// The heading of options for sessions of many people.
+/// Heading of the options for sessions of many people.
 pub(super) const FLEET: &str = "Fleet";
 
-/// What does not apply to the rows of a run: what chooses sessions, and how these are simulated.
+/// Options that do not apply to the rows of a run: they choose sessions, or change their simulation.
 pub(super) const NOT_OF_A_RUN: [&str; 24] = [
     "paths",
     "paths_from",
@@ -101,18 +100,18 @@ pub(super) const NOT_OF_A_RUN: [&str; 24] = [
     "attribution",
 ];
 
-/// Into which histories the input is divided.
+/// Division into histories.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct DomainArgs {
-    /// Read, simulate and report each domain by itself, one after another, as if there were no others: depth:N (the
-    /// first N folders of a file's path are its domain), or a file of lines with a domain, a tab and a path.
-    /// Figures are the sums of all; --format json of analyze, advise, blocks, breaks, context, verify and lint has a line for
-    /// each [default: all of the input is one domain]
+    /// Read, simulate and report each domain by itself, one after another, as if there were no others:
+    /// depth:N (the first N folders of a file's path are its domain), or a file of lines with a domain, a tab
+    /// and a path. Figures are the sums of all; --format json of analyze, advise, blocks, breaks, context,
+    /// verify and lint has a line for each [default: all of the input is one domain]
     #[arg(long, value_name = "DOMAINS", help_heading = FLEET, hide_short_help = true)]
     pub(in crate::cli) domains: Option<String>,
 }
 
-/// How much memory a run may have.
+/// Memory that a run may have.
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct MemoryArgs {
     /// End with 3 before the run takes more memory than this: 512M, 2GiB (Linux) [default: no bound]
@@ -120,7 +119,7 @@ pub(in crate::cli) struct MemoryArgs {
     pub(in crate::cli) max_memory: Option<u64>,
 }
 
-/// The least memory in which the program starts and can say what is wrong, in bytes.
+/// Least memory in which the program starts and can report an error, in bytes.
 const LEAST_MEMORY: u64 = 32 << 20;
 
 /// Parses a size. `M`, `MB` and `MiB` mean the same, as they do for containers.
@@ -145,10 +144,10 @@ fn memory_size(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// The heading of options that choose requests.
+/// Heading of the options that choose requests.
 const REQUESTS: &str = "Which requests";
 
-/// Which requests are reported. All are simulated, so that sessions keep one another warm.
+/// Reported requests. All are simulated, so that sessions keep one another warm.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct FilterArgs {
     /// Only these programs: claude, codex, pi, …
@@ -199,8 +198,9 @@ pub(in crate::cli) struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// Whether all requests are reported.
+    /// Returns true if all requests are reported.
     pub(in crate::cli) fn is_empty(&self) -> bool {
+        // The time zone chooses no request.
         let Self { source, session, project, model, branch, agent, since, until, timezone: _ } =
             self;
         let names = [session, project, model, branch, agent];
@@ -211,7 +211,7 @@ impl FilterArgs {
     }
 }
 
-/// Parses the name of a program whose sessions are read.
+/// Parser of the name of a program whose sessions are read.
 fn source_names() -> impl TypedValueParser<Value = Client> {
     PossibleValuesParser::new(Client::ALL.map(Client::name)).try_map(|name| {
         Client::by_name(&name)
@@ -219,16 +219,16 @@ fn source_names() -> impl TypedValueParser<Value = Client> {
     })
 }
 
-/// How projects are named.
+/// Names of projects.
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct NamingArgs {
-    /// How projects and the folders of their files are named
+    /// Names of projects and of the folders of their files
     #[arg(long, value_name = "HOW", value_enum, default_value_t = ProjectNamesArg::Relative, hide_short_help = true)]
     project_names: ProjectNamesArg,
 }
 
 impl NamingArgs {
-    /// The names, without the home of whoever runs the program.
+    /// Naming of the projects, without the home of the user who runs the program.
     pub(in crate::cli) fn naming(self) -> ProjectNaming {
         let names = match self.project_names {
             ProjectNamesArg::Relative => ProjectNames::Relative,
@@ -238,33 +238,33 @@ impl NamingArgs {
     }
 }
 
-/// How projects are named where nothing is asked for: without the home of whoever runs the program.
+/// Default naming of projects, without the home of the user who runs the program.
 pub(in crate::cli) fn here() -> ProjectNaming {
     let home = env::home_dir().map(|home| home.to_string_lossy().into_owned());
     ProjectNaming { home, ..ProjectNaming::default() }
 }
 
-/// What a simulation assumes, and at which prices. Each assumption is an option of its own, set by
-/// `--assume KEY=VALUE` (`cli/typed.rs` takes it apart).
+/// Assumptions of a simulation, and its prices. Each assumption is an option of its own, set by `--assume
+/// KEY=VALUE` (`cli/typed.rs` takes it apart).
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SimulationArgs {
     /// An assumption about caches (see --help)
     #[arg(id = ASSUME, long, value_name = "KEY=VALUE", value_parser = unknown_assumption)]
     _assume: Vec<String>,
-    /// How sizes are counted that no usage tells: exact (in the model's vocabulary; estimated if that is not known),
-    /// estimated, or bytes:N (N bytes are a token; bytes:1 is exact)
+    /// Counting of sizes that no usage records: exact (in the model's vocabulary; estimated if it is
+    /// unknown), estimated, or bytes:N (N bytes are a token; bytes:1 is exact)
     #[arg(long, value_name = "COUNTING", hide = true, default_value = "exact", value_parser = token_counting)]
     tokens: TokenCounting,
-    /// Whether the client's attribution line is part of the cache key of captured prompts
+    /// Use of the client's attribution line in the cache key of captured prompts
     #[arg(long, value_enum, hide = true, default_value_t = AttributionArg::Auto)]
     attribution: AttributionArg,
-    /// What other traffic keeps warm of a chain's first read
+    /// Part of a chain's first read that others keep warm
     #[arg(long, value_enum, hide = true, default_value_t = SharedPrefixArg::Auto)]
     shared_prefix: SharedPrefixArg,
-    /// How many seconds entries are still found beyond their TTL
+    /// Number of seconds that entries are found after their TTL
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
     ttl_grace: u32,
-    /// What a marker counts when it looks back 20 for an entry, if the blocks are known
+    /// Unit of a marker's lookback of 20 for an entry, if the blocks are known
     #[arg(long, value_enum, hide = true, default_value_t = LookbackArg::Positions)]
     lookback: LookbackArg,
     /// Whether a marker finds an entry that was written for another TTL
@@ -278,8 +278,8 @@ pub(in crate::cli) struct SimulationArgs {
     /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
-    /// regions of the government's most
+    /// Endpoint of the models: regional endpoints of Bedrock and Google Cloud cost more, regions of the
+    /// government the most
     #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
     pub(in crate::cli) platform: PlatformArg,
     /// Exit with 5 if a model has no price
@@ -288,7 +288,7 @@ pub(in crate::cli) struct SimulationArgs {
 }
 
 impl SimulationArgs {
-    /// The assumptions of every simulation of the run.
+    /// Assumptions of every simulation of the run.
     pub(in crate::cli) fn assumptions(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions {
             keeps_breaks,
@@ -315,12 +315,12 @@ impl SimulationArgs {
         }
     }
 
-    /// Whether the pieces of transcripts are counted, where they are looked at.
+    /// Returns true if the pieces of transcripts are counted, for commands that show them.
     pub(in crate::cli) fn counts_contents(&self) -> bool {
         self.tokens == TokenCounting::Exact
     }
 
-    /// The options for reading captures.
+    /// Options for reading captures.
     pub(in crate::cli) fn read_options(&self, keeps_bytes: bool) -> ReadOptions {
         ReadOptions {
             counting: self.tokens,
@@ -344,13 +344,13 @@ fn token_counting(text: &str) -> Result<TokenCounting, String> {
     }
 }
 
-/// Where the output goes.
+/// Place of the output.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct WrittenArgs {
     /// Write to this file; - is standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub(in crate::cli) output: PathBuf,
-    /// When to use colours and bold text
+    /// Use of colours and bold text
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = ColorArg::Auto, hide_short_help = true)]
     pub(in crate::cli) color: ColorArg,
     /// Errors only on stderr
@@ -361,20 +361,21 @@ pub(in crate::cli) struct WrittenArgs {
     pub(in crate::cli) verbose: bool,
 }
 
-/// Where a document is written, and how much of it on a screen.
+/// Place and length of a document.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct OutputArgs {
-    /// Where it is written.
+    /// Place of the output.
     #[command(flatten)]
     written: WrittenArgs,
     /// Show everything, however long
     ///
-    /// Show everything, in a terminal too, where else no more is shown than fits
+    /// Show everything, also in a terminal, which otherwise shows what fits
     #[arg(long)]
     pub(in crate::cli) all: bool,
     /// Show the notes in a terminal
     ///
-    /// Show in a terminal what the figures rest on and what they leave out; files and pipes always have these notes
+    /// Show in a terminal the basis of the figures and what they leave out; files and pipes always have these
+    /// notes
     #[arg(long, hide_short_help = true)]
     pub(in crate::cli) notes: bool,
 }
@@ -413,7 +414,7 @@ pub(in crate::cli) enum GroupingArg {
 }
 
 impl GroupingArg {
-    /// The grouping that the option stands for.
+    /// Grouping of the option.
     pub(in crate::cli) fn grouping(self) -> Grouping {
         match self {
             Self::Day => Grouping::Period(PeriodLength::Day),
@@ -433,9 +434,9 @@ impl GroupingArg {
 /// `--project-names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProjectNamesArg {
-    /// As much of the path below the home as tells them apart
+    /// The shortest path below the home that no other shares
     Relative,
-    /// A digest, the same in every run; who guesses a name can compute its digest
+    /// A digest, the same in every run; anyone who guesses a name can compute it
     Hash,
 }
 
@@ -471,7 +472,7 @@ pub(in crate::cli) enum TtlChangeArg {
 /// `--attribution`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum AttributionArg {
-    /// Where the record shows a gateway or another platform than Anthropic's own; not where it shows none
+    /// If the record shows a gateway or another platform than Anthropic's own; not if it shows none
     Auto,
     /// Never
     Neutral,
@@ -482,7 +483,7 @@ pub(in crate::cli) enum AttributionArg {
 /// `--betas`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(in crate::cli) enum BetasArg {
-    /// Yes, in front of everything
+    /// Yes, before everything else
     Key,
     /// No
     Beside,
@@ -497,7 +498,7 @@ pub(in crate::cli) enum PlatformArg {
     Global,
     /// A regional endpoint
     Regional,
-    /// A region of the government's
+    /// A region of the government
     Government,
 }
 

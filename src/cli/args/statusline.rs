@@ -1,4 +1,4 @@
-//! The options of `statusline`.
+//! Options of `statusline`.
 
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ pub(in crate::cli) struct StatuslineArgs {
     /// Show this session, in place of the one that standard input names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["install", "undo"])]
     pub(in crate::cli) transcript: Option<PathBuf>,
-    /// What to show
+    /// The template
     #[arg(long, value_name = "TEXT", default_value = STATUS_TEMPLATE, conflicts_with = "undo")]
     pub(in crate::cli) template: String,
     /// The time zone, such as Europe/Berlin
@@ -53,7 +53,7 @@ pub(in crate::cli) struct StatuslineArgs {
     pub(in crate::cli) setup: SetupArgs,
 }
 
-/// How a command that Claude Code runs gets into its settings.
+/// Installation in Claude Code's settings.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct SetupArgs {
     /// Have Claude Code run this
@@ -68,12 +68,12 @@ pub(in crate::cli) struct SetupArgs {
     /// Take back what --install wrote last
     #[arg(long, group = "change_of_settings", conflicts_with_all = ["prices", "platform"])]
     pub(in crate::cli) undo: bool,
-    /// Which settings file.
+    /// The settings file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,
 }
 
-/// The prices of what looks at sessions that are under way.
+/// Prices for the sessions that are under way.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct LookingArgs {
     /// Price files to lay over the built-in table
@@ -81,8 +81,8 @@ pub(in crate::cli) struct LookingArgs {
     /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Where the models were called: regional endpoints of Bedrock and Google Cloud cost more,
-    /// regions of the government's most
+    /// Endpoint of the models: regional endpoints of Bedrock and Google Cloud cost more, regions of the
+    /// government the most
     #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
     pub(in crate::cli) platform: PlatformArg,
 }

@@ -1,4 +1,4 @@
-//! `tokens`.
+//! Options of `tokens`.
 
 use std::path::PathBuf;
 
@@ -33,17 +33,17 @@ pub(in crate::cli) struct TokensCommandArgs {
     pub(in crate::cli) model: Option<String>,
     /// Divide by part, tool, server or block
     ///
-    /// By what a prompt is divided
+    /// Division of a prompt
     #[arg(long, value_enum, default_value_t)]
     pub(in crate::cli) by: DivisionArg,
-    /// Which request of a file [default: the last]
+    /// Request of a file [default: the last]
     ///
-    /// Which request of a file, from 1 on [default: the last one]
+    /// Number of the request, from 1 on [default: the last one]
     #[arg(long, value_name = "N")]
     pub(in crate::cli) request: Option<usize>,
     /// Price files to lay over the built-in table
     ///
-    /// Prices, and facts of models, from this file; later files lie on top
+    /// Prices, and facts about models, from this file; later files win
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
     /// The format.
@@ -60,7 +60,7 @@ pub(in crate::cli) enum DivisionArg {
     /// Kinds of parts: tools, system prompt, texts, calls, results
     #[default]
     Part,
-    /// The tools that it defines
+    /// The prompt's tools
     Tool,
     /// The MCP servers of these tools
     Server,

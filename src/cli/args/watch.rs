@@ -1,4 +1,4 @@
-//! The options of `watch`.
+//! Options of `watch`.
 
 use std::path::PathBuf;
 
@@ -48,18 +48,18 @@ pub(in crate::cli) struct WatchArgs {
     pub(in crate::cli) once: bool,
     /// Ring once today's sum is above this
     ///
-    /// Tell, and ring the terminal's bell, once all that is watched cost more than this today
+    /// Report, and ring the terminal's bell, once watched sessions cost more than this today
     #[arg(long, value_name = "USD", value_parser = dollars, allow_negative_numbers = true)]
     pub(in crate::cli) budget: Option<Picodollars>,
     /// Run this in a shell at each event
     ///
-    /// Run this in a shell at each event but that a session went on, with the event as a line of JSON on its standard
+    /// Run this in a shell at each event except that a session continued, with the event as a line of JSON as
     /// input. One runs at a time, for a minute at most, and its output is not shown
     #[arg(long, value_name = "COMMAND", value_parser = NonEmptyStringValueParser::new())]
     pub(in crate::cli) exec: Option<String>,
-    /// How long a session is open: 30m, 2h, 1d
+    /// Time a session stays open: 30m, 2h, 1d
     ///
-    /// A session is open if its file changed so lately, or if its prompt is in the cache: 30m, 2h, 1d
+    /// A session is open this long after its file changed, or while its prompt is cached: 30m, 2h, 1d
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = span_in_millis)]
     pub(in crate::cli) idle: i64,
     /// The time zone, such as Europe/Berlin
@@ -67,13 +67,13 @@ pub(in crate::cli) struct WatchArgs {
     /// The time zone in which the day begins and times are shown, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "NAME")]
     pub(in crate::cli) timezone: Option<String>,
-    /// The names of projects.
+    /// Names of projects.
     #[command(flatten)]
     pub(in crate::cli) naming: NamingArgs,
     /// The prices.
     #[command(flatten)]
     pub(in crate::cli) looking: LookingArgs,
-    /// Whether the table has colours
+    /// Colours of the table
     #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
     pub(in crate::cli) color: ColorArg,
 }

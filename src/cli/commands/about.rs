@@ -1,4 +1,4 @@
-//! The commands that tell about the program: `config`, `completions`, `schema`, `strategies` and `man`.
+//! Commands about the program: `config`, `completions`, `schema`, `strategies` and `man`.
 
 use std::io;
 
@@ -44,7 +44,7 @@ pub(in crate::cli) fn config(
 pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError> {
     let mut program = Cli::command();
     let name = program.get_name().to_owned();
-    // Into a buffer first: the generator panics on a closed pipe.
+    // A buffer first: the generator panics on a closed pipe.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut program, name, &mut script);
     Output::of_text(&args.output)?.write(|out| out.write_all(&script))
@@ -71,7 +71,7 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
     })
 }
 
-/// Lists where sessions are looked for, and what is there.
+/// Lists the places of sessions, and the number of files in each.
 pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
     let row = |place: Place| {
         let is_there = place.folder.exists();
@@ -99,6 +99,7 @@ pub(in crate::cli) fn strategies(args: &StrategiesArgs) -> Result<(), CliError> 
 /// Prints the manual page of the program or of one command, or writes all of them.
 pub(in crate::cli) fn man(args: &ManArgs) -> Result<(), CliError> {
     let mut program = documented(Cli::command()).disable_help_subcommand(true);
+    // Gives subcommands their full names, which the pages show.
     program.build();
     if let Some(folder) = &args.all {
         let mut pages = Vec::new();
@@ -127,6 +128,7 @@ fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Resul
 
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let source = concat!("cachesim ", env!("CARGO_PKG_VERSION"));
+    // The text after the options is added below: the generator would join its lines.
     let body = command.clone().after_help(Resettable::Reset);
     let mut page = Vec::new();
     Man::new(body).source(source).render(&mut page)?;
@@ -136,8 +138,8 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// The text after the options in `--help`: a first paragraph under its heading, whose lines stay as
-/// they are, and running text.
+/// Text after the options in `--help`: a paragraph under a heading, whose lines stay as they are, or running
+/// text.
 fn end(text: &str) -> Roff {
     let mut roff = Roff::default();
     for paragraph in text.split("\n\n") {

@@ -1,4 +1,4 @@
-//! `cachesim advise`.
+//! Command `cachesim advise`.
 
 use std::path::PathBuf;
 
@@ -25,7 +25,7 @@ use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Strategy;
 use crate::study::{Told, evidence_strategies};
 
-/// Shows what to change, and what each change would have saved; or makes a change that settings make.
+/// Shows the changes to make and their savings; or makes a change by settings.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let AdviseSettingsArgs { apply, undo, since_change, template, file } = &args.settings;
@@ -37,6 +37,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         return show_since(args, day, request, output);
     }
     let is_number = |wanted: &&String| wanted.parse::<usize>().is_ok();
+    // A code alone is enough: no session is read.
     if let (Some(code), Some(file)) = (apply.as_ref().filter(|wanted| !is_number(wanted)), template)
     {
         return template::show(code, file, output);
@@ -109,7 +110,7 @@ fn is_advice(applied: &Applied) -> bool {
     applied.change != STATUSLINE && applied.change != HOOK
 }
 
-/// Shows what became of the change that was made on a day, or of the one that was made last.
+/// Shows the effect of the change that was made on a day, or of the last one.
 fn show_since(
     args: &AdviseArgs,
     day: &str,
@@ -118,6 +119,7 @@ fn show_since(
 ) -> Result<(), CliError> {
     let zone = limits::zone_of(args.input.filter.timezone.as_deref())?;
     let told = if day == LAST {
+        // Its value needs a `=`: after a space, a day is parsed as a path.
         refuse_day_as_path(args, &zone)?;
         last(request, is_advice)?
     } else {
@@ -128,7 +130,7 @@ fn show_since(
         let at = limits::span_of(day, "--since-change", &zone)?;
         ToldChange { code: None, at, promised: None, in_force: None }
     };
-    // What is on record is a key of Claude Code's.
+    // A change on record is a key of Claude Code's settings.
     let only = told.code.as_ref().map(|_| Client::ClaudeCode);
     let options = args.simulation.read_options(false);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);

@@ -1,4 +1,4 @@
-//! `cachesim analyze`.
+//! Command `cachesim analyze`.
 
 use crate::cli::args::{
     AnalyzeArgs, GroupingArg, OutputFormat, RecordedBreaksArg, RowFormat, TurnsArg,
@@ -34,12 +34,12 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     }
     let mut strategies = strategies(&args.strategies(), args.output.quiet)?;
     let shown = strategies.len();
-    // Sums of domains have the record where a strategy can do nothing.
+    // Sums of domains take the record if a strategy can do nothing.
     if args.domains.domains.is_some() && args.format.chosen.is_document() {
         strategies = with_own(&strategies);
     }
     let output = Output::open(&args.output)?;
-    // The answer on top, and groups, need breaks. Rows for programs do not, and save the time.
+    // The answer on top, and groups, need breaks. Rows for programs do not, which saves time.
     let needs_breaks = args.format.chosen.is_document() || grouping.is_some();
     let options = ReadOptions {
         leaves_out_trails: !needs_breaks,
@@ -64,7 +64,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     }
 }
 
-/// Writes a row for each request and strategy, domain by domain where there are several.
+/// Writes a row for each request and strategy, domain by domain if there are several.
 fn ledger_rows(
     args: &AnalyzeArgs,
     setup: &Setup<'_>,
@@ -83,7 +83,7 @@ fn ledger_rows(
     })
 }
 
-/// Shows the sums of domains, or writes what each comes to.
+/// Shows the sums of domains, or writes the totals of each.
 fn over_domains(
     args: &AnalyzeArgs,
     setup: &Setup<'_>,
@@ -115,7 +115,7 @@ fn over_domains(
     })
 }
 
-/// The groups of a run.
+/// Groups of a run.
 fn grouped(run: &PreparedRun, ledger: &Ledger<'_>, grouping: Grouping) -> Result<Groups, CliError> {
     let selection = &run.study.selection;
     let found = run.study.breaks_among(selection)?;

@@ -1,4 +1,4 @@
-//! Sets keys of Claude Code's settings for the commands that do, and takes them back.
+//! Changes of Claude Code's settings for the commands that make them, and their undoing.
 
 use std::path::Path;
 
@@ -17,25 +17,25 @@ use crate::settings::{
     Applied, KeyChange, Promise, Setting, SettingsError, SettingsText, UndoError, Undone,
 };
 
-/// Which file is changed, and whether it is written.
+/// File that is changed, and the consent to it.
 #[derive(Clone, Copy)]
 pub(super) struct SettingsRequest<'a> {
-    /// The file. `None` for the user's.
+    /// Path of the file. `None` for the user's.
     pub(super) file: Option<&'a Path>,
-    /// Whether the change is written once it was shown.
+    /// Consent to write the change once it was shown.
     pub(super) consent: Consent,
-    /// Whether what is shown has colours.
+    /// Colours of the output.
     pub(super) color: ColorArg,
 }
 
 impl<'a> SettingsRequest<'a> {
-    /// The request that options make.
+    /// Request of the options.
     pub(super) fn new(args: &'a SettingsArgs, color: ColorArg) -> Self {
         let SettingsArgs { settings, yes, dry_run } = args;
         Self { file: settings.as_deref(), consent: Consent::new(*yes, *dry_run), color }
     }
 
-    /// The request of a command that has itself run by Claude Code.
+    /// Request of a command that has itself run by Claude Code.
     pub(super) fn of_setup(args: &'a SetupArgs) -> Self {
         let request = Self::new(&args.file, ColorArg::Auto);
         if args.apply { Self { consent: Consent::Given, ..request } } else { request }
@@ -46,20 +46,21 @@ impl<'a> SettingsRequest<'a> {
     }
 }
 
-/// What is to be set, and what is said about it.
+/// Change to make, with the words about it.
 pub(super) struct Wanted {
-    /// The code by which the record is found.
+    /// Code by which the record is found.
     pub(super) change: &'static str,
-    /// What the change is, in a sentence.
+    /// Description of the change, in a sentence.
     pub(super) title: String,
     pub(super) promise: Option<Promise>,
-    /// Where and from when on it acts, in a sentence.
+    /// Place and time from which it acts, in a sentence.
     pub(super) acts: String,
-    /// The command that takes it back.
+    /// Command that takes it back.
     pub(super) undo: &'static str,
 }
 
-/// Shows what setting keys changes in a file, and sets them if that is agreed to. The keys may depend on what the file says.
+/// Shows the change of a file by setting keys, and sets them with consent. The keys may depend on the file's
+/// content.
 pub(super) fn set(
     wanted: Wanted,
     request: SettingsRequest<'_>,
@@ -67,6 +68,7 @@ pub(super) fn set(
 ) -> Result<(), CliError> {
     let Wanted { change, title, promise, acts, undo } = wanted;
     let records = Records::of_user()?;
+    // Taking the lock creates the folder of records, which a dry run must not do.
     let _lock = request.consent.is_possible().then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
     let set = file.known().and_then(|text| keys(&text)).map_err(|error| file.damaged(&error))?;
@@ -78,8 +80,10 @@ pub(super) fn set(
     } else if !request.consent.is_given()? {
         format!("Nothing is written.{}", request.consent.way())
     } else {
+        // The record comes first: a change without one could not be taken back.
         let copy = records.keep(&applied)?;
         if let Err(error) = file.replace(Some(&applied.after)) {
+            // Nothing was changed, so there is nothing to take back.
             Record::forget(&copy)?;
             return Err(error);
         }
@@ -92,7 +96,7 @@ pub(super) fn set(
     request.show(&settings_outcome(&end))
 }
 
-/// The change that was made last in a file, of those that hold.
+/// Last change of a file that satisfies `holds`.
 pub(super) fn last(
     request: SettingsRequest<'_>,
     holds: impl Fn(&Applied) -> bool,
@@ -116,13 +120,14 @@ pub(super) fn last(
     Ok(ToldChange { code: Some(applied.change), at: at..at, promised, in_force: Some(in_force) })
 }
 
-/// Takes back what was set last in a file, of the changes that hold.
+/// Takes back the last change of a file that satisfies `holds`.
 pub(super) fn undone(
     request: SettingsRequest<'_>,
     holds: impl Fn(&Applied) -> bool,
     undo: &str,
 ) -> Result<(), CliError> {
     let records = Records::of_user()?;
+    // Only --dry-run withholds it: taking a change back is not asked about again.
     let is_written = request.consent != Consent::Withheld;
     let _lock = is_written.then(|| records.lock()).transpose()?;
     let file = SettingsFile::open(request.file)?;
@@ -161,7 +166,7 @@ pub(super) fn undone(
     request.show(&settings_outcome(&end))
 }
 
-/// Why a change is not taken back, and what to do.
+/// Error for a change that is not taken back, with what to do.
 fn not_undone(file: &SettingsFile, path: &Path, applied: &Applied, error: &UndoError) -> CliError {
     let (shown, copy) = (&file.shown, shown_path(path));
     CliError::NoInput(format!(
@@ -171,7 +176,7 @@ fn not_undone(file: &SettingsFile, path: &Path, applied: &Applied, error: &UndoE
     ))
 }
 
-/// What happens to the keys when they are taken back.
+/// Changes of the keys when they are taken back.
 fn changes(
     applied: &Applied,
     now: Option<&SettingsText>,

@@ -1,4 +1,4 @@
-//! `cachesim blocks`.
+//! Command `cachesim blocks`.
 
 use crate::cli::args::{BlocksArgs, Json};
 use crate::cli::domains::DomainView;
@@ -23,6 +23,7 @@ pub(in crate::cli) fn blocks(args: &BlocksArgs) -> Result<(), CliError> {
     let (input, simulation) = (&args.input, &args.simulation);
     let strategies = vec![Strategy::billed(), Strategy::expected()];
     let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    // One moment for all domains, so that they agree on the open window.
     let (now, lengths) = (limits::moment(), args.lengths());
     let (domains, format) = (&args.domains, args.format.chosen);
     if domains.domains.is_some() {

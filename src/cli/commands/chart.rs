@@ -1,4 +1,4 @@
-//! `cachesim chart`.
+//! Command `cachesim chart`.
 
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
@@ -54,7 +54,7 @@ pub(in crate::cli) fn chart(
     output.write(|out| out.write_all(&bytes))
 }
 
-/// The strategies that a kind of chart needs.
+/// Strategies that a kind of chart needs.
 fn simulated(args: &ChartArgs, configuration: &Configuration) -> Result<Vec<Strategy>, CliError> {
     let asked = strategies(&args.strategy, args.output.quiet)?;
     let shows_asked =
@@ -73,7 +73,7 @@ fn simulated(args: &ChartArgs, configuration: &Configuration) -> Result<Vec<Stra
     }
 }
 
-/// Whether the strategies are on the command line: they are neither the default nor configured.
+/// Returns true if the strategies are on the command line: they are neither the default nor configured.
 fn is_typed(args: &ChartArgs, configuration: &Configuration) -> bool {
     let configured = configuration.setting("chart", "strategy");
     let is_configured = |list: &[String]| {
@@ -95,7 +95,7 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
     Picture { args, study: &run.study, ledger }.chart(args.kind)
 }
 
-/// The chart of the sums of domains.
+/// Chart of the sums of domains.
 fn of_domains(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliError> {
     let kind = match args.kind {
         ChartKindArg::Strategies => "strategies",
@@ -127,7 +127,7 @@ fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliEr
         ChartKindArg::Turns => (own, true),
         _ => (own, false),
     };
-    // Domains are rows and breaks first, whatever is drawn of them.
+    // Domains are always read into rows and breaks first.
     let options = args.simulation.read_options(keeps_bytes || args.domains.domains.is_some());
     let counts_contents = args.kind == ChartKindArg::Context && args.simulation.counts_contents();
     let options = ReadOptions { counts_contents, ..options };
@@ -135,7 +135,7 @@ fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliEr
     Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// What a chart is drawn from.
+/// Data that a chart is drawn from.
 struct Picture<'a> {
     args: &'a ChartArgs,
     study: &'a Study,
@@ -161,6 +161,7 @@ impl<'a> Picture<'a> {
                 strategies_chart(&self.ledger, &columns, bound, selection)
             }
             ChartKindArg::Context => self.context()?,
+            // `simulated` gives this kind the record alone.
             ChartKindArg::Daily => daily_chart(&self.ledger, columns[0], selection),
             ChartKindArg::Gaps => {
                 let breaks = self.breaks()?.analysis.breaks.list;
@@ -176,7 +177,7 @@ impl<'a> Picture<'a> {
         })
     }
 
-    /// The breaks, from a ledger of their own.
+    /// Breaks, from a ledger of their own.
     fn breaks(self) -> Result<Findings<'a>, CliError> {
         Ok(self.study.breaks_in(self.ledger, Options::default())?)
     }
@@ -189,7 +190,7 @@ impl<'a> Picture<'a> {
         Ok(context_chart(history, selection, session, &windows))
     }
 
-    /// The session that cost most.
+    /// Session with the highest cost.
     fn session(&self) -> Result<&'a Session, CliError> {
         let session = dearest_session(&self.ledger, &self.study.selection);
         Ok(session.ok_or(StudyError::NoRequest)?)

@@ -1,4 +1,4 @@
-//! `cachesim check`.
+//! Command `cachesim check`.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::simulate::ledger::Ledger;
 use crate::simulate::strategy::Strategy;
 use crate::study::Study;
 
-/// Checks budgets, and what changed since a baseline.
+/// Checks budgets, and the changes since a baseline.
 pub(in crate::cli) fn check(
     args: &CheckArgs,
     configuration: &Configuration,
@@ -62,7 +62,7 @@ pub(in crate::cli) fn check(
     }
 }
 
-/// What is checked, whatever it is read from.
+/// Task of a check, from any input.
 struct Job<'a> {
     args: &'a CheckArgs,
     configuration: &'a Configuration,
@@ -71,7 +71,7 @@ struct Job<'a> {
     budgets: Vec<Budget>,
 }
 
-/// The outputs, each with its format.
+/// Outputs, each with its format.
 type Outputs = Vec<(OutputFormat<CheckFormat>, Output)>;
 
 impl Job<'_> {
@@ -121,7 +121,7 @@ fn of_sessions(job: &Job<'_>, outputs: Outputs) -> Result<(), CliError> {
 pub(super) struct CheckedSessions<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     pub(super) study: &'a Study,
-    /// What makes captured prompts unstable, where there are any.
+    /// Findings in captured prompts, if there are any.
     findings: Option<&'a [Finding]>,
     pub(super) now: &'a Snapshot,
 }
@@ -164,7 +164,7 @@ fn of_run(job: &Job<'_>, run: &StoredRun, outputs: Outputs) -> Result<(), CliErr
     page.write_all(outputs)
 }
 
-/// Fails where a budget is on a strategy that a run has no rows of.
+/// Fails if a budget is on a strategy that a run has no rows of.
 fn asked_for_are_there(budgets: &[Budget], run: &StoredRun) -> Result<(), CliError> {
     let names = &run.manifest.settings.strategies;
     let missing = budgets.iter().find_map(|budget| {
@@ -180,7 +180,7 @@ fn asked_for_are_there(budgets: &[Budget], run: &StoredRun) -> Result<(), CliErr
     }
 }
 
-/// Why a format cannot be made of rows, if so.
+/// Reason that a format cannot be made of rows, if so.
 fn not_of_rows(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
     match format {
         OutputFormat::Own(CheckFormat::Sarif) => Some(
@@ -193,7 +193,7 @@ fn not_of_rows(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
     }
 }
 
-/// Whether the baseline is not there yet, and this run saves it.
+/// Returns true if the baseline does not exist yet, and this run saves it.
 fn makes_baseline(args: &CheckArgs) -> bool {
     let Some(baseline) = args.baseline.as_deref().and_then(|path| place(path).ok()) else {
         return false;
@@ -206,7 +206,7 @@ fn makes_baseline(args: &CheckArgs) -> bool {
     is_saved && !baseline.exists()
 }
 
-/// A saved report, or a run.
+/// Snapshot of a saved report, or of a run.
 fn read_baseline(path: &Path) -> Result<Snapshot, CliError> {
     let unreadable = |source| CliError::BaselineFile { path: path.to_owned(), source };
     let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
@@ -225,7 +225,7 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
     configuration.budgets.iter().map(|placed| placed.budget.clone()).collect()
 }
 
-/// Refuses an output that would replace the configuration, or a baseline by something that is none.
+/// Refuses an output that would replace the configuration, or a baseline by something else.
 fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<(), CliError> {
     let is_report = |format| matches!(format, OutputFormat::Own(CheckFormat::Report));
     let own = (args.format.chosen, args.output.output.as_path());
@@ -248,7 +248,7 @@ fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<()
     Ok(())
 }
 
-/// The paths of all outputs.
+/// Paths of all outputs.
 fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
     args.exports().map(|(_, path)| path).chain([args.output.output.as_path()])
 }
@@ -265,6 +265,7 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
         None => refuse_inputs(&args.input, &args.output, &paths)?,
     }
     let output = Output::open(&args.output)?;
+    // Two outputs in one file would replace each other.
     let mut known: HashSet<PathBuf> = output.place().map(Path::to_owned).into_iter().collect();
     let mut outputs = vec![(args.format.chosen, output)];
     for (format, path) in args.exports() {
@@ -285,7 +286,7 @@ fn setup(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliEr
     Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
 }
 
-/// The record, its replay, and what budgets ask for, whose names were looked up when they were read.
+/// The record, its replay, and the strategies of budgets, whose names were checked when they were read.
 fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
     let mut strategies = vec![Strategy::billed(), Strategy::expected()];
     let asked = budgets.iter().filter_map(|budget| budget.selector.strategy.as_deref());
@@ -297,7 +298,7 @@ fn strategies(budgets: &[Budget]) -> Vec<Strategy> {
     strategies
 }
 
-/// The breaks, and what makes captured prompts unstable.
+/// Breaks, with the findings in captured prompts.
 struct Found {
     breaks: Breaks,
     linted: Option<Linted>,
@@ -305,6 +306,7 @@ struct Found {
 
 fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     let is_captured = !study.history.captured.requests.is_empty();
+    // Transcripts hold no prompts that lint could look at.
     let linted = is_captured.then(|| study.lint_in(ledger)).transpose()?;
     Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, linted })
 }
@@ -319,10 +321,10 @@ fn unanswered(error: CheckError, configuration: &Configuration) -> CliError {
     CliError::Unanswered { place: place.unwrap_or_default(), error }
 }
 
-/// Everything that an output shows.
+/// Data that an output shows.
 struct CheckPage<'a> {
     args: &'a CheckArgs,
-    /// Of sessions, what formats need that are not made of a run.
+    /// Ledger and study of sessions, for formats that are not made of a run.
     sessions: Option<(&'a Ledger<'a>, &'a Study)>,
     view: CheckView<'a>,
 }
@@ -337,6 +339,7 @@ impl CheckPage<'_> {
         {
             say(&format!("saved the baseline in {}", shown_path(baseline)));
         }
+        // Last, so that every output is written even if a budget is exceeded.
         verdict(self.view.check)
     }
 

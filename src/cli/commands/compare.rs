@@ -1,4 +1,4 @@
-//! `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
+//! Commands `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
 use crate::cli::args::{
     CompareArgs, ForkArgs, Json, OutputFormat, PlatformArg, RecordedBreaksArg, StrategyFormat,
@@ -31,7 +31,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let gates = gates(&args.fail_if, &strategies)?;
     let reading = args.reading.reading();
     let has_domains = args.domains.domains.is_some();
-    // What has the best caching looks for breaks. Domains are rows and breaks first, whatever is made of them.
+    // Formats that have the best caching need breaks. Domains are always read into rows and breaks first.
     let has_rows = matches!(
         args.format.chosen,
         OutputFormat::Own(StrategyFormat::Jsonl | StrategyFormat::Csv)
@@ -52,6 +52,7 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let view = CompareView::of_ledger(&ledger, &comparison, &agents);
+    // Closures, as rows need neither.
     let found = || run.study.breaks(Options::default());
     let answer = || Ok(found()?.answer());
     let figures = || Ok(found()?.figures());
@@ -89,7 +90,7 @@ fn compare_domains(
     fail_where(gates, &comparison)
 }
 
-/// Fails where an expression asks how far a strategy is from a bound that no domain has rows of.
+/// Fails if an expression asks for the gap to a bound that no domain has rows of.
 fn gaps_are_known(gates: &[Gate], strategies: &[Strategy]) -> Result<(), CliError> {
     let has_bound = strategies.iter().any(|one| matches!(one.kind, StrategyKind::Optimal(_)));
     let asks = |gate: &&Gate| {
@@ -126,7 +127,7 @@ fn write(
     })
 }
 
-/// How well the rules of providers agree with the sessions of other agents in the input.
+/// Agreement of the rules of providers with the sessions of other agents in the input.
 fn agreements(
     study: &Study,
     providers: &[&'static Provider],
@@ -138,7 +139,7 @@ fn agreements(
     providers.iter().map(|provider| (*provider, agreement(provider))).collect()
 }
 
-/// Shows what forked agents save by sharing a prefix.
+/// Shows the savings of forked agents that share a prefix.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     let (table, models) = tables(&args.prices, PlatformArg::Auto)?;
     let at = beginning_of_day(&table.as_of, "as_of")?;
@@ -153,7 +154,7 @@ pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     output.show(args.format.chosen, document, |Json, out| write_fork(&forks, out))
 }
 
-/// An expression of `--fail-if` with the text that was typed.
+/// Expression of `--fail-if` with its text as typed.
 struct Gate {
     text: String,
     expression: Expression,
@@ -180,7 +181,7 @@ fn gate(text: &str, strategies: &[Strategy]) -> Result<Gate, CliError> {
     Ok(Gate { text: text.to_owned(), expression })
 }
 
-/// Fails where expressions of `--fail-if` hold, and names all of them.
+/// Fails if expressions of `--fail-if` are true, and names all of them.
 fn fail_where(gates: &[Gate], comparison: &Comparison<'_>) -> Result<(), CliError> {
     let mut failed: Vec<&Gate> = Vec::new();
     for gate in gates {
@@ -193,6 +194,7 @@ fn fail_where(gates: &[Gate], comparison: &Comparison<'_>) -> Result<(), CliErro
             failed.push(gate);
         }
     }
+    // The others are printed, the last one is the error that ends the run.
     let Some((last, others)) = failed.split_last() else { return Ok(()) };
     for gate in others {
         say(&CliError::GateFailed(gate.text.clone()).to_string());

@@ -17,22 +17,24 @@ use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Sour
 use crate::redact::{Extent, Outline, Recognised, Redaction, Survey, as_lines, kept};
 use crate::report::{counted, grouped, kept_document, write_kept, write_record};
 
-/// Bytes of a frame of a Zstandard file. The library has no encoder that is written to, so a file is made of whole frames;
-/// each begins without what was before it, which larger ones do more rarely.
+/// Bytes in a frame of a Zstandard file.
+///
+/// The library has no streaming encoder, so a file is made of whole frames; each begins without the text
+/// before it, which costs less with larger frames.
 const FRAME: usize = 8 << 20;
 
-/// The file name of standard input in an output folder.
+/// File name of standard input in an output folder.
 const STANDARD_INPUT: &str = "stdin.jsonl";
 
-/// A source, and the number of the argument that named it.
+/// Source, with the number of the argument that named it.
 struct Input {
     source: Source,
-    /// How it is walked through, where it could be opened.
+    /// Way to walk through it, if it could be opened.
     outline: Option<Outline>,
     argument: usize,
-    /// The file that it comes from, if it is one.
+    /// File that it comes from, if it is one.
     file: Option<PathBuf>,
-    /// The size of what the first pass read.
+    /// Number of bytes that the first pass read.
     surveyed: u64,
 }
 
@@ -52,7 +54,7 @@ impl Input {
     }
 }
 
-/// A Zstandard file: a frame of what is written at once, and of nothing if nothing is.
+/// Zstandard file: a frame for each write, and an empty frame if nothing is written.
 struct Frames<W> {
     file: W,
     is_begun: bool,
@@ -73,7 +75,7 @@ impl<W: Write> Write for Frames<W> {
     }
 }
 
-/// Where the output goes.
+/// Place of the output.
 enum Target {
     StandardOutput,
     File(PathBuf),
@@ -90,7 +92,7 @@ impl Target {
     }
 }
 
-/// Sums over what was done.
+/// Sums over the redacted files.
 #[derive(Default)]
 struct RedactedSums {
     files: u64,
@@ -115,6 +117,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     refuse_to_overwrite(args, &inputs, &target)?;
     let opened = target.open()?;
     let mut survey = Survey::default();
+    // The first pass finds the key and the words that must not appear by chance; the second one replaces.
     let readable = surveyed(inputs, &mut survey, &mut diagnostics);
     diagnostics.name_files(|label| naming.label(label));
     enough_memory(&diagnostics)?;
@@ -140,7 +143,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Says what stays, by the tables of the redactor.
+/// Lists the data that stays, by the tables of the redactor.
 fn explain(args: &RedactArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let kept = kept(args.tool_names);
@@ -164,7 +167,7 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
         return Ok(Target::File(path.clone()));
     }
     let is_empty = match fs::read_dir(path) {
-        // What a killed run left is removed with the first file.
+        // Files that a killed run left are removed with the first new file.
         Ok(entries) => entries.flatten().all(|entry| is_temporary(&entry.file_name())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => true,
         Err(source) => return Err(CliError::OutputFile { path: path.clone(), source }),
@@ -178,7 +181,7 @@ fn target(args: &RedactArgs) -> Result<Target, CliError> {
     Ok(Target::Folder(path.clone()))
 }
 
-/// The sources of the arguments, each once.
+/// Sources of the arguments, each once.
 fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>, CliError> {
     let mut seen = HashSet::new();
     let mut inputs = Vec::new();
@@ -187,6 +190,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         let discovered = discover(std::slice::from_ref(path));
         diagnostics.absorb(discovered.diagnostics);
         for source in discovered.sources {
+            // Arguments may overlap, such as a folder and a file in it.
             if !seen.insert(identity(&source)) {
                 continue;
             }
@@ -197,7 +201,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
             let source = if source.is_read_once() { held(&source)? } else { source };
             let source = match as_lines(&source) {
                 Ok(lines) => lines.unwrap_or(source),
-                // What cannot be opened is named where it is read.
+                // A source that cannot be opened is reported when it is read.
                 Err(_) if source.open().is_err() => source,
                 Err(error) => {
                     left.push(format!("{}: {error}; it is left out", source.label));
@@ -211,7 +215,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
                     "{}: {what}; redaction does not know its fields yet",
                     source.label
                 )),
-                // What cannot be opened is named where it is read.
+                // A source that cannot be opened is reported when it is read.
                 Some(Recognised::Known) | None => {
                     inputs.push(Input { source, outline, argument, file, surveyed: 0 });
                 }
@@ -233,7 +237,7 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
     Ok(inputs)
 }
 
-/// Holds what can be read once only in memory, as redaction reads its sources twice.
+/// Holds a source that can be read only once in memory, as redaction reads its sources twice.
 fn held(source: &Source) -> Result<Source, CliError> {
     let mut bytes = Vec::new();
     let read = source.open().and_then(|mut input| input.read_to_end(&mut bytes));
@@ -252,8 +256,8 @@ fn identity(source: &Source) -> PathBuf {
     }
 }
 
-/// Refuses an output that is an input, which would be lost before it was read again, and an output
-/// folder among the inputs, whose files the next run would read with them.
+/// Refuses an output that is an input, which would be lost before the second pass, and an output folder among
+/// the inputs, whose files the next run would read with them.
 fn refuse_to_overwrite(
     args: &RedactArgs,
     inputs: &[Input],
@@ -272,7 +276,7 @@ fn refuse_to_overwrite(
     Ok(())
 }
 
-/// A path that may not exist yet, with its links resolved.
+/// Path that may not exist yet, with its links resolved.
 fn resolved(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let known = absolute.ancestors().find_map(|front| Some((front, fs::canonicalize(front).ok()?)));
@@ -286,14 +290,14 @@ fn resolved(path: &Path) -> PathBuf {
     }
 }
 
-/// The sources that the first pass could read.
+/// Sources that the first pass could read.
 fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
     let mut read = |input: Input| {
         let label = &input.source.label;
         match input.survey(survey) {
             Ok(Extent { error, lines, bytes, .. }) => {
                 if let Some(error) = error {
-                    // Of what is not of this world nothing is written.
+                    // Nothing is written of a source that exceeds a bound.
                     let is_left = Exceeded::of(&error).is_some();
                     let used =
                         if is_left { "it is left out" } else { "what was read before it is used" };
@@ -350,7 +354,7 @@ fn write_all(
     Ok(sums)
 }
 
-/// Fails where a file was not read as it was surveyed.
+/// Fails if the second pass read another number of bytes than the first.
 fn unchanged(input: &Input, written: &Extent) -> Result<(), CliError> {
     if written.error.as_ref().and_then(Exceeded::of) == Some(Exceeded::Memory) {
         return Err(CliError::memory());
@@ -366,8 +370,7 @@ fn unchanged(input: &Input, written: &Extent) -> Result<(), CliError> {
     )))
 }
 
-/// The path of an output file. With several arguments each has a folder of its own, numbered in
-/// their order.
+/// Path of an output file. With several arguments each has a folder of its own, numbered in their order.
 fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> PathBuf {
     if arguments == 1 {
         return folder.join(label);
@@ -376,14 +379,14 @@ fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> Path
     folder.join(format!("{:0width$}", argument + 1)).join(label)
 }
 
-/// Opens a file, and creates its folder where that is missing.
+/// Opens a file, and creates its folder if it is missing.
 fn open(path: &Path) -> Result<OutputFile, CliError> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     let file = folder.and_then(|()| OutputFile::open(path));
     file.map_err(|source| CliError::OutputFile { path: path.to_owned(), source })
 }
 
-/// Writes a file, compressed as its name ends.
+/// Writes a file, compressed by the extension of its name.
 fn write_file(
     input: &Input,
     redaction: &Redaction,
@@ -459,6 +462,7 @@ fn place_source(
     let (mut records, mut written) = (0, Ok(()));
     place_lines(&mut open, harness, diagnostics, |_, placed, _| {
         records += 1;
+        // `place_lines` cannot be stopped: after an error, nothing more is written.
         if written.is_ok() {
             written = write_record(placed.text(), out);
         }

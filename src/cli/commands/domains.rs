@@ -1,4 +1,4 @@
-//! `cachesim fleet domains`: which histories an organisation's sessions are.
+//! Command `cachesim fleet domains`: the histories that an organisation's sessions are divided into.
 
 use crate::cli::args::DomainsArgs;
 use crate::cli::domains::divided;

@@ -1,4 +1,4 @@
-//! The commands that explain: `explain`, `breaks`, `context` and `verify`.
+//! Commands that explain: `explain`, `breaks`, `context` and `verify`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,10 +31,10 @@ use crate::simulate::ledger::Selection;
 use crate::simulate::strategy::Strategy;
 use crate::study::{Findings, StudyError, Told, evidence_strategies};
 
-/// Contexts are summed over sessions, whose items are not listed.
+/// Number of items of a context: none, as contexts are summed over sessions.
 const NO_ITEMS: usize = 0;
 
-/// Refuses paths in front of the request, where what should be a path is none.
+/// Refuses swapped arguments: paths first, and a request in place of a path.
 fn refuse_swapped(args: &ExplainArgs) -> Result<(), CliError> {
     let is_path = |path: &Path| path == Path::new("-") || path.exists();
     let paths = &args.input.paths;
@@ -51,7 +51,7 @@ fn refuse_swapped(args: &ExplainArgs) -> Result<(), CliError> {
     )))
 }
 
-/// Tells the story of one request.
+/// Shows the story of one request.
 pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     refuse_swapped(args)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
@@ -84,8 +84,9 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     output.show(args.format.chosen, || Ok(document), |Json, out| out.write_all(&json))
 }
 
-/// The input, with the file of `FILE:LINE` wherever it is, and the request by what its file is called there.
+/// Input with the file of `FILE:LINE`, wherever that is, and the request by its label there.
 fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, String), CliError> {
+    // This error counts only if no file is asked for: that file alone may be enough.
     let given = Histories::of(setup, &args.domains);
     let Some(asked) = AskedFile::of(args, setup) else {
         return match (given, args.request.rsplit_once(':')) {
@@ -111,11 +112,11 @@ fn with_its_file(args: &ExplainArgs, setup: &Setup<'_>) -> Result<(Histories, St
     Ok((histories, request))
 }
 
-/// The file of `FILE:LINE`, where it is there.
+/// File of `FILE:LINE`, if it exists.
 struct AskedFile<'a> {
-    /// As it was typed.
+    /// Name as it was typed.
     name: &'a str,
-    /// Without links.
+    /// Path without links.
     path: PathBuf,
     line: u64,
     naming: &'a ProjectNaming,
@@ -131,20 +132,21 @@ impl<'a> AskedFile<'a> {
         Some(Self { name, path, line, naming: &setup.options.read.naming })
     }
 
-    /// Whether one of these is the file.
+    /// Returns true if one of the sources is the file.
     fn is_among(&self, sources: &[Source]) -> bool {
         sources.iter().any(|one| one.is_file(&self.path))
     }
 
-    /// Whether one of these is called as it was typed.
+    /// Returns true if the name, as it was typed, is that of one of the sources.
     fn is_name_of(&self, sources: &[Source]) -> bool {
         let end = format!("/{}", self.name);
         let is_called = |label: &str| label == self.name || label.ends_with(&end);
         sources.iter().any(|one| is_called(&one.label) || is_called(&self.naming.label(&one.label)))
     }
 
-    /// Adds it unless it is there, or what was given has one that is called like it. Without a PATH it is read alone. Of
-    /// several files of one name it is called by its whole path.
+    /// Adds the file, unless it is there, or the given input has one of the same name.
+    ///
+    /// Without a PATH it is read alone. If several files have one label, it gets its whole path as label.
     fn add_to(&self, discovered: &mut Discovered, args: &ExplainArgs) -> Result<(), CliError> {
         let is_named = args.input.is_named();
         if !self.is_among(&discovered.sources) {
@@ -168,7 +170,7 @@ impl<'a> AskedFile<'a> {
         Ok(())
     }
 
-    /// Leaves the domain that it is in, or all where one is called as it was typed.
+    /// Leaves the domain of the file alone, or all domains if one has a file of the same name.
     fn choose(&self, domains: &mut Vec<Domain>) -> Result<(), CliError> {
         if domains.iter().any(|domain| self.is_among(&domain.sources)) {
             domains.retain(|domain| self.is_among(&domain.sources));
@@ -182,17 +184,17 @@ impl<'a> AskedFile<'a> {
     }
 }
 
-/// Where a request was looked for.
+/// Search for a request in all histories.
 #[derive(Default)]
 struct Search {
-    /// The stories of requests that may be meant, whether one has the very id, and its domain.
+    /// Stories of requests that may be meant, each with true for the very id, and its domain.
     found: Vec<(bool, String, ToldStory)>,
-    /// Why there is none in the other domains.
+    /// Reason that the other domains have none.
     missed: Option<LocateError>,
 }
 
 impl Search {
-    /// The story of the request with this id, or of the only one that may be meant.
+    /// Story of the request with this id, or of the only one that may be meant.
     fn story(mut self, request: &str) -> Result<ToldStory, CliError> {
         if self.found.iter().any(|(is_exact, ..)| *is_exact) {
             self.found.retain(|(is_exact, ..)| *is_exact);
@@ -209,7 +211,7 @@ impl Search {
     }
 }
 
-/// The story of a request, in every format.
+/// Story of a request, in every format.
 struct ToldStory {
     document: Document,
     json: Vec<u8>,
@@ -226,6 +228,7 @@ impl ToldStory {
         let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
         let breaks = run.study.breaks_among(&alone)?;
         let story = story(&ledger, located, &breaks.list);
+        // In all formats at once, as the run is freed before the right story is known.
         let mut json = Vec::new();
         write_explanation(&ledger, &story, args.show_text, &mut json)?;
         Ok(Self { document: explain_document(&ledger, &story, args.show_text), json })
@@ -236,6 +239,7 @@ impl ToldStory {
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = args.simulation.read_options(true);
+    // Breaks are found by comparison with a replay that keeps none of them.
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
     let setup = Setup::new(
         &args.input,
@@ -304,7 +308,7 @@ fn breaks_over_domains(
     })
 }
 
-/// Writes a row for each break, domain by domain where there are several.
+/// Writes a row for each break, domain by domain if there are several.
 fn break_rows(
     args: &BreaksArgs,
     setup: &Setup<'_>,
@@ -325,7 +329,7 @@ fn break_rows(
     })
 }
 
-/// Shows where the context comes from.
+/// Shows the content of the context.
 pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     let options = ReadOptions {
@@ -368,7 +372,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    // Simulated, too, so that their rows are checked for lost tokens.
+    // These are simulated as well, so that their rows are checked for lost tokens.
     let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
     let strategies =
@@ -403,7 +407,7 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
     })
 }
 
-/// The breaks of a run, and how well the rules reproduce its record.
+/// Breaks of a run, with the agreement of the rules with its record.
 fn verified(run: &PreparedRun) -> Result<(Findings<'_>, Verification), CliError> {
     let ledger = run.ledger()?;
     let findings = run.study.breaks(Options::default())?;

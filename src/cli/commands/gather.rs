@@ -1,4 +1,4 @@
-//! `cachesim fleet gather`: parts → a run, once all of them are whole and no request is in two.
+//! Command `cachesim fleet gather`: makes parts into a run, once all are whole and no request is in two.
 
 use std::path::Path;
 
@@ -13,10 +13,10 @@ use crate::read::input::{read_standard_input, read_text};
 use crate::report::{Manifest, Part, counted, each_identified};
 use crate::requests::seams::Seams;
 
-/// The most bytes of the lines of parts.
+/// Most bytes of the lines of parts.
 const MOST_LINES: u64 = 1 << 30;
 
-/// The manifest, below the folder for parts.
+/// Name of the manifest, below the folder for parts.
 const MANIFEST: &str = "manifest.json";
 
 /// Writes the manifest of a run.
@@ -24,7 +24,7 @@ pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
     needs_parquet("fleet gather")?;
     let mut parts = parts(&args.lines)?;
     parts.order_by(|one, other| one.domain.cmp(&other.domain));
-    // A task that ran twice says the same twice.
+    // A task that ran twice prints its line twice.
     parts.dedup();
     same_settings(&parts)?;
     one_each(&parts)?;
@@ -43,7 +43,7 @@ pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The parts of lines, in any order.
+/// Parts of lines, in any order.
 fn parts(lines: &Path) -> Result<Vec<Part>, CliError> {
     let is_standard = lines.as_os_str() == "-";
     let text =
@@ -66,7 +66,7 @@ fn name_of(lines: &Path) -> String {
     if lines.as_os_str() == "-" { "standard input".to_owned() } else { lines.display().to_string() }
 }
 
-/// Fails where a request is in two parts.
+/// Fails if a request is in two parts.
 fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     let mut seams = Seams::default();
     for part in parts {
@@ -75,6 +75,7 @@ fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
         let added = each_identified(&path, &part.domain, |request| {
             adding.add(request).map_err(CliError::from)
         });
+        // An error of reading, which has the same type as one of writing.
         added.map_err(|error| match error {
             CliError::Write(source) => CliError::NoInput(format!("{}: {source}", path.display())),
             other => other,

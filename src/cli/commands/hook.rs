@@ -1,4 +1,4 @@
-//! `cachesim hook`.
+//! Command `cachesim hook`.
 
 use std::io::{self, Write as _};
 use std::path::Path;
@@ -18,7 +18,7 @@ use crate::read::told::{HookEvent, Told};
 use crate::report::{ColdMessage, HookNote};
 use crate::settings::Applied;
 
-/// A break that is older is no news, as in a session that went on before there was a hook.
+/// Age in milliseconds above which a break is no news, as in a session that is older than the hook.
 const NEWS: i64 = 60 * 60 * 1_000;
 
 /// Answers an event of Claude Code: with a warning, or with nothing.
@@ -42,13 +42,13 @@ pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// By what the record of installed hooks is found.
+/// Name of the installed hooks' record.
 pub(super) const HOOK: &str = "hook";
 
-/// The events that it answers.
+/// Events that the hook answers.
 const EVENTS: [&str; 4] = ["SessionStart", "UserPromptSubmit", "PreCompact", "Stop"];
 
-/// Has Claude Code run it at its events, or takes that back.
+/// Has Claude Code run the hook at its events, or takes that back.
 fn change_of_settings(args: &HookArgs) -> Result<(), CliError> {
     let request = SettingsRequest::of_setup(&args.setup);
     if args.setup.undo {
@@ -68,7 +68,7 @@ fn change_of_settings(args: &HookArgs) -> Result<(), CliError> {
     })
 }
 
-/// The command with the options that are given, for a shell.
+/// Command with the given options, for a shell.
 fn command(args: &HookArgs) -> Result<String, CliError> {
     let mut line = CommandLine::of(HOOK)?;
     let least = args.at_least.to_string();
@@ -79,7 +79,7 @@ fn command(args: &HookArgs) -> Result<String, CliError> {
     line.for_shell()
 }
 
-/// An event, and from what costs on it is worth a warning.
+/// Event, with the least cost that is worth a warning.
 struct Hook<'a> {
     event: HookEvent,
     told: &'a Told,
@@ -98,7 +98,7 @@ impl Hook<'_> {
         })
     }
 
-    /// Of a message that finds nothing in the cache.
+    /// Note on a message that finds nothing in the cache.
     fn cold(
         &self,
         looking: &Looking,
@@ -111,7 +111,7 @@ impl Hook<'_> {
         is_worth.then_some(HookNote::Cold { message, prompt: next.prompt, warm, cold })
     }
 
-    /// Of the most expensive break that was not told yet.
+    /// Note on the most expensive break that was not reported yet.
     fn broke(&self, looking: &Looking, path: &Path, session: &Followed) -> Option<HookNote> {
         let told = looking.told_break(path);
         let told = session.breaks.iter().rposition(|found| Some(found.request) == told);
@@ -119,12 +119,13 @@ impl Hook<'_> {
         let of_worth = new.iter().filter_map(|found| {
             let excess = found.excess.filter(|excess| *excess >= self.least)?;
             let ago = self.now.since(found.sent);
-            // A summary is asked for, and makes prompts shorter.
+            // A summary is requested by the user, and makes prompts shorter.
             let is_news = ago <= NEWS && found.cause != Cause::Compaction;
             is_news.then_some((excess, found.cause, ago))
         });
         let (excess, cause, ago) = of_worth.max_by_key(|(excess, ..)| *excess)?;
-        // What cannot be kept would be told after each turn.
+        // If this cannot be recorded, the note would come after each turn. All earlier breaks count as
+        // reported.
         looking.tell_break(path, session.last_break()?.request).ok()?;
         Some(HookNote::Broke { cause, excess, ago })
     }

@@ -1,4 +1,4 @@
-//! `cachesim init`.
+//! Command `cachesim init`.
 
 use std::io::{self, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -21,18 +21,18 @@ use crate::report::{counted, grouped, terminal_safe, write_report};
 const CONFIGURATION: &str = "cachesim.toml";
 const BASELINE: &str = "baseline.json";
 const WORKFLOW: &str = ".github/workflows/cachesim.yml";
-/// The program's own sources in a repository that has them, as an action.
+/// Folder of the program's own sources in a repository that has them, as an action.
 const SOURCES: &str = ".github/actions/cachesim";
 
-/// A file that a project begins with.
+/// File that a project begins with.
 struct Starter {
     path: &'static str,
     content: Vec<u8>,
-    /// What is shown in place of a content that only programs read.
+    /// Text that is shown in place of a content that only programs read.
     summary: Option<String>,
 }
 
-/// Shows what a project needs to check its sessions in CI, and writes it if that is agreed to.
+/// Shows the files that a project needs to check its sessions in CI, and writes them with consent.
 pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
     let named = |paths: &[PathBuf]| paths.iter().map(|path| of_project(path)).collect();
     let read: Result<_, CliError> = named(&args.sessions);
@@ -45,6 +45,7 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
         CiArg::Github => workflow(env!("CARGO_PKG_REPOSITORY")).map(|file| files.push(file)),
         CiArg::None => Ok(()),
     };
+    // Shown even if files are in the way, as the user may copy parts of it.
     show(&files)?;
     workflow.and(refuse_present(&files))?;
     let consent = Consent::new(args.yes, args.dry_run);
@@ -52,7 +53,7 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
         say(&format!("nothing is written.{}", consent.way()));
         return Ok(());
     }
-    // None is put in its place before all could be opened.
+    // No file is put in its place before all could be opened.
     let opened =
         files.iter().map(|file| open(Path::new(file.path))).collect::<Result<Vec<_>, _>>()?;
     for (file, mut output) in files.iter().zip(opened) {
@@ -64,13 +65,13 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// What the check reads, as the configuration names it.
+/// Input of the check, as the configuration names it.
 struct Read {
     paths: Vec<String>,
     prices: Vec<String>,
 }
 
-/// Fails in a folder of a repository, where GitHub looks for no workflow.
+/// Fails in a subfolder of a repository, where GitHub looks for no workflow.
 fn refuse_below_root() -> Result<(), CliError> {
     let here = env::current_dir().unwrap_or_default();
     let is_root = |folder: &Path| is_there(&folder.join(".git"));
@@ -83,7 +84,7 @@ fn refuse_below_root() -> Result<(), CliError> {
     }
 }
 
-/// A path as the configuration has it. A check in CI has nothing that is not in the repository.
+/// Path as the configuration has it. A check in CI has nothing that is not in the repository.
 fn of_project(path: &Path) -> Result<String, CliError> {
     let shown = shown_path(path);
     let name = path.to_str().filter(|name| !name.contains(|one: char| one.is_control()));
@@ -114,19 +115,19 @@ fn of_project(path: &Path) -> Result<String, CliError> {
     Ok(parts.join("/"))
 }
 
-/// Whether links have a path lead out of this folder.
+/// Returns true if links lead a path out of this folder.
 fn is_linked_out(path: &Path) -> bool {
     let here = env::current_dir().and_then(fs::canonicalize);
     let place = fs::canonicalize(path);
     !place.is_ok_and(|place| here.is_ok_and(|here| place.starts_with(here)))
 }
 
-/// Whether something has this name, be it a link that leads nowhere.
+/// Returns true if something has this name, even a link that leads nowhere.
 fn is_there(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok()
 }
 
-/// The files of every project, by what `check` measures of what is read.
+/// Files of every project, from the figures that `check` measures of the input.
 fn starters(read: &Read) -> Result<Vec<Starter>, CliError> {
     let check = check_of(read)?;
     let (budgets, baseline, summary) =
@@ -138,10 +139,10 @@ fn starters(read: &Read) -> Result<Vec<Starter>, CliError> {
     ])
 }
 
-/// What `check` has as options for this where nothing is configured, as it is in CI.
+/// Options of `check` for this input without any configuration, as in CI.
 fn check_of(read: &Read) -> Result<CheckArgs, CliError> {
     let prices = read.prices.iter().map(|file| format!("--prices={file}"));
-    // A link in a folder leads to nothing in CI.
+    // A link in a folder leads nowhere in CI.
     let words = ["cachesim", "check", "--inside=."].map(str::to_owned).into_iter().chain(prices);
     let words = words.chain(["--".to_owned()]).chain(read.paths.iter().cloned());
     match Cli::try_parse_from(words).map(|cli| cli.command) {
@@ -160,6 +161,7 @@ fn measured(
         .map_err(|error| CliError::Unanswered { place: String::new(), error })?;
     let mut baseline = Vec::new();
     write_report(ledger, &study.selection, Some(now), &mut baseline)?;
+    // `check` could not read a larger baseline.
     if baseline.len() as u64 > MOST_REPORT {
         let bytes = grouped(baseline.len() as u64);
         return Err(CliError::NoInput(format!(
@@ -195,8 +197,9 @@ fn configuration(read: &Read, budgets: &[FirstBudget]) -> String {
     text
 }
 
-/// The workflow, with the action that this folder has, or that of this very version's release.
+/// Workflow with the action in this folder, otherwise with that of this very version's release.
 fn workflow(repository: &str) -> Result<Starter, CliError> {
+    // Workflows name the actions of others by their repositories on GitHub.
     let released = repository.strip_prefix("https://github.com/");
     let (action, install) = if is_there(&Path::new(SOURCES).join("action.yml")) {
         (format!("./{SOURCES}"), "build")
@@ -231,7 +234,7 @@ fn show(files: &[Starter]) -> Result<(), CliError> {
     Output::standard(ColorArg::Auto).write::<io::Error>(|out| out.write_all(text.as_bytes()))
 }
 
-/// Fails where a file is there that would be written.
+/// Fails if one of the files to write exists.
 fn refuse_present(files: &[Starter]) -> Result<(), CliError> {
     let there = files.iter().map(|file| file.path).filter(|path| is_there(Path::new(path)));
     let there: Vec<&str> = there.collect();
@@ -246,7 +249,7 @@ fn refuse_present(files: &[Starter]) -> Result<(), CliError> {
     )))
 }
 
-/// A new file in this folder, through no link that leads out of it.
+/// Creates a file in this folder, through no link that leads out of it.
 fn open(path: &Path) -> Result<OutputFile, CliError> {
     let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());

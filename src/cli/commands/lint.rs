@@ -1,4 +1,4 @@
-//! `cachesim lint`.
+//! Command `cachesim lint`.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::report::{
 use crate::simulate::cache::Reading;
 use crate::study::lint_strategies;
 
-/// Shows what makes the prefixes of captured prompts unstable.
+/// Shows the causes of unstable prefixes in captured prompts.
 pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
     if let Some(rule) = args.explain {
@@ -73,6 +73,7 @@ fn over_domains(
             "--top: findings are counted by rule; give the folder of one domain to list them";
         return Err(CliError::Usage(message.to_owned()));
     }
+    // Both closures below add to it.
     let verdict = RefCell::new(LintVerdict::default());
     let judged = |run: &PreparedRun| -> Result<Linted, CliError> {
         let linted = linted(args, run, accepted)?;
@@ -88,7 +89,7 @@ fn over_domains(
     verdict.into_inner().tell(args)
 }
 
-/// The findings of the rules that are asked for, without the accepted ones.
+/// Findings of the selected rules, without the accepted ones.
 fn linted(
     args: &LintArgs,
     run: &PreparedRun,
@@ -110,7 +111,7 @@ fn view<'a>(args: &LintArgs, run: &'a PreparedRun, linted: &'a Linted) -> LintVi
     }
 }
 
-/// The findings that were accepted before.
+/// Findings that were accepted before.
 fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
     let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
     let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
@@ -118,10 +119,10 @@ fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
         .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })
 }
 
-/// What `--fail-on` is about.
+/// Result for `--fail-on`.
 #[derive(Default)]
 struct LintVerdict {
-    /// Findings that fail, by rule.
+    /// Number of findings that fail, by rule.
     failing: BTreeMap<Rule, usize>,
     compared: u64,
 }
@@ -141,6 +142,7 @@ impl LintVerdict {
             let found = found.filter_map(|rule| Some((rule.name(), *self.failing.get(&rule)?)));
             return Err(CliError::FindingsFailed(found.collect()));
         }
+        // A run in which such rules had nothing to compare must not pass for a clean one.
         let could_fail = |rule: &Rule| args.fails_on(*rule, rule.severity()) && rule.compares();
         if self.compared == 0 && Rule::ALL.iter().any(could_fail) {
             return Err(CliError::NoInput(

@@ -1,9 +1,9 @@
-//! `cachesim mcp`.
+//! Command `cachesim mcp`.
 
 use crate::cli::args::{ConfigurationArgs, McpArgs};
 use crate::cli::error::CliError;
 
-/// Answers a client of the Model Context Protocol, until it goes.
+/// Answers a client of the Model Context Protocol, until it leaves.
 #[cfg(feature = "mcp")]
 pub(in crate::cli) fn mcp(
     args: &McpArgs,

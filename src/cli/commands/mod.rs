@@ -1,5 +1,5 @@
-//! Runs each command, from its arguments to its output. Commands that tell about the program stand
-//! in `about`, those that explain one study in `explain`.
+//! Commands, from their arguments to their output. The commands about the program are in `about`, those that
+//! explain one study in `explain`.
 
 mod about;
 mod advise;

@@ -1,4 +1,4 @@
-//! `cachesim fleet part`: the rows of one domain, as files that are made once.
+//! Command `cachesim fleet part`: the rows of one domain, as files that are made once.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,10 +21,10 @@ use crate::read::input::{
 use crate::report::{BREAK_SCHEMA, DomainListing, Inputs, LEDGER_SCHEMA, Part};
 use crate::simulate::cache::Reading;
 
-/// The most bytes of the line of a domain.
+/// Most bytes of the line of a domain.
 const MOST_LISTING: u64 = 1 << 30;
 
-/// Writes the rows of a domain, unless they are there, and says what they are.
+/// Writes the rows of a domain, unless they exist, and prints their description.
 pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
     needs_parquet("fleet part")?;
     let (input, simulation) = (&args.input, &args.simulation);
@@ -55,7 +55,7 @@ pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
     output.write::<io::Error>(|out| part.write(out))
 }
 
-/// Fails where a part would be less than a domain, or an input of itself.
+/// Fails if a part would be less than a domain, or an input of itself.
 fn refuse_parts_of_domains(args: &PartArgs) -> Result<(), CliError> {
     let Some(root) = &args.input.root else {
         let message = "part: --root DIR is missing: files are called by their paths below it";
@@ -72,7 +72,7 @@ fn refuse_parts_of_domains(args: &PartArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The domain with its files: of a listing, or those that are named.
+/// Domain with its files: of a listing, or those that are named.
 fn domain(args: &PartArgs, setup: &Setup<'_>) -> Result<(String, Discovered), CliError> {
     if let Some(file) = &args.listing {
         let listing = listing(file)?;
@@ -84,7 +84,7 @@ fn domain(args: &PartArgs, setup: &Setup<'_>) -> Result<(String, Discovered), Cl
     Ok((setup.options.read.naming.domain(name), discovered(&args.input, &args.output)?))
 }
 
-/// The line of a domain.
+/// Line of a domain.
 fn listing(file: &Path) -> Result<DomainListing, CliError> {
     let is_standard = file.as_os_str() == "-";
     let text =
@@ -97,7 +97,7 @@ fn listing(file: &Path) -> Result<DomainListing, CliError> {
     })
 }
 
-/// The part that is there, with all that it names.
+/// Existing part with all files that it names.
 fn known(folder: &Path, key: &PartKey) -> Option<Part> {
     let line = read_text(&folder.join(key.line()), MOST_REPORT).ok()?;
     let part = Part::parse(&line)?;
@@ -119,6 +119,7 @@ fn made(
     enough_memory(&history.diagnostics)?;
     all_read(&history.diagnostics)?;
     tell_damage(&history.diagnostics, history.files.len(), &args.input, &args.output)?;
+    // The key has sizes and times of change, so it shows files that changed meanwhile.
     if PartKey::new(&key.domain, &sources, setup)?.key != key.key {
         let message = format!("{}: files changed while they were read; run it again", key.domain);
         return Err(CliError::NoInput(message));
@@ -130,11 +131,12 @@ fn made(
         Err(error) => return Err(error),
     };
     let part = write_part(&args.out, key, described, run.as_ref(), inputs)?;
+    // The line comes last: without it, the files are no part.
     replace(&args.out.join(key.line()), |out| part.write(out))?;
     Ok(part)
 }
 
-/// Fails where a file could not be read: the next run would take the part for whole.
+/// Fails if a file could not be read: the next run would take the part for whole.
 fn all_read(diagnostics: &Diagnostics) -> Result<(), CliError> {
     let mut examples = diagnostics.examples().iter();
     match examples.find(|one| one.kind == Kind::UnreadableFile) {

@@ -1,4 +1,4 @@
-//! The commands about prices.
+//! Commands about prices.
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
     })
 }
 
-/// The models of other providers, as far as a table leaves them their prices.
+/// Models of other providers, except those whose prices the table has.
 fn of_providers(table: &PriceTable) -> Vec<&'static ModelPrices> {
     let is_left = |model: &&ModelPrices| table.find(&model.id).is_none();
     PriceTable::of_providers().models().filter(is_left).collect()
@@ -65,7 +65,7 @@ fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
     at.map(|at| day(at, "--at")).transpose()
 }
 
-/// Compares another program's prices with those in use, and writes those that are other or new.
+/// Compares another program's prices with those in use, and writes the changed and the new ones.
 fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     let day = given_day(args.at.as_deref())?.unwrap_or_else(today);
     let target = match &args.to {
@@ -78,6 +78,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     let text = read_text(&args.from, MOST_REPORT)
         .map_err(|source| CliError::PriceFile { path: args.from.clone(), source })?;
     let before = written_before(&target)?;
+    // The last update counts as in use, so that its prices are not new again.
     let files: Vec<_> = before.then(|| target.clone()).into_iter().collect();
     let (table, _) = tables(&files, PlatformArg::Auto)?;
     let providers = PriceTable::of_providers();
@@ -90,6 +91,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     })?;
     let kept = kept_from_before(&table, &update);
     let output = Output::open(&args.output)?;
+    // Without news the file of the last update stays as it is.
     let is_written = !args.dry_run && update.models().next().is_some();
     if is_written {
         let models: Vec<&ModelPrices> = update.models().chain(kept).collect();
@@ -107,7 +109,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     output.show(args.format.chosen, document, |Json, out| write_price_changes(&update, &view, out))
 }
 
-/// Whether there is a file of an earlier run, which this one may replace.
+/// Returns true if the file is one of an earlier run, which this one may replace.
 fn written_before(target: &Path) -> Result<bool, CliError> {
     if !target.exists() {
         return Ok(false);
@@ -123,12 +125,12 @@ fn written_before(target: &Path) -> Result<bool, CliError> {
     )))
 }
 
-/// Models of services whose caches are known: others would only make the file large.
+/// Returns true for models of services whose caches are known: others would only make the file large.
 fn has_known_rules(model: &str) -> bool {
     model.starts_with("claude-") || rules_of(model).is_some()
 }
 
-/// What an earlier run wrote and this one does not replace.
+/// Prices that an earlier run wrote and this one does not replace.
 fn kept_from_before<'t>(
     table: &'t PriceTable,
     update: &'t PriceUpdate,
@@ -148,7 +150,7 @@ fn write(target: &Path, source: &str, day: Date, models: &[&ModelPrices]) -> Res
     }
     let mut content = Vec::new();
     write_price_file(&format!("{source}-{day}"), day, models, &mut content)?;
-    // A file that no command could read must not take the place of one that they can.
+    // A file that no command could read must not replace one that they can.
     let text = String::from_utf8_lossy(&content);
     PriceTable::built_in().overlay(&text, &target.display().to_string())?;
     let file = Output::to_file(target, ColorArg::Never)?;

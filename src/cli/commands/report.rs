@@ -1,4 +1,4 @@
-//! `cachesim report`.
+//! Command `cachesim report`.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -27,7 +27,7 @@ use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Findings, Study};
 
-/// How many of the most expensive context items are kept: none, as the page shows kinds only.
+/// Number of context items that are kept: none, as the page shows kinds only.
 const NO_ITEMS: usize = 0;
 
 /// Writes everything as one page.
@@ -107,7 +107,7 @@ fn of_run(args: &ReportArgs, manifest: &Path) -> Result<(), CliError> {
     page_of_run(&run, &strategies, assumptions, &zone, output)
 }
 
-/// The page of a run under some of its strategies.
+/// Writes the page of a run under some of its strategies.
 fn page_of_run(
     run: &StoredRun,
     strategies: &[Strategy],
@@ -142,7 +142,7 @@ fn page_of_run(
     output.write(|out| write_run_page(&view, turns, out))
 }
 
-/// The strategies of a run that its page shows: all of them, or those that are asked for.
+/// Strategies of a run that its page shows: all of them, or the requested ones.
 fn strategies_of_run(args: &ReportArgs, run: &StoredRun) -> Result<Vec<Strategy>, CliError> {
     let names = &run.manifest.settings.strategies;
     let Some(asked) = args.asked_strategies() else {
@@ -173,7 +173,7 @@ fn drawn((id, chart): (&'static str, Chart)) -> PageChart {
     PageChart { id, title: chart.title, svg }
 }
 
-/// What the charts of the page are drawn from.
+/// Data that the charts of the page are drawn from.
 struct ChartMaterial<'a> {
     study: &'a Study,
     ledger: &'a Ledger<'a>,
@@ -218,8 +218,8 @@ impl ChartMaterial<'_> {
         charts.into_iter().map(drawn).collect()
     }
 
-    /// The columns to draw, and a remark on one that is left out: the cost without caching, where
-    /// it is so much higher that nothing else could be told apart.
+    /// Columns to draw, with a note on one that is left out: the cost without caching, if it is so much
+    /// higher that nothing else could be told apart.
     fn shown(&self) -> (Vec<&StrategyColumn>, Option<String>) {
         let strategies = &self.comparison.strategies;
         let is_undrawn = |one: &&Compared<'_>| one.strategy.name == UNDRAWN_STRATEGY;

@@ -1,4 +1,4 @@
-//! `cachesim statusline`.
+//! Command `cachesim statusline`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -44,10 +44,10 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     Ok(out.flush()?)
 }
 
-/// By what the record of an installed status line is found.
+/// Name of an installed status line's record.
 pub(super) const STATUSLINE: &str = "statusline";
 
-/// Makes it the status line of Claude Code, or takes that back.
+/// Makes this command the status line of Claude Code, or takes that back.
 fn change_of_settings(args: &StatuslineArgs) -> Result<(), CliError> {
     let request = SettingsRequest::of_setup(&args.setup);
     if args.setup.undo {
@@ -65,7 +65,7 @@ fn change_of_settings(args: &StatuslineArgs) -> Result<(), CliError> {
     set(wanted, request, |_| Ok(vec![Setting::top("statusLine", value)]))
 }
 
-/// The command that shows the line with the options that are given, for a shell.
+/// Command that shows the line with the given options, for a shell.
 fn command(args: &StatuslineArgs) -> Result<String, CliError> {
     let mut line = CommandLine::of(STATUSLINE)?;
     if args.template != STATUS_TEMPLATE {
@@ -99,6 +99,7 @@ fn status(
     let next = looking.next(&main, told, now);
     let mut own = BTreeSet::new();
     own.extend(transcript.map(Path::to_owned));
+    // The sub-agents of a session have files in the folder of its name.
     if let Some(path) = transcript {
         own.extend(files(&path.with_extension("")).map(|(path, _)| path));
     }
@@ -108,9 +109,11 @@ fn status(
         sum.add(looking.look_or_say(path).requests, Whose::Session);
     }
     let folders = places(&[Client::ClaudeCode]);
+    // Links may lead to one file by several paths.
     let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).ordered();
     for place in folders {
         for (path, changed) in files(&place.folder) {
+            // A file that did not change today has no request of today.
             let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
             if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
                 sum.add(looking.look_or_say(&path).requests, Whose::Others);
@@ -126,7 +129,7 @@ fn status(
     })
 }
 
-/// The sessions in a folder, each with when it was last changed. A folder that is not there has none.
+/// Session files in a folder, each with the time of its last change. A missing folder has none.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Option<Millis>)> + use<> {
     let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().flatten();
     let is_session = |entry: &walkdir::DirEntry| {
@@ -143,19 +146,20 @@ fn millis(since: Duration) -> Millis {
     Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// Whose file is added.
+/// Owner of a file that is added.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Session,
     Others,
 }
 
-/// Sums over several files, in which no request counts twice.
+/// Sums over several files, counting no request twice.
 struct Sum {
     day: Range<Millis>,
-    /// The requests of the files before the last one.
+    /// Requests of the files before the last one.
     seen: FxHashSet<u64>,
-    /// Those of the last one. They are looked up once there is a file after it, which most sessions do not have.
+    /// Requests of the last file. They are looked up once there is a file after it, which most sessions do
+    /// not have.
     last: Vec<Billed>,
     session: Amount,
     today: Amount,

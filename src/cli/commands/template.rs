@@ -1,4 +1,5 @@
-//! `cachesim advise --apply CODE --template FILE`: the markers of a strategy in a request template, as a patch.
+//! Command `cachesim advise --apply CODE --template FILE`: the markers of a strategy in a request template,
+//! as a patch.
 
 use std::path::Path;
 
@@ -39,7 +40,7 @@ pub(super) fn show(code: &str, file: &Path, output: Output) -> Result<(), CliErr
     output.text_before(&document, &patch(&name, template.as_str(), text.as_str()), readable)
 }
 
-/// The strategy of a name, which only places markers or says how long they last.
+/// Strategy of a name, if it only places markers or sets their lifetimes.
 fn markers(code: &str) -> Result<(Strategy, MarkerDesign), CliError> {
     let strategy = Strategy::by_name(code);
     let design = strategy.as_ref().and_then(MarkerDesign::of);

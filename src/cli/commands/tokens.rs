@@ -1,4 +1,4 @@
-//! `tokens`: what a text or a request weighs.
+//! Command `cachesim tokens`: the size of a text or a request.
 
 use std::io;
 use std::path::Path;
@@ -61,17 +61,18 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
     }
 }
 
-/// The text of a file or of standard input, of which no more is read than of a line of captured requests.
+/// Text of a file or of standard input, limited to the length of a line of captured requests.
 fn input(file: &Path) -> io::Result<String> {
     let most = LONGEST_LINE as u64;
     let text =
         if file == Path::new("-") { read_standard_input(most)? } else { read_text(file, most)? };
-    // Some editors put a mark in front of a text.
+    // Some editors put a byte order mark before a text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-/// Says where something that may have been meant as a request is counted as a text.
+/// Warns if something that may have been meant as a request is counted as a text.
 fn note_text(args: &TokensCommandArgs, file: &str, text: &str) {
+    // The first line is enough to decide, and a large text is not parsed.
     let is_json =
         serde_json::from_str::<IgnoredAny>(text.lines().next().unwrap_or_default()).is_ok();
     if text.trim_start().starts_with(['{', '[']) && is_json && !args.output.quiet {
@@ -93,7 +94,7 @@ fn count_text(
         Some(model) => vec![models.facts(model).vocabulary.ok_or_else(|| unknown(model))?],
     };
     let weighed = |vocabulary: Vocabulary| {
-        // Of nothing the package counts what the frame leaves of a word's beginning.
+        // For an empty text, the counter would count the frame's remainder of a word's beginning.
         let counter = counter(vocabulary)?;
         let tokens = Tokens(if text.is_empty() { 0 } else { counter.tokens(text) });
         let model = vocabulary.measured_of().map(|model| args.model.as_deref().unwrap_or(model));
@@ -156,6 +157,7 @@ fn count_request(
         is_counted: history.captured.tree.node(wire.leaf).is_counted,
         weights: &weights,
         division: args.by.into(),
+        // Usage was recorded for the request's own model, not for another one.
         recorded: request
             .usage
             .as_ref()
@@ -171,7 +173,7 @@ fn count_request(
     )
 }
 
-/// The requests of an input, or why there are none.
+/// Requests of an input, or the reason that there are none.
 fn captured(file: &str, requests: &str, models: Models) -> Result<History, CliError> {
     let sources = vec![Source::in_memory(file, requests.as_bytes())];
     let discovered = Discovered { sources, diagnostics: Diagnostics::default() };

@@ -1,9 +1,9 @@
-//! `cachesim watch`.
+//! Command `cachesim watch`.
 
 use crate::cli::args::WatchArgs;
 use crate::cli::error::CliError;
 
-/// Shows sessions as they go on, until it is told to end.
+/// Shows sessions as they run, until a signal or a key ends it.
 #[cfg(feature = "watch")]
 pub(in crate::cli) fn watch(args: &WatchArgs) -> Result<(), CliError> {
     use crate::cli::looking::Looking;

@@ -1,6 +1,6 @@
-//! Turns configured values into defaults of the options, so that whatever is typed takes
-//! precedence. Whether a value is acceptable is asked of the option itself, in every command that
-//! has it.
+//! Configured values as defaults of the options, so that typed values take precedence.
+//!
+//! A value is checked by the option itself, in every command that has it.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -15,8 +15,8 @@ use crate::explain::config::{
 };
 use crate::simulate::strategy::{ALL, Strategy};
 
-/// The commands that take strategy files. Designs in such files may need the bytes of prompts,
-/// which the other commands do not keep.
+/// Commands that take strategy files. Designs in such files may need the bytes of prompts, which the other
+/// commands do not keep.
 const TAKE_STRATEGY_FILES: [&str; 3] = ["chart", "compare", "report"];
 
 /// Sets the configured values as defaults of a command and all its subcommands.
@@ -39,7 +39,7 @@ fn full_name(command: &Command, above: Option<&str>) -> String {
     above.map_or_else(|| name.to_owned(), |above| format!("{above} {name}"))
 }
 
-/// The configured value of an option of a command. Options that must be typed have none.
+/// Configured value of an option of a command. Options that must be typed have none.
 fn applied<'a>(
     arg: &Arg,
     command: &str,
@@ -56,8 +56,7 @@ fn applied<'a>(
     (!is_left_out).then_some((setting, values))
 }
 
-/// The effective value of every option that can be configured. Commands with the same value stand
-/// together.
+/// Effective value of every option that can be configured. Commands with the same value are listed together.
 pub(super) fn effective(command: &Command, configuration: &Configuration) -> Vec<Effective> {
     let mut all = Vec::new();
     for option in DEFAULTS.into_iter().chain([&BASELINE]) {
@@ -84,6 +83,7 @@ fn add(
             Some((setting, values)) => (values, setting.origin.clone()),
             None => (own_default(arg), Origin::Default),
         };
+        // One row for all commands with the same value keeps the table short.
         let same = rows.iter_mut().find(|row| row.values == values && row.origin == origin);
         if let Some(row) = same {
             row.commands.push(name.clone());
@@ -97,7 +97,7 @@ fn add(
     }
 }
 
-/// The built-in default of an option. A list is written as it would be typed.
+/// Built-in default of an option. A list is written as it would be typed.
 fn own_default(arg: &Arg) -> Vec<OsString> {
     let values = arg.get_default_values().iter().map(|value| value.to_string_lossy());
     match arg.get_value_delimiter() {
@@ -108,7 +108,7 @@ fn own_default(arg: &Arg) -> Vec<OsString> {
     }
 }
 
-/// Fails with the reason where an option does not accept a value.
+/// Fails with the reason if an option does not accept a value.
 pub(super) fn accept(command: &Command, option: &ConfigOption, text: &str) -> Result<(), String> {
     if option.takes == Takes::Names {
         return strategy(text);
@@ -136,8 +136,8 @@ fn value(arg: &Arg, text: &str) -> Result<(), String> {
     }
 }
 
-/// Asks the parser of an option. Clap parses command lines only, so this makes one with nothing
-/// else on it.
+/// Checks a value with the parser of an option. Clap parses command lines only, so this makes one with
+/// nothing else on it.
 fn parsed(arg: &Arg, text: &str) -> Result<(), String> {
     let alone = Arg::new("value").value_parser(arg.get_value_parser().clone());
     let command = Command::new("alone").no_binary_name(true).arg(alone);

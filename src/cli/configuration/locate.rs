@@ -1,4 +1,4 @@
-//! Finds the configuration files.
+//! Search for the configuration files.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,26 +7,26 @@ use std::{env, iter};
 use crate::cli::args::ConfigurationArgs;
 use crate::explain::config::{ConfigFile, ConfigLevel, switch};
 
-/// The name of the project's file.
+/// Name of the project's file.
 const PROJECT_FILE: &str = "cachesim.toml";
 
-/// The path of the user's file inside the configuration folder.
+/// Path of the user's file inside the configuration folder.
 const USER_FILE: &str = "cachesim/config.toml";
 
-/// The path of the prices beside it that `prices update` writes.
+/// Path of the prices beside it that `prices update` writes.
 const USER_PRICES: &str = "cachesim/prices.toml";
 
-/// The variables that say which files are read: a file in place of the project's, and none at all.
+/// Variables that select the files to read: a file in place of the project's, and none at all.
 pub(super) const VARIABLES: [&str; 2] = ["CACHESIM_CONFIG", "CACHESIM_NO_CONFIG"];
 
-/// The files that were found.
+/// Files that were found.
 #[derive(Debug, Default)]
 pub(super) struct Located {
     pub(super) project: Option<ConfigFile>,
     pub(super) user: Option<ConfigFile>,
-    /// The prices that `prices update` has written.
+    /// Prices that `prices update` has written.
     pub(super) prices: Option<ConfigFile>,
-    /// The paths that were tried.
+    /// Paths that were tried.
     pub(super) looked_for: Vec<String>,
 }
 
@@ -58,8 +58,9 @@ fn named_file(path: PathBuf) -> ConfigFile {
     }
 }
 
-/// The nearest project file, as a path from the working directory.
+/// Nearest project file, as a path from the working directory.
 fn nearest_project_file() -> Option<ConfigFile> {
+    // One more `..` for each folder above this one.
     let depth = env::current_dir().map_or(1, |folder| folder.ancestors().count());
     let mut folders = (0..depth).map(|up| iter::repeat_n("..", up).collect::<PathBuf>());
     folders
@@ -67,13 +68,14 @@ fn nearest_project_file() -> Option<ConfigFile> {
         .map(named_file)
 }
 
-/// Where `prices update` writes to, wherever it is read from.
+/// Path to which `prices update` writes.
 pub(in crate::cli) fn user_prices() -> Option<PathBuf> {
     user_file(USER_PRICES).map(|file| file.path)
 }
 
-/// A file in the user's configuration folder. The XDG base directories name its folder on every system, and a
-/// relative one is ignored, as they demand.
+/// File in the user's configuration folder.
+///
+/// The XDG base directories name that folder on every system, and a relative one is ignored, as they demand.
 fn user_file(name: &str) -> Option<ConfigFile> {
     let home = env::home_dir();
     let configured =
@@ -84,13 +86,13 @@ fn user_file(name: &str) -> Option<ConfigFile> {
     Some(ConfigFile { level: ConfigLevel::User, path, name })
 }
 
-/// Shortens the home folder of a path to `~`.
+/// Path with `~` for the home folder.
 fn as_typed(path: &Path, home: Option<&Path>) -> String {
     let in_home = home.and_then(|home| path.strip_prefix(home).ok());
     in_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
-/// The value of an environment variable, where it is not empty.
+/// Value of an environment variable that is not empty.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

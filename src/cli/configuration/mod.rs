@@ -1,5 +1,4 @@
-//! The configuration of a run: where its files are, what the environment sets, and how both become
-//! defaults of the options.
+//! Configuration of a run: its files, the settings of the environment, and both as defaults of the options.
 
 mod apply;
 mod locate;
@@ -24,7 +23,7 @@ use crate::explain::config::{
 
 /// Reads the configuration that the command line and the environment select.
 pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> {
-    // Built only when there is something to check, as most runs have nothing.
+    // Built only if there is something to check, as most runs have nothing.
     let command = LazyCell::new(Cli::command);
     let accepts = |option: &ConfigOption, text: &str| apply::accept(&command, option, text);
     let located = locate::locate(args);
@@ -37,7 +36,7 @@ pub(super) fn read(args: &ConfigurationArgs) -> Result<Configuration, CliError> 
     Ok(configuration.with_prices(located.prices))
 }
 
-/// The settings of the environment. An empty variable sets nothing.
+/// Settings of the environment. An empty variable sets nothing.
 fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> {
     let mut settings = Vec::new();
     for option in DEFAULTS.into_iter().chain([&BASELINE]) {
@@ -49,14 +48,14 @@ fn environment(accepts: Accepts<'_>) -> Result<Vec<ConfigSetting>, ConfigError> 
     Ok(settings)
 }
 
-/// The beginning of every variable of this program.
+/// Beginning of every variable of this program.
 const PREFIX: &str = "CACHESIM_";
 
-/// Those of the install script, which someone may keep.
+/// Variables of the install script, which may stay set.
 const INSTALLER_VARIABLES: [&str; 3] =
     ["CACHESIM_BASE_URL", "CACHESIM_INSTALL_DIR", "CACHESIM_VERSION"];
 
-/// What is to be said of variables that look like this program's, and are none of it.
+/// Warnings about variables that look like this program's, but are not.
 pub(super) fn unknown_variables() -> Vec<String> {
     let options = DEFAULTS.into_iter().chain([&BASELINE]).map(ConfigOption::variable);
     let others = locate::VARIABLES.into_iter().chain(INSTALLER_VARIABLES).map(str::to_owned);
@@ -65,6 +64,7 @@ pub(super) fn unknown_variables() -> Vec<String> {
         .map(|(name, _)| name.to_string_lossy().into_owned())
         .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
         .collect();
+    // The environment has no order of its own.
     names.order();
     let told = |name: String| {
         let near = nearest(&name, known.iter().map(String::as_str)).into_iter().next();
@@ -79,7 +79,7 @@ pub(super) fn parse(configuration: &Configuration) -> Cli {
     or_exit(matches.and_then(|matches| Cli::from_arg_matches(&matches)))
 }
 
-/// The effective value of every option that can be configured.
+/// Effective value of every option that can be configured.
 pub(super) fn effective(configuration: &Configuration) -> Vec<Effective> {
     apply::effective(&Cli::command(), configuration)
 }

@@ -1,4 +1,4 @@
-//! One call of a tool: this program with arguments, until it ends or the client cancels it.
+//! Call of a tool: a run of this program with arguments, until it ends or the client cancels it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,26 +9,26 @@ use std::process::{ExitStatus, Stdio};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
 
-/// So many bytes of an answer are passed on. An answer is read by a model, whose window it fills.
+/// Most bytes of an answer that are passed on. A model reads the answer, which fills its window.
 pub(super) const MOST_ANSWERED: usize = 100_000;
 
-/// So many bytes of what is said beside it are.
+/// Most bytes of messages on standard error that are passed on.
 const MOST_SAID: usize = 10_000;
 
-/// What a command printed.
+/// Output of a command.
 pub(super) struct Printed {
     /// Standard output: all of it, or a byte more than may be passed on.
     pub(super) answer: Vec<u8>,
     /// Standard error.
     pub(super) said: Vec<u8>,
-    /// How it ended; `None` where it was ended, as it printed too much.
+    /// Exit status; `None` if the command was ended because it printed too much.
     pub(super) status: Option<ExitStatus>,
 }
 
-/// Runs this program with these arguments. `None` where it was cancelled before it was done.
+/// Runs this program with these arguments. `None` if it was cancelled before it ended.
 ///
 /// # Errors
-/// It cannot be started, or its output cannot be read.
+/// The program cannot be started, or its output cannot be read.
 pub(super) async fn run(
     arguments: &[OsString],
     cancelled: impl Future<Output = ()>,
@@ -36,11 +36,13 @@ pub(super) async fn run(
     let mut command = Command::new(this_program()?);
     #[cfg(unix)]
     command.arg0("cachesim"); // as it calls itself in what it says
+    // The server's own standard input belongs to the protocol.
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    // Where nobody waits for its answer any more it is ended, too.
+    // If nobody waits for its answer any more, the command is ended as well.
     let mut child = command.kill_on_drop(true).spawn()?;
     let (answer, said) = (child.stdout.take(), child.stderr.take());
     let printed = async {
+        // One byte more shows that an answer is too long.
         tokio::try_join!(beginning(answer, MOST_ANSWERED + 1), beginning(said, MOST_SAID))
     };
     let (answer, said) = tokio::select! {
@@ -58,12 +60,12 @@ pub(super) async fn run(
     Ok(Some(Printed { answer, said, status }))
 }
 
-/// The file of this program. It may have been replaced by a newer one since it was started.
+/// Path of this program's file, which may have been replaced by a newer one since the start.
 fn this_program() -> io::Result<PathBuf> {
     if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() }
 }
 
-/// So many bytes of a stream at most.
+/// First bytes of a stream, `most` at most.
 async fn beginning(stream: Option<impl AsyncRead + Unpin>, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {

@@ -1,8 +1,9 @@
 //! Four commands as tools of the Model Context Protocol, over standard input and output.
 //!
-//! Each call runs this program once more ([`call`]): one that is cancelled ends at once and gives its memory back, and
-//! an answer is what the command itself says. What a call may name is told from the command line ([`tool`]), so that
-//! both have the same options with the same words. The folders are kept to by the command, under `--inside`.
+//! Each call runs this program once more ([`call`]): a cancelled call ends at once and frees its memory, and
+//! an answer is the command's own output. The arguments of a call are derived from the command line
+//! ([`tool`]), so that both have the same options with the same words. The command itself keeps to the
+//! folders, by `--inside`.
 
 mod call;
 mod server;
@@ -42,6 +43,7 @@ pub(super) fn serve(
     }
     let server = Server::new(inside, &passed_on(configuration));
     let failed = |error: io::Error| CliError::Usage(format!("cannot serve: {error}"));
+    // One thread is enough: the processes of the calls do the work.
     let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let ended = runtime.block_on(async {
         tokio::select! {
@@ -49,7 +51,7 @@ pub(super) fn serve(
             ended = interrupted() => ended.map_err(failed),
         }
     });
-    // A thread may still wait for input. Calls that run are ended.
+    // A thread may still wait for input. Running calls are ended.
     runtime.shutdown_background();
     ended
 }
@@ -62,7 +64,7 @@ async fn answer(server: Server) -> Result<(), CliError> {
         Err(ServerInitializeError::InitializeFailed(error)) => {
             return Err(CliError::Usage(format!("the client cannot be served: {}", error.message)));
         }
-        // What it was instead may have text of a session in it.
+        // The message that came instead may hold text of a session.
         Err(_) => {
             let told = "the client's first message does not initialize a session of the Model Context Protocol";
             return Err(CliError::Usage(told.to_owned()));
@@ -92,8 +94,9 @@ async fn interrupted() -> io::Result<()> {
     tokio::signal::ctrl_c().await
 }
 
-/// The options that say which configuration applies, for the commands: the one that was named, and none else. One that is
-/// found where the server runs may be a stranger's, and names files that are read.
+/// Options that select the configuration, for the commands: the one that was named, otherwise none.
+///
+/// A configuration that is found where the server runs may be a stranger's, and names files that are read.
 fn passed_on(configuration: &ConfigurationArgs) -> Vec<OsString> {
     match &configuration.config {
         Some(file) => vec!["--config".into(), file.into()],
@@ -101,7 +104,7 @@ fn passed_on(configuration: &ConfigurationArgs) -> Vec<OsString> {
     }
 }
 
-/// The folder that is above all of these, or the one that there is.
+/// Folder above all of these, or the only one.
 fn above_all(folders: &[PathBuf]) -> Option<PathBuf> {
     let (first, others) = folders.split_first()?;
     let holds_all = |above: &&Path| others.iter().all(|other| other.starts_with(above));

@@ -1,4 +1,4 @@
-//! What a client is told: which tools there are, and the answers of calls.
+//! Server of the protocol: the list of tools, and the answers of calls.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,28 +21,28 @@ use crate::cli::args::Cli;
 use crate::read::input::Inside;
 use crate::report::terminal_safe;
 
-/// So many calls run side by side. Each takes all cores for most of its time.
+/// Most calls that run side by side. Each takes all cores for most of its time.
 const MOST_RUNNING: usize = 2;
 
-/// What a client shows its model of the server.
+/// Description of the server that a client shows its model.
 const INSTRUCTIONS: &str = "\
 Figures on what coding agents' sessions cost and why their prompt cache missed, from the transcripts. Begin with analyze or \
 breaks, of one session where it is known; explain tells of one request, and advise what to change. Tell the figure, the cause and the \
 place. Do not guess a cause that breaks or explain does not name.";
 
-/// Answers a client's calls.
+/// Server that answers a client's calls.
 pub(super) struct Server {
     program: clap::Command,
-    /// What every command is given: the configuration, and the folders.
+    /// Options of every command: the configuration, and the folders.
     options: Vec<OsString>,
     inside: Inside,
-    /// The folder from which relative paths lead on.
+    /// Folder that relative paths start from.
     root: PathBuf,
     running: Semaphore,
 }
 
 impl Server {
-    /// Serves what is in these folders.
+    /// Creates the server for the sessions in these folders.
     pub(super) fn new(inside: Inside, configuration: &[OsString]) -> Self {
         let folders = inside.folders();
         let root = above_all(folders).unwrap_or_default();
@@ -65,7 +65,7 @@ impl Server {
         TOOLS.iter().map(|tool| tool.told(&self.program)).collect()
     }
 
-    /// The command line of a call.
+    /// Command line of a call.
     fn arguments(
         &self,
         tool: &CommandTool,
@@ -80,13 +80,15 @@ impl Server {
         let mut arguments = vec![tool.name.into()];
         arguments.extend(self.options.iter().cloned());
         arguments.extend(asked.options);
+        // After `--` nothing is an option, whatever a path or a name begins with.
         arguments.push("--".into());
         arguments.extend(asked.first);
         arguments.extend(paths.into_iter().map(OsString::from));
         Ok((arguments, asked.is_json))
     }
 
-    /// A path as it is below the root, without links where it leads into the folders. Others the command refuses.
+    /// Path of a call below the root, without links if it leads into the folders. The command refuses all
+    /// others.
     fn whole(&self, path: &str) -> PathBuf {
         let named = self.root.join(from_home(path));
         let whole = fs::canonicalize(&named).ok().filter(|whole| self.inside.has(whole));
@@ -94,7 +96,7 @@ impl Server {
     }
 }
 
-/// A path with the home folder in the place of `~`, as answers write it.
+/// Path with the home folder in place of `~`, as answers write it.
 fn from_home(path: &str) -> PathBuf {
     match (path.strip_prefix('~'), env::home_dir()) {
         (Some(""), Some(home)) => home,
@@ -146,6 +148,7 @@ impl Server {
         is_json: bool,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
+        // A call that waits for its turn can be cancelled as well.
         let turn = tokio::select! {
             turn = self.running.acquire() => turn,
             () = context.ct.cancelled() => return failed("cancelled"),
@@ -166,13 +169,13 @@ fn failed(problem: impl AsRef<str>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(lines.join("\n"))])
 }
 
-/// What to do about an answer that is too long.
+/// Advice for an answer that is too long.
 const NARROW: &str = "ask for less with path, session, project, model, agent or since";
 
-/// What a command line is told beside the problem, which a client's model has no use for.
+/// Beginnings of lines for users of the command line, which a client's model has no use for.
 const OF_COMMAND_LINE: [&str; 2] = ["Usage: ", "For more information"];
 
-/// Why a command failed, the reason first: notes on the input come before it.
+/// Reason for a failed command, which comes first: notes on the input are printed before it.
 fn reason(said: &str) -> String {
     let is_told = |line: &&str| {
         !line.trim().is_empty() && !OF_COMMAND_LINE.iter().any(|other| line.starts_with(other))
@@ -185,7 +188,7 @@ fn reason(said: &str) -> String {
     if lines.is_empty() { "the command failed".to_owned() } else { lines.join("\n") }
 }
 
-/// What a client is told of what a command printed: the answer, and what was said beside it.
+/// Result for a client from the output of a command: the answer, and the messages beside it.
 fn answered(printed: &Printed, is_json: bool) -> CallToolResult {
     let said = String::from_utf8_lossy(&printed.said).trim().to_owned();
     let mut answer = String::from_utf8_lossy(&printed.answer).into_owned();
@@ -193,6 +196,7 @@ fn answered(printed: &Printed, is_json: bool) -> CallToolResult {
     if printed.status.is_some_and(|status| !status.success()) {
         return failed(reason(&said));
     }
+    // Half a JSON document is of no use.
     if !is_whole && is_json {
         return failed(format!("the answer is longer than {MOST_ANSWERED} bytes; {NARROW}"));
     }

@@ -1,5 +1,5 @@
-//! The commands that are tools, and which of their options a call may give. Types, values and words of these are those
-//! of the command line.
+//! Commands that are tools, and the options that a call may give. Their types, values and words are those of
+//! the command line.
 
 use std::ffi::OsString;
 
@@ -11,44 +11,45 @@ use serde_json::{Value, json};
 use crate::cli::strategies::unknown_name;
 use crate::simulate::strategy::{ALL, Strategy};
 
-/// A command as a tool.
+/// Command as a tool.
 pub(super) struct CommandTool {
-    /// The command, and the tool's name.
+    /// Name of the command and of the tool.
     pub(super) name: &'static str,
-    /// What people would call it.
+    /// Title for people.
     title: &'static str,
-    /// When to call it.
+    /// Occasions on which to call it.
     when: &'static str,
-    /// What must be given, in front of the paths.
+    /// Required arguments, before the paths.
     required: &'static [&'static str],
-    /// The options beside [`OF_ALL`] that may be given. None of them names a file.
+    /// Options besides [`OF_ALL`] that may be given. None of them names a file.
     options: &'static [&'static str],
 }
 
-/// The options that all tools take.
+/// Options that all tools take.
 const OF_ALL: [&str; 9] =
     ["session", "project", "model", "agent", "branch", "source", "since", "until", "timezone"];
 
-/// What `path` is called, which is no option of a command.
+/// Name of the argument for paths, which is not an option of a command.
 pub(super) const PATH: &str = "path";
 
-/// What `format` is called.
+/// Name of the argument for the format.
 const FORMAT: &str = "format";
 
-/// The formats that a client can be answered in, the default first.
+/// Formats of answers, the default first.
 const FORMATS: [&str; 3] = ["table", "markdown", JSON];
 
-/// The format for programs.
+/// Format for programs.
 const JSON: &str = "json";
 
-/// The option that takes strategies. On the command line it takes files, too.
+/// Option that takes strategies. On the command line it takes files as well.
 const STRATEGY: &str = "strategy";
 
-/// The option that says which turns are told, and what is told unless it is given: all of a long session's fill a window.
+/// Option that selects the turns to list, and its default in calls: all turns of a long session fill a
+/// window.
 const TURNS: &str = "turns";
 const USUAL_TURNS: &str = "events";
 
-/// The tools.
+/// All tools.
 pub(super) const TOOLS: [CommandTool; 4] = [
     CommandTool {
         name: "analyze",
@@ -82,7 +83,7 @@ pub(super) const TOOLS: [CommandTool; 4] = [
 ];
 
 impl CommandTool {
-    /// The tool as a client is told of it.
+    /// Description of the tool for a client.
     pub(super) fn told(&self, program: &Command) -> Tool {
         let about = program.find_subcommand(self.name).and_then(Command::get_about);
         let about = about.map(ToString::to_string).unwrap_or_default();
@@ -121,7 +122,7 @@ impl CommandTool {
         schema.as_object().cloned().unwrap_or_default()
     }
 
-    /// The options that a call may give.
+    /// Options that a call may give.
     fn taken(&self) -> impl Iterator<Item = &'static str> {
         self.options.iter().chain(&OF_ALL).copied()
     }
@@ -131,10 +132,10 @@ impl CommandTool {
         args.find(|arg| arg.get_id() == name)
     }
 
-    /// What a call says, as arguments of the command: its options, and what stands in front of the paths.
+    /// Arguments of the command for a call: its options, and the words before the paths.
     ///
     /// # Errors
-    /// What is wrong with it, for who called. Whether a value can be used the command says.
+    /// Problem of the call, in words for the caller. The command itself checks the values.
     pub(super) fn asked(&self, program: &Command, call: &JsonObject) -> Result<Asked, String> {
         let mut asked = Asked { is_json: false, options: Vec::new(), first: Vec::new() };
         let mut format = FORMATS[0];
@@ -168,17 +169,17 @@ impl CommandTool {
     }
 }
 
-/// What a call asks for.
+/// Arguments that a call asks for.
 pub(super) struct Asked {
-    /// Whether the answer is JSON.
+    /// True if the answer is JSON.
     pub(super) is_json: bool,
-    /// The options.
+    /// Options of the command.
     pub(super) options: Vec<OsString>,
-    /// What stands in front of the paths.
+    /// Words before the paths.
     pub(super) first: Vec<OsString>,
 }
 
-/// An option as often as it has values.
+/// Option, once for each of its values.
 fn options(name: &str, value: &Value, is_flag: bool) -> Result<Vec<OsString>, String> {
     let one = |value: &Value| match value {
         Value::Bool(true) if is_flag => Ok(Some(format!("--{name}").into())),
@@ -200,7 +201,7 @@ fn options(name: &str, value: &Value, is_flag: bool) -> Result<Vec<OsString>, St
     values.iter().filter_map(|value| one(value).transpose()).collect()
 }
 
-/// Refuses what is no name of a strategy: a file may lead anywhere.
+/// Refuses words that are not names of strategies: a file may lead anywhere.
 fn known_strategies(list: &str) -> Result<(), String> {
     let unknown = list.split(',').find(|name| Strategy::by_name(name.trim()).is_none());
     unknown.map_or(Ok(()), |name| {
@@ -212,11 +213,12 @@ fn names_of_strategies() -> Vec<&'static str> {
     ALL.iter().map(|strategy| strategy.name.as_ref()).collect()
 }
 
-/// What a client is told of an option.
+/// Schema of an option for a client.
 fn property(arg: &Arg) -> Value {
     let mut told = JsonObject::new();
     let values: Vec<_> =
         arg.get_possible_values().into_iter().filter(|value| !value.is_hide_set()).collect();
+    // The help calls whole numbers `N`.
     let is_count = arg.get_value_names().is_some_and(|names| names.iter().any(|name| name == "N"));
     let (kind, values) = match arg.get_action() {
         ArgAction::SetTrue => ("boolean", Vec::new()),
@@ -243,7 +245,7 @@ fn property(arg: &Arg) -> Value {
     told.into()
 }
 
-/// What an option is, in the words of the help but where these speak of what a tool has not.
+/// Description of an option, in the words of the help unless these mention something that a tool lacks.
 fn words_of(arg: &Arg) -> String {
     match arg.get_id().as_str() {
         STRATEGY => "The strategies that the same requests are put under".to_owned(),

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use super::Signal;
 
-/// Signals within so long are one.
+/// Time within which signals count as one.
 #[cfg(unix)]
 const AT_ONCE: Duration = Duration::from_millis(300);
 
-/// Sends what is asked for. A second signal to end does that at once: the watch may wait for whoever reads its lines.
+/// Sends the requests of signals. A second signal to end does so at once: the watch may wait for the reader
+/// of its lines.
 #[cfg(unix)]
 pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
     use std::thread;
@@ -46,13 +47,13 @@ pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(answer).map(drop)
 }
 
-/// The console ends the program.
+/// Does nothing: the console ends the program.
 #[cfg(not(unix))]
 pub(super) fn listen(_: &Sender<Signal>) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started the program had a signal ignored, as `nohup` does. Only Linux says so.
+/// Returns true if the program was started with a signal ignored, as under `nohup`. Only Linux reports it.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -61,7 +62,7 @@ fn is_ignored(signal: i32) -> bool {
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
-/// Whether the terminal is the program's, and not that of a job in front of it.
+/// Returns true if the terminal is the program's, and not that of a job in the foreground.
 #[cfg(unix)]
 pub(super) fn is_in_front() -> bool {
     use rustix::process::getpgrp;

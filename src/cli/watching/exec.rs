@@ -8,19 +8,19 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// A command is ended after so long.
+/// Longest time that a command may run.
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Once the watch ends, one that runs may go on for so long.
+/// Longest time that a running command may take once the watch ends.
 const LAST: Duration = Duration::from_secs(2);
 
-/// So many events wait for it at most.
+/// Most events that wait for the command.
 const MOST_WAITING: usize = 1_000;
 
-/// From one look at a running command to the next.
+/// Time between two checks of a running command.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
-/// Runs a command for each event.
+/// Thread that runs a command for each event.
 pub(super) struct Runner {
     lines: SyncSender<Vec<u8>>,
     ends: Arc<AtomicBool>,
@@ -28,7 +28,7 @@ pub(super) struct Runner {
 }
 
 impl Runner {
-    /// Starts none yet. `tell` is called with what went wrong.
+    /// Starts the thread, and no command yet. `tell` is called with error messages.
     pub(super) fn start(
         command: String,
         tell: impl Fn(String) + Send + 'static,
@@ -42,12 +42,12 @@ impl Runner {
         Ok(Self { lines, ends, thread })
     }
 
-    /// Has the command run with this on its standard input; `false` where too many wait already.
+    /// Has the command run with `line` on its standard input; false if too many events wait already.
     pub(super) fn run(&self, line: Vec<u8>) -> bool {
         self.lines.try_send(line).is_ok()
     }
 
-    /// Waits for the command that runs. For how many events none was started.
+    /// Waits for the running command, and returns the number of events for which none was started.
     pub(super) fn finish(self) -> usize {
         self.ends.store(true, Ordering::Relaxed);
         drop(self.lines);
@@ -61,7 +61,7 @@ struct Work {
 }
 
 impl Work {
-    /// Runs it for all, until the watch ends; how many are left then.
+    /// Runs the command for all lines until the watch ends, and returns the number of the rest.
     fn run_all(&self, lines: &Receiver<Vec<u8>>, tell: impl Fn(String)) -> usize {
         for line in lines {
             if self.ends.load(Ordering::Relaxed) {
@@ -83,7 +83,7 @@ impl Work {
             .map_err(|error| format!("cannot run a shell: {error}"))?;
         RUNNING.store(child.id(), Ordering::Relaxed);
         if let Some(mut input) = child.stdin.take() {
-            // A command need not read it. A line is shorter than what a pipe takes without a reader.
+            // A command need not read it. A line is shorter than a pipe takes without a reader.
             let _is_read = input.write_all(line);
         }
         let result = self.wait(&mut child);
@@ -116,13 +116,13 @@ impl Work {
     }
 }
 
-/// The process of the command that runs.
+/// Process of the running command.
 static RUNNING: AtomicU32 = AtomicU32::new(NONE);
 
-/// No command runs.
+/// Value of `RUNNING` while no command runs.
 const NONE: u32 = 0;
 
-/// Ends the command that runs, with all that it started.
+/// Ends the running command, with all processes that it started.
 pub(super) fn end_running() {
     #[cfg(unix)]
     {

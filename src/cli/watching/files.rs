@@ -1,7 +1,8 @@
-//! The files that are watched: which there are, and which of them changed.
+//! Watched files: the ones that exist, and those that changed.
 //!
-//! The system tells of changes at once where it can. Beside that the open files are looked at again and again, and all
-//! folders now and then: file systems of a network tell nothing, and limits of the system may be reached.
+//! The system reports changes at once if it can. Besides that, the open files are checked again and again,
+//! and all folders now and then: network file systems report nothing, and limits of the system may be
+//! reached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,38 +15,40 @@ use crate::base::order::Ordered as _;
 use crate::base::units::Millis;
 use crate::read::input::{Location, discover};
 
-/// The files below some paths.
+/// Files below some paths.
 pub(super) struct WatchedFiles {
     roots: Vec<PathBuf>,
     known: BTreeMap<PathBuf, Stamp>,
     watcher: Option<RecommendedWatcher>,
-    /// The roots of which the system tells changes.
+    /// Roots whose changes the system reports.
     listened: BTreeSet<PathBuf>,
 }
 
-/// By what a change of a file is noticed.
+/// Properties of a file by which a change is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     changed: Option<SystemTime>,
     length: u64,
-    /// Which file has the name.
+    /// Inode of the file that has the name.
     file: u64,
 }
 
-/// What the system tells.
+/// Report of the system.
 pub(super) enum Told {
-    /// These paths changed.
+    /// Paths that changed.
     Paths(Vec<PathBuf>),
-    /// Something was missed.
+    /// Changes that were missed.
     Missed,
 }
 
 impl WatchedFiles {
-    /// Nothing is looked at yet. `roots` are whole paths, without links, as the system tells them. `tell` is called with what the system tells.
+    /// Creates the watch without looking at any file. `roots` are whole paths, without links, as the system
+    /// reports them. `tell` is called with the system's reports.
     pub(super) fn below(roots: Vec<PathBuf>, mut tell: impl FnMut(Told) + Send + 'static) -> Self {
         let watcher =
             notify::recommended_watcher(move |event: notify::Result<notify::Event>| match event {
                 Ok(event) if event.need_rescan() => tell(Told::Missed),
+                // Reading is no change, and the watch's own reads would wake it again.
                 Ok(event) if matches!(event.kind, EventKind::Access(_)) => {}
                 Ok(event) => tell(Told::Paths(event.paths)),
                 Err(_) => tell(Told::Missed),
@@ -53,7 +56,7 @@ impl WatchedFiles {
         Self { roots, known: BTreeMap::new(), watcher: watcher.ok(), listened: BTreeSet::new() }
     }
 
-    /// Looks through all folders: the files that are new, changed or gone.
+    /// Searches all folders for files that are new, changed or gone.
     pub(super) fn scan(&mut self) -> Vec<PathBuf> {
         self.listen();
         let found = discover(&self.roots).sources.into_iter();
@@ -64,11 +67,12 @@ impl WatchedFiles {
         let named: BTreeSet<&PathBuf> = self.roots.iter().ordered();
         let mut paths: BTreeSet<PathBuf> =
             paths.filter(|path| grows(path) || named.contains(path)).ordered();
+        // A search does not find files that are gone.
         paths.extend(self.known.keys().cloned());
         self.check(paths)
     }
 
-    /// Which of these are new, changed or gone.
+    /// Files of these that are new, changed or gone.
     pub(super) fn check(&mut self, paths: impl IntoIterator<Item = PathBuf>) -> Vec<PathBuf> {
         let mut changed = Vec::new();
         for path in paths {
@@ -84,13 +88,13 @@ impl WatchedFiles {
         changed
     }
 
-    /// What the system told: which of the files changed, and whether there may be others.
+    /// Effect of a report: the known files that changed, and true if there may be new ones.
     pub(super) fn told(&mut self, paths: Vec<PathBuf>) -> (Vec<PathBuf>, bool) {
         let is_known = |path: &PathBuf| self.known.contains_key(path);
         let (known, others): (Vec<PathBuf>, Vec<PathBuf>) = paths.into_iter().partition(is_known);
         let mut may_be_new = false;
         for path in others {
-            // A root that was removed is listened to again once it is there.
+            // A root that was removed is listened to again once it exists.
             let is_root = self.roots.contains(&path);
             if is_root {
                 self.listened.remove(&path);
@@ -100,7 +104,7 @@ impl WatchedFiles {
         (self.check(known), may_be_new)
     }
 
-    /// The files below a folder.
+    /// Files below a folder.
     pub(super) fn below_folder<'a>(
         &'a self,
         folder: &'a Path,
@@ -109,13 +113,13 @@ impl WatchedFiles {
         files.take_while(move |path| path.starts_with(folder))
     }
 
-    /// When a file changed last, as far as the system says.
+    /// Time of a file's last change, if the system reports it.
     pub(super) fn changed(&self, path: &Path) -> Option<Millis> {
         let since = self.known.get(path)?.changed?.duration_since(UNIX_EPOCH).ok()?;
         Some(Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// Asks the system for changes of every root that is there by now.
+    /// Asks the system for changes of every root that exists by now.
     fn listen(&mut self) {
         let Some(watcher) = &mut self.watcher else { return };
         for root in &self.roots {
@@ -130,7 +134,7 @@ impl WatchedFiles {
     }
 }
 
-/// Whether files of this name grow while a session goes on. Databases and tables do not.
+/// Returns true if files of this name grow while a session continues. Databases and tables do not.
 fn grows(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "jsonl" || ending == "json")
 }

@@ -1,4 +1,5 @@
-//! `watch`: waits for changes of files, looks at them, and shows what happened: as a table on a terminal, else as lines.
+//! Command `watch`: waits for changes of files, looks at them, and shows events: as a table on a terminal,
+//! otherwise as lines.
 
 mod asked;
 mod exec;
@@ -30,42 +31,42 @@ use super::looking::Looking;
 use super::output::{has_colours, is_dumb, say};
 use crate::report::{WatchEventKind, WatchedNames, counted};
 
-/// From one look at the open files, and at the clock, to the next.
+/// Time between two checks of the open files, and of the clock.
 const TICK: Duration = Duration::from_secs(1);
 
-/// From one look through all folders to the next.
+/// Time between two searches of all folders.
 const SCAN: Duration = Duration::from_secs(10);
 
-/// Changes that come together are looked at together.
+/// Time within which changes are looked at together.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// After looking, or looking through all folders, it rests for so many times as long, so that it takes one per cent of the
-/// time.
+/// Factor of the rest after a look, or after a search of all folders, so that looking takes one per cent of
+/// the time.
 const REST: u32 = 99;
 
-/// But no longer than this.
+/// Longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(3);
 
-/// What the watch waits for.
+/// Events that the watch waits for.
 enum Signal {
     Told(Told),
     Key(KeyEvent),
     Resized,
-    /// Something to say to the user.
+    /// Message for the user.
     Note(String),
-    /// The program is to stop until its user has it go on.
+    /// Request to stop until the user lets the program continue.
     Stop,
     End,
 }
 
-/// Where what happens is shown.
+/// Place at which events are shown.
 enum Shown {
     Screen(Screen),
     Lines,
     Json,
 }
 
-/// Watches until it is told to end.
+/// Watches until a signal or a key ends it.
 pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError> {
     let roots = roots(args)?;
     for root in roots.iter().filter(|root| !root.exists()) {
@@ -104,7 +105,7 @@ pub(super) fn watch(args: &WatchArgs, looking: &Looking) -> Result<(), CliError>
     result
 }
 
-/// What is watched, as whole paths without links: as the system tells of changes.
+/// Watched paths, whole and without links, as the system reports changes.
 fn roots(args: &WatchArgs) -> Result<Vec<PathBuf>, CliError> {
     if args.paths.iter().any(|path| path.as_os_str() == "-") {
         return Err(CliError::Usage(
@@ -141,7 +142,7 @@ impl Shown {
     }
 }
 
-/// Sends what is typed, until nothing can be read or nobody waits for it.
+/// Sends typed keys, until nothing can be read or nobody waits for them.
 fn send_keys(sender: &Sender<Signal>) {
     while let Ok(event) = terminal_event::read() {
         let signal = match event {
@@ -165,13 +166,13 @@ struct Watch<'a> {
     due: Due,
 }
 
-/// When something is done next.
+/// Times of the next actions.
 struct Due {
     tick: Instant,
     scan: Instant,
-    /// Before this nothing is looked at.
+    /// Earliest time of the next look.
     look: Instant,
-    /// Before this no folders are looked through, whatever the system tells.
+    /// Earliest time of the next search of all folders, whatever the system reports.
     rested: Instant,
 }
 
@@ -180,7 +181,7 @@ impl Due {
         Self { tick: now + TICK, scan: now + SCAN, look: now, rested: now }
     }
 
-    /// Has all folders looked through soon.
+    /// Moves the next search of all folders forward.
     fn hasten_scan(&mut self) {
         self.scan = self.scan.min((Instant::now() + PAUSE).max(self.rested));
     }
@@ -191,7 +192,7 @@ impl Due {
     }
 }
 
-/// For how long something that began then is rested from.
+/// Rest after an action that began at this time.
 fn rest(began: Instant) -> Duration {
     (began.elapsed() * REST).clamp(PAUSE, LONGEST_REST)
 }
@@ -218,6 +219,7 @@ impl Watch<'_> {
             let now = Instant::now();
             let is_tick = now >= self.due.tick;
             if is_tick {
+                // A pipe without a reader would be noticed only at the next line.
                 if !matches!(self.shown, Shown::Screen(_)) && has_no_reader() {
                     return Ok(());
                 }
@@ -237,18 +239,19 @@ impl Watch<'_> {
         }
     }
 
-    /// What is there already happened before.
+    /// Looks at the files that exist at the start: their events are old.
     fn begin(&mut self) -> Result<(), CliError> {
         let found = self.files.scan();
         let now = moment();
         let paths = self.sessions.chosen(&self.files, found, now)?;
         self.look(paths, true)?;
         self.sessions.close(&self.files, now);
+        // Prompts that had expired before are no events.
         let _was_cold = self.sessions.expired(now);
         self.redraw()
     }
 
-    /// Looks at the clock and for changes of open files.
+    /// Checks the clock and the open files for changes.
     fn tick(&mut self) -> Result<(), CliError> {
         let now = moment();
         let expired = self.sessions.expired(now);
@@ -260,7 +263,7 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Looks through all folders.
+    /// Searches all folders.
     fn scan(&mut self) {
         let began = Instant::now();
         self.pending.extend(self.files.scan());
@@ -297,7 +300,7 @@ impl Watch<'_> {
         Asked::Nothing
     }
 
-    /// Takes up what the system tells of paths.
+    /// Handles the system's report of changed paths.
     fn told(&mut self, paths: Vec<PathBuf>) {
         let (changed, may_be_new) = self.files.told(paths);
         if may_be_new {
@@ -309,7 +312,7 @@ impl Watch<'_> {
         self.pending.extend(changed);
     }
 
-    /// Shows what happened, and runs the command for it.
+    /// Shows events, and runs the command for them.
     fn show(&mut self, happened: Vec<Happened>) -> Result<(), CliError> {
         let now = moment();
         let mut out = io::stdout().lock();
@@ -323,6 +326,7 @@ impl Watch<'_> {
             }
             let rings = matches!(one.kind, WatchEventKind::Budget { .. });
             if rings && self.shown.is_for_people() && io::stdout().is_terminal() {
+                // The terminal's bell.
                 out.write_all(b"\x07")?;
             }
             if let Some(runner) = self.runner.as_ref().filter(|_| !is_session)
@@ -334,7 +338,7 @@ impl Watch<'_> {
         Ok(out.flush()?)
     }
 
-    /// Says something to the user.
+    /// Shows a message to the user.
     fn note(&mut self, note: String) {
         match &mut self.shown {
             Shown::Screen(screen) => screen.add(note),
@@ -349,13 +353,13 @@ impl Watch<'_> {
         Ok(())
     }
 
-    /// Stops the program until its user has it go on, with the terminal as it was found.
+    /// Stops the program until the user lets it continue, with the terminal as it was found.
     fn stop(&mut self, signals: &Receiver<Signal>) -> Result<Asked, CliError> {
         give_back();
         #[cfg(unix)]
         {
             signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
-            // What changes meanwhile is found by looking for it.
+            // Changes in the meantime are found by a search.
             while matches!(self.shown, Shown::Screen(_)) && !asked::is_in_front() {
                 if let Ok(Signal::End) = signals.recv_timeout(PAUSE) {
                     return Ok(Asked::End);
@@ -372,7 +376,7 @@ impl Watch<'_> {
     }
 }
 
-/// Whether nobody reads the lines any more. A terminal that is gone sends a signal.
+/// Returns true if nobody reads the lines any more. A terminal that is gone sends a signal.
 fn has_no_reader() -> bool {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! The table on a terminal, which is left as it was found: at the end, on an error, and on a panic.
+//! Table on a terminal, which is left as it was found: at the end, on an error, and on a panic.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,51 +15,51 @@ use ratatui::{DefaultTerminal, Frame};
 
 use crate::report::WatchTable;
 
-/// So many of the newest lines are kept.
+/// Number of the newest lines that are kept.
 const MOST_LINES: usize = 200;
 
-/// The first column has so many cells, or others are left out.
+/// Least width of the first column, in cells, for which others are left out.
 const LEAST_NAME: u16 = 12;
 
 /// Cells between two columns.
 const SPACING: u16 = 2;
 
-/// What is left out where there is no room, in this order: columns of the table by their place.
+/// Columns to leave out if there is no room, in this order, by their place.
 const LEFT_OUT: [usize; 4] = [4, 3, 5, 2];
 
-/// What stands before the second part of a long line: as much as its time takes.
+/// Indentation of the continued part of a long line: the width of its time.
 const INDENT: &str = "         ";
 
 const KEYS: &str = "q quits, ↑ ↓ scroll";
 
-/// What a key, or something else that happened, asks for.
+/// Request of a key or of another event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// Nothing that is known.
+    /// No known request.
     Nothing,
-    /// Something else is to be shown.
+    /// New content to show.
     Redraw,
-    /// The program stops until its user has it go on.
+    /// Stop until the user lets the program continue.
     Stop,
-    /// The end.
+    /// End of the watch.
     End,
 }
 
-/// A terminal that shows the table until this is dropped.
+/// Terminal that shows the table until this is dropped.
 pub(super) struct Screen {
     terminal: DefaultTerminal,
     view: View,
 }
 
-/// What is shown beside the table.
+/// Content besides the table.
 struct View {
     lines: VecDeque<String>,
-    /// How many sessions are above the first one that is shown.
+    /// Number of sessions above the first one that is shown.
     above: usize,
     has_colours: bool,
 }
 
-/// Whether the terminal was taken over.
+/// True while the terminal is taken over.
 static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// Takes the terminal over. A panic gives it back.
@@ -68,7 +68,7 @@ fn take() -> io::Result<DefaultTerminal> {
     ratatui::try_init()
 }
 
-/// Gives the terminal back with its cursor, where it was taken over.
+/// Gives the terminal back with its cursor, if it was taken over.
 pub(super) fn give_back() {
     if IS_TAKEN.swap(false, Ordering::Relaxed) {
         ratatui::restore();
@@ -83,7 +83,7 @@ impl Screen {
         Ok(Self { terminal, view: View { lines: VecDeque::new(), above: 0, has_colours } })
     }
 
-    /// Adds a line about something that happened.
+    /// Adds a line about an event.
     pub(super) fn add(&mut self, line: String) {
         if self.view.lines.len() == MOST_LINES {
             self.view.lines.pop_front();
@@ -93,6 +93,7 @@ impl Screen {
 
     /// Answers a key.
     pub(super) fn key(&mut self, key: KeyEvent) -> Asked {
+        // Some terminals also report the release of a key.
         if key.kind == KeyEventKind::Release {
             return Asked::Nothing;
         }
@@ -140,7 +141,7 @@ impl Drop for Screen {
 
 impl View {
     fn draw(&mut self, frame: &mut Frame<'_>, table: &WatchTable) {
-        // A heading, and at least as much room for what happened as for a third of the sessions.
+        // A heading, and at least a third of the height for events, however many sessions there are.
         let rows = u16::try_from(table.rows.len()).unwrap_or(u16::MAX).saturating_add(1);
         let most = frame.area().height.saturating_sub(3) * 2 / 3;
         let answer = textwrap::wrap(&table.answer, usize::from(frame.area().width));
@@ -160,7 +161,7 @@ impl View {
         frame.render_widget(Line::styled(KEYS, self.style(Modifier::DIM)), keys);
     }
 
-    /// The newest lines for which there is room, in their order.
+    /// Newest lines for which there is room, in their order.
     fn newest(&self, area: Rect) -> Vec<Line<'static>> {
         let room = usize::from(area.height);
         let style = textwrap::Options::new(area.width.into()).subsequent_indent(INDENT);
@@ -199,7 +200,7 @@ impl View {
     }
 }
 
-/// The columns for which there is room.
+/// Columns for which there is room.
 fn columns(table: &WatchTable, width: u16) -> Vec<usize> {
     let mut shown: Vec<usize> = (0..table.columns.len()).collect();
     let needed = |shown: &[usize]| {

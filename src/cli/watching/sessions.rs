@@ -1,4 +1,4 @@
-//! The sessions that are watched: what becomes of them, and which are open.
+//! Watched sessions: their events, and the open ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -21,24 +21,24 @@ use crate::report::{
     WatchedSession, watch_table,
 };
 
-/// What is watched, and how.
+/// Watched sessions, with the options of the watch.
 pub(super) struct Sessions<'a> {
     looking: &'a Looking,
     watched: Watched,
     names: WatchedNames,
     zone: Zone,
-    /// A session is open for so many milliseconds after its file changed.
+    /// Milliseconds after a change of its file for which a session is open.
     idle: i64,
     budget: Option<Picodollars>,
-    /// The files whose prompts were in the cache when they were looked at last.
+    /// Files whose prompts were in the cache at the last look.
     warm: BTreeSet<PathBuf>,
-    /// The beginning of the day whose budget was told to be used up.
+    /// Beginning of the day on which the used-up budget was reported.
     told_of: Option<Millis>,
 }
 
-/// Something that happened.
+/// Event of a session, or of all together.
 pub(super) struct Happened {
-    /// In which file; `None` of what is of all.
+    /// File of the event; `None` if it is about all.
     path: Option<PathBuf>,
     at: Millis,
     pub(super) kind: WatchEventKind,
@@ -57,7 +57,7 @@ impl<'a> Sessions<'a> {
         Self { looking, watched, names, zone, idle, budget, warm, told_of: None }
     }
 
-    /// Of the files that are there when the watch begins, those that count for today or are open.
+    /// Files at the start of the watch that count for today or are open.
     pub(super) fn chosen(
         &self,
         files: &WatchedFiles,
@@ -69,7 +69,7 @@ impl<'a> Sessions<'a> {
         Ok(found.into_iter().filter(is_chosen).collect())
     }
 
-    /// With sessions that were not looked at before, those of their sub-agents.
+    /// Adds, for sessions that were not looked at before, the files of their sub-agents.
     pub(super) fn with_agents(
         &self,
         files: &WatchedFiles,
@@ -83,18 +83,18 @@ impl<'a> Sessions<'a> {
         paths
     }
 
-    /// The files of open sessions.
+    /// Files of open sessions.
     pub(super) fn followed(&self) -> Vec<PathBuf> {
         self.watched.files().map(|(path, _)| path.to_owned()).collect()
     }
 
-    /// The files that are tried again.
+    /// Files that are tried again.
     pub(super) fn unreadable(&self) -> impl Iterator<Item = PathBuf> {
         self.watched.unreadable().map(Path::to_owned)
     }
 
-    /// Looks at files: what happened in them, and by them. What they hold when the watch begins, or what was not changed
-    /// lately, is old.
+    /// Looks at files, and returns their events and those that they cause. Content at the start of the watch,
+    /// or of files that did not change lately, is old.
     pub(super) fn look(
         &mut self,
         files: &WatchedFiles,
@@ -114,7 +114,7 @@ impl<'a> Sessions<'a> {
                     let (cause, excess) = (found.cause, found.excess);
                     (found.sent, WatchEventKind::Break { cause, excess })
                 }
-                // One that is not open did not go on now.
+                // A session that is not open did not continue now.
                 Happening::WentOn => match self.figures(&path, now).filter(|_| !is_late(&path)) {
                     Some(kind) => (now, kind),
                     None => continue,
@@ -126,7 +126,7 @@ impl<'a> Sessions<'a> {
         Ok(all)
     }
 
-    /// Whose prompts are not in the cache any more, of those that were.
+    /// Events of the prompts that were in the cache, and no longer are.
     pub(super) fn expired(&mut self, now: Millis) -> Vec<Happened> {
         let mut warm = BTreeSet::new();
         let mut expired = Vec::new();
@@ -144,7 +144,7 @@ impl<'a> Sessions<'a> {
         expired
     }
 
-    /// Looks no more at files of sessions that are not open.
+    /// Forgets the files of sessions that are not open.
     pub(super) fn close(&mut self, files: &WatchedFiles, now: Millis) {
         let open: BTreeSet<&Path> = self
             .watched
@@ -166,7 +166,7 @@ impl<'a> Sessions<'a> {
         }
     }
 
-    /// The table of open sessions: the one that was used last first, each with its sub-agents whose prompts are in the
+    /// Table of open sessions, the last used one first, each with its sub-agents whose prompts are in the
     /// cache.
     pub(super) fn table(&self, now: Millis) -> Result<WatchTable, CliError> {
         let mut open: Vec<OpenSession<'_>> = Vec::new();
@@ -198,14 +198,14 @@ impl<'a> Sessions<'a> {
         Ok(watch_table(&open, &self.names, self.today(now)?, self.budget))
     }
 
-    /// What happened as a line for people.
+    /// Event as a line for people.
     pub(super) fn line(&self, happened: &Happened, now: Millis) -> String {
         let event = self.event(happened);
         let name = event.session.and_then(|session| self.names.of(&[session]).pop());
         event.line(&name.unwrap_or_default(), &self.zone, now)
     }
 
-    /// The same as a line of JSON.
+    /// Event as a line of JSON.
     pub(super) fn json(&self, happened: &Happened) -> io::Result<Vec<u8>> {
         let mut line = Vec::new();
         self.event(happened).write_json(&self.names, &mut line)?;
@@ -220,7 +220,7 @@ impl<'a> Sessions<'a> {
         WatchEvent { at: *at, session, kind: kind.clone() }
     }
 
-    /// The session of a sub-agent's file, where that is followed, too.
+    /// Session of a sub-agent's file, if that is followed as well.
     fn main_of(&self, path: &Path) -> Option<PathBuf> {
         let folders = path.ancestors().skip(1);
         let mains = folders.map(|folder| {
@@ -228,11 +228,11 @@ impl<'a> Sessions<'a> {
             main.push(".jsonl");
             PathBuf::from(main)
         });
-        // One of a sub-agent's sub-agents belongs to the session, too.
+        // A sub-agent of a sub-agent belongs to the session as well.
         mains.filter(|main| self.watched.file(main).is_some()).last()
     }
 
-    /// What a session comes to now, where it has any request.
+    /// Current figures of a session, if it has any request.
     fn figures(&self, path: &Path, now: Millis) -> Option<WatchEventKind> {
         let followed = self.watched.file(path).filter(|one| !one.requests.is_empty())?;
         let sum = |of: fn(&crate::follow::Billed) -> Tokens| followed.requests.iter().map(of).sum();
@@ -248,7 +248,7 @@ impl<'a> Sessions<'a> {
         self.looking.next(followed, &Told::default(), now)
     }
 
-    /// That the budget is used up, once a day.
+    /// Event of a used-up budget, once a day.
     fn overspent(&mut self, now: Millis) -> Result<Option<Happened>, CliError> {
         let Some(budget) = self.budget else { return Ok(None) };
         let (day, today) = (self.day(now)?.start, self.today(now)?);
@@ -273,7 +273,7 @@ impl<'a> Sessions<'a> {
     }
 }
 
-/// Whether a file was not changed for so many milliseconds.
+/// Returns true if a file was not changed for this many milliseconds.
 fn is_late(files: &WatchedFiles, path: &Path, idle: i64, now: Millis) -> bool {
     files.changed(path).is_some_and(|at| at.plus(idle) < now)
 }
@@ -290,7 +290,7 @@ fn stem(path: &Path) -> &str {
     path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("?")
 }
 
-/// What the requests of some files cost, each once.
+/// Cost of the requests of some files, each once.
 fn cost<'f>(files: impl Iterator<Item = &'f Followed>) -> Amount {
     let mut seen = FxHashSet::default();
     let mut cost = Amount::default();

@@ -242,7 +242,8 @@ pub enum Dimension {
     ///
     /// No field records it. Its visible effect is that every marker drops from an hour to five minutes.
     Overage,
-    /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature `cache-editing-…`.
+    /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature
+    /// `cache-editing-…`.
     CachedMicrocompaction,
     /// `output_config.effort`.
     Effort,

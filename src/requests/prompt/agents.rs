@@ -6,8 +6,8 @@
 //!
 //! - after a compaction, the first prompt of the session;
 //! - if it is smaller than its predecessor (in Codex: than its predecessor and the answer together), the
-//! reasoning of the turn before was dropped, so it continues the prompt whose answer held the first of that
-//! reasoning.
+//!   reasoning of the turn before was dropped, so it continues the prompt whose answer held the first of that
+//!   reasoning.
 //!
 //! A request's own cached tokens decide nothing about it, except for the first request of a session, whose
 //! read shows the prefix that was warm. Nothing else is known about prefixes that sessions share.

@@ -9,10 +9,10 @@
 //!
 //! - the tail after the last marker (`calibrate.rs`): that of the last request of the same kind;
 //! - an unrecorded request between two turns (`background.rs`), which wrote the answer and restarted the
-//! clock: a habit of version, session and recap, learnt turn by turn;
+//!   clock: a habit of version, session and recap, learnt turn by turn;
 //! - the size of tools and system prompt (`shared_prefix.rs`), which are still read when the messages were
-//! rewritten, and the part of them that outlives an expiry because other traffic keeps it warm, by a sample
-//! of observations of all sessions (`observations.rs`).
+//!   rewritten, and the part of them that outlives an expiry because other traffic keeps it warm, by a sample
+//!   of observations of all sessions (`observations.rs`).
 //!
 //! Later requests know the end of a request's cached prefix (read + written): that is the node it adds to the
 //! tree. If the service deletes tokens of prefixes that stay valid (`cache_deleted_input_tokens`), nodes keep

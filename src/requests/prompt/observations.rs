@@ -1,7 +1,7 @@
 //! Sample of the prefixes that sessions revealed, for each client version.
 //!
 //! For each version, the observations whose requests have the smallest digests are kept (bottom-k sampling).
-//! That is a fair sample, the same in whatever order sessions come, and a long history does not displace the
+//! This is a fair sample, the same in whatever order sessions come, and a long history does not displace the
 //! newest clients: the earliest observations would be of versions that nobody uses any more.
 
 use std::cmp::Reverse;
