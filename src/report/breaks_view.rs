@@ -163,11 +163,11 @@ pub(super) fn dearest_grid(
         ("session", Align::Left),
         ("model", Align::Name),
         ("cause", Align::Words),
-        ("not read", Align::Right),
+        ("sent again", Align::Right),
         ("extra cost", Align::Right),
         ("evidence", Align::Wrapped),
     ])
-    .hide_first(&["evidence", "model", "session", "project", "not read"])
+    .hide_first(&["evidence", "model", "session", "project", "sent again"])
     .below("evidence", None, has_evidence)
     .dense();
     for cells in listed {
@@ -200,7 +200,7 @@ impl<'h> BreakRows<'h> {
             self.sessions.name(request.session),
             self.history.model(found.request).to_owned(),
             probable_cause(self.history, found),
-            tokens(found.shortfall()),
+            tokens(found.rewritten),
             dollars(found.excess),
             why(self.history, found, self.shows_text),
         ]

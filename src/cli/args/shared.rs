@@ -370,7 +370,7 @@ pub(in crate::cli) struct OutputArgs {
     /// Show everything, however long
     ///
     /// Show everything, also in a terminal, which otherwise shows what fits
-    #[arg(long)]
+    #[arg(long, hide_short_help = true)]
     pub(in crate::cli) all: bool,
     /// Show the notes in a terminal
     ///
