@@ -174,3 +174,74 @@ fn pictures_and_pages_are_nothing_for_a_terminal() {
         assert!(printed.contains(words), "{printed}");
     }
 }
+
+/// Commands over sessions, each with an input that it has much to say about.
+const LONG: [&str; 19] = [
+    "analyze 'fixtures'",
+    "analyze 'fixtures/context-kinds'",
+    "analyze 'fixtures' --by project",
+    "breaks 'fixtures'",
+    "explain 'fixtures/first-look/session.jsonl:11' 'fixtures/first-look'",
+    "context 'fixtures'",
+    "blocks 'fixtures'",
+    "verify 'fixtures'",
+    "advise 'fixtures'",
+    "compare 'fixtures'",
+    "lint 'fixtures'",
+    "check 'fixtures'",
+    "check 'fixtures/captured-clock'",
+    "tokens 'fixtures/captured-clock/session.jsonl'",
+    "prices list",
+    "prices show claude-opus-4-6",
+    "sources",
+    "strategies",
+    "config show",
+];
+
+/// What a command prints on a terminal of 80 columns and 24 lines, from the project's folder.
+fn on_small_terminal(arguments: &str) -> Option<String> {
+    let program = env!("CARGO_BIN_EXE_cachesim");
+    let line = format!("stty rows 24 cols 80; '{program}' {arguments}");
+    let output = Command::new("script")
+        .args(["-qec", &line, "/dev/null"])
+        .current_dir(project(""))
+        .env_clear()
+        .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1"), ("TERM", "xterm")])
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(std::process::Stdio::null())
+        .output();
+    let Ok(output) = output else {
+        skip("script");
+        return None;
+    };
+    let lines = text(&output.stdout).replace('\r', "");
+    Some(anstream::adapter::strip_str(&lines).to_string())
+}
+
+#[test]
+fn a_screen_is_enough_for_every_answer() {
+    for arguments in LONG {
+        let Some(page) = on_small_terminal(arguments) else { return };
+        // The prompt of the shell is the last line.
+        assert!(page.lines().count() < 24, "{arguments}: {} lines\n{page}", page.lines().count());
+        for line in page.lines() {
+            assert!(line.chars().count() <= 80, "{arguments}: {line}");
+        }
+    }
+}
+
+#[test]
+fn what_is_left_out_is_said_and_all_of_it_is_there() {
+    let Some(cut) = on_small_terminal("analyze fixtures/context-kinds") else { return };
+    assert!(cut.contains("--all shows more: "), "{cut}");
+    let [all, noted] = ["--all", "--notes"].map(|option| {
+        on_small_terminal(&format!("analyze fixtures/context-kinds {option}")).expect("a terminal")
+    });
+    assert!(all.lines().count() > 24 && !all.contains("--all shows more"), "{all}");
+    for part in ["Totals by strategy", "Lifetime: "] {
+        assert!(all.contains(part), "{all}");
+    }
+    assert!(!cut.contains("Prices: ") && noted.contains("Prices: "), "{noted}");
+    // The sums of the turns are on the screen, whatever else is not.
+    assert!(cut.lines().any(|line| line.starts_with("all ")), "{cut}");
+}

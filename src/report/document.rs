@@ -303,7 +303,7 @@ impl Screen {
             .zip(&texts)
             .any(|(block, text)| matches!(block, DocumentPart::Grid(_)) && !text.is_empty());
         let is_left_out =
-            text.is_empty() || section.heading.is_some() && section.has_grid() && !has_table;
+            !section.blocks.is_empty() && text.is_empty() || section.has_grid() && !has_table;
         // The whole section is named as left out, so its rows, columns and notes are not.
         if is_left_out && section.heading.is_some() {
             self.columns.truncate(before.2);
