@@ -62,16 +62,23 @@ fn sum(rows: &[Value], columns: &[&str]) -> u64 {
     rows.iter().flat_map(|row| columns.iter().map(move |column| count(row, column))).sum()
 }
 
-/// Two decimals from a dollar on, four below.
-fn dollars(cost: Decimal) -> String {
-    let half_up = RoundingStrategy::MidpointAwayFromZero;
-    let fine = cost.round_dp_with_strategy(4, half_up);
-    if fine < Decimal::ONE {
-        return format!("${fine:.4}");
+/// Decimals of all dollars of a session: four if its sums are below ten dollars, three below a hundred, two from there on.
+fn decimals(requests: &[BTreeMap<String, Vec<Value>>]) -> u32 {
+    let sum = |strategy: &str| {
+        requests.iter().map(|request| cost(&request[strategy])).sum::<Decimal>().trunc()
+    };
+    match SHOWN.map(sum).into_iter().max() {
+        Some(sum) if sum >= 100.into() => 2,
+        Some(sum) if sum >= 10.into() => 3,
+        _ => 4,
     }
-    let coarse = format!("{:.2}", cost.round_dp_with_strategy(2, half_up));
-    let (whole, cents) = coarse.split_once('.').expect("cents");
-    format!("${}.{cents}", grouped(whole.parse().expect("a number")))
+}
+
+fn dollars(cost: Decimal, decimals: u32) -> String {
+    let rounded = cost.round_dp_with_strategy(decimals, RoundingStrategy::MidpointAwayFromZero);
+    let rounded = format!("{rounded:.*}", decimals as usize);
+    let (whole, rest) = rounded.split_once('.').expect("decimals");
+    format!("${}.{rest}", grouped(whole.parse().expect("a number")))
 }
 
 fn grouped(number: u64) -> String {
@@ -102,6 +109,7 @@ fn assert_is_ledger(path: &Path, detail: &str) -> usize {
         return 0;
     }
     let requests = by_request(path);
+    let decimals = decimals(&requests);
     let mut next = 1;
     for row in &rows {
         let numbers = numbers(row);
@@ -111,7 +119,7 @@ fn assert_is_ledger(path: &Path, detail: &str) -> usize {
         for strategy in SHOWN {
             let rows: Vec<Value> = of_row.iter().flat_map(|one| one[strategy].clone()).collect();
             let place = format!("{}: turn {} under {strategy}", path.display(), row["#"]);
-            assert_eq!(row[strategy], dollars(cost(&rows)), "{place}");
+            assert_eq!(row[strategy], dollars(cost(&rows), decimals), "{place}");
             let read = sum(&rows, &["cache_read_input_tokens"]);
             assert_eq!(row[&format!("read {strategy}")], grouped(read), "{place}");
             let written = ["ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"];

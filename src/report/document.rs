@@ -266,6 +266,15 @@ impl Screen {
             }
         }
         out.write_all(texts.concat().as_bytes())?;
+        for block in &document.blocks {
+            match block {
+                DocumentPart::Note(text) if self.style.notes => {
+                    writeln!(out, "{}\n", wrapped(text, self.style))?;
+                }
+                DocumentPart::Note(_) => self.notes += 1,
+                _ => {}
+            }
+        }
         out.write_all(self.left_out().as_bytes())
     }
 
@@ -287,13 +296,8 @@ impl Screen {
             match section.blocks[place] {
                 DocumentPart::Grid(grid) => texts[place] = self.grid(grid),
                 DocumentPart::Text(text) => texts[place] = self.sentence(text),
-                // Notes that were asked for are written even without room for them.
-                DocumentPart::Note(text) if self.style.notes => {
-                    texts[place] = wrapped(text, self.style) + "\n\n";
-                }
-                DocumentPart::Note(_) => self.notes += 1,
                 DocumentPart::Folded(summary, _) => self.sections.push(summary.to_string()),
-                DocumentPart::Heading(..) => {}
+                DocumentPart::Heading(..) | DocumentPart::Note(_) => {}
             }
         }
         let text = texts.concat();
