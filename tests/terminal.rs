@@ -241,7 +241,7 @@ fn what_is_left_out_is_said_and_all_of_it_is_there() {
     for part in ["Totals by strategy", "Lifetime: "] {
         assert!(all.contains(part), "{all}");
     }
-    assert!(!cut.contains("Prices: ") && noted.contains("Prices: "), "{noted}");
+    assert!(!cut.contains("checked on") && noted.contains("checked on"), "{noted}");
     // The sums of the turns are on the screen, whatever else is not.
     assert!(cut.lines().any(|line| line.starts_with("all ")), "{cut}");
 }

@@ -242,13 +242,22 @@ struct Screen {
     rows: usize,
     columns: Vec<String>,
     sections: Vec<String>,
+    sentences: usize,
     notes: usize,
 }
 
 impl Screen {
     fn new(style: TextStyle, height: u16) -> Self {
         let room = height.saturating_sub(BELOW).into();
-        Self { style, room, rows: 0, columns: Vec::new(), sections: Vec::new(), notes: 0 }
+        Self {
+            style,
+            room,
+            rows: 0,
+            columns: Vec::new(),
+            sections: Vec::new(),
+            sentences: 0,
+            notes: 0,
+        }
     }
 
     fn write(mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
@@ -286,7 +295,7 @@ impl Screen {
         let bold = if self.style.bold { bold.bold() } else { bold };
         let title = section.heading.map(|heading| wrapped(heading, self.style));
         let title = title.map(|title| format!("{bold}{title}{bold:#}\n\n")).unwrap_or_default();
-        let before = (self.room, self.rows, self.columns.len(), self.notes);
+        let before = (self.room, self.rows, self.columns.len(), self.sentences);
         self.room = self.room.saturating_sub(title.lines().count());
         let mut texts: Vec<String> = vec![String::new(); section.blocks.len()];
         let is_table = |place: &usize| matches!(section.blocks[*place], DocumentPart::Grid(_));
@@ -311,7 +320,7 @@ impl Screen {
         // The whole section is named as left out, so its rows, columns and notes are not.
         if is_left_out && section.heading.is_some() {
             self.columns.truncate(before.2);
-            (self.room, self.rows, self.notes) = (before.0, before.1, before.3);
+            (self.room, self.rows, self.sentences) = (before.0, before.1, before.3);
             return String::new();
         }
         title + &text
@@ -325,7 +334,7 @@ impl Screen {
                 text
             }
             None => {
-                self.notes += 1;
+                self.sentences += 1;
                 String::new()
             }
         }
@@ -349,6 +358,9 @@ impl Screen {
         let mut parts = Vec::new();
         if self.rows > 0 {
             parts.push(counted(self.rows as u64, "row", "rows"));
+        }
+        if self.sentences > 0 {
+            parts.push(counted(self.sentences as u64, "sentence", "sentences"));
         }
         if self.notes > 0 {
             parts.push(counted(self.notes as u64, "note (--notes)", "notes (--notes)"));
