@@ -328,16 +328,12 @@ impl Screen {
 
     fn sentence(&mut self, text: &SafeText) -> String {
         let text = wrapped(text, self.style) + "\n\n";
-        match self.room.checked_sub(text.lines().count()) {
-            Some(room) => {
-                self.room = room;
-                text
-            }
-            None => {
-                self.sentences += 1;
-                String::new()
-            }
-        }
+        let Some(room) = self.room.checked_sub(text.lines().count()) else {
+            self.sentences += 1;
+            return String::new();
+        };
+        self.room = room;
+        text
     }
 
     fn grid(&mut self, grid: &Grid) -> String {

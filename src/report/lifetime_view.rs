@@ -49,11 +49,9 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
         let kinds = [("main conversations", main), ("sub-agents", agents)];
         let differing = kinds.into_iter().find(|(_, one)| one.better() != all.better());
         if let Some((kind, one)) = differing.filter(|(_, one)| is_clear(*one)) {
-            sentence.push_str(&format!(
-                " For {kind} {} is right, by {}.",
-                names(one.better()).0,
-                dollars(Some(one.difference())),
-            ));
+            let (right, difference) = (names(one.better()).0, dollars(Some(one.difference())));
+            let other = format!(" For {kind} {right} is right, by {difference}.");
+            sentence.push_str(&other);
         }
     }
     Some(sentence)

@@ -34,8 +34,8 @@ impl ByLifetime {
     }
 
     fn add(&mut self, other: Self) {
-        self.five_minutes = self.five_minutes + other.five_minutes;
-        self.hour = self.hour + other.hour;
+        self.five_minutes += other.five_minutes;
+        self.hour += other.hour;
     }
 }
 
