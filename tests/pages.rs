@@ -173,7 +173,7 @@ const HELP: &[&str] = &["help", "{}"];
 
 const WORD_LISTS: [WordList; 9] = [
     list("chart", ["Charts as SVG or PNG: ", ", … Usage:"], CHART),
-    list("chart", ["The strategies that ", " show, and no other"], CHART),
+    list("chart", ["Strategies that ", " show, and no other"], CHART),
     list("analyze", ["--format json of ", " has a line"], HELP),
     list("analyze", ["from this time on: ", ", YYYY-MM-DD"], &["analyze", "--since", "{}"]),
     list("mcp", ["Its tools are ", ": each takes"], HELP),

@@ -25,9 +25,13 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
     let least = all.least();
     // A client may mix lifetimes; if that was cheaper than either, none is recommended.
     if let Some(billed) = lifetimes.billed.filter(|billed| is_less(*billed, least)) {
+        // Cheaper than either lifetime is a mix of both, or a cache that is not the one of the rules.
+        if !lifetimes.is_mixed {
+            return None;
+        }
         let more = |cost: Picodollars| dollars(Some(cost.minus(billed)));
         return Some(format!(
-            "Lifetime: as recorded it cost less than one lifetime for all markers would: five minutes {} more, an hour {}.",
+            "Lifetime: as recorded, with both, it cost less than one for all markers would: five minutes {} more, an hour {}.",
             more(all.five_minutes),
             more(all.hour),
         ));
@@ -110,8 +114,9 @@ mod tests {
         billed: i128,
     ) -> String {
         let billed = Some(Picodollars(billed * 10_000_000_000));
-        let lifetimes = Lifetimes { by_agent, by_session: by_session.to_vec(), billed };
-        lifetime_sentence(&lifetimes).expect("a sentence")
+        let by_session = by_session.to_vec();
+        let mixed = Lifetimes { by_agent, by_session, billed, is_mixed: true };
+        lifetime_sentence(&mixed).expect("a sentence")
     }
 
     #[test]
@@ -140,8 +145,16 @@ mod tests {
         let one = costs(120, 100);
         assert_eq!(
             sentence([Some(one), None], &[one], 80),
-            "Lifetime: as recorded it cost less than one lifetime for all markers would: five minutes $0.4000 more, an hour \
-             $0.2000."
+            "Lifetime: as recorded, with both, it cost less than one for all markers would: five minutes $0.4000 more, an \
+             hour $0.2000."
         );
+        let billed = Some(Picodollars(800_000_000_000));
+        let other_cache = Lifetimes {
+            by_agent: [Some(one), None],
+            by_session: vec![one],
+            billed,
+            is_mixed: false,
+        };
+        assert_eq!(lifetime_sentence(&other_cache), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Comparison of the two lifetimes: the cheaper one for all requests, by session, and by kind of agent.
 
 use crate::base::ttl::Ttl;
-use crate::base::units::Picodollars;
+use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection};
 
@@ -48,6 +48,8 @@ pub struct Lifetimes {
     pub by_session: Vec<ByLifetime>,
     /// Amount billed for the same requests, if it is known for all of them.
     pub billed: Option<Picodollars>,
+    /// Whether the record has writes of both lifetimes.
+    pub is_mixed: bool,
 }
 
 impl Lifetimes {
@@ -89,7 +91,10 @@ impl Lifetimes {
             all.extend(main.into_iter().chain(agents));
         }
         let billed = ledger.billed().and_then(|column| cost(column, &all));
-        (!by_session.is_empty()).then_some(Self { by_agent, by_session, billed })
+        let record = ledger.billed().map(|column| ledger.totals(column, all.iter().copied()));
+        let is_mixed = record
+            .is_some_and(|totals| totals.write_5m > Tokens::ZERO && totals.write_1h > Tokens::ZERO);
+        (!by_session.is_empty()).then_some(Self { by_agent, by_session, billed, is_mixed })
     }
 
     /// Costs of all requests.
