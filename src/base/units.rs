@@ -153,7 +153,8 @@ impl<'de> Deserialize<'de> for Millis {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picodollars(pub i128);
 
-const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
+/// Picodollars in a dollar.
+pub(crate) const PICODOLLARS_PER_DOLLAR: i128 = 1_000_000_000_000;
 
 /// Decimal places of a dollar amount in picodollars.
 const PICODOLLAR_SCALE: u32 = 12;

@@ -2,7 +2,7 @@
 //!
 //! Machine formats have the exact numbers.
 
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{PICODOLLARS_PER_DOLLAR, Picodollars, Tokens};
 use crate::base::wording::grouped_digits;
 use crate::simulate::fork::Equivalents;
 
@@ -44,7 +44,7 @@ impl Money {
     /// Decimals that leave the largest amount five digits: four below ten dollars, two from a hundred on.
     pub(super) fn of(amounts: impl IntoIterator<Item = Picodollars>) -> Self {
         let largest = amounts.into_iter().map(|amount| amount.0.unsigned_abs()).max();
-        let decimals = match largest.unwrap_or_default() / PICODOLLARS_IN_DOLLAR {
+        let decimals = match largest.unwrap_or_default() / PICODOLLARS_PER_DOLLAR.unsigned_abs() {
             0..10 => 4,
             10..100 => 3,
             _ => 2,
@@ -52,29 +52,31 @@ impl Money {
         Self { decimals }
     }
 
+    /// Decimals of an amount that is in no column: four below a dollar, else two.
+    fn alone(amount: Option<Picodollars>) -> Self {
+        // An amount that rounds to a dollar is written like one.
+        let is_small = |amount: Picodollars| amount.0.unsigned_abs() < 999_950_000_000;
+        Self { decimals: if amount.is_some_and(is_small) { 4 } else { 2 } }
+    }
+
     /// Amount; `unknown` without a price.
     pub(super) fn shown(self, amount: Option<Picodollars>) -> String {
-        let Some(amount) = amount else { return dollars(None) };
+        let Some(amount) = amount else { return "unknown".to_owned() };
         let digits = self.digits(amount);
-        // An amount that rounds to zero has no sign.
-        let is_shown = digits.contains(|digit: char| ('1'..='9').contains(&digit));
-        format!("{}${digits}", if amount.0 < 0 && is_shown { "-" } else { "" })
+        format!("{}${digits}", if amount.0 < 0 && is_shown(&digits) { "-" } else { "" })
     }
 
     /// Digits of an amount without its sign.
     fn digits(self, amount: Picodollars) -> String {
         // At most four decimals, so the power is small.
-        let scale = 10_u128.pow(u32::try_from(self.decimals).unwrap_or_default());
-        let unit = PICODOLLARS_IN_DOLLAR / scale;
-        let rounded = u64::try_from((amount.0.unsigned_abs() + unit / 2) / unit);
-        let rounded = u128::from(rounded.unwrap_or(u64::MAX));
-        let whole = u64::try_from(rounded / scale).unwrap_or(u64::MAX);
-        format!("{}.{:0width$}", grouped(whole), rounded % scale, width = self.decimals)
+        let scale = 10_u64.pow(u32::try_from(self.decimals).unwrap_or_default());
+        let unit = PICODOLLARS_PER_DOLLAR.unsigned_abs() / u128::from(scale);
+        // No bill exceeds 64 bits of cents.
+        let rounded = (amount.0.unsigned_abs() + unit / 2) / unit;
+        let rounded = u64::try_from(rounded).unwrap_or(u64::MAX);
+        format!("{}.{:0width$}", grouped(rounded / scale), rounded % scale, width = self.decimals)
     }
 }
-
-/// Picodollars in a dollar.
-const PICODOLLARS_IN_DOLLAR: u128 = 1_000_000_000_000;
 
 /// Input-token equivalents, exactly.
 pub(super) fn equivalents(value: Equivalents) -> String {
@@ -88,11 +90,7 @@ pub(super) fn equivalents(value: Equivalents) -> String {
 /// Dollars with two decimals, or four below one dollar; `unknown` without a price.
 #[must_use]
 pub fn dollars(amount: Option<Picodollars>) -> String {
-    match amount {
-        Some(amount) if amount.0 < 0 && is_shown(amount) => magnitude("-$", amount),
-        Some(amount) => magnitude("$", amount),
-        None => "unknown".to_owned(),
-    }
+    Money::alone(amount).shown(amount)
 }
 
 /// Dollars, with a plus after them if requests without a price are left out.
@@ -103,31 +101,16 @@ pub(super) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> Strin
 
 /// Difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
-    match amount {
-        Some(amount) if amount.0 > 0 && is_shown(amount) => magnitude("+$", amount),
-        other => dollars(other),
-    }
+    let text = dollars(amount);
+    let is_more = amount.is_some_and(|amount| amount.0 > 0) && is_shown(&text);
+    format!("{}{text}", if is_more { "+" } else { "" })
 }
 
 /// Returns true if any digit but zero is left after rounding.
 ///
 /// Zeros have no sign.
-fn is_shown(amount: Picodollars) -> bool {
-    magnitude("", amount).contains(|digit: char| ('1'..='9').contains(&digit))
-}
-
-/// Amount without its own sign, with a mark in front.
-fn magnitude(mark: &str, amount: Picodollars) -> String {
-    let picodollars = amount.0.unsigned_abs();
-    // An amount that rounds to a dollar is written like one.
-    let (unit, scale, width) = if picodollars < 999_950_000_000 {
-        (100_000_000, 10_000, 4)
-    } else {
-        (10_000_000_000, 100, 2)
-    };
-    // No bill exceeds 64 bits of cents.
-    let rounded = u64::try_from((picodollars + unit / 2) / unit).unwrap_or(u64::MAX);
-    format!("{mark}{}.{:0width$}", grouped(rounded / scale), rounded % scale)
+fn is_shown(digits: &str) -> bool {
+    digits.contains(|digit: char| ('1'..='9').contains(&digit))
 }
 
 /// Share as a percentage with one decimal.
