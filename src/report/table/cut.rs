@@ -12,17 +12,20 @@ pub(in crate::report) fn wrap(text: &str, width: usize) -> Vec<String> {
         .word_separator(WordSeparator::AsciiSpace)
         .word_splitter(WordSplitter::NoHyphenation)
         .wrap_algorithm(WrapAlgorithm::FirstFit);
-    // A number stays with its per cent sign.
+    let text = breakable(text, width);
+    textwrap::wrap(&text, options).iter().map(|line| unbound(line)).collect()
+}
+
+/// Text whose words fit a width: longer ones are cut, and a number stays with its per cent sign until [`unbound`].
+pub(super) fn breakable(text: &str, width: usize) -> String {
     let text = text.replace(" %", BOUND_PER_CENT);
-    let has_long_word = text.split(' ').any(|word| display_width(word) > width);
-    let text = if has_long_word {
-        let words = text.split(' ').map(|word| shortened(word.into(), width));
-        words.collect::<Vec<_>>().join(" ")
-    } else {
-        text
-    };
-    let lines = textwrap::wrap(&text, options).into_iter();
-    lines.map(|line| line.replace(BOUND_PER_CENT, " %")).collect()
+    let words = text.split(' ').map(|word| shortened(word.into(), width));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A line of a [`breakable`] text as it is shown.
+pub(super) fn unbound(line: &str) -> String {
+    line.replace(BOUND_PER_CENT, " %")
 }
 
 /// Per cent sign after a space at which no line is broken.

@@ -1,6 +1,5 @@
 //! Tables as lines of a terminal, drawn by comfy-table: cells, alignment, wrapping and the rule below the header.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
@@ -10,7 +9,7 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, TableStyle, Width,
 };
 
-use super::cut::{display_width, shortened, shortened_name, wrap};
+use super::cut::{breakable, shortened, shortened_name, unbound, wrap};
 use super::layout::{Fitted, chunks};
 use super::{Align, Grid, Tone};
 use crate::base::order::side_by_side;
@@ -25,9 +24,6 @@ const INDENT: usize = 4;
 /// A line below the header, and a space between columns, which comfy-table puts where the line has a junction.
 const STYLE: TableStyle =
     TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
-
-/// A space at which no cell wraps, as wide as another one.
-const BOUND_SPACE: &str = "\u{a0}";
 
 /// A table cut to some lines.
 pub(in crate::report) struct CutTable {
@@ -170,16 +166,9 @@ impl Grid {
     }
 }
 
-/// A sentence that breaks at spaces only: long words are cut, and a number keeps its per cent sign.
-fn breakable(text: &str, width: usize) -> String {
-    let bound = text.replace(" %", &format!("{BOUND_SPACE}%"));
-    let words = bound.split(' ').map(|word| shortened(Cow::from(word), width));
-    if display_width(text) <= width { text.to_owned() } else { words.collect::<Vec<_>>().join(" ") }
-}
-
 /// The lines of a table in a colour, without spaces at their ends.
 fn lines(table: &Table, colour: Style) -> String {
-    table.lines().map(|line| coloured(&line.replace(BOUND_SPACE, " "), colour)).collect()
+    table.lines().map(|line| coloured(&unbound(&line), colour)).collect()
 }
 
 fn coloured(line: &str, colour: Style) -> String {
@@ -200,6 +189,7 @@ fn ansi_style(tone: Tone) -> Style {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cut::display_width;
     use super::*;
 
     fn style(width: u16) -> TextStyle {
