@@ -257,20 +257,18 @@ fn empty_grid(
     hidden.push(sentence);
     hidden.extend(has_agents.then_some("agent"));
     hidden.extend(others.first().map(|[.., dollars]| dollars.as_str()));
-    let last = match leading {
-        [one, other]
-            if is_as_billed(ledger, columns[0], session)
-                && !is_as_billed(ledger, columns[1], session) =>
-        {
-            [one, other]
-        }
-        [one, other] => [other, one],
-        [one] => [one, one],
-        _ => return Grid::new(&header),
-    };
-    let [first, second] = last.map(|[read, written, dollars]| [written, read, dollars]);
-    hidden.extend(first.map(String::as_str));
-    hidden.extend(second[..2].iter().map(|name| name.as_str()).filter(|_| leading.len() > 1));
+    let mut last: Vec<&[String; 3]> = leading.iter().rev().collect();
+    if let [one, other, ..] = columns
+        && is_as_billed(ledger, one, session)
+        && !is_as_billed(ledger, other, session)
+    {
+        last.reverse();
+    }
+    for (at, [read, written, dollars]) in last.iter().enumerate() {
+        hidden.extend([written.as_str(), read.as_str()]);
+        // The dollars of the last one stay.
+        hidden.extend((at + 1 < last.len()).then_some(dollars.as_str()));
+    }
     hidden.push("gap");
     Grid::new(&header).hide_first(&hidden).dense().below(sentence, Some(word), form.has_all_events)
 }
