@@ -128,6 +128,11 @@ impl Output {
         matches!(self.writer, Target::Standard(_)) && io::stdout().is_terminal()
     }
 
+    /// Returns true if everything is written, and not only what fits on a screen.
+    pub(super) fn is_whole(&self) -> bool {
+        self.style.height.is_none()
+    }
+
     /// File that is replaced, with links resolved. `None` for streams and devices.
     pub(super) fn place(&self) -> Option<&Path> {
         match &self.writer {

@@ -260,7 +260,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let view = BreaksViewOptions {
         top: args.top,
         shows_text: args.show_text,
-        has_evidence: args.output.verbose || !output.is_terminal(),
+        has_evidence: args.output.verbose || output.is_whole(),
     };
     if args.domains.domains.is_some() {
         return breaks_over_domains(args, &setup, options, view, output);
