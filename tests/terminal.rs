@@ -24,16 +24,24 @@ fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {
 /// How the program ends on a terminal, and what it prints; `None`, noted, where no terminal can
 /// be had.
 fn run_on_terminal(arguments: &str, terminal: &str) -> Option<(Option<i32>, String)> {
+    in_terminal(arguments, |script| script.envs([("COLUMNS", "160"), ("TERM", terminal)]))
+}
+
+/// The same on a terminal that is set up so, from the project's folder.
+fn in_terminal(
+    line: &str,
+    set_up: impl FnOnce(&mut Command) -> &mut Command,
+) -> Option<(Option<i32>, String)> {
     let program = env!("CARGO_BIN_EXE_cachesim");
-    let output = Command::new("script")
-        .args(["-qec", &format!("'{program}' {arguments}"), "/dev/null"])
+    let mut script = Command::new("script");
+    script
+        .args(["-qec", &format!("${{SIZE:-true}}; '{program}' {line}"), "/dev/null"])
+        .current_dir(project(""))
         .env_clear()
-        .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1"), ("COLUMNS", "160")])
-        .env("TERM", terminal)
+        .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1")])
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .stdin(std::process::Stdio::null())
-        .output();
-    let Ok(output) = output else {
+        .stdin(std::process::Stdio::null());
+    let Ok(output) = set_up(&mut script).output() else {
         skip("script");
         return None;
     };
@@ -198,24 +206,11 @@ const LONG: [&str; 19] = [
     "config show",
 ];
 
-/// What a command prints on a terminal of 80 columns and 24 lines, from the project's folder.
+/// What a command prints on a terminal of 80 columns and 24 lines.
 fn on_small_terminal(arguments: &str) -> Option<String> {
-    let program = env!("CARGO_BIN_EXE_cachesim");
-    let line = format!("stty rows 24 cols 80; '{program}' {arguments}");
-    let output = Command::new("script")
-        .args(["-qec", &line, "/dev/null"])
-        .current_dir(project(""))
-        .env_clear()
-        .envs([("HOME", "/nonexistent"), ("CACHESIM_NO_CONFIG", "1"), ("TERM", "xterm")])
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .stdin(std::process::Stdio::null())
-        .output();
-    let Ok(output) = output else {
-        skip("script");
-        return None;
-    };
-    let lines = text(&output.stdout).replace('\r', "");
-    Some(anstream::adapter::strip_str(&lines).to_string())
+    let size = [("SIZE", "stty rows 24 cols 80"), ("TERM", "xterm")];
+    let (_, page) = in_terminal(arguments, |script| script.envs(size))?;
+    Some(anstream::adapter::strip_str(&page).to_string())
 }
 
 #[test]
