@@ -52,6 +52,7 @@ mod report_json;
 mod rows;
 mod sarif;
 mod schemas;
+mod screen;
 mod session_names;
 #[cfg(feature = "cli")]
 mod settings_view;
