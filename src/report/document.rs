@@ -76,11 +76,10 @@ impl Document {
         if let Some(height) = style.height {
             return Screen::new(style, height).write(self, out);
         }
-        let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
         for block in &self.blocks {
             match block {
                 DocumentPart::Heading(text, _) => {
-                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(text, style))?;
+                    write!(out, "{}", title(text, style))?;
                 }
                 DocumentPart::Text(text) | DocumentPart::Note(text) => {
                     writeln!(out, "{}\n", wrapped(text, style))?;
@@ -90,7 +89,7 @@ impl Document {
                     writeln!(out)?;
                 }
                 DocumentPart::Folded(summary, details) => {
-                    writeln!(out, "{bold}{}{bold:#}\n", wrapped(summary, style))?;
+                    write!(out, "{}", title(summary, style))?;
                     details.write_text(style, out)?;
                 }
             }
@@ -194,6 +193,12 @@ impl MarkdownPage {
         self.document(details);
         self.text.push_str(END);
     }
+}
+
+/// A heading with the blank line after it.
+pub(super) fn title(text: &SafeText, style: TextStyle) -> String {
+    let bold = if style.bold { anstyle::Style::new().bold() } else { anstyle::Style::new() };
+    format!("{bold}{}{bold:#}\n\n", wrapped(text, style))
 }
 
 /// Wraps sentences to the width.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::document::{Document, DocumentPart, Grid, TextStyle, wrapped};
+use super::document::{Document, DocumentPart, Grid, TextStyle, title, wrapped};
 use super::escape::SafeText;
 use super::number::counted;
 use super::table::{with_ellipsis, wrap};
@@ -47,6 +47,7 @@ impl Section<'_> {
 ///
 /// It has as many sections as there is room for, leading ones first, and tables cut to their most important
 /// rows. A line says what is left out.
+#[derive(Clone)]
 pub(super) struct Screen {
     style: TextStyle,
     /// Lines left.
@@ -103,11 +104,8 @@ impl Screen {
     ///
     /// A table comes before the sentences around it.
     fn section(&mut self, section: &Section<'_>) -> String {
-        let bold = anstyle::Style::new();
-        let bold = if self.style.bold { bold.bold() } else { bold };
-        let title = section.heading.map(|heading| wrapped(heading, self.style));
-        let title = title.map(|title| format!("{bold}{title}{bold:#}\n\n")).unwrap_or_default();
-        let before = (self.room, self.rows, self.columns.len(), self.sentences);
+        let title = section.heading.map(|heading| title(heading, self.style)).unwrap_or_default();
+        let before = self.clone();
         self.room = self.room.saturating_sub(title.lines().count());
         let mut texts: Vec<String> = vec![String::new(); section.blocks.len()];
         let is_table = |place: &usize| matches!(section.blocks[*place], DocumentPart::Grid(_));
@@ -131,8 +129,7 @@ impl Screen {
             !section.blocks.is_empty() && text.is_empty() || section.has_grid() && !has_table;
         // The whole section is named as left out, so its rows, columns and notes are not.
         if is_left_out && section.heading.is_some() {
-            self.columns.truncate(before.2);
-            (self.room, self.rows, self.sentences) = (before.0, before.1, before.3);
+            *self = before;
             return String::new();
         }
         title + &text

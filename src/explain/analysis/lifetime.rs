@@ -2,8 +2,7 @@
 
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
-use crate::requests::conversation::RequestIndex;
-use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::ledger::{Ledger, Selection, Totals};
 
 /// Costs of the same requests, if every marker asked for one lifetime.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +39,7 @@ impl ByLifetime {
 }
 
 /// Comparison of both lifetimes, over the requests that were sent with markers and have a price.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes {
     /// Costs of main conversations, and of sub-agents; `None` if there are none.
     pub by_agent: [Option<ByLifetime>; 2],
@@ -62,39 +61,33 @@ impl Lifetimes {
             return None;
         }
         let history = ledger.history;
-        let cost = |column, requests: &[RequestIndex]| {
-            let totals = ledger.totals(column, requests.iter().copied());
+        let whole = |totals: Totals| {
             totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
         };
-        let has_price = |request: &RequestIndex| ledger.totals(five, [*request]).cost().is_some();
-        let both = |requests: &[RequestIndex]| {
-            Some(ByLifetime { five_minutes: cost(five, requests)?, hour: cost(hour, requests)? })
-        };
-        let (mut by_agent, mut by_session) = ([None; 2], Vec::new());
-        let mut all = Vec::new();
+        let mut all = Self { billed: Some(Picodollars::ZERO), ..Self::default() };
+        let mut record = Totals::default();
         for session in &selection.sessions {
-            let marked = session.requests.iter().copied().filter(|one| history.is_marked(*one));
-            let marked = marked.filter(has_price);
-            let (agents, main): (Vec<_>, Vec<_>) =
-                marked.partition(|one| history.request(*one).agent.is_some());
-            let mut of_session = ByLifetime::default();
-            for (sum, requests) in by_agent.iter_mut().zip([&main, &agents]) {
-                if !requests.is_empty() {
-                    let costs = both(requests)?;
-                    sum.get_or_insert_with(ByLifetime::default).add(costs);
-                    of_session.add(costs);
+            let mut of_session = None;
+            for index in session.requests.iter().copied().filter(|one| history.is_marked(*one)) {
+                let under = |column| ledger.totals(column, [index]);
+                let short = under(five);
+                // A request without a price is in neither sum.
+                if short.cost().is_none() {
+                    continue;
                 }
+                let costs = ByLifetime { five_minutes: whole(short)?, hour: whole(under(hour))? };
+                let is_of_agent = history.request(index).agent.is_some();
+                for sum in [&mut all.by_agent[usize::from(is_of_agent)], &mut of_session] {
+                    sum.get_or_insert_with(ByLifetime::default).add(costs);
+                }
+                let billed = ledger.billed().map(under);
+                all.billed = all.billed.zip(billed.and_then(whole)).map(|(sum, one)| sum + one);
+                record += billed.unwrap_or_default();
             }
-            if !(main.is_empty() && agents.is_empty()) {
-                by_session.push(of_session);
-            }
-            all.extend(main.into_iter().chain(agents));
+            all.by_session.extend(of_session);
         }
-        let billed = ledger.billed().and_then(|column| cost(column, &all));
-        let record = ledger.billed().map(|column| ledger.totals(column, all.iter().copied()));
-        let is_mixed = record
-            .is_some_and(|totals| totals.write_5m > Tokens::ZERO && totals.write_1h > Tokens::ZERO);
-        (!by_session.is_empty()).then_some(Self { by_agent, by_session, billed, is_mixed })
+        all.is_mixed = record.write_5m > Tokens::ZERO && record.write_1h > Tokens::ZERO;
+        (!all.by_session.is_empty()).then_some(all)
     }
 
     /// Costs of all requests.
