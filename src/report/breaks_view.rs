@@ -162,7 +162,7 @@ pub(super) fn dearest_grid(
         ("project", Align::Name),
         ("session", Align::Left),
         ("model", Align::Name),
-        ("cause", Align::Words),
+        ("cause", Align::Wrapped),
         ("sent again", Align::Right),
         ("extra cost", Align::Right),
         ("evidence", Align::Wrapped),

@@ -23,7 +23,6 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
         ));
     }
     let least = all.least();
-    // A client may mix lifetimes; if that was cheaper than either, none is recommended.
     if let Some(billed) = lifetimes.billed.filter(|billed| is_less(*billed, least)) {
         // Cheaper than either lifetime is a mix of both, or a cache that is not the one of the rules.
         if !lifetimes.is_mixed {
@@ -61,20 +60,17 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
     Some(sentence)
 }
 
-/// Number of sessions that the lifetime makes cheaper, and its largest extra cost in another one.
+/// Number of sessions in which either lifetime costs less, and the most that the recommended one costs more.
 fn over_sessions(sessions: &[ByLifetime], right: Ttl) -> String {
-    let clear: Vec<&ByLifetime> = sessions.iter().filter(|one| is_clear(**one)).collect();
-    let against = clear.iter().filter(|one| one.better() != right);
-    let most = against.clone().map(|one| one.difference()).max();
-    let agreeing = clear.len() - against.count();
+    let (agreeing, against): (Vec<ByLifetime>, Vec<ByLifetime>) =
+        sessions.iter().filter(|one| is_clear(**one)).partition(|one| one.better() == right);
+    let (right, other) = names(right);
     let all = counted(sessions.len() as u64, "session", "sessions");
-    match most {
-        None => format!("; it costs less in {agreeing} of {all}, more in none"),
-        Some(most) => {
-            let most = dollars(Some(most));
-            format!("; it costs less in {agreeing} of {all}, up to {most} more in others")
-        }
-    }
+    let others = match against.iter().map(|one| one.difference()).max() {
+        None => "none".to_owned(),
+        Some(most) => format!("{}, by {} at most", against.len(), dollars(Some(most))),
+    };
+    format!("; {right} costs less in {} of {all}, {other} in {others}", agreeing.len())
 }
 
 fn share(one: ByLifetime) -> Option<f64> {
@@ -130,8 +126,8 @@ mod tests {
         let other = costs(60, 70);
         assert_eq!(
             sentence([Some(one), Some(other)], &[costs(130, 90), costs(50, 80)], 180),
-            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (5.9 %) more; it costs less \
-             in 1 of 2 sessions, up to $0.3000 more in others. For sub-agents five minutes is right, by $0.1000."
+            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (5.9 %) more; an hour \
+             costs less in 1 of 2 sessions, five minutes in 1, by $0.3000 at most. For sub-agents five minutes is right, by $0.1000."
         );
     }
 

@@ -171,7 +171,7 @@ impl CaptionedTable {
         match self.grid.columns().get(column) {
             Some((_, Align::Right)) => "number",
             Some((_, Align::Wrapped)) => "words",
-            Some((_, Align::Left | Align::Name | Align::Words | Align::Bar)) | None => "name",
+            Some((_, Align::Left | Align::Name | Align::Bar)) | None => "name",
         }
     }
 }

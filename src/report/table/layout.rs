@@ -79,7 +79,7 @@ impl Fitted {
             for (column, measure) in measures.iter_mut().enumerate() {
                 let header = display_width(&grid.columns()[column].0);
                 let narrowest = match align(column) {
-                    Align::Left | Align::Name | Align::Words => LEAST_NAME,
+                    Align::Left | Align::Name => LEAST_NAME,
                     Align::Wrapped => NARROWEST_SENTENCE,
                     Align::Right | Align::Bar => continue,
                 };
@@ -138,7 +138,7 @@ fn measure(grid: &Grid) -> Vec<Measure> {
     }
     let least = columns.iter().zip(&natural).zip(&headers).map(
         |(((_, align), natural), header)| match align {
-            Align::Wrapped | Align::Words => (*natural).min(LEAST_SENTENCE.max(*header)),
+            Align::Wrapped => (*natural).min(LEAST_SENTENCE.max(*header)),
             Align::Name => (*natural).min(SHORT_NAME.max(*header)),
             Align::Left | Align::Right | Align::Bar => *natural,
         },

@@ -42,8 +42,6 @@ pub(super) enum Align {
     Left,
     /// Names: long ones are cut in the middle before columns are hidden.
     Name,
-    /// Words that are cut at their end before columns are hidden.
-    Words,
     /// Numbers.
     Right,
     /// Words that may wrap over several lines.
@@ -224,9 +222,7 @@ impl Grid {
         let names = self.columns_of_pages().map(|column| markdown_text(&self.columns[column].0));
         let rules = self.columns_of_pages().map(|column| match self.columns[column].1 {
             Align::Right => "--:".to_owned(),
-            Align::Left | Align::Name | Align::Words | Align::Wrapped | Align::Bar => {
-                "---".to_owned()
-            }
+            Align::Left | Align::Name | Align::Wrapped | Align::Bar => "---".to_owned(),
         });
         markdown_row(names) + &markdown_row(rules)
     }
