@@ -110,6 +110,10 @@ pub(super) fn is_sent(name: &str, hook_event: &str) -> bool {
     }
 }
 
+/// Attachments that record a state of the client and are no message: the system prompt and the tools as sent, the
+/// organisation, and the tools that can be searched.
+const RECORDS: [&str; 3] = ["prompt_snapshot", "credential_org", "deferred_tools_record"];
+
 /// Bytes that an image or a document inside a tool result counts in place of its base64: those
 /// of a text of about as many tokens (1,500).
 const MEDIA_BYTES: u64 = 4_000;
@@ -178,19 +182,23 @@ fn result_length(content: &RawValue) -> u64 {
     media.fold(bytes, |bytes, source| bytes.saturating_sub(source) + MEDIA_BYTES)
 }
 
-/// Attachment, and its signs besides its content.
-pub(super) fn attachment(raw: Option<&RawValue>) -> (EntryKind, Signs) {
+/// Attachment with or without the role in which it was sent, and its signs besides its content.
+pub(super) fn attachment(raw: Option<&RawValue>, has_role: bool) -> (EntryKind, Signs) {
     let text = raw.map_or("null", RawValue::get);
     let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
         let kind = ContentKind::Reminder;
         let size = TextSize::of_bytes(json_length(raw));
-        return (EntryKind::Attachment { kind, size }, Signs::new());
+        return (EntryKind::Attachment { kind, size, has_role }, Signs::new());
     };
     let name = attachment.r#type.as_str().unwrap_or_default();
+    if RECORDS.contains(&name) {
+        return (EntryKind::System, Signs::new());
+    }
     let hook_event = attachment.hook_event.as_str().unwrap_or_default();
     let bytes = if is_sent(name, hook_event) { sent_length(name, &attachment, raw) } else { 0 };
     let kind = kind_of_attachment(name, attachment.command_mode.as_str().unwrap_or_default());
-    (EntryKind::Attachment { kind, size: TextSize::of_bytes(bytes) }, attachment_signs(&attachment))
+    let size = TextSize::of_bytes(bytes);
+    (EntryKind::Attachment { kind, size, has_role }, attachment_signs(&attachment))
 }
 
 /// Size of the part of an attachment that is sent: the fields that hold its text, if they are known.
@@ -240,7 +248,7 @@ mod tests {
     }
 
     fn size_of(json: &str) -> u64 {
-        match attachment(Some(&raw(json))).0 {
+        match attachment(Some(&raw(json)), false).0 {
             EntryKind::Attachment { size, .. } => size.bytes(),
             other => panic!("{other:?}"),
         }

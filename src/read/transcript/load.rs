@@ -3,10 +3,12 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use rustc_hash::FxHashSet;
+
 use super::parse::{Keeping, LineParser, ParsedLines};
 use super::title::Title;
-use super::{AgentNote, Entry, ResponseLine};
-use crate::base::id::{HasSymbols, Moved, Symbols};
+use super::{AgentNote, Entry, EntryKind, ResponseLine};
+use crate::base::id::{HasSymbols, Moved, Symbol, Symbols};
 use crate::read::input::{
     Chunk, Diagnostic, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source,
     Stretch, locked,
@@ -95,6 +97,9 @@ pub(crate) fn load_open(
     });
     joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
+    if joined.has_roles {
+        leave_out_unsent(&mut joined.entries);
+    }
     let titles = keeping.titles.then(|| std::mem::take(&mut joined.titles));
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
@@ -165,6 +170,7 @@ impl ParsedLines {
 
     /// Appends the contents of later lines, which leaves those empty.
     fn take_over(&mut self, later: &mut Self) {
+        self.has_roles |= std::mem::take(&mut later.has_roles);
         self.native += std::mem::take(&mut later.native);
         self.objects += std::mem::take(&mut later.objects);
         self.titles.append(&mut later.titles);
@@ -190,6 +196,21 @@ fn put_behind<T: HasSymbols>(list: &mut Vec<T>, more: &mut Vec<T>, moved: &Moved
     }
 }
 
+/// Makes system lines of attachments that were not sent: those without a role, of versions of the client that name it.
+fn leave_out_unsent(entries: &mut [Entry]) {
+    let has_role =
+        |entry: &&Entry| matches!(entry.kind, EntryKind::Attachment { has_role: true, .. });
+    let with_roles: FxHashSet<Option<Symbol>> =
+        entries.iter().filter(has_role).map(|entry| entry.client_version).collect();
+    for entry in entries {
+        if matches!(entry.kind, EntryKind::Attachment { has_role: false, .. })
+            && with_roles.contains(&entry.client_version)
+        {
+            entry.kind = EntryKind::System;
+        }
+    }
+}
+
 /// Rejects a file without a single Claude Code line: it belongs to another program.
 fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     if joined.native > 0 || joined.objects == 0 {
@@ -203,4 +224,35 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
     // All objects count, but one place stands for them.
     joined.diagnostics.add_count(Kind::ForeignFormat, joined.objects - 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true for each line that is an attachment that was sent.
+    fn sent(lines: &[&str]) -> Vec<bool> {
+        let file: Arc<str> = "test.jsonl".into();
+        let keeping = Keeping::default();
+        let mut parser = LineParser::new(&file, &keeping, ParsedLines::default());
+        for (line, number) in lines.iter().zip(1..) {
+            parser.line(line.as_bytes(), number);
+        }
+        let mut entries = parser.finish().entries;
+        leave_out_unsent(&mut entries);
+        entries.iter().map(|entry| matches!(entry.kind, EntryKind::Attachment { .. })).collect()
+    }
+
+    #[test]
+    fn attachments_without_a_role_were_not_sent_by_clients_that_name_it() {
+        let new = r#"{"type":"attachment","version":"2.1.289","renderedRole":"user","attachment":{"type":"date"}}"#;
+        let unsent =
+            r#"{"type":"attachment","version":"2.1.289","attachment":{"type":"something_new"}}"#;
+        let old =
+            r#"{"type":"attachment","version":"2.1.233","attachment":{"type":"something_new"}}"#;
+        assert_eq!(sent(&[unsent, new, old]), [false, true, true]);
+        assert_eq!(sent(&[unsent, old]), [true, true], "no role anywhere");
+        let snapshot = r#"{"type":"attachment","version":"2.1.330","attachment":{"type":"prompt_snapshot","systemPrompt":["abc"]}}"#;
+        assert_eq!(sent(&[snapshot]), [false], "a record, whatever the client");
+    }
 }

@@ -84,6 +84,8 @@ pub enum EntryKind {
         kind: ContentKind,
         /// Size of the part that is sent; nothing for one that the model does not see.
         size: TextSize,
+        /// `renderedRole`: newer clients name the role of the message in which they sent it.
+        has_role: bool,
     },
     /// `compact_boundary`: the conversation was summarised here, except the part that was kept.
     CompactBoundary(Option<Box<Preserved>>),
@@ -270,7 +272,7 @@ impl HasSymbols for EntryKind {
             Self::Progress(None)
             | Self::User(_)
             | Self::Response
-            | Self::Attachment { kind: _, size: _ }
+            | Self::Attachment { kind: _, size: _, has_role: _ }
             | Self::CompactBoundary(_)
             | Self::MicrocompactBoundary(_)
             | Self::AwaySummary

@@ -49,6 +49,8 @@ pub(super) struct ParsedLines {
     pub(super) symbols: Symbols,
     /// Rejected or repaired places.
     pub(super) diagnostics: Diagnostics,
+    /// True if an attachment has the role in which it was sent.
+    pub(super) has_roles: bool,
     /// Number of objects that only a Claude Code transcript has.
     pub(super) native: u64,
     /// Number of objects of any kind.
@@ -107,7 +109,9 @@ impl<'a> LineParser<'a> {
             Some("system") => Some(self.system(object)),
             Some("attachment") => {
                 let kind;
-                (kind, signs_of_content) = attachment(object.attachment);
+                let has_role = object.rendered_role.as_str().is_some();
+                self.parsed.has_roles |= has_role;
+                (kind, signs_of_content) = attachment(object.attachment, has_role);
                 Some(kind)
             }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),

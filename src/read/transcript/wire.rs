@@ -56,6 +56,8 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
     #[serde(borrow)]
+    pub(super) rendered_role: Text<'a>,
+    #[serde(borrow)]
     pub(super) effort: Text<'a>,
     #[serde(borrow)]
     pub(super) agent_setting: Text<'a>,

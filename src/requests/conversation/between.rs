@@ -344,7 +344,7 @@ impl Trail {
         let first = self.contents.len();
         match &entry.kind {
             EntryKind::User(user) => self.add_user(user, calls),
-            EntryKind::Attachment { kind, size } => {
+            EntryKind::Attachment { kind, size, .. } => {
                 self.add_content(ContentSource::Text(*kind), *size);
             }
             EntryKind::LocalCommand { size } => {
