@@ -9,7 +9,6 @@
 use serde::Deserialize;
 
 use super::document::DocumentFormat;
-use super::dollars::Dollars;
 use super::halves::Half;
 use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
@@ -17,7 +16,7 @@ use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
-use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// First moment at which Roo's input is the whole prompt under every protocol: 2025-10-31.
 const WHOLE_PROMPTS: Millis = Millis::new(1_761_868_800_000);

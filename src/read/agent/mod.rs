@@ -15,7 +15,6 @@ mod codex_line;
 mod copilot;
 pub(crate) mod database;
 mod document;
-mod dollars;
 mod figure;
 mod first;
 mod gemini;

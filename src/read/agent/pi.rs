@@ -9,7 +9,6 @@
 
 use serde::Deserialize;
 
-use super::dollars::Dollars;
 use super::pieces::Size;
 use super::request::{parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
@@ -18,7 +17,7 @@ use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, R
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
-use crate::read::input::{Count, Kind, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, PromptSplit, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Folders in which `OpenClaw` keeps sessions of Pi's form.

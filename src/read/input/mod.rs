@@ -5,6 +5,7 @@
 
 mod bounds;
 mod discover;
+mod dollars;
 mod domains;
 mod inside;
 mod lenient;
@@ -22,6 +23,7 @@ pub(crate) use bounds::{is_of_system, read_standard_input, read_standard_input_b
 pub use discover::{
     Discovered, Location, OutsideRoot, Source, discover, discover_below, discover_inside,
 };
+pub(crate) use dollars::Dollars;
 pub use domains::{Domain, DomainError, DomainRule};
 pub use inside::Inside;
 pub(crate) use lenient::{

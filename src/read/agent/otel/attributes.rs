@@ -11,9 +11,8 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAcce
 
 use super::names;
 use crate::base::units::Picodollars;
-use crate::read::agent::dollars::Dollars;
 use crate::read::agent::figure::Figure;
-use crate::read::input::{Count, Shape, Text};
+use crate::read::input::{Count, Dollars, Shape, Text};
 
 /// Attributes under known names, in file order.
 #[derive(Debug, Default)]

@@ -5,25 +5,25 @@ use std::fmt;
 use rust_decimal::Decimal;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
+use super::lenient::default_for;
 use crate::base::units::Picodollars;
-use crate::read::input::default_for;
 
 /// Decimals of a dollar that are kept. Beyond them a float holds only its error.
 const SMALLEST_DECIMALS: u32 = 12;
 
 /// Amount of money; `None` if the value is not one, or negative.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Dollars(pub(super) Option<Picodollars>);
+pub(crate) struct Dollars(pub(crate) Option<Picodollars>);
 
 impl Dollars {
     /// Amount of a decimal.
-    pub(super) fn of_decimal(dollars: Decimal) -> Self {
+    pub(crate) fn of_decimal(dollars: Decimal) -> Self {
         let cost = Picodollars::from_decimal(dollars.round_dp(SMALLEST_DECIMALS));
         Self(cost.filter(|cost| *cost >= Picodollars::ZERO))
     }
 
     /// Amount of a float, which is exact to far less than a millionth of a cent.
-    pub(super) fn of_float(dollars: f64) -> Self {
+    pub(crate) fn of_float(dollars: f64) -> Self {
         Decimal::try_from(dollars).map_or(Self(None), Self::of_decimal)
     }
 }
