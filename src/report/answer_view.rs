@@ -1,9 +1,9 @@
-//! First lines of every command over sessions, at most six.
+//! First lines of every command over sessions, at most seven.
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Answer, BestChange, Waterfall};
+use crate::explain::analysis::{Answer, BestChange, ClientCount, Waterfall};
 use crate::explain::breaks::Cause;
 use crate::simulate::ledger::Totals;
 
@@ -14,6 +14,9 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
         grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
     };
     add(spent(answer));
+    if let Some(count) = &answer.client {
+        add(client_count(count, answer.sessions));
+    }
     if answer.agents().requests > 0 {
         add(agents(answer));
     }
@@ -52,6 +55,36 @@ fn spent(answer: &Answer) -> AnswerLine {
         if answer.is_recorded() { ("Spent", "") } else { ("Would cost", "; as the rules expect") };
     let note = format!("{}{}{basis}", of(totals), missing(totals));
     AnswerLine::plain(name, dollars(totals.cost()), note)
+}
+
+/// Clients' own count of the sessions, with the reasons for its difference from the sum of their lines.
+fn client_count(count: &ClientCount, sessions: usize) -> AnswerLine {
+    let mut parts: Vec<String> = Vec::new();
+    if !count.without_line.is_empty() {
+        let models = count.without_line.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+        parts.push(format!(
+            "{} of it by requests that leave no line ({models})",
+            dollars(Some(count.beside_lines()))
+        ));
+    }
+    if count.cut_output != Picodollars::ZERO {
+        parts.push(format!(
+            "{} of it for output that the lines lack",
+            dollars(Some(count.cut_output))
+        ));
+    }
+    if !count.differences.is_empty() {
+        let cost = count.differences.iter().map(|one| one.cost).sum();
+        parts.push(format!("{} without a known reason", dollar_difference(Some(cost))));
+    }
+    if parts.is_empty() {
+        parts.push("the same as the sum of the lines".to_owned());
+    }
+    if count.sessions < sessions {
+        let of = counted(sessions as u64, "session", "sessions");
+        parts.push(format!("of {} in {of}", grouped(count.sessions as u64)));
+    }
+    AnswerLine::plain("Client's count", dollars(Some(count.counted)), parts.join("; "))
 }
 
 /// Number of requests that a sum leaves out, by reason.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::client_count::ClientCount;
 use super::groups::{Period, PeriodLength};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
@@ -46,6 +47,8 @@ pub struct Answer {
     pub unsimulated: Option<Picodollars>,
     /// Steps from the amount spent to the best caching.
     pub waterfall: Option<Waterfall>,
+    /// Clients' own counts of the same sessions.
+    pub client: Option<ClientCount>,
 }
 
 /// The first of the ranked changes.
@@ -111,6 +114,7 @@ impl Answer {
             change: None,
             unsimulated: None,
             waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
+            client: ClientCount::of(ledger, selection),
         }
     }
 
@@ -165,6 +169,9 @@ impl Answer {
         self.breaks_basis = self.breaks_basis.max(other.breaks_basis);
         self.by_cause = by_cause_of_both(&self.by_cause, &other.by_cause);
         self.change = None;
+        if let Some(client) = &other.client {
+            self.client.get_or_insert_default().absorb(client);
+        }
         self.unsimulated = both(self.unsimulated, other.unsimulated, |one, other| one + other);
     }
 

@@ -2,6 +2,7 @@
 //! period, pause and group.
 
 mod answer;
+mod client_count;
 mod counts;
 mod gaps;
 mod groups;
@@ -10,6 +11,7 @@ mod turn;
 mod verify;
 
 pub use answer::{Answer, BestChange, BetterLifetime, Spending, Waterfall, spending_by_period};
+pub use client_count::{ClientCount, CountDifference};
 pub(crate) use counts::counted_steps;
 pub use counts::{Added, CountTally, CountedStep, Counts};
 pub use gaps::{GapBin, Gaps};

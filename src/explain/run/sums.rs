@@ -246,6 +246,8 @@ impl RunSums {
             change: None,
             unsimulated: None,
             waterfall: None,
+            // Rows of a run have no counts of clients.
+            client: None,
         }
     }
 }

@@ -3,12 +3,10 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use rustc_hash::FxHashSet;
-
 use super::parse::{Keeping, LineParser, ParsedLines};
 use super::title::Title;
-use super::{AgentNote, Entry, EntryKind, ResponseLine};
-use crate::base::id::{HasSymbols, Moved, Symbol, Symbols};
+use super::{AgentNote, CostState, Entry, EntryKind, ResponseLine};
+use crate::base::id::{HasSymbols, Moved, Symbols};
 use crate::read::input::{
     Chunk, Diagnostic, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source,
     Stretch, locked,
@@ -27,6 +25,8 @@ pub struct Transcript {
     pub response_lines: Vec<ResponseLine>,
     /// Notes on the types of sub-agents, in file order.
     pub agent_notes: Vec<AgentNote>,
+    /// Counts of the client, in file order.
+    pub cost_states: Vec<CostState>,
     /// Titles in file order; `None` if none are kept.
     pub titles: Option<Vec<Title>>,
     /// Strings that the entries name.
@@ -91,15 +91,15 @@ pub(crate) fn load_open(
     let expected = open.expected();
     let extent = open.read(threads, &mut diagnostics, parse, |mut part| {
         joined.make_room(expected, part.entries.len());
+        let before = joined.entries.len();
         joined.take_over(&mut part);
+        // Before anyone looks at the entries, as they are folded while others are read.
+        joined.leave_out_unsent(before);
         on_entries(&joined.entries, &mut joined.response_lines);
         spare.give_back(part);
     });
     joined.diagnostics.absorb(diagnostics);
     reject_foreign(&mut joined, &label);
-    if joined.has_roles {
-        leave_out_unsent(&mut joined.entries);
-    }
     let titles = keeping.titles.then(|| std::mem::take(&mut joined.titles));
     Transcript { titles, ..finish(joined, label, open.stem.clone(), extent) }
 }
@@ -143,6 +143,7 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         entries: joined.entries,
         response_lines: joined.response_lines,
         agent_notes: joined.agent_notes,
+        cost_states: joined.cost_states,
         titles: None,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
@@ -168,14 +169,34 @@ impl ParsedLines {
         }
     }
 
+    /// Makes system lines of attachments that were not sent, among the entries from `first` on: those without a role, of
+    /// versions of the client that have named one so far.
+    fn leave_out_unsent(&mut self, first: usize) {
+        let Self { entries, with_roles, .. } = self;
+        for entry in &entries[first..] {
+            if matches!(entry.kind, EntryKind::Attachment { has_role: true, .. }) {
+                with_roles.insert(entry.client_version);
+            }
+        }
+        if with_roles.is_empty() {
+            return;
+        }
+        for entry in &mut entries[first..] {
+            let is_unsent = matches!(entry.kind, EntryKind::Attachment { has_role: false, .. });
+            if is_unsent && with_roles.contains(&entry.client_version) {
+                entry.kind = EntryKind::System;
+            }
+        }
+    }
+
     /// Appends the contents of later lines, which leaves those empty.
     fn take_over(&mut self, later: &mut Self) {
-        self.has_roles |= std::mem::take(&mut later.has_roles);
         self.native += std::mem::take(&mut later.native);
         self.objects += std::mem::take(&mut later.objects);
         self.titles.append(&mut later.titles);
         self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
         let moved = self.symbols.drain(&mut later.symbols);
+        put_behind(&mut self.cost_states, &mut later.cost_states, &moved);
         put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved);
         put_behind(&mut self.entries, &mut later.entries, &moved);
         let lines = &mut later.response_lines;
@@ -196,21 +217,6 @@ fn put_behind<T: HasSymbols>(list: &mut Vec<T>, more: &mut Vec<T>, moved: &Moved
     }
 }
 
-/// Makes system lines of attachments that were not sent: those without a role, of versions of the client that name it.
-fn leave_out_unsent(entries: &mut [Entry]) {
-    let has_role =
-        |entry: &&Entry| matches!(entry.kind, EntryKind::Attachment { has_role: true, .. });
-    let with_roles: FxHashSet<Option<Symbol>> =
-        entries.iter().filter(has_role).map(|entry| entry.client_version).collect();
-    for entry in entries {
-        if matches!(entry.kind, EntryKind::Attachment { has_role: false, .. })
-            && with_roles.contains(&entry.client_version)
-        {
-            entry.kind = EntryKind::System;
-        }
-    }
-}
-
 /// Rejects a file without a single Claude Code line: it belongs to another program.
 fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     if joined.native > 0 || joined.objects == 0 {
@@ -219,6 +225,7 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     joined.entries.clear();
     joined.titles.clear();
     joined.agent_notes.clear();
+    joined.cost_states.clear();
     let detail =
         "no line of this file is a transcript's, an agent's session's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
@@ -238,9 +245,13 @@ mod tests {
         for (line, number) in lines.iter().zip(1..) {
             parser.line(line.as_bytes(), number);
         }
-        let mut entries = parser.finish().entries;
-        leave_out_unsent(&mut entries);
-        entries.iter().map(|entry| matches!(entry.kind, EntryKind::Attachment { .. })).collect()
+        let mut parsed = parser.finish();
+        parsed.leave_out_unsent(0);
+        parsed
+            .entries
+            .iter()
+            .map(|entry| matches!(entry.kind, EntryKind::Attachment { .. }))
+            .collect()
     }
 
     #[test]

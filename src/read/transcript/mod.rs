@@ -6,6 +6,7 @@
 //! Notes on the types of sub-agents: a call asks for a type, and its result names the agent.
 
 mod content;
+mod cost_state;
 mod counted;
 mod load;
 mod parse;
@@ -15,6 +16,7 @@ mod wire;
 
 pub(crate) use content::{BEGINNINGS, beginning_of};
 pub use content::{ContentKind, ContentSource};
+pub use cost_state::{CostOfModel, CostState};
 pub(crate) use counted::{Measure, NOT_COUNTED};
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};

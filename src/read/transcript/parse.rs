@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::content::{attachment, json_length, user_message};
+use super::cost_state::{CostState, cost_state};
 use super::counted::Measure;
 use super::sign::{
     Signs, collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, signs,
@@ -43,14 +46,16 @@ pub(super) struct ParsedLines {
     pub(super) response_lines: Vec<ResponseLine>,
     /// Notes on the types of sub-agents, in file order.
     pub(super) agent_notes: Vec<AgentNote>,
+    /// Counts of the client, in file order.
+    pub(super) cost_states: Vec<CostState>,
     /// Titles in file order, if they are kept.
     pub(super) titles: Vec<Title>,
     /// Strings of this stretch.
     pub(super) symbols: Symbols,
     /// Rejected or repaired places.
     pub(super) diagnostics: Diagnostics,
-    /// True if an attachment has the role in which it was sent.
-    pub(super) has_roles: bool,
+    /// Versions of the client that name the role in which an attachment was sent, so that one without was not.
+    pub(super) with_roles: FxHashSet<Option<Symbol>>,
     /// Number of objects that only a Claude Code transcript has.
     pub(super) native: u64,
     /// Number of objects of any kind.
@@ -110,7 +115,6 @@ impl<'a> LineParser<'a> {
             Some("attachment") => {
                 let kind;
                 let has_role = object.rendered_role.as_str().is_some();
-                self.parsed.has_roles |= has_role;
                 (kind, signs_of_content) = attachment(object.attachment, has_role);
                 Some(kind)
             }
@@ -300,6 +304,8 @@ impl ObjectReader for LineParser<'_> {
             let ParsedLines { entries, response_lines, .. } = &mut self.parsed;
             measure.line(text, &mut entries[before.0..], &mut response_lines[before.1..]);
         }
+        let cost_state = cost_state(object, text, line, &mut self.parsed.symbols);
+        self.parsed.cost_states.extend(cost_state);
         if self.keeping.titles {
             self.parsed.titles.extend(title(object, text));
         }

@@ -14,7 +14,9 @@ use super::results::Results;
 use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
 use crate::base::units::TextSize;
 use crate::read::input::{Diagnostics, Expected};
-use crate::read::transcript::{AgentNote, Entry, EntryKind, ResponseLine, Sign, Title, Transcript};
+use crate::read::transcript::{
+    AgentNote, CostState, Entry, EntryKind, ResponseLine, Sign, Title, Transcript,
+};
 
 /// Number of responses within which the next one of a conversation is looked for, as hostile files may have
 /// any number in between.
@@ -90,6 +92,8 @@ pub struct FileConversation {
     pub trail: Trail,
     /// Notes on the types of sub-agents, in file order.
     pub agent_notes: Vec<AgentNote>,
+    /// Counts of the client, in file order.
+    pub cost_states: Vec<CostState>,
     /// Titles of sessions, in file order, if they are kept.
     pub titles: Vec<Title>,
     /// Session of each entry, if titles are kept.
@@ -111,7 +115,7 @@ has_symbols!(FileResponse {
     recovered_results, is_live, is_cut, is_nested
 });
 has_symbols!(FileConversation {
-    responses, other_messages, refusals, trail, agent_notes, entry_sessions
+    responses, other_messages, refusals, trail, agent_notes, cost_states, entry_sessions
 } beside {
     label, stem, index, replaced, titles, symbols, diagnostics, bytes, lines
 });
@@ -233,6 +237,7 @@ impl FileBuilder {
             replaced,
             trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
             agent_notes: std::mem::take(&mut transcript.agent_notes),
+            cost_states: std::mem::take(&mut transcript.cost_states),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
             symbols: std::mem::take(&mut transcript.symbols),

@@ -359,6 +359,8 @@ impl Files {
         put_behind(&mut self.index, file.index);
         self.other_messages.append(&mut file.other_messages);
         self.agent_notes.append(&mut file.agent_notes);
+        let cost_states = file.cost_states.into_iter().map(|state| (number, state));
+        self.history.cost_states.extend(cost_states);
         self.titles.append(&mut file.titles);
         self.entry_sessions.append(&mut file.entry_sessions);
         self.history.bytes += file.bytes;

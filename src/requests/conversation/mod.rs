@@ -65,7 +65,7 @@ use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, LimitReading, Vendor};
 use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, PriceTier, Usage};
-use crate::read::transcript::{Entry, ServerVerdict, TitleKind, Titled};
+use crate::read::transcript::{CostState, Entry, ServerVerdict, TitleKind, Titled};
 
 /// Position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -222,6 +222,8 @@ pub struct History {
     pub charged: FxHashMap<RequestIndex, Charge>,
     /// Readings of the used part of plans' limits, file by file, if sessions record them.
     pub limits: Vec<LimitReading>,
+    /// Counts of clients, file by file, each with the number of its file.
+    pub cost_states: Vec<(usize, CostState)>,
     /// Files read, in input order.
     pub files: Vec<InputFile>,
     /// Files of folders that were passed over without a diagnostic.
