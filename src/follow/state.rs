@@ -1,10 +1,13 @@
 //! State of a followed file between two looks, and its encoding in the cache folder: a line of JSON, forty bytes a
 //! request, 32 bytes a break, and a hash of everything.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::part::hash;
 use super::seen::{About, Billed, FoundBreak, Next, Repairs};
+use crate::base::order::Ordered as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
 
@@ -53,6 +56,8 @@ struct Header {
     /// Number of requests.
     requests: usize,
     breaks: usize,
+    /// Causes of the breaks, by name, each once; rows have their places in this list.
+    causes: Vec<Cause>,
     next: Option<Next>,
     bytes: u64,
     identity: Option<(u64, u64)>,
@@ -78,10 +83,13 @@ impl Followed {
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
         let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
+        let causes: BTreeSet<Cause> = breaks.iter().map(|found| found.cause).ordered();
+        let causes: Vec<Cause> = causes.into_iter().collect();
         let header = Header {
             of,
             requests: requests.len(),
             breaks: breaks.len(),
+            causes: causes.clone(),
             next: next.clone(),
             bytes: *bytes,
             identity: *identity,
@@ -95,7 +103,8 @@ impl Followed {
                 .extend_from_slice(row_of_request(request)?.map(u64::to_le_bytes).as_flattened());
         }
         for found in breaks {
-            content.extend_from_slice(row_of_break(found)?.map(u64::to_le_bytes).as_flattened());
+            let row = row_of_break(found, &causes)?;
+            content.extend_from_slice(row.map(u64::to_le_bytes).as_flattened());
         }
         let sum = hash(&content);
         content.extend_from_slice(&sum.to_le_bytes());
@@ -117,6 +126,7 @@ impl Followed {
         }
         let (requests, breaks) = rows.split_at(header.requests * size_of::<RequestRow>());
         let requests = rows_in(requests).map(request).collect();
+        let found_break = |row| found_break(row, &header.causes);
         let breaks = rows_in(breaks).map(found_break).collect::<Option<_>>()?;
         let Header { next, bytes, identity, mark, .. } = header;
         // A right hash does not make the numbers sound: a faulty program may have written both.
@@ -156,15 +166,15 @@ fn request([id, at, cost, read, prompt]: RequestRow) -> Billed {
     }
 }
 
-/// Encodes a break; its cause is an index into `Cause::ALL`, as a state is for one build of the program.
-fn row_of_break(found: &FoundBreak) -> Option<BreakRow> {
+/// Encodes a break, with the place of its cause among those of the header.
+fn row_of_break(found: &FoundBreak, causes: &[Cause]) -> Option<BreakRow> {
     let FoundBreak { request, sent, cause, excess } = found;
-    let cause = Cause::ALL.iter().position(|one| one == cause)?;
+    let cause = causes.iter().position(|one| one == cause)?;
     Some([*request, sent.get().cast_unsigned(), cause as u64, number_of(*excess)?])
 }
 
-fn found_break([request, sent, cause, excess]: BreakRow) -> Option<FoundBreak> {
-    let cause = *Cause::ALL.get(usize::try_from(cause).ok()?)?;
+fn found_break([request, sent, cause, excess]: BreakRow, causes: &[Cause]) -> Option<FoundBreak> {
+    let cause = *causes.get(usize::try_from(cause).ok()?)?;
     Some(FoundBreak {
         request,
         sent: Millis::new(sent.cast_signed()),
@@ -236,6 +246,14 @@ mod tests {
             let bytes = one.encode(1).expect("room");
             assert_eq!(Followed::decode(&bytes, 1), Some(one));
         }
+    }
+
+    /// A state outlives the order in which the causes are declared.
+    #[test]
+    fn causes_are_kept_by_name() {
+        let bytes = followed().encode(1).expect("room");
+        let causes = b"\"causes\":[\"tools_changed\"]";
+        assert!(memchr::memmem::find(&bytes, causes).is_some());
     }
 
     #[test]
