@@ -18,8 +18,8 @@ use wide::{CmpEq, CmpLt, i8x16};
 
 use super::lenient::replace_lone_surrogates;
 
-/// Name that `serde_json` gives to the text of a value. Were it to change, values with such a field would be
-/// refused, and tests would fail.
+/// Name under which `serde_json` asks for the text of a value, a private constant of that crate:
+/// `raw_values_are_asked_for_by_this_name` fails if another version has another name.
 const RAW_VALUE: &str = "$serde_json::private::RawValue";
 
 /// Deepest nesting of values that are read, as in `serde_json`.
@@ -789,6 +789,36 @@ mod tests {
         assert_eq!(category("7"), Category::Data);
         assert_eq!(category(r#""one" "one""#), Category::Syntax);
         assert_eq!(only_value::<Sample<'_>>("[]").expect_err("a list").category, Category::Data);
+    }
+
+    /// Deserialiser that fails with the name of the struct it is asked for.
+    struct Asked;
+
+    impl<'de> Deserializer<'de> for Asked {
+        type Error = de::value::Error;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+            Err(de::Error::custom("no struct"))
+        }
+
+        fn deserialize_newtype_struct<V: Visitor<'de>>(
+            self,
+            name: &'static str,
+            _: V,
+        ) -> Result<V::Value, Self::Error> {
+            Err(de::Error::custom(name))
+        }
+
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+            option unit unit_struct seq tuple tuple_struct map struct enum identifier ignored_any
+        }
+    }
+
+    #[test]
+    fn raw_values_are_asked_for_by_this_name() {
+        let asked = <&JsonText>::deserialize(Asked).expect_err("no value");
+        assert_eq!(asked.to_string(), RAW_VALUE, "serde_json has renamed its private constant");
     }
 
     #[test]
