@@ -23,6 +23,7 @@ use std::io::{self, Write};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
@@ -241,7 +242,7 @@ pub(super) struct DomainResult<'a> {
     domain: &'a str,
     /// Document of the command for the domain's files alone, in the schema that it names.
     #[cfg_attr(test, schemars(with = "serde_json::Map<String, serde_json::Value>"))]
-    result: (),
+    result: &'a RawValue,
 }
 
 /// Writes the result of a domain as one line: the single JSON document of `write`, in a frame.
@@ -253,38 +254,32 @@ pub fn write_domain_result<E: From<io::Error>>(
     out: &mut dyn Write,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut head = Vec::new();
-    write_line(&DomainResult { schema: SCHEMA, domain, result: () }, &mut head)?;
-    // Makes room for the result itself.
-    head.truncate(head.len().saturating_sub(NO_RESULT.len()));
-    write(&mut OneLine { out: &mut *out, head, is_indent: false })?;
-    Ok(out.write_all(b"}\n")?)
+    // As a whole in memory, so that a failure leaves no half a line.
+    let mut line = OneLine::default();
+    write(&mut line)?;
+    let result = serde_json::from_slice(&line.text).map_err(io::Error::from)?;
+    Ok(write_line(&DomainResult { schema: SCHEMA, domain, result }, out)?)
 }
 
-/// End of a line without a result.
-const NO_RESULT: &[u8] = b"null}\n";
-
-/// Writer that removes line breaks and indents from JSON, whose strings have no raw line breaks.
-struct OneLine<'o> {
-    out: &'o mut dyn Write,
-    /// Text in front of the document. It waits for the first write, so that an early failure leaves no half a line.
-    head: Vec<u8>,
+/// JSON without its line breaks and indents, whose strings have no raw line breaks.
+#[derive(Default)]
+struct OneLine {
+    text: Vec<u8>,
     is_indent: bool,
 }
 
-impl Write for OneLine<'_> {
+impl Write for OneLine {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write_all(&std::mem::take(&mut self.head))?;
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             let text = if self.is_indent { part.trim_ascii_start() } else { part };
             let line = text.strip_suffix(b"\n");
-            self.out.write_all(line.unwrap_or(text))?;
+            self.text.extend_from_slice(line.unwrap_or(text));
             self.is_indent = line.is_some() || (self.is_indent && text.is_empty());
         }
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        Ok(())
     }
 }
