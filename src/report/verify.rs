@@ -325,7 +325,9 @@ fn taken_off(amount: Option<Picodollars>) -> String {
 pub(super) fn unpriced(verification: &Verification) -> Option<String> {
     let count = verification.unpriced();
     (count > 0).then(|| {
-        format!("{} requests of models without a price are in none of the dollars.", grouped(count))
+        let requests = counted(count, "request", "requests");
+        let are = if count == 1 { "is" } else { "are" };
+        format!("{requests} of models without a price {are} in none of the dollars.")
     })
 }
 
