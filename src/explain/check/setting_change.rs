@@ -1,6 +1,7 @@
 //! Settings of requests that differ from the baseline, with nothing recorded that shows their cost.
 
 use crate::explain::snapshot::{Settings, changed_settings};
+use crate::requests::difference::is_priced;
 
 /// Setting that differs from the baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,9 +16,6 @@ pub struct SettingChange {
     pub turn: usize,
 }
 
-/// Settings that are priced as requested, so that their cost is known.
-const PRICED: [&str; 2] = ["inference_geo", "speed"];
-
 /// Changes of settings, sorted by name for binary search.
 #[derive(Debug, Default)]
 pub(super) struct SettingChanges {
@@ -30,7 +28,8 @@ impl SettingChanges {
     /// Adds the changes of a request.
     pub(super) fn add(&mut self, before: &Settings, now: &Settings, session: usize, turn: usize) {
         let names = changed_settings(before, now).into_iter();
-        for name in names.filter(|name| !PRICED.contains(name)) {
+        // What is priced as requested has a known cost.
+        for name in names.filter(|name| !is_priced(name)) {
             match self.all.binary_search_by(|change| change.name.as_str().cmp(name)) {
                 Ok(place) => self.all[place].requests += 1,
                 Err(place) => {

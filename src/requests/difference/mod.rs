@@ -7,15 +7,17 @@
 //! and such fields rarely change and are interned. Values of fields are kept only with the bytes. `lint` uses
 //! the same functions, but only on the part of the earlier request that was cached.
 
+mod given;
 mod markers;
 mod messages;
 mod settings;
 mod tools;
 mod view;
 
+pub(crate) use given::{given_settings, is_priced};
 pub(crate) use markers::{BETA_FAMILIES, beta_differences, ttl_difference};
 pub(crate) use messages::{CLEARED, common_end, deletion_difference, differing, same_ends};
-pub(crate) use settings::{Setting, disables_thinking, rewrite_settings, setting_changes};
+pub(crate) use settings::{Setting, rewrite_settings, setting_changes};
 pub(crate) use tools::{
     ToolChange, ToolChangeKind, begins_with_attribution, is_attribution, tool_changes, tool_name,
 };

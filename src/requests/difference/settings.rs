@@ -69,10 +69,21 @@ impl Setting {
             Self::Images => DifferenceKind::Image,
         }
     }
+
+    /// Returns true if a value, as canonical JSON, switches on a mode of the client.
+    pub(crate) fn is_on(self, value: &str) -> bool {
+        match self {
+            Self::Speed => value != "\"standard\"",
+            Self::Thinking => value != "null" && !disables_thinking(value),
+            Self::ToolChoice | Self::Effort => value != "null",
+            // These three describe the task of a request and not a mode of the client.
+            Self::Citations | Self::Format | Self::Images => false,
+        }
+    }
 }
 
 /// Returns true if a value of `thinking`, as canonical JSON, switches thinking off.
-pub(crate) fn disables_thinking(value: &str) -> bool {
+fn disables_thinking(value: &str) -> bool {
     let value: Value = serde_json::from_str(value).unwrap_or_default();
     value["type"] == "disabled"
 }
@@ -179,6 +190,30 @@ mod tests {
         assert_eq!(settings, [Setting::Thinking, Setting::Images]);
         assert_eq!((changes[1].before, changes[1].after), ("false", "true"));
         assert!(setting_changes(before, before).is_empty());
+    }
+
+    #[test]
+    fn a_mode_is_on_or_off() {
+        for (setting, value) in [
+            (Setting::Speed, "\"standard\""),
+            (Setting::Thinking, "null"),
+            (Setting::Thinking, r#"{"type":"disabled"}"#),
+            (Setting::ToolChoice, "null"),
+            (Setting::Effort, "null"),
+            (Setting::Format, r#"{"type":"json_schema"}"#),
+            (Setting::Images, "true"),
+            (Setting::Citations, "true"),
+        ] {
+            assert!(!setting.is_on(value), "{setting:?} {value}");
+        }
+        for (setting, value) in [
+            (Setting::Speed, "\"fast\""),
+            (Setting::Thinking, r#"{"type":"adaptive"}"#),
+            (Setting::ToolChoice, r#"{"type":"auto"}"#),
+            (Setting::Effort, "\"low\""),
+        ] {
+            assert!(setting.is_on(value), "{setting:?} {value}");
+        }
     }
 
     #[test]

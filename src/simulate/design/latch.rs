@@ -13,9 +13,7 @@ use crate::base::units::Tokens;
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::read::input::only_value;
 use crate::requests::conversation::{History, RequestIndex};
-use crate::requests::difference::{
-    Setting, begins_with_attribution, disables_thinking, rewrite_settings,
-};
+use crate::requests::difference::{Setting, begins_with_attribution, rewrite_settings};
 use crate::requests::prompt::{Marker, NodeId, Step};
 
 /// Conversation, by the first request of its chain and a hash of its first message.
@@ -62,7 +60,7 @@ impl<'a> Conversation<'a> {
         let tree = &history.captured.tree;
         for node in tree.path(wire.leaf).filter_map(|id| settings_text(tree, id)) {
             rewrite_settings(node, |setting, value| {
-                if is_on(setting, value) {
+                if setting.is_on(value) {
                     // The first value stays: a latch never changes again.
                     self.settings.entry(setting).or_insert(value);
                 }
@@ -104,17 +102,6 @@ impl<'a> Latches<'a> {
 pub(super) fn settings_text(tree: &WireTree, id: WireNodeId) -> Option<&str> {
     let node = tree.node(id);
     matches!(node.part, Part::SystemSettings | Part::MessageSettings).then(|| node.text())
-}
-
-/// Returns true if a value of a setting is latched.
-fn is_on(setting: Setting, value: &str) -> bool {
-    match setting {
-        Setting::Speed => value != "\"standard\"",
-        Setting::Thinking => value != "null" && !disables_thinking(value),
-        Setting::ToolChoice | Setting::Effort => value != "null",
-        // These three describe the task of a request and not a mode of the client.
-        Setting::Citations | Setting::Format | Setting::Images => false,
-    }
 }
 
 fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
@@ -228,30 +215,6 @@ impl Sessions {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_off_is_not_kept() {
-        for (setting, value) in [
-            (Setting::Speed, "\"standard\""),
-            (Setting::Thinking, "null"),
-            (Setting::Thinking, r#"{"type":"disabled"}"#),
-            (Setting::ToolChoice, "null"),
-            (Setting::Effort, "null"),
-            (Setting::Format, r#"{"type":"json_schema"}"#),
-            (Setting::Images, "true"),
-            (Setting::Citations, "true"),
-        ] {
-            assert!(!is_on(setting, value), "{setting:?} {value}");
-        }
-        for (setting, value) in [
-            (Setting::Speed, "\"fast\""),
-            (Setting::Thinking, r#"{"type":"adaptive"}"#),
-            (Setting::ToolChoice, r#"{"type":"auto"}"#),
-            (Setting::Effort, "\"low\""),
-        ] {
-            assert!(is_on(setting, value), "{setting:?} {value}");
-        }
-    }
 
     #[test]
     fn a_latch_replaces_later_values_and_nothing_else() {
