@@ -14,7 +14,9 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::{Reconciliation, add_each};
 use crate::requests::conversation::{History, Request, RequestIndex};
-use crate::requests::prompt::{MeasuredRule, NOISE, Step, StepKind, ends_of_suggestion, is_break};
+use crate::requests::prompt::{
+    MeasuredRule, NOISE, Step, StepKind, ends_of_suggestion, is_break, is_large_miss,
+};
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn};
 use crate::simulate::provider::{NotSimulated, expectation};
 
@@ -91,8 +93,8 @@ impl ServiceAgreement {
         if !is_lost(comparison) {
             self.outside_breaks.add(comparison);
         }
-        let goes_on = step.kind == StepKind::Continued;
-        if goes_on && step.gap.is_some_and(|gap| gap < Ttl::FiveMinutes.millis()) {
+        let continues = step.kind == StepKind::Continued;
+        if continues && step.gap.is_some_and(|gap| gap < Ttl::FiveMinutes.millis()) {
             self.soon += 1;
             // A prompt that ends in the middle of a step may leave that step, too.
             let is_near = comparison.error() <= spacing + SLACK;
@@ -101,11 +103,10 @@ impl ServiceAgreement {
     }
 }
 
-/// Returns true if a request read over 2,000 tokens and over 5 % less than the rules find, as for a break
-/// elsewhere.
+/// Returns true if a request read so much less than the rules find as for a break elsewhere.
 fn is_lost(comparison: &ComparedRead) -> bool {
     let lost = comparison.simulated.saturating_sub(comparison.recorded);
-    lost > Tokens(2_000) && lost.0 * 20 > comparison.simulated.0
+    is_large_miss(lost, comparison.simulated)
 }
 
 /// Tokens by which a read may further fall short of the last step of a prompt. (Measured of `OpenAI`'s.)
@@ -272,7 +273,7 @@ fn is_too_recent(
 
 /// Returns true if a request read to the end of the case that was not expected: with a suggestion that no
 /// line shows, or without one.
-fn is_untold_suggestion(
+fn is_unrecorded_suggestion(
     history: &History,
     request: &Request,
     step: &Step,
@@ -390,7 +391,7 @@ impl Verification {
             self.coverage.too_recent += 1;
             return self.too_recent.add(&comparison);
         }
-        if is_untold_suggestion(history, request, step, &comparison) {
+        if is_unrecorded_suggestion(history, request, step, &comparison) {
             self.coverage.suggestions += 1;
             return self.suggestions.add(&comparison);
         }

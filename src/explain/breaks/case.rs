@@ -15,7 +15,7 @@ use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;
 use crate::read::transcript::{Sign, Signs};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};
-use crate::requests::prompt::{Kept, NOISE, Prompt, PromptTrace, Step};
+use crate::requests::prompt::{Kept, LARGE_MISS, NOISE, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 use crate::simulate::provider::expectation;
 
@@ -238,9 +238,6 @@ fn signs_of_change() -> Signs {
         | Sign::OtherCommand
 }
 
-/// Smallest shared prefix worth reporting.
-const LEAST_SHARED: Tokens = Tokens(2_000);
-
 /// First request of a sub-agent, sent before a sibling's write could be read.
 pub(super) struct Sibling {
     pub(super) request: RequestIndex,
@@ -297,7 +294,7 @@ fn of_family(history: &History, steps: &[Step], family: &[RequestIndex]) -> Vec<
                 let own = history.request(**index);
                 is_of_one_kind(writer, own)
                     && own.recorded().prompt.cached_end() >= later.shared
-                    && later.shared.saturating_sub(own.recorded().prompt.read) > LEAST_SHARED
+                    && later.shared.saturating_sub(own.recorded().prompt.read) > LARGE_MISS
             });
             found.extend(unseen.map(|index| sibling(history, writer, *index, &later)));
         }

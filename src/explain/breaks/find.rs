@@ -13,7 +13,7 @@ use crate::base::order::{Order as _, side_by_side};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
-use crate::requests::prompt::{NOISE, PromptTrace, Step};
+use crate::requests::prompt::{LARGE_MISS, NOISE, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::expectation;
 
@@ -231,7 +231,7 @@ impl Finder<'_> {
                 let before = self.reads.split(previous).read;
                 !self.steps[index.get()].is_compacted(history, index)
                     && history.facts(history.request(index).model).client_reports_breaks
-                    && before.saturating_sub(read) >= Tokens(2_000)
+                    && before.saturating_sub(read) >= LARGE_MISS
                     && !read.is_at_least_percent_of(95, before)
             }
         }

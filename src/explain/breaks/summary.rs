@@ -16,7 +16,7 @@ use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
 use crate::requests::conversation::{History, project_names};
-use crate::requests::prompt::{PromptTrace, Step};
+use crate::requests::prompt::{LARGE_MISS, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 
 /// Sum of some breaks.
@@ -179,14 +179,10 @@ impl Counted {
     }
 }
 
-/// Loss above which a miss is compared with a verdict.
-// The client's own rule for breaks begins here, too.
-const REAL_MISS: Tokens = Tokens(2_000);
-
 impl VerdictAgreement {
     fn new(history: &History, breaks: &Breaks) -> Self {
         let mut agreement = Self::default();
-        for found in breaks.list.iter().filter(|found| found.shortfall() > REAL_MISS) {
+        for found in breaks.list.iter().filter(|found| found.shortfall() > LARGE_MISS) {
             let verdict = history.request(found.request).verdict;
             let Some(verdict) = verdict else { continue };
             let reason = history.symbols.text(verdict.reason);
@@ -254,7 +250,7 @@ impl Summary {
             summary.by_client_version.entry(version).or_default().add(found);
             summary.by_week.entry(week(&history.zone, request.time())).or_default().add(found);
         }
-        summary.by_cause = dearest_first(by_cause);
+        summary.by_cause = most_expensive_first(by_cause);
         summary
     }
 
@@ -279,7 +275,7 @@ impl Summary {
         Self {
             total,
             expected,
-            by_cause: dearest_first(by_cause),
+            by_cause: most_expensive_first(by_cause),
             reconciliation,
             ..Self::default()
         }
@@ -293,10 +289,10 @@ pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Ca
     for (cause, sum) in one.iter().chain(other) {
         *by_cause.entry(*cause).or_default() += *sum;
     }
-    dearest_first(by_cause)
+    most_expensive_first(by_cause)
 }
 
-fn dearest_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
+fn most_expensive_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
     let mut by_cause: Vec<(Cause, Sum)> = by_cause.into_iter().collect();
     by_cause.order_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
     by_cause

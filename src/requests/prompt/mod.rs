@@ -297,11 +297,12 @@ fn next_step(
     });
     let is_shrunk =
         !request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, previous_end);
-    let told = kept_of_rewrite(history, request, predecessor, steps);
+    let by_lines = kept_of_rewrite(history, request, predecessor, steps);
     // A line about a rewrite is stronger evidence than measurements of clients.
-    let measured = of_step(history, version, request, predecessor, steps)
-        .filter(|_| told.is_none_or(|place| place == Kept::All) && !request.between.has_compaction);
-    let place = measured.map(|(_, kept)| kept).or(told);
+    let measured = of_step(history, version, request, predecessor, steps).filter(|_| {
+        by_lines.is_none_or(|place| place == Kept::All) && !request.between.has_compaction
+    });
+    let place = measured.map(|(_, kept)| kept).or(by_lines);
     let is_unexplained = is_shrunk && dropped_thinking.is_none();
     // Lines that report a loss decide. Otherwise a compaction or the size does.
     let is_rewritten = match place {
@@ -334,8 +335,8 @@ fn next_step(
     let attempt = of_attempt(version, request, is_expired).filter(|_| has_own_prefix);
     let has_lived_longer = is_late && kind == StepKind::Continued;
     let late = has_lived_longer.then_some(MeasuredRule::LateExpiry);
-    let goes_on = kind == StepKind::Continued && kept == Kept::All;
-    let long = of_long_step(version, request, previous).filter(|_| goes_on);
+    let continues = kind == StepKind::Continued && kept == Kept::All;
+    let long = of_long_step(version, request, previous).filter(|_| continues);
     let rule = rule.or(attempt).or(late).or(long);
     Step {
         kind,
@@ -407,11 +408,20 @@ fn readable_end(step: &Step) -> Tokens {
 pub fn is_break(request: &Request, step: &Step) -> bool {
     let is_alive = matches!(step.kind, StepKind::Continued | StepKind::Rewritten);
     let shortfall = recorded_shortfall(request, step);
+    let is_whole =
+        request.prompt_total().is_at_least_percent_of(REWRITTEN_BELOW_PERCENT, readable_end(step));
     is_alive
         && step.predecessor_ttl.is_some()
-        && request.prompt_total().is_at_least_percent_of(97, readable_end(step))
-        && shortfall > Tokens(2_000)
-        && shortfall.0 * 20 > readable_end(step).0
+        && is_whole
+        && is_large_miss(shortfall, readable_end(step))
+}
+
+/// Tokens above which a miss is large. Claude Code's own rule for breaks begins here, too.
+pub(crate) const LARGE_MISS: Tokens = Tokens(2_000);
+
+/// Returns true if these tokens are a large miss of what could be read: more than [`LARGE_MISS`] and over 5 %.
+pub(crate) fn is_large_miss(missed: Tokens, readable: Tokens) -> bool {
+    missed > LARGE_MISS && missed.0 * 20 > readable.0
 }
 
 /// Returns true if a counterfactual has to keep the recorded read: at a break, or a fall to just the prefix

@@ -205,13 +205,12 @@ impl<'a> Contents<'a> {
     }
 }
 
+/// Client's estimate of an image or a document, whatever its size (I.1).
+const MEDIA: Tokens = Tokens(2_000);
+
 /// Client's own estimate of contents that no answer has counted yet (I.1).
 pub(super) fn rough(content: &TrailContent) -> Tokens {
-    if content.source == ContentSource::Media {
-        Tokens(2_000)
-    } else {
-        Tokens(content.size.bytes() / 4)
-    }
+    if content.source == ContentSource::Media { MEDIA } else { Tokens(content.size.bytes() / 4) }
 }
 
 /// Returns true if a piece is the result of a tool.
