@@ -530,7 +530,7 @@ pub struct Findings<'s> {
 
 /// Results of a study for people.
 #[derive(Debug)]
-pub struct Told {
+pub struct AdviceAndAnswer {
     /// Ranked changes, or `None` if nothing has a price.
     pub advice: Option<Advice>,
     /// Figures that come first.
@@ -550,22 +550,16 @@ impl Findings<'_> {
         Answer::new(&self.ledger, &self.analysis, &self.study.selection)
     }
 
-    /// The answer and the ranked changes. This takes many simulations.
+    /// The answer and the ranked changes, simulated under a reading. This takes many simulations.
     #[must_use]
-    pub fn told(&self) -> Told {
-        self.told_under(Reading::Conservative)
-    }
-
-    /// The answer and the ranked changes, simulated under a reading.
-    #[must_use]
-    pub fn told_under(&self, reading: Reading) -> Told {
+    pub fn advice_and_answer(&self, reading: Reading) -> AdviceAndAnswer {
         let Self { study, ledger, analysis } = self;
         let as_recorded = study.as_recorded(reading);
         let advice = Advice::new(&as_recorded, &study.trace, &study.selection, analysis);
         let first = advice.as_ref().map(Advice::to_first);
         let answer = Answer::new(ledger, analysis, &study.selection);
         let answer = answer.with_change(first.as_ref());
-        Told { advice, answer }
+        AdviceAndAnswer { advice, answer }
     }
 
     /// The answer, with only the first of the changes.

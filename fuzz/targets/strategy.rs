@@ -25,7 +25,7 @@ pub(crate) fn check(bytes: &[u8]) {
         let all = RequestKinds {
             has_claude: true,
             has_captures: true,
-            has_untold_writes: true,
+            has_unreported_writes: true,
             ..RequestKinds::default()
         };
         for unknown in strategy.unknowns(&all) {

@@ -207,9 +207,9 @@ fn change(before: &Followed, now: &Followed) -> Option<FileChange> {
         return None;
     }
     // Some programs write the whole session again with each turn.
-    let goes_on = ids(now).starts_with(&ids(before));
+    let continues = ids(now).starts_with(&ids(before));
     let is_same = file(before) == file(now);
-    match (is_same, goes_on) {
+    match (is_same, continues) {
         (true, _) if now.bytes < before.bytes => Some(FileChange::Shortened),
         (true, false) => Some(FileChange::Rewritten),
         (false, false) => Some(FileChange::Replaced),

@@ -23,7 +23,7 @@ use crate::report::{
 use crate::settings::{Applied, Promise, Setting};
 use crate::simulate::cache::Reading;
 use crate::simulate::strategy::Strategy;
-use crate::study::{Told, evidence_strategies};
+use crate::study::{AdviceAndAnswer, evidence_strategies};
 
 /// Shows the changes to make and their savings; or makes a change by settings.
 pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
@@ -47,15 +47,15 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     let (input, simulation) = (&args.input, &args.simulation);
     let strategies = evidence_strategies();
     let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    let told = |run: &PreparedRun| -> Result<Told, CliError> {
+    let told = |run: &PreparedRun| -> Result<AdviceAndAnswer, CliError> {
         let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
-        Ok(findings.told_under(args.reading.reading()))
+        Ok(findings.advice_and_answer(args.reading.reading()))
     };
     let (domains, format) = (&args.domains, args.format.chosen);
     if domains.domains.is_some() {
         let view = DomainView { domains, output, format, top: None };
         let sums = |run: &PreparedRun| {
-            let Told { advice, answer } = told(run)?;
+            let AdviceAndAnswer { advice, answer } = told(run)?;
             Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
         };
         return view.show(&setup, sums, |Json, run, out| {
@@ -63,7 +63,7 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
         });
     }
     let run = setup.whole()?;
-    let Told { advice, answer } = told(&run)?;
+    let AdviceAndAnswer { advice, answer } = told(&run)?;
     let advice = advice.as_ref();
     if let Some(wanted) = apply {
         let none = || CliError::NoInput("no model has a price: there is no change".to_owned());

@@ -29,7 +29,7 @@ use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::Selection;
 use crate::simulate::strategy::Strategy;
-use crate::study::{Findings, StudyError, Told, evidence_strategies};
+use crate::study::{AdviceAndAnswer, Findings, StudyError, evidence_strategies};
 
 /// Number of items of a context: none, as contexts are summed over sessions.
 const NO_ITEMS: usize = 0;
@@ -269,7 +269,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let findings = run.study.breaks_in(run.evidence()?, options)?;
     let (history, analysis) = (&run.study.history, &findings.analysis);
     let document = || {
-        let Told { advice, answer } = findings.told();
+        let AdviceAndAnswer { advice, answer } = findings.advice_and_answer(Reading::Conservative);
         let assumptions = run.study.assumptions();
         Ok(breaks_document(
             history,
@@ -297,7 +297,7 @@ fn breaks_over_domains(
     let (domains, format) = (&args.domains, args.format.chosen);
     let sums = |run: &PreparedRun| {
         let findings = run.study.breaks_in(run.evidence()?, options)?;
-        let Told { advice, answer } = findings.told();
+        let AdviceAndAnswer { advice, answer } = findings.advice_and_answer(Reading::Conservative);
         let history = &run.study.history;
         Ok((answer, LossSums::of(history, findings.analysis, advice.as_ref(), view)))
     };

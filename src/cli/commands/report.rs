@@ -23,6 +23,7 @@ use crate::report::{
     write_run_page,
 };
 use crate::requests::conversation::ReadOptions;
+use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Findings, Study};
@@ -60,12 +61,12 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     let comparison = run.study.compare(&ledger);
     let findings = run.study.breaks(Options::default())?;
     let Findings { ledger: evidence, analysis, .. } = &findings;
-    let told = findings.told();
+    let advised = findings.advice_and_answer(Reading::Conservative);
     let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
     let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
-    let waterfall = told.answer.waterfall.as_ref();
+    let waterfall = advised.answer.waterfall.as_ref();
     let material = ChartMaterial {
         study: &run.study,
         ledger: &ledger,
@@ -76,8 +77,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     };
     let charts = material.charts();
     let view = PageView {
-        answer: &told.answer,
-        advice: told.advice.as_ref(),
+        answer: &advised.answer,
+        advice: advised.advice.as_ref(),
         ledger: &ledger,
         comparison: &comparison,
         evidence,

@@ -126,14 +126,14 @@ pub(super) fn spans(
 ) -> (Vec<BlockSpan>, Vec<usize>) {
     let mut spans: Vec<BlockSpan> = Vec::new();
     let mut places = Vec::with_capacity(sent.len());
-    let mut told = recorded.iter().peekable();
+    let mut windows = recorded.iter().peekable();
     for at in sent.iter().copied() {
         let before = spans.last().copied();
         if before.is_none_or(|open| at >= open.end) {
             // Each recorded window is passed once: the walk is linear.
-            while told.next_if(|one| one.end <= at).is_some() {}
+            while windows.next_if(|one| one.end <= at).is_some() {}
             let begun = before.map_or(Millis::new(i64::MIN), |before| before.end);
-            spans.push(match told.peek() {
+            spans.push(match windows.peek() {
                 Some(one) if one.holds(at) => {
                     BlockSpan { start: one.start.min(at).max(begun), ..**one }
                 }

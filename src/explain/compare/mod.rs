@@ -22,7 +22,7 @@ use crate::base::order::side_by_side;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::agent::Vendor;
 use crate::simulate::ledger::{Ledger, ManagedColumn, Row, Selection, StrategyColumn, Totals};
-use crate::simulate::provider::{expectation, has_untold_writes};
+use crate::simulate::provider::{expectation, has_unreported_writes};
 use crate::simulate::strategy::{Applicability, Assumptions, RequestKinds, Strategy, StrategyKind};
 
 /// Figures of a strategy, with its comparison.
@@ -188,7 +188,9 @@ fn kinds_of_requests(ledger: &Ledger<'_>, selection: &Selection) -> RequestKinds
     let mut kinds = RequestKinds {
         has_claude: selection.requests().any(is_claude),
         has_captures: selection.requests().any(|index| history.is_captured(index)),
-        has_untold_writes: selection.requests().any(|index| has_untold_writes(history, index)),
+        has_unreported_writes: selection
+            .requests()
+            .any(|index| has_unreported_writes(history, index)),
         ..RequestKinds::default()
     };
     // Requests with markers follow the rules of Claude's cache, so their provider needs no simulation.

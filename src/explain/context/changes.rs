@@ -21,7 +21,7 @@ impl Changes {
     /// Collects the changes between a request and its predecessor.
     pub(super) fn before(history: &History, request: &Request) -> Self {
         let mut changes = Self { file: request.file, ..Self::default() };
-        if !request.between.rewrite.is_told() {
+        if !request.between.rewrite.is_placed() {
             return changes;
         }
         let trail = &history.files[request.file].trail;

@@ -209,7 +209,7 @@ impl<'a> Sources<'a> {
         let Contents { bill, kinds } = self.contents(&items, &session.requests);
         // The other kinds came in on no line that an item could be named by.
         items.retain(|item| item.kind.has_places());
-        dearest(&mut items, top);
+        most_expensive(&mut items, top);
         SessionContext { id: session.id, bill, kinds, items }
     }
 
@@ -345,7 +345,7 @@ fn sort_kinds(kinds: &mut [KindTotals]) {
 }
 
 /// Keeps the `top` most expensive items, most expensive first.
-fn dearest(items: &mut Vec<CarriedItem>, top: usize) {
+fn most_expensive(items: &mut Vec<CarriedItem>, top: usize) {
     items.order_by_key(|one| {
         let size = (one.carried.priced_cost(), one.carried.tokens());
         (Reverse(size), one.file, one.line, one.kind)
@@ -385,7 +385,7 @@ pub fn context(
     }
     let mut items: Vec<CarriedItem> =
         sessions.iter().flat_map(|session| session.items.iter().copied()).collect();
-    dearest(&mut items, top);
+    most_expensive(&mut items, top);
     Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
 }
 

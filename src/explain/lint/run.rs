@@ -161,8 +161,8 @@ fn idle_edits(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
 fn nested_fork(trace: &Trace<'_>, index: RequestIndex) -> Option<Finding> {
     let directives = trace.wire(index).fork_messages;
     let request = trace.history.request(index);
-    let goes_on = trace.history.predecessor(request).is_some_and(|one| !request.is_fork_of(one));
-    let is_nested = request.agent.is_some() && directives > 1 && !goes_on;
+    let continues = trace.history.predecessor(request).is_some_and(|one| !request.is_fork_of(one));
+    let is_nested = request.agent.is_some() && directives > 1 && !continues;
     let detail = format!("{directives} messages hold the directive of a fork");
     is_nested.then(|| Finding::new(Rule::NestedFork, "messages".to_owned(), detail, index))
 }

@@ -27,7 +27,8 @@ pub(super) fn invalidated_thinking(
     let change = first_change(before, after)?;
     let is_thinking = |id: &&WireNodeId| after.kind(**id) == BlockKind::Thinking;
     let kept = after.blocks[change.from..].iter().find(is_thinking)?;
-    let (rule, effect) = verdict(check, told_behavior(after).as_deref(), request.usage.is_some())?;
+    let (rule, effect) =
+        verdict(check, mismatch_behavior(after).as_deref(), request.usage.is_some())?;
     let detail = format!("{} in front of it {}; {effect}", change.place, change.what);
     Some(Finding::new(rule, after.place(*kept), detail, index))
 }
@@ -36,12 +37,12 @@ pub(super) fn invalidated_thinking(
 /// the prefix that it checks is the same, whatever differs here.
 fn verdict(
     check: PrefixCheck,
-    told: Option<&str>,
+    behavior: Option<&str>,
     is_answered: bool,
 ) -> Option<(Rule, &'static str)> {
     let refused = |effect| (!is_answered).then_some((Rule::ThinkingRefused, effect));
     let dropped = Some((Rule::ThinkingDropped, "the service leaves it out"));
-    match (told, check) {
+    match (behavior, check) {
         (Some("error"), _) => refused("the request asks to be refused for that"),
         (Some("drop_block"), _) | (_, PrefixCheck::Drops | PrefixCheck::None) => dropped,
         (_, PrefixCheck::Refuses) => refused("the service refuses that"),
@@ -53,10 +54,10 @@ fn verdict(
 }
 
 /// Behavior that the request asks for.
-fn told_behavior(view: &PromptView<'_>) -> Option<String> {
+fn mismatch_behavior(view: &PromptView<'_>) -> Option<String> {
     let settings: Value = serde_json::from_str(view.text(view.message_settings?)).ok()?;
-    let told = &settings["thinking"]["block_binding"]["prefix_mismatch_behavior"];
-    told.as_str().map(str::to_owned)
+    let behavior = &settings["thinking"]["block_binding"]["prefix_mismatch_behavior"];
+    behavior.as_str().map(str::to_owned)
 }
 
 /// First difference of a prompt from the one before it.

@@ -58,7 +58,7 @@ pub struct RunSums {
     /// Start times of the first and the last request.
     span: Option<(Millis, Millis)>,
     /// Most expensive breaks, with the index of their session.
-    pub dearest: Vec<(usize, RunBreak)>,
+    pub most_expensive: Vec<(usize, RunBreak)>,
     breaks: Sum,
     expected_breaks: Sum,
     by_cause: BTreeMap<Cause, Sum>,
@@ -88,7 +88,7 @@ impl RunSums {
             strategies,
             billed: BTreeMap::new(),
             span: None,
-            dearest: Vec::new(),
+            most_expensive: Vec::new(),
             breaks: Sum::default(),
             expected_breaks: Sum::default(),
             by_cause: BTreeMap::new(),
@@ -173,23 +173,23 @@ impl RunSums {
         self.by_cause.entry(found.cause).or_default().add_figures(rewritten, excess);
         self.breaks_basis = self.breaks_basis.max(Some(found.basis));
         self.sessions[session].breaks.add_figures(rewritten, excess);
-        self.dearest.push((session, found));
+        self.most_expensive.push((session, found));
         // Sorted only when there are twice as many, so that each break costs little.
-        if self.dearest.len() > 2 * MOST_BREAKS {
-            self.keep_dearest();
+        if self.most_expensive.len() > 2 * MOST_BREAKS {
+            self.keep_most_expensive();
         }
     }
 
-    fn keep_dearest(&mut self) {
+    fn keep_most_expensive(&mut self) {
         // Among equals the first ones stay, since the sort is stable.
-        self.dearest.order_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
-        self.dearest.truncate(MOST_BREAKS);
+        self.most_expensive.order_by_key(|(_, found)| Reverse((found.excess, found.rewritten)));
+        self.most_expensive.truncate(MOST_BREAKS);
     }
 
     /// Sorts the most expensive breaks, once all requests were added.
     #[must_use]
     pub fn finished(mut self) -> Self {
-        self.keep_dearest();
+        self.keep_most_expensive();
         self
     }
 

@@ -34,7 +34,7 @@ impl<'a> MemoryFile<'a> {
         let expected = "managed, user, project or local";
         let level = file.string("level")?;
         let level = level.and_then(|level| LEVELS.iter().position(|known| **known == level));
-        let (path, content) = told(&file)?;
+        let (path, content) = path_and_content(&file)?;
         Ok(Self { level: level.ok_or_else(|| file.unexpected("level", expected))?, path, content })
     }
 
@@ -52,19 +52,19 @@ impl<'a> MemoryFile<'a> {
 }
 
 /// Path and text of a file.
-fn told<'a>(file: &Object<'a>) -> Result<(Cow<'a, str>, Cow<'a, str>), BundleError> {
+fn path_and_content<'a>(file: &Object<'a>) -> Result<(Cow<'a, str>, Cow<'a, str>), BundleError> {
     let path = file.string("path")?.ok_or_else(|| file.unexpected("path", "a string"))?;
     Ok((path, file.string("content")?.unwrap_or_default()))
 }
 
 /// Text of the user context about the files, if there are any.
 pub(super) fn text(files: &[MemoryFile<'_>]) -> Option<String> {
-    let told = files.iter().map(|file| {
+    let texts = files.iter().map(|file| {
         let MemoryFile { level, path, content } = file;
         format!("Contents of {path} ({}):\n\n{content}", LEVELS[*level])
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("\n\n"))
+    let texts: Vec<String> = texts.collect();
+    (!texts.is_empty()).then(|| texts.join("\n\n"))
 }
 
 /// Turns nested files into reminders at their first mention.
@@ -97,7 +97,7 @@ fn tell_nested_of(
     for block in std::mem::take(blocks) {
         match block.object().filter(|_| block.kind == BlockKind::NestedMemory) {
             Some(file) => {
-                let (path, content) = told(file)?;
+                let (path, content) = path_and_content(file)?;
                 if known.insert(path.clone().into_owned()) {
                     let text = reminder(&format!("Contents of {path}:\n\n{content}\n"));
                     blocks.push(Block::text(quoted(&text), false));

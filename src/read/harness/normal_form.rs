@@ -46,7 +46,7 @@ impl Repairs {
 
 impl fmt::Display for Repairs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = [
+        let counts = [
             (
                 self.missing_results,
                 "call",
@@ -59,11 +59,11 @@ impl fmt::Display for Repairs {
             (self.media, "image or document", "images and documents", "beyond 100, left out"),
             (self.fillers, "message", "messages", "without content, given an assumed filler"),
         ];
-        let told = told.iter().filter(|(count, ..)| *count > 0);
-        let told: Vec<String> = told
+        let counts = counts.iter().filter(|(count, ..)| *count > 0);
+        let texts: Vec<String> = counts
             .map(|(count, one, many, what)| format!("{} {what}", counted(*count as u64, one, many)))
             .collect();
-        f.write_str(&told.join("; "))
+        f.write_str(&texts.join("; "))
     }
 }
 

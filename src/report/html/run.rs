@@ -265,7 +265,7 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
             excess: dollars(found.excess),
         }
     };
-    sums.dearest.iter().map(line).collect()
+    sums.most_expensive.iter().map(line).collect()
 }
 
 /// Evidence for the most certain cause.

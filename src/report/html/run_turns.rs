@@ -172,7 +172,7 @@ fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     order.order_by_key(|at| Reverse(sums.sessions[*at].totals[strategy].cost()));
     order.truncate(MOST_SESSIONS);
     // Listed breaks link to their sessions, which have to be on the page.
-    let with_breaks = sums.dearest.iter().map(|(session, _)| *session);
+    let with_breaks = sums.most_expensive.iter().map(|(session, _)| *session);
     let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).ordered();
     listed.into_iter().collect()
 }

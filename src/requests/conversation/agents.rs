@@ -330,10 +330,10 @@ impl History {
 
 /// Takes the lifetimes of writes from a copy of a request, if the request itself lacks them.
 fn take_lifetimes(request: &mut AgentRequest, copy: &AgentRequest) {
-    let (own, told) = (&mut request.usage.prompt, copy.usage.prompt);
+    let (own, copied) = (&mut request.usage.prompt, copy.usage.prompt);
     let knows_more = copy.knows_lifetime && !request.knows_lifetime;
-    if knows_more && own.written() == told.written() {
-        (own.write_5m, own.write_1h) = (told.write_5m, told.write_1h);
+    if knows_more && own.written() == copied.written() {
+        (own.write_5m, own.write_1h) = (copied.write_5m, copied.write_1h);
         request.knows_lifetime = true;
     }
 }
@@ -364,14 +364,14 @@ fn identity(placed: &Placed) -> Identity {
 /// writes are recorded.
 fn agree(placed: &mut [Placed]) {
     let key = |one: &Placed| (one.session, one.request.model, one.request.route);
-    let mut told: FxHashMap<_, (bool, bool)> = FxHashMap::default();
+    let mut seen: FxHashMap<_, (bool, bool)> = FxHashMap::default();
     for one in &*placed {
-        let (writes, is_anthropic) = told.entry(key(one)).or_default();
+        let (writes, is_anthropic) = seen.entry(key(one)).or_default();
         *writes |= one.request.usage.prompt.written() > Tokens::ZERO;
         *is_anthropic |= one.request.vendor == Vendor::Anthropic;
     }
     for one in placed {
-        let (writes, is_anthropic) = told[&key(one)];
+        let (writes, is_anthropic) = seen[&key(one)];
         // Other services give zero if they do not report writes.
         let is_of_others = !is_anthropic && one.request.vendor != Vendor::Anthropic;
         one.request.knows_writes = writes || (one.request.knows_writes && !is_of_others);

@@ -204,7 +204,7 @@ impl Between {
 
     /// Takes over the interruptions of an earlier stretch in another file: they happened before the next
     /// request as well.
-    pub(super) fn goes_on_from(&mut self, earlier: Interruptions) {
+    pub(super) fn continues_from(&mut self, earlier: Interruptions) {
         self.has_hole |= earlier.has_hole;
         self.has_compaction |= earlier.has_compaction;
         self.has_microcompaction |= earlier.has_microcompaction;
@@ -213,7 +213,7 @@ impl Between {
         self.has_replacement |= earlier.has_replacement;
         // The place of the rewrite is known in that file only.
         if earlier.rewrites_history() {
-            self.rewrite = self.rewrite.and(Rewrite::Untold);
+            self.rewrite = self.rewrite.and(Rewrite::Unplaced);
         }
     }
 

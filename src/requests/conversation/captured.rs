@@ -122,15 +122,15 @@ impl Chains {
 fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<RequestIndex> {
     // Deeper nodes of one path have higher ids.
     let shared = |sent: Sent| tree.shared(sent.leaf, next.leaf);
-    let goes_on_from = |sent: Sent| shared(sent) == Some(sent.leaf);
+    let continues_from = |sent: Sent| shared(sent) == Some(sent.leaf);
     let candidates = branches.iter().enumerate().flat_map(|(place, branch)| {
-        let before = branch.before.filter(|before| goes_on_from(*before));
+        let before = branch.before.filter(|before| continues_from(*before));
         before.into_iter().chain([branch.latest]).map(move |sent| (place, sent))
     });
     // A whole prompt that comes back says more than a longer part of one; of equals the last counts.
     let nearest = candidates
-        .max_by_key(|(_, sent)| (goes_on_from(*sent), shared(*sent), sent.index))
-        .map(|(place, sent)| (place, sent, goes_on_from(sent)));
+        .max_by_key(|(_, sent)| (continues_from(*sent), shared(*sent), sent.index))
+        .map(|(place, sent)| (place, sent, continues_from(sent)));
     let (predecessor, before) = match nearest {
         Some((place, sent, true)) => {
             if sent.index == branches[place].latest.index {

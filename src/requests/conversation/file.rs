@@ -202,8 +202,8 @@ impl FileBuilder {
         name_sidechains(gathered, fold, transcript);
         begin_forks(gathered);
         let entries = &transcript.entries;
-        let goes_on = |response: &FileResponse| response.continues.is_some();
-        let may_go_on = gathered.has_nested || gathered.responses.iter().any(goes_on);
+        let continues = |response: &FileResponse| response.continues.is_some();
+        let may_go_on = gathered.has_nested || gathered.responses.iter().any(continues);
         let is_continued = !*is_alone || may_go_on;
         let index = if is_continued { fold.index(entries) } else { Vec::new() };
         fold.forget_states();

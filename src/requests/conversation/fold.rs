@@ -184,7 +184,7 @@ impl Fold {
         let own = &entries[position];
         let new = beside.get(first..behind).unwrap_or_default();
         if new.len() > MOST_BESIDE {
-            before.between.rewrite = Rewrite::Untold;
+            before.between.rewrite = Rewrite::Unplaced;
         }
         // The latest entries, oldest first.
         for entry in new.iter().rev().take(MOST_BESIDE).rev() {
@@ -290,6 +290,6 @@ impl State {
 
 /// Summary after a line of a response: empty, except for the trail since its first line.
 fn after_line(response: usize, before: &State) -> Between {
-    let goes_on = before.response == Some(Ordinal::at(response));
-    Between { trail: before.between.trail.filter(|_| goes_on), ..Between::default() }
+    let continues = before.response == Some(Ordinal::at(response));
+    Between { trail: before.between.trail.filter(|_| continues), ..Between::default() }
 }

@@ -225,7 +225,7 @@ impl Placer<'_> {
         let response = &self.responses[placed.place];
         let mut between = response.between.clone();
         match self.continued_elsewhere(response) {
-            Some(continued) => between.goes_on_from(continued.interruptions),
+            Some(continued) => between.continues_from(continued.interruptions),
             None => between.has_hole |= response.has_gap,
         }
         let lines = &response.lines;

@@ -134,20 +134,20 @@ impl History {
     /// Contradictions to the transcript get a diagnostic, and do not count.
     pub(super) fn take_from_log(&mut self, index: RequestIndex, logged: &Placed) {
         let (file, line) = (logged.file, logged.request.line);
-        let told = &logged.request;
+        let sent = &logged.request;
         let Some(request) = self.requests.get_mut(index.get()) else { return };
         let earliest = request.start.get().saturating_sub(CLOCKS_DIFFER_MILLIS);
         let latest = request.finished.get().saturating_add(CLOCKS_DIFFER_MILLIS);
-        let is_other_time = told.finished.get() < earliest || told.start.get() > latest;
+        let is_other_time = sent.finished.get() < earliest || sent.start.get() > latest;
         if !is_other_time {
-            request.start = told.start;
-            request.finished = told.finished.max(told.start);
+            request.start = sent.start;
+            request.finished = sent.finished.max(sent.start);
         }
-        let prompt = told.usage.prompt;
+        let prompt = sent.usage.prompt;
         let mut is_other_size = false;
         if let Some(usage) = &mut request.usage {
             is_other_size = usage.prompt.total() != prompt.total();
-            if told.knows_lifetime
+            if sent.knows_lifetime
                 && usage.prompt.write_1h == Tokens::ZERO
                 && usage.prompt.written() == prompt.written()
             {

@@ -26,7 +26,7 @@ pub enum Rewrite {
     #[default]
     None,
     /// Lines report a rewrite, but not its place.
-    Untold,
+    Unplaced,
     /// Lines report the place of the rewrite.
     At(Place),
 }
@@ -39,16 +39,16 @@ pub struct Place {
     /// system prompt are.
     pub kept: Option<u32>,
     /// Last request whose prompt ends before the messages that are sent again; `None` if none are.
-    pub goes_on: Option<u32>,
+    pub resumes_at: Option<u32>,
 }
 
 impl Rewrite {
     /// Replacement of all messages.
-    const ALL: Self = Self::At(Place { kept: None, goes_on: None });
+    const ALL: Self = Self::At(Place { kept: None, resumes_at: None });
 
     /// Returns true if lines report the place of the rewrite.
     #[must_use]
-    pub fn is_told(self) -> bool {
+    pub fn is_placed(self) -> bool {
         matches!(self, Self::At(_))
     }
 
@@ -56,11 +56,13 @@ impl Rewrite {
     pub(super) fn and(self, later: Self) -> Self {
         match (self, later) {
             (Self::None, only) | (only, Self::None) => only,
-            (Self::Untold, _) | (_, Self::Untold) => Self::Untold,
+            (Self::Unplaced, _) | (_, Self::Unplaced) => Self::Unplaced,
             (Self::At(one), Self::At(other)) => Self::At(Place {
                 // `None` is less than any number.
                 kept: one.kept.min(other.kept),
-                goes_on: one.goes_on.and_then(|goes_on| Some(goes_on.max(other.goes_on?))),
+                resumes_at: one
+                    .resumes_at
+                    .and_then(|resumes_at| Some(resumes_at.max(other.resumes_at?))),
             }),
         }
     }
@@ -69,9 +71,9 @@ impl Rewrite {
     pub(super) fn renumbered(self, number: impl Fn(u32) -> Option<u32>) -> Self {
         let Self::At(place) = self else { return self };
         let renumber = |one: Option<u32>| one.map_or(Some(None), |one| number(one).map(Some));
-        match (renumber(place.kept), renumber(place.goes_on)) {
-            (Some(kept), Some(goes_on)) => Self::At(Place { kept, goes_on }),
-            _ => Self::Untold,
+        match (renumber(place.kept), renumber(place.resumes_at)) {
+            (Some(kept), Some(resumes_at)) => Self::At(Place { kept, resumes_at }),
+            _ => Self::Unplaced,
         }
     }
 }
@@ -127,7 +129,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
                 Collapse { first: Some(first), last: Some(last), .. } => {
                     self.removed(position, [first, last].iter())
                 }
-                _ => Rewrite::Untold,
+                _ => Rewrite::Unplaced,
             },
             _ => Rewrite::None,
         }
@@ -141,7 +143,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         let tail = self.kept_entries(boundary, preserved).max();
         match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
             Some(tail) => {
-                Rewrite::At(Place { kept: self.sent_up_to(tail, boundary), goes_on: None })
+                Rewrite::At(Place { kept: self.sent_up_to(tail, boundary), resumes_at: None })
             }
             None => Rewrite::ALL,
         }
@@ -189,8 +191,8 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         let callers = calls.filter_map(caller).map(|caller| Some(caller.number()));
         // `None` is less than any number.
         match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
-            Some(first) => Rewrite::At(Place { kept: first, goes_on: first }),
-            None => Rewrite::Untold,
+            Some(first) => Rewrite::At(Place { kept: first, resumes_at: first }),
+            None => Rewrite::Unplaced,
         }
     }
 
@@ -200,8 +202,8 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
             self.positions(position, removed).map(|entry| (self.response_at)(entry)).collect();
         // `None` is less than any number.
         let ends = before.iter().min().zip(before.iter().max());
-        ends.map_or(Rewrite::Untold, |(kept, goes_on)| {
-            Rewrite::At(Place { kept: *kept, goes_on: *goes_on })
+        ends.map_or(Rewrite::Unplaced, |(kept, resumes_at)| {
+            Rewrite::At(Place { kept: *kept, resumes_at: *resumes_at })
         })
     }
 

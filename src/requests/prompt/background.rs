@@ -130,12 +130,12 @@ pub fn ends_of_suggestion(
 ) -> Option<(Tokens, Tokens)> {
     let version = ClientVersion::parse(history.text(request.client_version).unwrap_or_default());
     let previous = history.predecessor(request)?;
-    let is_untold = version >= EXTENDING_SINCE
+    let is_unrecorded = version >= EXTENDING_SINCE
         && step.kind == StepKind::Continued
         && step.rule.is_none()
         && !has_recap(request)
         && may_follow_background(version, history, request, step);
-    is_untold.then(|| (step.kept_end, written_end(request, previous, step)))
+    is_unrecorded.then(|| (step.kept_end, written_end(request, previous, step)))
 }
 
 /// Returns true if the client may have sent a background request before this one.

@@ -318,7 +318,7 @@ pub(super) fn kept_of_rewrite(
     predecessor: RequestIndex,
     steps: &[Step],
 ) -> Option<Kept> {
-    let Rewrite::At(Place { kept, goes_on }) = request.between.rewrite else { return None };
+    let Rewrite::At(Place { kept, resumes_at }) = request.between.rewrite else { return None };
     let index = |number: u32| RequestIndex::new(number as usize);
     let Some(kept) = kept.map(index) else { return Some(Kept::System) };
     // Messages that an earlier rewrite changed do not come back.
@@ -329,7 +329,7 @@ pub(super) fn kept_of_rewrite(
         return (end <= request.prompt_total()).then_some(Kept::All);
     }
     let Some(kept) = kept else { return Some(Kept::System) };
-    let positions = positions_between(predecessor, goes_on.map(index), steps);
+    let positions = positions_between(predecessor, resumes_at.map(index), steps);
     let end = history.request(kept).recorded().prompt.cached_end();
     let fits = Tokens::ZERO < end && end <= request.prompt_total();
     fits.then_some(Kept::Until { request: kept, positions })

@@ -119,14 +119,14 @@ fn beta_sets(history: &History) -> Vec<Option<u32>> {
     let mut sets: Vec<Option<u32>> = Vec::new();
     let mut latest = None;
     for (place, wire) in history.captured.requests.iter().enumerate() {
-        let told = wire.betas.map(|set| {
+        let own = wire.betas.map(|set| {
             let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
             *numbers.entry(set).or_insert(next)
         });
         let before = history.request(RequestIndex::new(first + place)).predecessor;
         let before = before.and_then(|before| *sets.get(before.get().checked_sub(first)?)?);
-        latest = told.or(latest);
-        sets.push(told.or(before).or(latest));
+        latest = own.or(latest);
+        sets.push(own.or(before).or(latest));
     }
     let earliest = sets.iter().flatten().next().copied();
     sets.into_iter().map(|set| set.or(earliest)).collect()

@@ -111,10 +111,10 @@ impl LaterKept {
     ) -> Self {
         let between = &request.between;
         // A rewrite sends everything again, with the context in its place.
-        let goes_on = !between.has_prompt && !is_rewritten;
-        let own = (between.has_tool_hook && goes_on).then_some(predecessor);
+        let continues = !between.has_prompt && !is_rewritten;
+        let own = (between.has_tool_hook && continues).then_some(predecessor);
         Self {
-            before_hook: self.before_hook.filter(|_| goes_on).or(own),
+            before_hook: self.before_hook.filter(|_| continues).or(own),
             has_loaded_tools: self.has_loaded_tools || between.loads_tools,
         }
     }

@@ -252,7 +252,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         if request.between.has_compaction {
             Transition::Compacted
         } else if self.is_cut(index)
-            || request.between.rewrite.is_told()
+            || request.between.rewrite.is_placed()
             || (request.model != previous.model && tokenizer(request) != tokenizer(previous))
         {
             Transition::Rewritten
@@ -413,7 +413,7 @@ impl<'a, S: Sink> Manager<'a, S> {
                 let size = answered + sum(contents);
                 self.summarise(compaction, before, request.start, size, now)
             }
-            _ => now.breaker.lets_try(u32::MAX) && now.breaker.lets_pass(),
+            _ => now.breaker.may_attempt(u32::MAX) && now.breaker.allows(),
         };
         if !is_made {
             return false;
@@ -461,7 +461,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         conversation: &mut Conversation,
     ) -> bool {
         let Compaction { attempt, summary, .. } = compaction;
-        if !conversation.breaker.lets_try(attempt.failures) {
+        if !conversation.breaker.may_attempt(attempt.failures) {
             return false;
         }
         let rounds = self.rounds.back_from_last(conversation.oldest, self.history);
@@ -472,7 +472,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             self.effects.retries += u64::from(attempted.retries);
             return false;
         };
-        if !conversation.breaker.lets_pass() {
+        if !conversation.breaker.allows() {
             return false;
         }
         self.effects.retries += u64::from(attempted.retries);

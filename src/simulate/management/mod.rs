@@ -197,7 +197,7 @@ impl Breaker {
     }
 
     /// Returns true if a compaction is tried at all; enough failures in a row prevent it (I.1, since 2.1.76).
-    fn lets_try(&self, most_failures: u32) -> bool {
+    fn may_attempt(&self, most_failures: u32) -> bool {
         self.quick < MOST_QUICK && self.failures < most_failures
     }
 
@@ -209,7 +209,7 @@ impl Breaker {
     /// Returns true if a conversation at its threshold is compacted.
     ///
     /// After the first refusal it never is again.
-    fn lets_pass(&mut self) -> bool {
+    fn allows(&mut self) -> bool {
         self.failures = 0;
         let is_quick = self.since.is_some_and(|since| since < QUICK);
         self.quick = if is_quick { self.quick + 1 } else { 0 };
@@ -246,7 +246,7 @@ mod tests {
         let mut breaker = Breaker::default();
         let mut wait = |requests: u32| {
             (0..requests).for_each(|_| breaker.step());
-            breaker.lets_try(3) && breaker.lets_pass()
+            breaker.may_attempt(3) && breaker.allows()
         };
         // A slow refill restarts the count.
         let passed = [7, 1, 2, 3, 2, 2, 2, 50].map(&mut wait);
@@ -259,11 +259,11 @@ mod tests {
         breaker.fail();
         breaker.fail();
         // A success restarts the count.
-        assert!(breaker.lets_try(3) && breaker.lets_pass());
+        assert!(breaker.may_attempt(3) && breaker.allows());
         breaker.fail();
         breaker.fail();
-        assert!(breaker.lets_try(3));
+        assert!(breaker.may_attempt(3));
         breaker.fail();
-        assert!(!breaker.lets_try(3));
+        assert!(!breaker.may_attempt(3));
     }
 }

@@ -112,8 +112,8 @@ impl PriceTable {
         }
         // Only Claude's models have regional and government endpoints.
         let is_claude = model.id.starts_with("claude");
-        let told = self.platform.filter(|_| is_claude);
-        Some(rates.times(match told.unwrap_or_else(|| platform(context.model)) {
+        let given = self.platform.filter(|_| is_claude);
+        Some(rates.times(match given.unwrap_or_else(|| platform(context.model)) {
             Platform::Global => factors,
             Platform::Regional => factors.times(model.regional),
             Platform::Government => factors.times(self.government),

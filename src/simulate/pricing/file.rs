@@ -287,14 +287,14 @@ impl Reader<'_> {
     }
 
     fn tiers(&self, model: &ModelFile) -> Result<BTreeMap<ServiceTier, Factors>, PriceError> {
-        let told = [
+        let given = [
             (ServiceTier::Batch, &model.batch),
             (ServiceTier::Flex, &model.flex),
             (ServiceTier::Fast, &model.fast),
             (ServiceTier::Ultrafast, &model.ultrafast),
         ];
-        let told = told.into_iter().filter_map(|(tier, factors)| Some((tier, factors.as_ref()?)));
-        told.map(|(tier, factors)| Ok((tier, self.factors(factors)?))).collect()
+        let given = given.into_iter().filter_map(|(tier, factors)| Some((tier, factors.as_ref()?)));
+        given.map(|(tier, factors)| Ok((tier, self.factors(factors)?))).collect()
     }
 
     fn factors(&self, factors: &FactorsFile) -> Result<Factors, PriceError> {
@@ -307,7 +307,7 @@ impl Reader<'_> {
         })
     }
 
-    fn hours(&self, told: &[HoursFile]) -> Result<BTreeMap<String, Arc<Hours>>, PriceError> {
+    fn hours(&self, files: &[HoursFile]) -> Result<BTreeMap<String, Arc<Hours>>, PriceError> {
         let read = |one: &HoursFile| {
             let except = one.except.iter().map(|day| self.day(*day)).collect::<Result<_, _>>()?;
             let windows = one.utc.iter().map(String::as_str);
@@ -315,7 +315,7 @@ impl Reader<'_> {
             Ok((one.id.clone(), hours(self.at.file, &one.id, windows, days, except)?))
         };
         let mut known = BTreeMap::new();
-        for one in told {
+        for one in files {
             let (id, hours) = read(one)?;
             if known.insert(id.clone(), hours).is_some() {
                 return Err(PriceError::Twice { file: self.at.file.to_owned(), hours: id });

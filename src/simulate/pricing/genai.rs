@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::file::{ModelAt, PriceError, hours};
-use super::partial::{Class, Partials, TOO_MANY_TERMS, Terms, Told};
+use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
 use super::{Multiplier, per_million_rounded};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -107,7 +107,7 @@ struct Tier<'a> {
 }
 
 /// Reads every model.
-pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, PriceError> {
+pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ForeignPrices>, PriceError> {
     let providers: Vec<Provider<'_>> = serde_json::from_str(text)
         .map_err(|source| PriceError::Json { file: file.to_owned(), source })?;
     let mut models = BTreeMap::new();
@@ -119,8 +119,8 @@ pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, Pr
             } else {
                 format!("{}/{}", provider.id, model.id)
             };
-            let told = Reader { at: ModelAt { file, model: &id } }.model(model)?;
-            models.insert(id, told);
+            let prices = Reader { at: ModelAt { file, model: &id } }.model(model)?;
+            models.insert(id, prices);
         }
     }
     Ok(models)
@@ -131,7 +131,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn model(&self, model: &Model<'_>) -> Result<Told, PriceError> {
+    fn model(&self, model: &Model<'_>) -> Result<ForeignPrices, PriceError> {
         let mut prices = Partials::default();
         let listed =
             model.prices.0.iter().map(|one| Ok((self.terms(&one.constraint)?, &one.prices)));
@@ -152,7 +152,7 @@ impl Reader<'_> {
             let terms = Terms { tier, ..terms.unwrap_or_default() };
             self.add(&variant.prices, &terms, &mut prices)?;
         }
-        Ok(Told { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE, seller: None })
+        Ok(ForeignPrices { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE, seller: None })
     }
 
     fn terms(&self, constraint: &Constraint) -> Result<Terms, PriceError> {
@@ -231,10 +231,10 @@ mod tests {
             "prices": {"input_mtok": {"base": 0.1, "tiers": [{"start": 100000, "price": 0.5}]},
                        "output_mtok": {"base": 0.5, "tiers": [{"start": 100000, "price": 2.5}]}},
             "price_variants": [{"when": {"service_tier": "priority"}, "prices": {"input_mtok": 0.2, "output_mtok": 1}}]}]}]"#;
-        let told = parse(text, "test").expect("a table");
-        let models: BTreeMap<String, _> = told
+        let prices = parse(text, "test").expect("a table");
+        let models: BTreeMap<String, _> = prices
             .into_iter()
-            .filter_map(|(id, told)| Some((id.clone(), told.model(&id, "test")?)))
+            .filter_map(|(id, prices)| Some((id.clone(), prices.model(&id, "test")?)))
             .collect();
         assert_eq!(models.keys().map(String::as_str).collect::<Vec<_>>(), ["aws/m", "v4"]);
         let input = |model: &str, at: &str, prompt: u64, tier| {

@@ -15,13 +15,13 @@ const LARGEST_ROUNDING: i128 = 100;
 ///
 /// If neither does, they stay written for five minutes, as the program counts them.
 pub(crate) fn settle_lifetimes(history: &mut History, prices: &PriceTable) {
-    let told = history.charged.iter();
-    let told = told.filter_map(|(index, charge)| Some((*index, charge.client_cost?)));
+    let with_cost = history.charged.iter();
+    let with_cost = with_cost.filter_map(|(index, charge)| Some((*index, charge.client_cost?)));
     let lifetime = |(index, cost): (RequestIndex, Picodollars)| {
         let usage = history.request(index).usage.as_ref()?;
         Some((index, lifetime_of(history, prices, index, usage, cost)?))
     };
-    let settled: Vec<(RequestIndex, Ttl)> = told.filter_map(lifetime).collect();
+    let settled: Vec<(RequestIndex, Ttl)> = with_cost.filter_map(lifetime).collect();
     for (index, ttl) in settled {
         if let Some(usage) = &mut history.requests[index.get()].usage {
             usage.lifetime_is_assumed = false;

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::file::{ModelAt, PriceError, hours};
-use super::partial::{Class, Partials, TOO_MANY_TERMS, Terms, Told};
+use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
 use super::{Factors, Hours, Multiplier, per_unit};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -63,15 +63,15 @@ enum OneOrMore {
 }
 
 /// Reads every model; models for images, audio and the like have no price for input and output.
-pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, Told>, PriceError> {
+pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ForeignPrices>, PriceError> {
     let json_error = |source| PriceError::Json { file: file.to_owned(), source };
     let table: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
     let mut models = BTreeMap::new();
     for (name, raw) in table {
         let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(json_error)?;
         let reader = Reader { fields: &fields, at: ModelAt { file, model: &name } };
-        let told = reader.model()?;
-        models.insert(name, told);
+        let prices = reader.model()?;
+        models.insert(name, prices);
     }
     Ok(models)
 }
@@ -82,7 +82,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn model(&self) -> Result<Told, PriceError> {
+    fn model(&self) -> Result<ForeignPrices, PriceError> {
         let mut prices = Partials::default();
         if self.is_of_text() {
             self.add(self.fields, &Terms::default(), &mut prices)?;
@@ -92,7 +92,7 @@ impl Reader<'_> {
         let entry = self.provider_entry();
         let fast = entry.fast.and_then(|fast| Multiplier::parse(fast.get()));
         let fast = fast.map(|fast| (ServiceTier::Fast, Factors::of(fast)));
-        Ok(Told {
+        Ok(ForeignPrices {
             prices,
             tiers: fast.into_iter().collect(),
             us_only: entry.us.and_then(|us| Multiplier::parse(us.get())).unwrap_or(Multiplier::ONE),
@@ -223,9 +223,10 @@ mod tests {
     use crate::simulate::pricing::ModelPrices;
 
     fn read(text: &str) -> BTreeMap<String, ModelPrices> {
-        let told = parse(text, "test").expect("a table");
-        told.into_iter()
-            .filter_map(|(id, told)| Some((id.clone(), told.model(&id, "test")?)))
+        let prices = parse(text, "test").expect("a table");
+        prices
+            .into_iter()
+            .filter_map(|(id, prices)| Some((id.clone(), prices.model(&id, "test")?)))
             .collect()
     }
 

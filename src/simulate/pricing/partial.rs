@@ -50,7 +50,7 @@ pub(super) struct Partials(Vec<(Terms, Partial)>);
 
 /// Prices, tiers and seller of a model in another program's table.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct ForeignPrices {
     pub(super) prices: Partials,
     pub(super) tiers: BTreeMap<ServiceTier, Factors>,
     pub(super) us_only: Multiplier,
@@ -58,7 +58,7 @@ pub(super) struct Told {
     pub(super) seller: Option<String>,
 }
 
-impl Told {
+impl ForeignPrices {
     /// Prices of the model; `None` if input and output have none.
     ///
     /// Regional endpoints are models of their own in such tables.

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use jiff::civil::Date;
 
 use super::file::PriceError;
-use super::partial::Told;
+use super::partial::ForeignPrices;
 use super::{Factors, Multiplier, Rate, file, genai, litellm};
 use crate::base::model::{BUILT_IN, JsonShape, Platform};
 use crate::base::units::{Picodollars, Tokens};
@@ -106,10 +106,11 @@ impl PriceTable {
     /// Returns the first value of the file that cannot be used.
     pub fn overlay(&mut self, text: &str, file: &str) -> Result<(), PriceError> {
         if let Some(foreign) = Foreign::parse(text, file)? {
-            let told = foreign.models.iter();
+            let models = foreign.models.iter();
             self.models.extend(
                 // A foreign table replaces models only: it has no day of checking and no global factors.
-                told.filter_map(|(id, told)| Some((id.clone(), told.model(id, foreign.name)?))),
+                models
+                    .filter_map(|(id, prices)| Some((id.clone(), prices.model(id, foreign.name)?))),
             );
             self.id = format!("{}+{}", self.id, foreign.name);
             return Ok(());
@@ -156,7 +157,7 @@ impl PriceTable {
 pub(super) struct Foreign {
     /// Name of the program.
     pub(super) name: &'static str,
-    pub(super) models: BTreeMap<String, Told>,
+    pub(super) models: BTreeMap<String, ForeignPrices>,
 }
 
 impl Foreign {

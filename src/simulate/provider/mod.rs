@@ -23,7 +23,7 @@ mod unmarked;
 pub use agreement::{RolloutAgreement, agreement, recorded_step};
 pub use expectation::{NotSimulated, Service, expectation};
 pub(crate) use unmarked::Unmarked;
-pub use unmarked::{has_untold_writes, rules_of};
+pub use unmarked::{has_unreported_writes, rules_of};
 
 use crate::base::model::Facts;
 use crate::base::ttl::Lifetimes;

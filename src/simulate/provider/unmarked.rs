@@ -79,8 +79,8 @@ impl<'a> Unmarked<'a> {
             // Prompts of other models do not disturb: entries are found by requests of the same model only.
             let simulated = service.rules.simulate(&prompts, keeps_breaks);
             for place in requests.iter().map(|request| request.get() - self.first) {
-                let tells_writes = self.history.of_agents[place].knows_writes;
-                outcomes[place] = as_told(simulated[place], tells_writes);
+                let reports_writes = self.history.of_agents[place].knows_writes;
+                outcomes[place] = as_reported(simulated[place], reports_writes);
             }
         }
         outcomes
@@ -103,7 +103,7 @@ impl<'a> Unmarked<'a> {
 
 /// Returns true if a service charged for writes that the record of a request lacks.
 #[must_use]
-pub fn has_untold_writes(history: &History, index: RequestIndex) -> bool {
+pub fn has_unreported_writes(history: &History, index: RequestIndex) -> bool {
     let Some(place) = index.get().checked_sub(history.sent_with_markers().len()) else {
         return false;
     };
@@ -131,8 +131,8 @@ fn recorded(usage: &Usage) -> Outcome {
 }
 
 /// Moves written tokens to the input if the record does not have them apart.
-fn as_told(outcome: Outcome, tells_writes: bool) -> Outcome {
-    if tells_writes {
+fn as_reported(outcome: Outcome, reports_writes: bool) -> Outcome {
+    if reports_writes {
         return outcome;
     }
     let Outcome { write_5m, write_1h, input, .. } = outcome;

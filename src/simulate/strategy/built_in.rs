@@ -144,7 +144,7 @@ fn sharings() -> Vec<Strategy> {
         design(
             "fresh-decisions",
             "forks replace other results than their parents, and share tools and system prompt",
-            with(Sharing { decides_anew: true, ..none }),
+            with(Sharing { decides_again: true, ..none }),
         ),
         design(
             "staggered-agents",
@@ -164,7 +164,7 @@ fn sharings() -> Vec<Strategy> {
         design(
             "sessions-apart",
             "every session has a cache of its own",
-            with(Sharing { parts_sessions: true, ..none }),
+            with(Sharing { isolates_sessions: true, ..none }),
         ),
     ]
 }

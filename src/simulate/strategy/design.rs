@@ -42,13 +42,13 @@ pub struct Sharing {
     /// Makes sub-agents forks of the conversation that starts them.
     pub forks_agents: bool,
     /// Lets forks decide again which results are replaced.
-    pub decides_anew: bool,
+    pub decides_again: bool,
     /// Start of sub-agents that belong together.
     pub starts: Option<Starts>,
     /// Leaves the end of side queries unmarked.
     pub skips_cache_writes: bool,
     /// Gives every session a cache of its own.
-    pub parts_sessions: bool,
+    pub isolates_sessions: bool,
 }
 
 /// Start of sub-agents that belong together.
@@ -118,9 +118,9 @@ impl Design {
     /// Returns true if every prompt has the recorded size and model, whatever the cache holds of it.
     #[must_use]
     pub fn keeps_prompts(&self) -> bool {
-        let Sharing { forks_agents, decides_anew, .. } = self.sharing;
+        let Sharing { forks_agents, decides_again, .. } = self.sharing;
         !forks_agents
-            && !decides_anew
+            && !decides_again
             && self.prompt == PromptDesign::default()
             && self.management.is_none()
     }
@@ -147,10 +147,10 @@ impl Sharing {
     fn with(self, other: Self) -> Self {
         Self {
             forks_agents: self.forks_agents || other.forks_agents,
-            decides_anew: self.decides_anew || other.decides_anew,
+            decides_again: self.decides_again || other.decides_again,
             starts: other.starts.or(self.starts),
             skips_cache_writes: self.skips_cache_writes || other.skips_cache_writes,
-            parts_sessions: self.parts_sessions || other.parts_sessions,
+            isolates_sessions: self.isolates_sessions || other.isolates_sessions,
         }
     }
 }
@@ -181,7 +181,7 @@ impl Design {
                  answers are those recorded",
             );
         }
-        if self.sharing.decides_anew {
+        if self.sharing.decides_again {
             unknowns.push(
                 "the first result that a fork replaces otherwise is taken to stand at the beginning \
                  of the messages, so this is the most that fresh decisions cost",

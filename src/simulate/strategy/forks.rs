@@ -79,7 +79,7 @@ pub(super) fn fork_agents(plan: &mut Plan<'_>, history: &History) {
 /// another result at the beginning of the messages.
 ///
 /// Siblings decide the same.
-pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
+pub(super) fn decide_again(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let trace = plan.trace.to_mut();
     // Nodes that only such prompts have, by the recorded node.
@@ -88,8 +88,8 @@ pub(super) fn decide_anew(plan: &mut Plan<'_>, history: &History) {
     for place in 0..trace.prompts.len() {
         let prompt = trace.prompts[place].clone();
         let begins = parents[place].is_some_and(|parent| parent.is_recorded);
-        let goes_on = prompt.predecessor.is_some_and(|before| prompt.is_agent && is_fork[before]);
-        if !begins && !goes_on {
+        let continues = prompt.predecessor.is_some_and(|before| prompt.is_agent && is_fork[before]);
+        if !begins && !continues {
             continue;
         }
         is_fork[place] = true;
@@ -333,9 +333,9 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     let mut latest: FxHashMap<(Symbol, Symbol), usize> = FxHashMap::default();
     for (place, prompt) in trace.prompts.iter().enumerate() {
         let request = history.request(RequestIndex::new(place));
-        let goes_on =
+        let continues =
             history.predecessor(request).is_some_and(|before| !request.is_fork_of(before));
-        if !prompt.is_agent || goes_on {
+        if !prompt.is_agent || continues {
             continue;
         }
         let key = (request.session, prompt.model);
@@ -394,8 +394,8 @@ fn continuations(trace: &PromptTrace) -> Vec<Option<usize>> {
     // Backwards, so that it is known whether any request continues a prompt.
     for (place, prompt) in trace.prompts.iter().enumerate().rev() {
         let Some(before) = prompt.predecessor else { continue };
-        let goes_on = next[place].is_some();
-        if next[before].is_none_or(|known| goes_on && next[known].is_none()) {
+        let continues = next[place].is_some();
+        if next[before].is_none_or(|known| continues && next[known].is_none()) {
             next[before] = Some(place);
         }
     }

@@ -217,8 +217,8 @@ impl Strategy {
                 // lifetimes are recorded.
                 let documented = assumptions.filter(|one| one.starts_with("documented"));
                 let recorded = (!requests.providers.is_empty()).then_some(AS_RECORDED);
-                let untold = requests.has_untold_writes.then_some(UNTOLD_WRITES);
-                let assumed = documented.copied().chain(recorded).chain(untold);
+                let unreported = requests.has_unreported_writes.then_some(UNREPORTED_WRITES);
+                let assumed = documented.copied().chain(recorded).chain(unreported);
                 let assumed = assumed.map(Cow::Borrowed);
                 let left = (requests.not_simulated > 0).then(|| {
                     let left = counted(requests.not_simulated, "request stays", "requests stay");
@@ -275,7 +275,7 @@ impl Strategy {
 const AS_RECORDED: &str = "measured: steps, where they begin, and lifetimes are those that recorded reads of the \
     model and client show, where they show any";
 
-const UNTOLD_WRITES: &str = "writes that a record does not tell, although its service charges for \
+const UNREPORTED_WRITES: &str = "writes that a record does not tell, although its service charges for \
     them, are worked out by the rules and charged; `billed` has them as input";
 
 /// Kinds of requests on which assumptions depend.
@@ -286,7 +286,7 @@ pub struct RequestKinds {
     /// Presence of captured prompts.
     pub has_captures: bool,
     /// Presence of records without the written tokens, for a service that charges for them.
-    pub has_untold_writes: bool,
+    pub has_unreported_writes: bool,
     /// Providers whose rules are expected of requests without markers, in output order.
     pub providers: Vec<&'static Provider>,
     /// Number of requests without expected rules.

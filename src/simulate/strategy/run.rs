@@ -250,7 +250,7 @@ impl<'a> Prepared<'a> {
         }
         let is_uncached = design.layout == Layout::Nowhere;
         let markers = if is_uncached { Markers::None } else { Markers::AsRecorded };
-        let shares_sessions = !design.sharing.parts_sessions;
+        let shares_sessions = !design.sharing.isolates_sessions;
         let layout = design.layout;
         Self { plan, layout, markers, shares_sessions, totals, managed, parts, obstacles }
     }
@@ -369,8 +369,8 @@ impl<'a> Drawing<'a> {
         if sharing.forks_agents {
             self.part(Obstacle::NoKnownParent, |plan| forks::fork_agents(plan, history));
         }
-        if sharing.decides_anew {
-            self.part(Obstacle::NoFork, |plan| forks::decide_anew(plan, history));
+        if sharing.decides_again {
+            self.part(Obstacle::NoFork, |plan| forks::decide_again(plan, history));
         }
         if let Some(starts) = sharing.starts {
             let start = |plan: &mut Plan<'_>| forks::start_agents(plan, history, starts);
@@ -379,7 +379,7 @@ impl<'a> Drawing<'a> {
         if sharing.skips_cache_writes {
             self.part(Obstacle::NoSideQuery, forks::skip_cache_writes);
         }
-        if sharing.parts_sessions {
+        if sharing.isolates_sessions {
             // With several sessions a separation acts by the policy, even if no prompt changes.
             let before = self.plan.trace.clone();
             forks::part_sessions(&mut self.plan, history);

@@ -131,8 +131,8 @@ fn changed_fields(case: &Case<'_>) -> Vec<Evidence> {
 pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
     // A rewrite by a measured rule has a cause of its own.
     if case.step.is_rewritten && case.step.rule.is_none() {
-        let told = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
-        let mut evidence = case.evidence_of_rewrite(told);
+        let signs = Sign::EntriesRemoved | Sign::Collapsed | Sign::ResultsReplaced;
+        let mut evidence = case.evidence_of_rewrite(signs);
         if evidence.is_empty() {
             let meaning = "the prompt is shorter than what had been cached";
             evidence = case.answer_field("message.usage", meaning);
@@ -149,9 +149,9 @@ pub(super) fn messages(case: &Case<'_>) -> Option<Candidate> {
         Readable::EarlierRead | Readable::NewLength => Confidence::Low,
         Readable::PreviousRead => return None,
     };
-    let told = Sign::Interrupted | Sign::TaskNotification | Sign::SkillLoaded | Sign::OtherCommand;
+    let signs = Sign::Interrupted | Sign::TaskNotification | Sign::SkillLoaded | Sign::OtherCommand;
     let mut evidence = case.by_length();
-    evidence.extend(case.evidence_of(told | Sign::ApiError | Sign::ClientMessage));
+    evidence.extend(case.evidence_of(signs | Sign::ApiError | Sign::ClientMessage));
     Some(Candidate::new(Cause::MessagesRewritten, confidence, evidence))
 }
 

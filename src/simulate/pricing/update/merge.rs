@@ -12,7 +12,7 @@ use jiff::civil::{Date, time};
 
 use crate::base::units::Tokens;
 use crate::read::input::ServiceTier;
-use crate::simulate::pricing::partial::{Partial, Terms, Told};
+use crate::simulate::pricing::partial::{ForeignPrices, Partial, Terms};
 use crate::simulate::pricing::{Factors, ModelPrices, PriceTable, Rate};
 
 /// Model, the table that has it, and the day from which on another table counts.
@@ -23,8 +23,8 @@ pub(super) struct Merge<'a> {
 }
 
 impl Merge<'_> {
-    pub(super) fn with(&self, told: &Told, source: &str) -> ModelPrices {
-        let new = self.new_rows(told);
+    pub(super) fn with(&self, foreign_prices: &ForeignPrices, source: &str) -> ModelPrices {
+        let new = self.new_rows(foreign_prices);
         let old = self.model.rates.iter().filter_map(|rate| self.old_row(rate, &new));
         let rates = old.chain(new.iter().cloned()).collect();
         let source = format!("{}+{source}", self.model.source);
@@ -48,15 +48,16 @@ impl Merge<'_> {
     }
 
     /// Rows of the other table; rows that began before the day begin on it.
-    fn new_rows(&self, told: &Told) -> Vec<Rate> {
-        let rows: Vec<Rate> = told.prices.iter().filter_map(|told| self.row(told)).collect();
+    fn new_rows(&self, foreign_prices: &ForeignPrices) -> Vec<Rate> {
+        let rows: Vec<Rate> =
+            foreign_prices.prices.iter().filter_map(|one| self.row(one)).collect();
         let is_latest = |rate: &&Rate| !rows.iter().any(|other| self.supersedes(other, rate));
-        let goes_on = |rate: &&Rate| rate.until.is_none_or(|until| until > self.day);
-        let latest = rows.iter().filter(is_latest).filter(goes_on);
+        let continues = |rate: &&Rate| rate.until.is_none_or(|until| until > self.day);
+        let latest = rows.iter().filter(is_latest).filter(continues);
         let mut rows: Vec<Rate> = latest
             .map(|rate| Rate { from: rate.from.max(Some(self.day)), ..rate.clone() })
             .collect();
-        for (tier, factors) in &told.tiers {
+        for (tier, factors) in &foreign_prices.tiers {
             rows.extend(of_factors(&rows, *tier, *factors));
         }
         let mut tiers: BTreeMap<ServiceTier, Vec<Rate>> = BTreeMap::new();

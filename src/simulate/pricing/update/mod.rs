@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use jiff::civil::{Date, DateTime};
 
 use super::file::PriceError;
-use super::partial::Told;
+use super::partial::ForeignPrices;
 use super::table::{Foreign, ModelPrices, PriceTable};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -99,8 +99,8 @@ impl PriceUpdate {
             same: 0,
         };
         for (model, table) in known_models(tables) {
-            let Some(told) = told_of(&foreign, model) else { continue };
-            let merged = Merge { model, table, day }.with(told, foreign.name);
+            let Some(foreign_prices) = prices_of(&foreign, model) else { continue };
+            let merged = Merge { model, table, day }.with(foreign_prices, foreign.name);
             let changes = Comparison { model, table, day }.changes(&merged);
             if changes.is_empty() {
                 update.same += 1;
@@ -130,15 +130,15 @@ fn known_models<'t>(
 }
 
 /// Prices of a model in a foreign table: under its id, that with `-latest`, or another of its names.
-fn told_of<'f>(foreign: &'f Foreign, model: &ModelPrices) -> Option<&'f Told> {
+fn prices_of<'f>(foreign: &'f Foreign, model: &ModelPrices) -> Option<&'f ForeignPrices> {
     let latest = format!("{}-latest", model.id);
     let mut names = [&model.id, &latest].into_iter().chain(&model.aliases);
     names.find_map(|name| by_maker(foreign, name))
 }
 
 /// Model at its maker's price: under its plain name, or in its maker's folder; resellers are ignored.
-fn by_maker<'f>(foreign: &'f Foreign, name: &str) -> Option<&'f Told> {
-    let plain = foreign.models.get(name).filter(|told| is_of_maker(told));
+fn by_maker<'f>(foreign: &'f Foreign, name: &str) -> Option<&'f ForeignPrices> {
+    let plain = foreign.models.get(name).filter(|foreign_prices| is_of_maker(foreign_prices));
     let in_folder = || {
         let (folder, _) = FOLDERS.iter().find(|(_, names)| begins_with_any(name, names))?;
         foreign.models.get(&format!("{folder}{name}"))
@@ -146,8 +146,8 @@ fn by_maker<'f>(foreign: &'f Foreign, name: &str) -> Option<&'f Told> {
     plain.or_else(in_folder)
 }
 
-fn is_of_maker(told: &Told) -> bool {
-    told.seller.as_ref().is_none_or(|seller| MAKERS.contains(&seller.as_str()))
+fn is_of_maker(foreign_prices: &ForeignPrices) -> bool {
+    foreign_prices.seller.as_ref().is_none_or(|seller| MAKERS.contains(&seller.as_str()))
 }
 
 fn begins_with_any(name: &str, beginnings: &[&str]) -> bool {
@@ -171,8 +171,10 @@ fn added(
             && !added.contains_key(plain)
             && is_wanted(plain)
             && tables.iter().all(|table| table.find(plain).is_none());
-        let Some(told) = is_new.then(|| by_maker(foreign, plain)).flatten() else { continue };
-        let model = told.model(plain, foreign.name).filter(|model| {
+        let Some(foreign_prices) = is_new.then(|| by_maker(foreign, plain)).flatten() else {
+            continue;
+        };
+        let model = foreign_prices.model(plain, foreign.name).filter(|model| {
             let is_charged = |rates: &super::Rates| rates.input.0 > 0 && rates.output.0 > 0;
             model.rates.iter().all(|rate| is_charged(&rate.rates))
         });

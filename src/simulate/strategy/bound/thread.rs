@@ -344,7 +344,7 @@ impl<'a> Sending<'a> {
         let is_for_an_hour = self.cached.is_all_for_an_hour();
         let is_free = self.cached.end.is_none() || (is_for_an_hour && self.cached.is_hour_free);
         // The write then keeps the TTL of the entry that it continues.
-        let goes_on = !freedom.may_change_ttl && !is_free;
+        let continues = !freedom.may_change_ttl && !is_free;
         let mut ways = Vec::new();
         if read >= least || ends.iter().all(|(_, end)| *end < least) {
             ways.push(self.way(prices, self.cached, Split { read, hour: read, written: read }));
@@ -357,12 +357,12 @@ impl<'a> Sending<'a> {
         let is_worth_writing =
             |(node, end): &(NodeId, Tokens)| is_new(*node, *end) && *end >= least;
         for (node, written) in ends.iter().copied().filter(is_worth_writing) {
-            if !(goes_on && is_for_an_hour) {
+            if !(continues && is_for_an_hour) {
                 let cached = Cached { end: Some(node), ..self.cached };
                 ways.push(self.way(prices, cached, Split { read, hour: read, written }));
             }
-            let may_be_for_an_hour = self.may_write_for_an_hour && (!goes_on || is_for_an_hour);
-            let first = if goes_on { written } else { Tokens::ZERO };
+            let may_be_for_an_hour = self.may_write_for_an_hour && (!continues || is_for_an_hour);
+            let first = if continues { written } else { Tokens::ZERO };
             let hours = ends.iter().filter(|(node, end)| is_new(*node, *end) && *end <= written);
             let hours = hours.filter(|(_, end)| may_be_for_an_hour && *end >= first);
             for (hour_node, hour) in hours.copied() {

@@ -24,10 +24,10 @@ pub(super) struct Draft {
     pub(super) ping_limit: Option<i64>,
     pub(super) ping_agents: Option<bool>,
     pub(super) forks_agents: Option<bool>,
-    pub(super) decides_anew: Option<bool>,
+    pub(super) decides_again: Option<bool>,
     pub(super) starts: Option<StartsDraft>,
     pub(super) skips_cache_writes: Option<bool>,
-    pub(super) parts_sessions: Option<bool>,
+    pub(super) isolates_sessions: Option<bool>,
     pub(super) tools: Option<Tools>,
     pub(super) system: Option<SystemPrompt>,
     pub(super) scopes: Option<Scopes>,
@@ -107,13 +107,13 @@ impl Draft {
     fn sharing(&self) -> Sharing {
         Sharing {
             forks_agents: self.forks_agents.unwrap_or_default(),
-            decides_anew: self.decides_anew.unwrap_or_default(),
+            decides_again: self.decides_again.unwrap_or_default(),
             starts: match self.starts {
                 None | Some(StartsDraft::AsRecorded) => None,
                 Some(StartsDraft::As(starts)) => Some(starts),
             },
             skips_cache_writes: self.skips_cache_writes.unwrap_or_default(),
-            parts_sessions: self.parts_sessions.unwrap_or_default(),
+            isolates_sessions: self.isolates_sessions.unwrap_or_default(),
         }
     }
 

@@ -71,14 +71,14 @@ pub(super) static PARAMETERS: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
         parameter("keepalive.agents", |draft, agents: bool| put(&mut draft.ping_agents, agents)),
         parameter("sharing.forks", |draft, forks: bool| put(&mut draft.forks_agents, forks)),
         parameter("sharing.fresh_decisions", |draft, fresh: bool| {
-            put(&mut draft.decides_anew, fresh)
+            put(&mut draft.decides_again, fresh)
         }),
         parameter("sharing.starts", |draft, starts: StartsDraft| put(&mut draft.starts, starts)),
         parameter("sharing.skip_cache_write", |draft, skips: bool| {
             put(&mut draft.skips_cache_writes, skips)
         }),
         parameter("sharing.sessions_apart", |draft, parts: bool| {
-            put(&mut draft.parts_sessions, parts)
+            put(&mut draft.isolates_sessions, parts)
         }),
         parameter("prompt.tools", |draft, tools: Tools| put(&mut draft.tools, tools)),
         parameter("prompt.system", |draft, system: SystemPrompt| put(&mut draft.system, system)),
