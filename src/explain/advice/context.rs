@@ -1,27 +1,16 @@
 //! Changes that keep contexts smaller.
 
 use super::seen::Seen;
-use super::{Change, ChangeCandidate, Subject, Who};
+use super::{ChangeCandidate, Subject, Way};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::management::{Compaction, Management, Trigger};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};
 
-/// A way to keep contexts small.
-struct ContextWay {
-    /// The name of the strategy.
-    code: &'static str,
-    label: &'static str,
-    design: Design,
-    who: Who,
-    setting: Option<&'static str>,
-    field: &'static str,
-    /// Size of a context at which the way begins to act, if it has one.
-    size: Option<Tokens>,
-    /// Assumption of this way alone, about sizes or results.
-    assumed: &'static str,
-}
+/// A way to keep contexts small, the size of a context at which it begins to act, if it has one, and the assumption
+/// of this way alone, about sizes or results.
+type ContextWay = (Way, Option<Tokens>, &'static str);
 
 /// Assumption of every way.
 const SAME_ANSWERS: &str =
@@ -37,7 +26,7 @@ const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUT
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let sizes = PromptSizes::of(seen);
-    let ways = ways().into_iter().filter(|way| seen.may_manage(&way.design));
+    let ways = ways().into_iter().filter(|(way, ..)| seen.may_manage(&way.design));
     ways.map(|way| candidate(way, &sizes)).collect()
 }
 
@@ -50,67 +39,55 @@ fn ways() -> Vec<ContextWay> {
     let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
     let later = Management::Compaction(compaction);
     vec![
-        ContextWay {
+        (Way {
             code: "compact-100k",
             label: "Compact conversations at 100,000 tokens",
             design: built_in("compact-100k"),
-            who: Who::User,
             setting: Some(BY_WINDOW),
             field: "`messages`: a summary in place of the conversation",
-            size: Some(Tokens(100_000)),
-            assumed: OF_SUMMARIES,
-        },
-        ContextWay {
+            subject: Subject::Context,
+        }, Some(Tokens(100_000)), OF_SUMMARIES),
+        (Way {
             code: "compact-150k",
             label: "Compact conversations at 150,000 tokens",
             design: Design { management: Some(Box::new(later)), ..Design::default() },
-            who: Who::User,
             setting: Some(BY_WINDOW),
             field: "`messages`: a summary in place of the conversation",
-            size: Some(Tokens(150_000)),
-            assumed: OF_SUMMARIES,
-        },
-        ContextWay {
+            subject: Subject::Context,
+        }, Some(Tokens(150_000)), OF_SUMMARIES),
+        (Way {
             code: "session-memory-100k",
             label: "Put a memory in place of 100,000 tokens",
             design: built_in("session-memory-100k"),
-            who: Who::Builder,
             setting: None,
             field: "`messages`: a memory kept beside the conversation, and the latest messages",
-            size: Some(Tokens(100_000)),
-            assumed: "the size of the memory and its updates is assumed",
-        },
-        ContextWay {
+            subject: Subject::Context,
+        }, Some(Tokens(100_000)), "the size of the memory and its updates is assumed"),
+        (Way {
             code: "clear-results-180k",
             label: "Clear old tool results beyond 180,000 tokens",
             design: built_in("clear-results-180k"),
-            who: Who::Builder,
             setting: None,
             field: "`context_management.edits`: `clear_tool_uses_20250919` (beta \
                     context-management-2025-06-27)",
-            size: Some(Tokens(180_000)),
-            assumed: OF_RESULTS,
-        },
-        ContextWay {
+            subject: Subject::Context,
+        }, Some(Tokens(180_000)), OF_RESULTS),
+        (Way {
             code: "microcompact-60m",
             label: "Clear old tool results after an hour without an answer",
             design: built_in("microcompact-60m"),
-            who: Who::Builder,
             setting: None,
             field: "`messages`: a placeholder in place of each old tool result",
-            size: None,
-            assumed: OF_RESULTS,
-        },
-        ContextWay {
+            subject: Subject::Context,
+        }, None, OF_RESULTS),
+        (Way {
             code: "result-budget-50k",
             label: "Cut tool results to a preview beyond 50,000 characters",
             design: built_in("result-budget-50k"),
-            who: Who::Builder,
             setting: None,
             field: "`tool_result.content`: a preview, with the rest in a file",
-            size: None,
-            assumed: "the rest of a result would not have been read later",
-        },
+            subject: Subject::Context,
+        }, None, "the rest of a result would not have been read later"),
     ]
 }
 
@@ -122,24 +99,9 @@ fn built_in(name: &str) -> Design {
     }
 }
 
-fn candidate(way: ContextWay, sizes: &PromptSizes) -> ChangeCandidate {
-    ChangeCandidate {
-        change: Change {
-            code: way.code,
-            label: way.label,
-            observation: sizes.observed(way.size),
-            advice: format!("{}.", way.label),
-            who: way.who,
-            setting: way.setting,
-            field: Some(way.field),
-            assumption: format!("{SAME_ANSWERS}; {}.", way.assumed),
-            confidence: None,
-            is_at_most: false,
-            evidence: sizes.largest.into_iter().collect(),
-        },
-        subject: Subject::Context,
-        design: way.design,
-    }
+fn candidate((way, size, assumed): ContextWay, sizes: &PromptSizes) -> ChangeCandidate {
+    let assumption = format!("{SAME_ANSWERS}; {assumed}.");
+    way.candidate(sizes.observed(size), assumption, sizes.largest.into_iter().collect())
 }
 
 /// Sizes of prompts.

@@ -69,6 +69,42 @@ struct ChangeCandidate {
     design: Design,
 }
 
+/// A change that somebody can choose, before it is looked for in the requests.
+struct Way {
+    /// Name of the strategy.
+    code: &'static str,
+    label: &'static str,
+    /// Setting of Claude Code that makes the change; without one it is up to the agent's builder.
+    setting: Option<&'static str>,
+    field: &'static str,
+    subject: Subject,
+    design: Design,
+}
+
+impl Way {
+    fn candidate(
+        self,
+        observation: String,
+        assumption: String,
+        evidence: Vec<RequestIndex>,
+    ) -> ChangeCandidate {
+        let change = Change {
+            code: self.code,
+            label: self.label,
+            observation,
+            advice: format!("{}.", self.label),
+            who: if self.setting.is_some() { Who::User } else { Who::Builder },
+            setting: self.setting,
+            field: Some(self.field),
+            assumption,
+            confidence: None,
+            is_at_most: false,
+            evidence,
+        };
+        ChangeCandidate { change, subject: self.subject, design: self.design }
+    }
+}
+
 /// Subject of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {

@@ -3,21 +3,12 @@
 use enumset::{EnumSet, enum_set};
 
 use super::seen::{Seen, counted_breaks, evidence};
-use super::{Change, ChangeCandidate, Subject, Who};
+use super::{Change, ChangeCandidate, Subject, Way, Who};
 use crate::base::wording::capitalized;
 use crate::explain::breaks::{Break, Cause};
 use crate::simulate::strategy::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 
 const MINUTE: i64 = 60_000;
-
-/// Design and words of a change, without the observation.
-struct RequestWay {
-    code: &'static str,
-    label: &'static str,
-    subject: Subject,
-    field: &'static str,
-    design: Design,
-}
 
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let mut candidates = pings(seen);
@@ -28,7 +19,7 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     candidates
 }
 
-fn candidate(way: RequestWay, breaks: &[&Break]) -> ChangeCandidate {
+fn candidate(way: Way, breaks: &[&Break]) -> ChangeCandidate {
     let why = breaks.first().map_or("", |found| found.cause.meaning());
     let assumption = match way.design.unknowns() {
         unknowns if unknowns.is_empty() => {
@@ -36,29 +27,14 @@ fn candidate(way: RequestWay, breaks: &[&Break]) -> ChangeCandidate {
         }
         unknowns => format!("{}.", capitalized(&unknowns.join("; "))),
     };
-    ChangeCandidate {
-        change: Change {
-            code: way.code,
-            label: way.label,
-            observation: counted_breaks(breaks, why),
-            advice: format!("{}.", way.label),
-            who: Who::Builder,
-            setting: None,
-            field: Some(way.field),
-            assumption,
-            confidence: None,
-            is_at_most: false,
-            evidence: evidence(breaks),
-        },
-        subject: way.subject,
-        design: way.design,
-    }
+    way.candidate(counted_breaks(breaks, why), assumption, evidence(breaks))
 }
 
 fn pings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
-    let way = |code, label, every, limit| RequestWay {
+    let way = |code, label, every, limit| Way {
         code,
         label,
+        setting: None,
         subject: Subject::Pings,
         field: "a request more: the last one again with `max_tokens`: 1",
         design: Design {
@@ -84,9 +60,10 @@ fn pings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
 fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let with = |sharing| Design { sharing, ..Design::default() };
     let none = Sharing::default();
-    let way = |code, label, field, sharing| RequestWay {
+    let way = |code, label, field, sharing| Way {
         code,
         label,
+        setting: None,
         subject: Subject::Own(code),
         field,
         design: with(sharing),
@@ -133,7 +110,7 @@ fn of_client(change: Change, seen: &Seen<'_>) -> Change {
     Change { observation, advice, who: Who::User, setting, ..change }
 }
 
-fn markers() -> impl Iterator<Item = RequestWay> {
+fn markers() -> impl Iterator<Item = Way> {
     let at = |anchors: EnumSet<Anchor>| Layout::At(anchors);
     let field = "the places of `cache_control`";
     let layouts = [
@@ -155,9 +132,10 @@ fn markers() -> impl Iterator<Item = RequestWay> {
         ("every-10", "Mark every tenth block, the latest four", Layout::Every(10)),
         ("four-even", "Set four markers at equal distances", Layout::Even(4)),
     ];
-    layouts.into_iter().map(move |(code, label, layout)| RequestWay {
+    layouts.into_iter().map(move |(code, label, layout)| Way {
         code,
         label,
+        setting: None,
         subject: Subject::Markers,
         field,
         design: Design { layout, ..Design::default() },
