@@ -72,16 +72,14 @@ fn version(evidence: &PatternEvidence<'_>, index: RequestIndex) -> String {
 /// Sessions that another version continued.
 pub(super) fn updates(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_such = |found: &Break| found.cause == Cause::ClientVersionChanged;
-    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let observation = format!(
-        "A session went on with another version of the client {}.",
-        counted(breaks.len(), "time", "times"),
-    );
+    let observation = |breaks: &[&Break]| {
+        format!(
+            "A session went on with another version of the client {}.",
+            counted(breaks.len(), "time", "times"),
+        )
+    };
     let advice = "Update the client between sessions, or /compact before the update.";
-    Some(evidence.of_excess("updates", &breaks, Ground::Excess, observation, advice))
+    evidence.of_kind(("updates", Ground::Excess), is_such, observation, advice)
 }
 
 /// Models, efforts and speeds that were switched within a session.
@@ -94,15 +92,13 @@ pub(super) fn switches(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
                 Cause::ModelChanged | Cause::EffortChanged | Cause::FastModeChanged
             )
     };
-    let breaks: Vec<&Break> = evidence.breaks_that(is_switch).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let observation = format!(
-        "Model, effort or speed was switched {} in mid-conversation.",
-        counted(breaks.len(), "time", "times"),
-    );
+    let observation = |breaks: &[&Break]| {
+        format!(
+            "Model, effort or speed was switched {} in mid-conversation.",
+            counted(breaks.len(), "time", "times"),
+        )
+    };
     let advice = "Choose model, effort and speed at the start or right after a /compact, and send \
                   work for another model to a sub-agent.";
-    Some(evidence.of_excess("switches", &breaks, Ground::Excess, observation, advice))
+    evidence.of_kind(("switches", Ground::Excess), is_switch, observation, advice)
 }

@@ -84,19 +84,17 @@ pub(super) fn long_pauses(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
         let is_expiry = matches!(found.cause, Cause::TtlExpired5m | Cause::TtlExpired1h);
         is_expiry && found.gap.is_some_and(|gap| gap >= Ttl::OneHour.millis())
     };
-    let breaks: Vec<&Break> = evidence.breaks_that(is_long).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
-    let observation = format!(
-        "{} went on after a pause of over an hour and wrote {} tokens again, whatever else changed.",
-        counted(breaks.len(), "request", "requests"),
-        grouped(rewritten.0),
-    );
+    let observation = |breaks: &[&Break]| {
+        let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
+        format!(
+            "{} went on after a pause of over an hour and wrote {} tokens again, whatever else changed.",
+            counted(breaks.len(), "request", "requests"),
+            grouped(rewritten.0),
+        )
+    };
     let advice = "Before a long pause, finish the task or /compact while the cache is warm; after \
                   it, begin a new session rather than going on with a long one.";
-    Some(evidence.of_excess("long_pauses", &breaks, Ground::AtMostExcess, observation, advice))
+    evidence.of_kind(("long_pauses", Ground::AtMostExcess), is_long, observation, advice)
 }
 
 /// Conversations whose TTL fell from an hour to five minutes.

@@ -126,6 +126,19 @@ impl<'a> PatternEvidence<'a> {
         Some(saved.sum())
     }
 
+    /// Pattern of the breaks of a kind, whose saving is their excess. `None` without any.
+    fn of_kind(
+        &self,
+        (name, ground): (&'static str, Ground),
+        is_such: impl Fn(&Break) -> bool,
+        observation: impl FnOnce(&[&Break]) -> String,
+        advice: &str,
+    ) -> Option<Pattern> {
+        let breaks: Vec<&Break> = self.breaks_that(is_such).collect();
+        (!breaks.is_empty())
+            .then(|| self.of_excess(name, &breaks, ground, observation(&breaks), advice))
+    }
+
     /// Pattern whose saving is the excess of its breaks.
     fn of_excess(
         &self,

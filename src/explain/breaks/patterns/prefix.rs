@@ -52,19 +52,17 @@ pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
 /// Tools that a search loads within a session.
 pub(super) fn loaded_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_loaded = |found: &Break| rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded);
-    let breaks: Vec<&Break> = evidence.breaks_that(is_loaded).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let loads = loads_of_tools(evidence);
-    let observation = format!(
-        "{} of {} that loaded deferred tools changed the tool list in front of everything.",
-        breaks.len(),
-        counted(loads, "tool search", "tool searches"),
-    );
+    let observation = |breaks: &[&Break]| {
+        let loads = loads_of_tools(evidence);
+        format!(
+            "{} of {} that loaded deferred tools changed the tool list in front of everything.",
+            breaks.len(),
+            counted(loads, "tool search", "tool searches"),
+        )
+    };
     let advice = "Load the tools that a session surely needs up front (ENABLE_TOOL_SEARCH=false, or \
                   `alwaysLoad` for a server), or use a client that appends loaded tools.";
-    Some(evidence.of_excess("loaded_tools", &breaks, Ground::AtMostExcess, observation, advice))
+    evidence.of_kind(("loaded_tools", Ground::AtMostExcess), is_loaded, observation, advice)
 }
 
 fn loads_of_tools(evidence: &PatternEvidence<'_>) -> usize {
@@ -97,32 +95,27 @@ pub(super) fn changed_tools(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
             && is_shown(found)
             && !rests_on(found, Cause::ToolsChanged, Sign::ToolsLoaded)
     };
-    let breaks: Vec<&Break> = evidence.breaks_that(is_other).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let observation =
-        format!("The tools changed {} in mid-session.", counted(breaks.len(), "time", "times"));
+    let observation = |breaks: &[&Break]| {
+        format!("The tools changed {} in mid-session.", counted(breaks.len(), "time", "times"))
+    };
     let advice = "Connect MCP servers, plugins and other devices before the first prompt, and leave \
                   permissions for whole tools alone until the session ends.";
-    Some(evidence.of_excess("changed_tools", &breaks, Ground::Excess, observation, advice))
+    evidence.of_kind(("changed_tools", Ground::Excess), is_other, observation, advice)
 }
 
 /// Thinking that a model drops at every new turn.
 pub(super) fn stripped_thinking(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     let is_such = |found: &Break| found.cause == Cause::ThinkingStripped;
-    let breaks: Vec<&Break> = evidence.breaks_that(is_such).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let observation = format!(
-        "{} began without the thinking of the turn before, which took the messages after it out of \
+    let observation = |breaks: &[&Break]| {
+        format!(
+            "{} began without the thinking of the turn before, which took the messages after it out of \
          the cache.",
-        counted(breaks.len(), "turn", "turns"),
-    );
+            counted(breaks.len(), "turn", "turns"),
+        )
+    };
     let advice = "Use a model that keeps earlier thinking (Opus since 4.5, Sonnet since 4.6), or \
                   switch thinking off for short turns.";
-    Some(evidence.of_excess("stripped_thinking", &breaks, Ground::Excess, observation, advice))
+    evidence.of_kind(("stripped_thinking", Ground::Excess), is_such, observation, advice)
 }
 
 /// Sub-agents that were started too close together to share a prefix.
@@ -131,15 +124,13 @@ pub(super) fn siblings(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
         let request = evidence.history.request(found.request);
         found.cause == Cause::WriteNotVisible && request.predecessor.is_none()
     };
-    let breaks: Vec<&Break> = evidence.breaks_that(is_sibling).collect();
-    if breaks.is_empty() {
-        return None;
-    }
-    let observation = format!(
-        "{} wrote a prefix that a sibling, started just before, was writing too.",
-        counted(breaks.len(), "sub-agent", "sub-agents"),
-    );
+    let observation = |breaks: &[&Break]| {
+        format!(
+            "{} wrote a prefix that a sibling, started just before, was writing too.",
+            counted(breaks.len(), "sub-agent", "sub-agents"),
+        )
+    };
     let advice = "Start other sub-agents when one has begun to answer (clients since \
                   2.1.229 do so for workflows).";
-    Some(evidence.of_excess("siblings", &breaks, Ground::Excess, observation, advice))
+    evidence.of_kind(("siblings", Ground::Excess), is_sibling, observation, advice)
 }
