@@ -57,8 +57,6 @@ fn keeps_output(client: Client, model: &str) -> bool {
 }
 
 /// Step of another agent's request from the one before it.
-///
-/// The record does not say when its prefix expires.
 pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[Step]) -> Step {
     let own = RequestIndex::new(steps.len());
     let request = history.request(own);
@@ -69,13 +67,8 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
     let previous_end = previous.recorded().prompt.cached_end();
     let is_shorter = request.prompt_total() < previous.prompt_total();
     let is_rewritten = recorded.is_after_compaction || is_shorter;
-    let (kind, opening_index) = if request.model != previous.model {
-        (StepKind::ModelChange, own)
-    } else if is_rewritten {
-        (StepKind::Rewritten, before.opening)
-    } else {
-        (StepKind::Continued, before.opening)
-    };
+    // The record does not say when its prefix expires.
+    let kind = StepKind::after(previous, request, false, is_rewritten);
     Step {
         kind,
         predecessor: Some(predecessor),
@@ -84,7 +77,7 @@ pub(super) fn agent_step(history: &History, recorded: &AgentRequest, steps: &[St
         is_rewritten,
         kept: if is_rewritten { Kept::System } else { Kept::All },
         kept_end: previous_end,
-        opening: opening_index,
+        opening: before.opening_after(kind, own),
         ..opening
     }
 }

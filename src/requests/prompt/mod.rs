@@ -81,6 +81,21 @@ words! {
     }
 }
 
+impl StepKind {
+    /// Kind of the step from a request to the next one of its chain.
+    fn after(previous: &Request, request: &Request, is_expired: bool, is_rewritten: bool) -> Self {
+        if request.model != previous.model {
+            Self::ModelChange
+        } else if is_expired {
+            Self::Expired
+        } else if is_rewritten {
+            Self::Rewritten
+        } else {
+            Self::Continued
+        }
+    }
+}
+
 /// Step from the predecessor to a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
@@ -122,6 +137,34 @@ pub struct Step {
 }
 
 impl Step {
+    /// Step of the first request of a chain, of which nothing is known.
+    fn opening(own: RequestIndex) -> Self {
+        Self {
+            kind: StepKind::Opening,
+            predecessor: None,
+            gap: None,
+            ttl: None,
+            predecessor_ttl: None,
+            deleted: Tokens::ZERO,
+            all_deleted: Tokens::ZERO,
+            previous_end: Tokens::ZERO,
+            is_rewritten: false,
+            dropped_thinking: None,
+            kept: Kept::All,
+            kept_end: Tokens::ZERO,
+            rule: None,
+            turn_thinking: None,
+            later: LaterKept::default(),
+            grace: 0,
+            opening: own,
+        }
+    }
+
+    /// Opening of the next request, whose step is of this kind.
+    fn opening_after(&self, kind: StepKind, next: RequestIndex) -> RequestIndex {
+        if kind == StepKind::ModelChange { next } else { self.opening }
+    }
+
     /// Returns true if the TTL is known and was not exceeded.
     #[must_use]
     pub fn is_inside_ttl(&self) -> bool {
@@ -186,25 +229,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     let own = RequestIndex::new(steps.len());
     let request = history.request(own);
     let ttl = captured_ttl(captured);
-    let opening = Step {
-        kind: StepKind::Opening,
-        predecessor: request.predecessor,
-        gap: None,
-        ttl,
-        predecessor_ttl: None,
-        deleted: Tokens::ZERO,
-        all_deleted: Tokens::ZERO,
-        previous_end: Tokens::ZERO,
-        is_rewritten: false,
-        dropped_thinking: None,
-        kept: Kept::All,
-        kept_end: Tokens::ZERO,
-        rule: None,
-        turn_thinking: None,
-        later: LaterKept::default(),
-        grace: 0,
-        opening: own,
-    };
+    let opening = Step { ttl, predecessor: request.predecessor, ..Step::opening(own) };
     let Some(predecessor) = request.predecessor else { return opening };
     let (previous, before) = (history.request(predecessor), &steps[predecessor.get()]);
     let gap = request.start.since(previous.start);
@@ -216,15 +241,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
     let is_rewritten = captured.likeness.opening != opening_before;
     let previous_end =
         previous.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.cached_end());
-    let (kind, opening_index) = if request.model != previous.model {
-        (StepKind::ModelChange, own)
-    } else if is_expired {
-        (StepKind::Expired, before.opening)
-    } else if is_rewritten {
-        (StepKind::Rewritten, before.opening)
-    } else {
-        (StepKind::Continued, before.opening)
-    };
+    let kind = StepKind::after(previous, request, is_expired, is_rewritten);
     Step {
         kind,
         is_rewritten,
@@ -232,7 +249,7 @@ fn captured_step(history: &History, captured: &WireRequest, steps: &[Step]) -> S
         predecessor_ttl,
         previous_end,
         kept_end: previous_end,
-        opening: opening_index,
+        opening: before.opening_after(kind, own),
         ..opening
     }
 }
@@ -244,24 +261,13 @@ fn captured_ttl(captured: &WireRequest) -> Option<TierTtl> {
 }
 
 fn first_step(index: usize, request: &Request) -> Step {
+    let own = RequestIndex::new(index);
     Step {
-        kind: StepKind::Opening,
-        predecessor: None,
-        gap: None,
         ttl: opening_ttl(&request.recorded().prompt),
-        predecessor_ttl: None,
-        deleted: Tokens::ZERO,
         all_deleted: request.recorded().cache_deleted.unwrap_or_default(),
-        previous_end: Tokens::ZERO,
-        is_rewritten: false,
-        dropped_thinking: None,
-        kept: Kept::All,
-        kept_end: Tokens::ZERO,
-        rule: None,
-        turn_thinking: request.has_thinking.then_some(RequestIndex::new(index)),
+        turn_thinking: request.has_thinking.then_some(own),
         later: LaterKept::at_first(request),
-        grace: 0,
-        opening: RequestIndex::new(index),
+        ..Step::opening(own)
     }
 }
 
@@ -320,15 +326,7 @@ fn next_step(
         Kept::Until { request, .. } => history.request(request).recorded().prompt.cached_end(),
         Kept::All | Kept::System => previous_end,
     };
-    let kind = if request.model != previous.model {
-        StepKind::ModelChange
-    } else if is_expired {
-        StepKind::Expired
-    } else if is_rewritten {
-        StepKind::Rewritten
-    } else {
-        StepKind::Continued
-    };
+    let kind = StepKind::after(previous, request, is_expired, is_rewritten);
     // After an expiry, there is nothing left to lose.
     let rule = measured.map(|(rule, _)| rule).filter(|_| kind == StepKind::Rewritten);
     let has_own_prefix = matches!(kind, StepKind::Continued | StepKind::Expired) && !is_rewritten;
@@ -363,11 +361,7 @@ fn next_step(
         },
         later: before.later.after(request, predecessor, is_rewritten),
         grace,
-        opening: if kind == StepKind::ModelChange {
-            RequestIndex::new(index)
-        } else {
-            before.opening
-        },
+        opening: before.opening_after(kind, RequestIndex::new(index)),
     }
 }
 
