@@ -382,12 +382,14 @@ impl Remedy {
 
 #[cfg(test)]
 mod tests {
+    use enumset::EnumSet;
+
     use super::*;
 
     #[test]
     fn every_kind_of_difference_has_a_cause() {
         let causes: std::collections::BTreeSet<&str> =
-            DifferenceKind::ALL.iter().map(|kind| Cause::from(*kind).name()).collect();
+            EnumSet::all().iter().map(|kind: DifferenceKind| Cause::from(kind).name()).collect();
         assert_eq!(causes.len(), 21);
         assert!(!causes.contains("unknown") && !causes.contains("likely_server_side"));
     }

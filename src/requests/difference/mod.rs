@@ -29,6 +29,8 @@ use messages::message_difference;
 use settings::{SettingChange, extra_body_differences};
 use tools::system_differences;
 
+use enumset::EnumSetType;
+
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::{History, RequestIndex};
 
@@ -255,33 +257,8 @@ pub enum Dimension {
     Messages,
 }
 
-/// Kind of a difference. Each belongs to one [`Dimension`]:
-///
-/// | kind | dimension |
-/// | --- | --- |
-/// | `Model` | model |
-/// | `ToolAdded`, `ToolRemoved`, `ToolChanged`, `ToolMoved`, `ToolRespelled` | tools |
-/// | `Citations`, `Attribution`, `SystemPrompt` | system prompt |
-/// | `FastMode` | fast mode |
-/// | `Thinking` | messages |
-/// | `ToolChoice` | messages |
-/// | `Effort` | effort |
-/// | `OutputFormat` | extra body |
-/// | `Image` | messages |
-/// | `MessageRewritten` | messages |
-/// | `ResultsCleared` | messages |
-/// | `ThinkingStripped` | messages |
-/// | `Rewound` | messages |
-/// | `MessagesReplaced` | messages |
-/// | `CachedMicrocompaction` | cached microcompaction |
-/// | `Scope` | scope |
-/// | `Overage` | overage |
-/// | `TtlTier` | cache control |
-/// | `MarkersMoved` | cache control |
-/// | `Betas` | betas |
-/// | `AutoMode` | auto mode |
-/// | `ExtraBody` | extra body |
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Kind of a difference. Each belongs to one [`Dimension`].
+#[derive(Debug, EnumSetType, Hash, Ord, PartialOrd)]
 pub enum DifferenceKind {
     /// Another model, which has its own caches.
     Model,
@@ -345,38 +322,6 @@ pub enum DifferenceKind {
 }
 
 impl DifferenceKind {
-    /// All kinds.
-    pub const ALL: [Self; 28] = [
-        Self::Model,
-        Self::ToolAdded,
-        Self::ToolRemoved,
-        Self::ToolChanged,
-        Self::ToolMoved,
-        Self::ToolRespelled,
-        Self::Citations,
-        Self::FastMode,
-        Self::Attribution,
-        Self::SystemPrompt,
-        Self::Thinking,
-        Self::ToolChoice,
-        Self::Effort,
-        Self::OutputFormat,
-        Self::Image,
-        Self::MessageRewritten,
-        Self::ResultsCleared,
-        Self::ThinkingStripped,
-        Self::Rewound,
-        Self::MessagesReplaced,
-        Self::CachedMicrocompaction,
-        Self::Scope,
-        Self::Overage,
-        Self::TtlTier,
-        Self::MarkersMoved,
-        Self::Betas,
-        Self::AutoMode,
-        Self::ExtraBody,
-    ];
-
     /// Dimension that the kind belongs to.
     #[must_use]
     pub fn dimension(self) -> Dimension {

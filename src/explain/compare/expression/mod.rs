@@ -42,6 +42,8 @@ use parse::ExpressionProblem as Problem;
 use parse::is_plain;
 use rust_decimal::Decimal;
 
+use crate::base::words::words;
+
 /// Condition on strategies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expression(Condition);
@@ -276,71 +278,47 @@ impl fmt::Display for Reference {
     }
 }
 
-/// Figure of a strategy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StrategyMetric {
-    /// Cost in dollars.
-    Cost,
-    /// Cost in dollars per recorded request.
-    PerRequest,
-    /// Tokens sent in full.
-    Input,
-    /// Tokens read from cache.
-    Read,
-    /// Tokens written to cache, for five minutes or an hour.
-    Written,
-    /// Tokens written for five minutes.
-    WrittenFiveMinutes,
-    /// Tokens written for an hour.
-    WrittenOneHour,
-    /// Tokens of answers.
-    Output,
-    /// Share of the prompts' tokens that was read from cache, from 0 to 1.
-    HitRate,
-    /// Recorded requests.
-    Requests,
-    /// Requests sent in addition to the recorded ones.
-    AddedRequests,
-    /// Cost beyond the bound, as a share of the bound.
-    Gap,
+words! {
+    /// Figure of a strategy.
+    pub enum StrategyMetric {
+        /// Cost in dollars.
+        Cost = "cost", "cost_usd";
+        /// Cost in dollars per recorded request.
+        PerRequest = "per_request", "per_request_usd";
+        /// Tokens sent in full.
+        Input = "input", "input_tokens";
+        /// Tokens read from cache.
+        Read = "read", "cache_read_input_tokens";
+        /// Tokens written to cache, for five minutes or an hour.
+        Written = "written", "cache_creation_input_tokens";
+        /// Tokens written for five minutes.
+        WrittenFiveMinutes = "written_5m", "ephemeral_5m_input_tokens";
+        /// Tokens written for an hour.
+        WrittenOneHour = "written_1h", "ephemeral_1h_input_tokens";
+        /// Tokens of answers.
+        Output = "output", "output_tokens";
+        /// Share of the prompts' tokens that was read from cache, from 0 to 1.
+        HitRate = "hit_rate", "hit_rate";
+        /// Recorded requests.
+        Requests = "requests", "requests";
+        /// Requests sent in addition to the recorded ones.
+        AddedRequests = "added_requests", "added_requests";
+        /// Cost beyond the bound, as a share of the bound.
+        Gap = "gap", "gap";
+    }
+    /// Name in JSON outputs.
+    pub fn json_name;
 }
 
-/// Metrics, each with its name in JSON outputs and its short name.
-const NAMES: [(StrategyMetric, &str, &str); 12] = [
-    (StrategyMetric::Cost, "cost_usd", "cost"),
-    (StrategyMetric::PerRequest, "per_request_usd", "per_request"),
-    (StrategyMetric::Input, "input_tokens", "input"),
-    (StrategyMetric::Read, "cache_read_input_tokens", "read"),
-    (StrategyMetric::Written, "cache_creation_input_tokens", "written"),
-    (StrategyMetric::WrittenFiveMinutes, "ephemeral_5m_input_tokens", "written_5m"),
-    (StrategyMetric::WrittenOneHour, "ephemeral_1h_input_tokens", "written_1h"),
-    (StrategyMetric::Output, "output_tokens", "output"),
-    (StrategyMetric::HitRate, "hit_rate", "hit_rate"),
-    (StrategyMetric::Requests, "requests", "requests"),
-    (StrategyMetric::AddedRequests, "added_requests", "added_requests"),
-    (StrategyMetric::Gap, "gap", "gap"),
-];
-
 impl StrategyMetric {
-    /// All metrics, each once.
-    pub fn all() -> impl Iterator<Item = Self> {
-        NAMES.iter().map(|(metric, ..)| *metric)
-    }
-
     /// Metric of a name, as in JSON outputs or short.
     #[must_use]
-    pub fn by_name(name: &str) -> Option<Self> {
-        NAMES.iter().find(|(_, long, short)| [long, short].contains(&&name)).map(|(own, ..)| *own)
+    pub fn by_any_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|metric| metric.names().contains(&name))
     }
 
-    /// Short name, as in expressions.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(own, ..)| *own == self).map_or("", |(.., short)| short)
-    }
-
-    /// All names, short and long.
-    fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().flat_map(|(_, long, short)| [*short, *long])
+    /// Both names.
+    fn names(self) -> [&'static str; 2] {
+        [self.json_name(), self.name()]
     }
 }

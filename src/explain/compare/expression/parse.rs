@@ -365,8 +365,9 @@ fn reference(
     column: usize,
     metric_column: usize,
 ) -> Result<Reference, ExpressionError> {
-    let known = StrategyMetric::by_name(metric).ok_or_else(|| {
-        let nearest = nearest(metric, StrategyMetric::names());
+    let known = StrategyMetric::by_any_name(metric).ok_or_else(|| {
+        let nearest =
+            nearest(metric, StrategyMetric::ALL.into_iter().flat_map(StrategyMetric::names));
         let problem = ExpressionProblem::Metric { metric: metric.to_owned(), nearest };
         ExpressionError::at(metric_column, problem)
     })?;

@@ -3,9 +3,7 @@
 use proptest::prelude::*;
 use rust_decimal::Decimal;
 
-use super::{
-    Arithmetic, Comparator, Condition, Expression, NAMES, Operand, Reference, StrategyMetric,
-};
+use super::{Arithmetic, Comparator, Condition, Expression, Operand, Reference, StrategyMetric};
 
 fn parsed(text: &str) -> Expression {
     Expression::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -203,7 +201,7 @@ fn no_depth_exhausts_the_stack() {
 fn quantity() -> impl Strategy<Value = Operand> {
     let number = (0_i64..10_000_000, 0_u32..9);
     let number = number.prop_map(|(digits, scale)| Operand::Number(Decimal::new(digits, scale)));
-    let metric = prop::sample::select(StrategyMetric::all().collect::<Vec<_>>());
+    let metric = prop::sample::select(&StrategyMetric::ALL);
     let name = prop_oneof!["[a-z0-9][a-z0-9._+-]{0,4}(\\[ttl=5m,x\\.y=1\\])?", "[^\"]{0,5}"];
     let reference = (name, metric).prop_map(|(strategy, metric)| {
         Operand::Reference(Reference { strategy, metric, column: 0 })
@@ -295,10 +293,8 @@ proptest! {
 
 #[test]
 fn every_metric_is_found_by_its_names() {
-    for (metric, long, short) in NAMES {
-        assert_eq!(StrategyMetric::by_name(long), Some(metric));
-        assert_eq!(StrategyMetric::by_name(short), Some(metric));
-        assert_eq!(metric.name(), short);
+    for metric in StrategyMetric::ALL {
+        assert_eq!(metric.names().map(StrategyMetric::by_any_name), [Some(metric); 2]);
     }
-    assert_eq!(StrategyMetric::by_name("Cost"), None);
+    assert_eq!(StrategyMetric::by_any_name("Cost"), None);
 }
