@@ -155,7 +155,7 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
         }
     }));
     cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
-    cells.push(known_dollars(group.lost.known_cost(), group.lost.unpriced));
+    cells.push(known_dollars(group.lost.excess(), group.lost.unpriced));
     cells
 }
 
@@ -218,7 +218,7 @@ impl<'a> GroupObject<'a> {
             requests: group.requests,
             hit_rate: hit_rate(group, shown),
             breaks: group.lost.breaks,
-            lost_usd: group.lost.known_cost(),
+            lost_usd: group.lost.excess(),
             unpriced_breaks: group.lost.unpriced,
             totals: ByStrategy(names.map(Cow::from).zip(totals).collect()),
         }
@@ -288,7 +288,7 @@ fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, Grou
     }
     columns.push(("hit_rate".to_owned(), Box::new(|group| hit_rate(group, groups.shown).cell())));
     columns.push(("breaks".to_owned(), Box::new(|group| group.lost.breaks.cell())));
-    columns.push(("lost_usd".to_owned(), Box::new(|group| group.lost.known_cost().cell())));
+    columns.push(("lost_usd".to_owned(), Box::new(|group| group.lost.excess().cell())));
     let unpriced = |group: &Group| unpriced(group, groups.shown).cell();
     columns.push(("unpriced_requests".to_owned(), Box::new(unpriced)));
     columns

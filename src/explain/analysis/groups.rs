@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars};
+use crate::base::units::Millis;
 use crate::base::words::words;
 use crate::base::zone::Zone;
-use crate::explain::breaks::Break;
+use crate::explain::breaks::{Break, Sum};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::{Ledger, MAIN_AGENT, Selection, Totals};
 
@@ -71,33 +71,6 @@ impl Grouping {
     }
 }
 
-/// Number and cost of breaks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
-    /// Number of breaks.
-    pub breaks: u64,
-    /// Extra cost of the breaks with a price.
-    pub cost: Picodollars,
-    /// Number of breaks without a price.
-    pub unpriced: u64,
-}
-
-impl Lost {
-    fn add(&mut self, found: &Break) {
-        self.breaks += 1;
-        match found.excess {
-            Some(excess) => self.cost += excess,
-            None => self.unpriced += 1,
-        }
-    }
-
-    /// Extra cost, or `None` if there are breaks and none has a price.
-    #[must_use]
-    pub fn known_cost(&self) -> Option<Picodollars> {
-        (self.breaks == 0 || self.unpriced < self.breaks).then_some(self.cost)
-    }
-}
-
 /// Some requests and their sums.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
@@ -110,7 +83,7 @@ pub struct Group {
     /// Totals of each strategy, in the order of the columns.
     pub by_strategy: Vec<Totals>,
     /// Breaks of the requests.
-    pub lost: Lost,
+    pub lost: Sum,
 }
 
 impl Group {
@@ -125,9 +98,7 @@ impl Group {
         for (own, other) in self.by_strategy.iter_mut().zip(&other.by_strategy) {
             *own += *other;
         }
-        self.lost.breaks += other.lost.breaks;
-        self.lost.cost += other.lost.cost;
-        self.lost.unpriced += other.lost.unpriced;
+        self.lost += other.lost;
     }
 }
 

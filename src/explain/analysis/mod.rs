@@ -15,7 +15,7 @@ pub use client_count::{ClientCount, CountDifference};
 pub(crate) use counts::counted_steps;
 pub use counts::{Added, CountTally, CountedStep, Counts};
 pub use gaps::{GapBin, Gaps};
-pub use groups::{Group, Grouping, Groups, Lost, Period, PeriodLength, groups};
+pub use groups::{Group, Grouping, Groups, Period, PeriodLength, groups};
 pub use lifetime::{ByLifetime, Lifetimes};
 pub use turn::{Event, Turn};
 pub use verify::{Agreement, Coverage, Expiries, RuleCount, Verification, Worst, verify};

@@ -33,7 +33,8 @@ pub struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, found: &Break) {
+    /// Adds a break.
+    pub(crate) fn add(&mut self, found: &Break) {
         self.add_figures(found.rewritten, found.excess);
     }
 

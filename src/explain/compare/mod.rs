@@ -293,10 +293,7 @@ fn sums<'l>(
             rows.extend(ledger.rows(column, index));
             let is_agent = ledger.history.request(index).agent.is_some();
             sums.add(is_agent, ledger.history.model(index), rows.iter());
-            for row in &rows {
-                of_session.add(row);
-            }
-            of_session.unrecorded += u64::from(rows.is_empty());
+            of_session.add_request(rows.iter());
         }
         costs.push(SessionCost::of(session.id, &of_session));
     }

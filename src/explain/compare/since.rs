@@ -11,6 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use derive_more::AddAssign;
 use rustc_hash::FxHashSet;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -30,7 +31,7 @@ pub const LEAST_SESSIONS: usize = 3;
 const SIZE_STEP: u64 = 4;
 
 /// Sessions on one side of a change.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Side {
     /// Number of sessions.
     pub sessions: u64,
@@ -163,10 +164,9 @@ impl SinceChange {
     #[must_use]
     pub fn sides(&self) -> (Side, Side) {
         let sum = |side: fn(&KindOfSession) -> Side| {
-            self.kinds.iter().map(side).fold(Side::default(), |sum, side| Side {
-                sessions: sum.sessions + side.sessions,
-                requests: sum.requests + side.requests,
-                cost: sum.cost + side.cost,
+            self.kinds.iter().map(side).fold(Side::default(), |mut sum, side| {
+                sum += side;
+                sum
             })
         };
         (sum(|kind| kind.before), sum(|kind| kind.after))

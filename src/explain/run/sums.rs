@@ -152,11 +152,7 @@ impl RunSums {
         for place in 0..self.strategies.len() {
             let rows = || request.under(place);
             self.sums[place].add(request.agent.is_some(), request.model, rows());
-            let of_session = &mut self.sessions[session].totals[place];
-            for row in rows() {
-                of_session.add(row);
-            }
-            of_session.unrecorded += u64::from(rows().next().is_none());
+            self.sessions[session].totals[place].add_request(rows());
             if self.strategies[place].0.is_record() {
                 let cost: Picodollars = rows().filter_map(|row| row.cost).sum();
                 *self.billed.entry(request.time.get().div_euclid(QUARTER)).or_default() += cost;

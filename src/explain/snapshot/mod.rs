@@ -11,9 +11,9 @@ pub use settings::{Settings, changed_settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use settings::settings;
-
+use derive_more::AddAssign;
 use rustc_hash::FxHashMap;
+use settings::settings;
 
 use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
@@ -143,7 +143,7 @@ pub struct TurnBreak {
 }
 
 /// Tokens and cost of some rows of one strategy.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Number of requests.
     pub requests: u64,
@@ -203,23 +203,11 @@ impl Figures {
         (0..strategies).map(sum).collect()
     }
 
-    /// Adds other figures.
-    pub fn add(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.input += other.input;
-        self.read += other.read;
-        self.write_5m += other.write_5m;
-        self.write_1h += other.write_1h;
-        self.output += other.output;
-        self.cost += other.cost;
-        self.unpriced += other.unpriced;
-    }
-
     /// Sum of several figures, or `None` without any.
     pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
         all.into_iter().fold(None, |sum: Option<Self>, one| {
             let mut sum = sum.unwrap_or_default();
-            sum.add(one);
+            sum += *one;
             Some(sum)
         })
     }
