@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod id;
+pub mod known;
 pub mod model;
 mod model_table;
 pub(crate) mod order;

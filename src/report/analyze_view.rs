@@ -142,7 +142,7 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
 
 /// Cost of some requests, with a plus if some have no price or no record.
 pub(super) fn cost_cell(totals: &Totals) -> String {
-    known_dollars(totals.cost(), totals.unpriced + totals.unrecorded)
+    known_dollars(totals.cost(), totals.costs.unknown + totals.unrecorded)
 }
 
 /// One session turn by turn.

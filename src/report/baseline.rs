@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::applicability::ApplicabilityObject;
 use super::report_json::{ByStrategy, Report, SessionTotals, TotalsObject};
+use crate::base::known::KnownSum;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
@@ -481,7 +482,7 @@ fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
         return Err(damaged("figures that no session has"));
     }
     // Without a cost none of the requests has a price.
-    let unpriced =
+    let unknown =
         if totals.cost_usd.is_some() { totals.unpriced_requests } else { totals.requests };
     Ok(Figures {
         requests: totals.requests,
@@ -490,8 +491,7 @@ fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
         write_5m: totals.ephemeral_5m_input_tokens,
         write_1h: totals.ephemeral_1h_input_tokens,
         output: totals.output_tokens,
-        cost,
-        unpriced,
+        costs: KnownSum { sum: cost, known: totals.requests - unknown, unknown },
     })
 }
 

@@ -181,7 +181,7 @@ impl From<Sum> for LossObject {
             count: sum.breaks,
             rewritten_tokens: sum.rewritten,
             lost_usd: sum.excess(),
-            unpriced: sum.unpriced,
+            unpriced: sum.costs.unknown,
         }
     }
 }
@@ -273,8 +273,8 @@ impl BurnObject {
             }
         };
         Self {
-            so_far_usd: burn.so_far,
-            unpriced_requests: burn.unpriced,
+            so_far_usd: burn.so_far.sum,
+            unpriced_requests: burn.so_far.unknown,
             lately_usd: burn.lately,
             lately_ms: burn.lately_is,
             left_ms: burn.left,

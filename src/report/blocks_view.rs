@@ -119,7 +119,7 @@ fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
             BlockLength::FiveHours => "Five hours",
             BlockLength::Week => "Week",
         };
-        let cost = known_dollars(block.used.all.cost(), block.used.all.unpriced);
+        let cost = known_dollars(block.used.all.cost(), block.used.all.costs.unknown);
         add(name, cost, newest(history, quota.service, block, view.now));
         // If a filter leaves out the open window, the last one is another.
         if let Some(burn) = quota.burn.as_ref().filter(|_| block.is_open(view.now)) {
@@ -159,7 +159,7 @@ fn lately(length: BlockLength) -> &'static str {
 
 /// Amount of an open window, with a plus if some of its requests have no price.
 fn spent(burn: &Burn, amount: Picodollars) -> String {
-    known_dollars(Some(amount), burn.unpriced)
+    known_dollars(Some(amount), burn.so_far.unknown)
 }
 
 /// Expected use at the end of a window, and the confidence in it.
@@ -276,7 +276,7 @@ fn cells(
     limit: Option<u32>,
 ) -> [String; COLUMNS.len()] {
     let lost = |sum: Sum| {
-        if sum.breaks == 0 { String::new() } else { known_dollars(sum.excess(), sum.unpriced) }
+        if sum.breaks == 0 { String::new() } else { known_dollars(sum.excess(), sum.costs.unknown) }
     };
     let agents = used.all_agents();
     [
@@ -294,7 +294,7 @@ fn cells(
 }
 
 fn cost(totals: &Totals) -> String {
-    known_dollars(totals.cost(), totals.unpriced)
+    known_dollars(totals.cost(), totals.costs.unknown)
 }
 
 /// Requests by sender: the main conversation, and each type of sub-agents.

@@ -82,7 +82,7 @@ impl From<&Sum> for SumObject {
             breaks: sum.breaks,
             rewritten_tokens: sum.rewritten,
             excess_usd: sum.excess(),
-            unpriced_breaks: sum.unpriced,
+            unpriced_breaks: sum.costs.unknown,
         }
     }
 }

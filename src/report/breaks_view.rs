@@ -104,10 +104,10 @@ pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: 
             counted(not_comparable, "request", "requests"),
         ));
     }
-    if total.unpriced > 0 {
+    if total.costs.unknown > 0 {
         document.text(format!(
             "{} of models without a price are in none of the dollars.",
-            counted(total.unpriced, "break", "breaks"),
+            counted(total.costs.unknown, "break", "breaks"),
         ));
     }
 }
@@ -295,7 +295,7 @@ fn groups(
     }
     let mut rows: Vec<(&String, &Sum)> = sums.iter().collect();
     if !is_in_time_order {
-        rows.order_by_key(|(name, sum)| (Reverse((sum.excess, sum.rewritten)), *name));
+        rows.order_by_key(|(name, sum)| (Reverse((sum.costs.sum, sum.rewritten)), *name));
     }
     // Weeks are not cut: a series with gaps would mislead.
     if rows.len() > MOST_GROUPS && !is_in_time_order {

@@ -163,7 +163,7 @@ impl From<&Bill> for ContextTotalsObject {
             apart_usd: cost.map(|_| bill.totals.apart),
             cost_usd: cost,
             basis: Basis::Measured,
-            unpriced_requests: bill.totals.unpriced,
+            unpriced_requests: bill.totals.costs.unknown,
             requests_without_usage: bill.totals.unrecorded,
         }
     }

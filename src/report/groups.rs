@@ -155,7 +155,7 @@ fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<
         }
     }));
     cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
-    cells.push(known_dollars(group.lost.excess(), group.lost.unpriced));
+    cells.push(known_dollars(group.lost.excess(), group.lost.costs.unknown));
     cells
 }
 
@@ -219,7 +219,7 @@ impl<'a> GroupObject<'a> {
             hit_rate: hit_rate(group, shown),
             breaks: group.lost.breaks,
             lost_usd: group.lost.excess(),
-            unpriced_breaks: group.lost.unpriced,
+            unpriced_breaks: group.lost.costs.unknown,
             totals: ByStrategy(names.map(Cow::from).zip(totals).collect()),
         }
     }

@@ -128,9 +128,7 @@ pub use schemas::{MACHINE_FORMATS, MachineFormat};
 pub use settings_view::{settings_document, settings_outcome};
 pub use since::{ToldChange, since_document, write_since};
 pub use sources::{SourceRow, sources_document, write_sources};
-pub use status_line::{
-    Amount, STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError,
-};
+pub use status_line::{STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError};
 pub use turns_view::TurnDetail;
 pub use verify::{Shown, verify_document};
 pub use verify_json::write_verification;

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::escape::terminal_safe;
 use super::number::{dollars, duration};
+use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{grouped, nearest, suggestion};
 use crate::explain::breaks::Cause;
@@ -17,9 +18,9 @@ pub struct Status {
     /// Cache that the next message finds, if anything was sent.
     pub next: Option<StatusOfNext>,
     /// Cost of the session, its sub-agents included.
-    pub session: Amount,
+    pub session: KnownSum,
     /// Cost of all sessions since the day began.
-    pub today: Amount,
+    pub today: KnownSum,
     /// Tokens of the session's prompts that were read, and all.
     pub read_of_prompts: (Tokens, Tokens),
     /// Newest break of the main conversation, with its cost.
@@ -41,28 +42,6 @@ pub struct StatusOfNext {
     pub compaction: [Option<Picodollars>; 2],
     /// Largest prompt that the model takes, in tokens, if known.
     pub window: Option<Tokens>,
-}
-
-/// Sum of the known costs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Amount {
-    /// Sum in picodollars.
-    pub known: Picodollars,
-    /// True if requests without a price are missing in it.
-    pub is_partial: bool,
-}
-
-impl Amount {
-    /// Adds a cost; `None` makes the sum partial.
-    pub fn add(&mut self, cost: Option<Picodollars>) {
-        self.known += cost.unwrap_or_default();
-        self.is_partial |= cost.is_none();
-    }
-
-    /// Amount with two decimals.
-    pub(super) fn shown(self) -> String {
-        cents(self.known) + if self.is_partial { "+" } else { "" }
-    }
 }
 
 /// Field of a template.
@@ -222,8 +201,8 @@ fn value(field: Field, status: &Status) -> Option<String> {
             status.next.map(|next| price(if next.left > 0 { next.warm } else { next.cold }))
         }
         Field::Cold => status.next.filter(|next| next.left > 0).map(|next| price(next.cold)),
-        Field::Session => Some(status.session.shown()),
-        Field::Today => Some(status.today.shown()),
+        Field::Session => Some(known_cents(status.session)),
+        Field::Today => Some(known_cents(status.today)),
         Field::Hit => {
             let (read, all) = status.read_of_prompts;
             // Rounded down, so that 100 % means all.
@@ -254,6 +233,11 @@ fn price(amount: Option<Picodollars>) -> String {
     amount.map_or_else(|| dollars(None), cents)
 }
 
+/// Sum of the known costs with two decimals, and a plus if some are unknown.
+pub(super) fn known_cents(costs: KnownSum) -> String {
+    cents(costs.sum) + if costs.unknown > 0 { "+" } else { "" }
+}
+
 /// Amount with two decimals, as a line is read at a glance.
 pub(super) fn cents(amount: Picodollars) -> String {
     const CENT: u128 = 10_000_000_000;
@@ -280,11 +264,15 @@ mod tests {
                 compaction: [None; 2],
                 window: None,
             }),
-            session: Amount { known: Picodollars(8_404_999_999_999), is_partial: false },
-            today: Amount { known: Picodollars(1_031_004_000_000_000), is_partial: true },
+            session: known(8_404_999_999_999),
+            today: KnownSum { unknown: 1, ..known(1_031_004_000_000_000) },
             read_of_prompts: (Tokens(979), Tokens(1_000)),
             last_break: Some((Cause::ToolsChanged, Some(Picodollars(440_000_000_000)))),
         }
+    }
+
+    fn known(amount: i128) -> KnownSum {
+        KnownSum { sum: Picodollars(amount), known: 1, unknown: 0 }
     }
 
     fn line(template: &str, status: &Status) -> String {
@@ -324,10 +312,7 @@ mod tests {
             line("{warm}: {next}[ ({cold})] {prompt}", &unknown),
             "warm 59s: unknown (unknown) 1"
         );
-        let cheap = Status {
-            session: Amount { known: Picodollars(3_000_000_000), is_partial: false },
-            ..unknown
-        };
+        let cheap = Status { session: known(3_000_000_000), ..unknown };
         assert_eq!(line("{session}", &cheap), "$0.0030");
     }
 

@@ -14,6 +14,7 @@ use walkdir::WalkDir;
 
 use super::apply::{SettingsRequest, Wanted, set, undone};
 use crate::base::client::Client;
+use crate::base::known::KnownSum;
 use crate::base::order::Ordered as _;
 use crate::base::units::{Millis, Tokens};
 use crate::cli::args::StatuslineArgs;
@@ -24,7 +25,7 @@ use crate::cli::looking::{Looking, told_by_client};
 use crate::cli::places::places;
 use crate::follow::Billed;
 use crate::read::told::Told;
-use crate::report::{Amount, STATUS_TEMPLATE, Status, StatusTemplate};
+use crate::report::{STATUS_TEMPLATE, Status, StatusTemplate};
 use crate::settings::{Applied, Setting};
 
 /// Prints a line about the session that is under way.
@@ -161,14 +162,14 @@ struct Sum {
     /// Requests of the last file. They are looked up once there is a file after it, which most sessions do
     /// not have.
     last: Vec<Billed>,
-    session: Amount,
-    today: Amount,
+    session: KnownSum,
+    today: KnownSum,
     read_of_prompts: (Tokens, Tokens),
 }
 
 impl Sum {
     fn new(day: Range<Millis>) -> Self {
-        let nothing = Amount::default();
+        let nothing = KnownSum::default();
         Self {
             day,
             seen: FxHashSet::default(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 
 use super::files::WatchedFiles;
+use crate::base::known::KnownSum;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
@@ -17,7 +18,7 @@ use crate::cli::looking::Looking;
 use crate::follow::{Followed, Happening, Look, Watched};
 use crate::read::told::Told;
 use crate::report::{
-    Amount, OpenSession, StatusOfNext, WatchEvent, WatchEventKind, WatchTable, WatchedNames,
+    OpenSession, StatusOfNext, WatchEvent, WatchEventKind, WatchTable, WatchedNames,
     WatchedSession, watch_table,
 };
 
@@ -252,7 +253,7 @@ impl<'a> Sessions<'a> {
     fn overspent(&mut self, now: Millis) -> Result<Option<Happened>, CliError> {
         let Some(budget) = self.budget else { return Ok(None) };
         let (day, today) = (self.day(now)?.start, self.today(now)?);
-        if today.known <= budget || self.told_of == Some(day) {
+        if today.sum <= budget || self.told_of == Some(day) {
             return Ok(None);
         }
         self.told_of = Some(day);
@@ -260,9 +261,9 @@ impl<'a> Sessions<'a> {
         Ok(Some(Happened { path: None, at: now, kind }))
     }
 
-    fn today(&self, now: Millis) -> Result<Amount, CliError> {
+    fn today(&self, now: Millis) -> Result<KnownSum, CliError> {
         let day = self.day(now)?;
-        let mut today = Amount::default();
+        let mut today = KnownSum::default();
         let of_today = self.watched.billed().filter(|one| day.contains(&one.at));
         of_today.for_each(|one| today.add(one.cost));
         Ok(today)
@@ -291,9 +292,9 @@ fn stem(path: &Path) -> &str {
 }
 
 /// Cost of the requests of some files, each once.
-fn cost<'f>(files: impl Iterator<Item = &'f Followed>) -> Amount {
+fn cost<'f>(files: impl Iterator<Item = &'f Followed>) -> KnownSum {
     let mut seen = FxHashSet::default();
-    let mut cost = Amount::default();
+    let mut cost = KnownSum::default();
     let requests = files.flat_map(|file| &file.requests);
     requests.filter(|one| seen.insert(one.id)).for_each(|one| cost.add(one.cost));
     cost

@@ -1,8 +1,7 @@
 //! Gaps: a histogram of the pauses between the requests of a chain, and the cost of breaks after them.
 
 use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
-use crate::explain::breaks::Break;
+use crate::explain::breaks::{Break, Sum};
 use crate::requests::prompt::Step;
 use crate::simulate::ledger::Selection;
 
@@ -24,14 +23,8 @@ pub struct GapBin {
     pub to: f64,
     /// Number of gaps.
     pub gaps: u64,
-    /// Number of breaks after these gaps.
-    pub breaks: u64,
-    /// Tokens that these breaks sent again.
-    pub rewritten: Tokens,
-    /// Cost of these tokens beyond reading them, for breaks with a price.
-    pub excess: Picodollars,
-    /// Number of breaks without a price.
-    pub unpriced: u64,
+    /// Breaks after these gaps.
+    pub lost: Sum,
 }
 
 /// A histogram of gaps between the starts of consecutive requests of a chain.
@@ -60,12 +53,8 @@ impl Gaps {
             bins[place(*gap)].gaps += 1;
         }
         for found in breaks {
-            let Some(bin) = found.gap.and_then(|gap| bins.get_mut(place(gap))) else { continue };
-            bin.breaks += 1;
-            bin.rewritten += found.rewritten;
-            match found.excess {
-                Some(excess) => bin.excess += excess,
-                None => bin.unpriced += 1,
+            if let Some(bin) = found.gap.and_then(|gap| bins.get_mut(place(gap))) {
+                bin.lost.add(found);
             }
         }
         Self { bins }

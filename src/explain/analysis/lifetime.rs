@@ -61,9 +61,6 @@ impl Lifetimes {
             return None;
         }
         let history = ledger.history;
-        let whole = |totals: Totals| {
-            totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
-        };
         let mut all = Self { billed: Some(Picodollars::ZERO), ..Self::default() };
         let mut record = Totals::default();
         for session in &selection.sessions {
@@ -75,13 +72,19 @@ impl Lifetimes {
                 if short.cost().is_none() {
                     continue;
                 }
-                let costs = ByLifetime { five_minutes: whole(short)?, hour: whole(under(hour))? };
+                let costs = ByLifetime {
+                    five_minutes: short.whole_cost()?,
+                    hour: under(hour).whole_cost()?,
+                };
                 let is_of_agent = history.request(index).agent.is_some();
                 for sum in [&mut all.by_agent[usize::from(is_of_agent)], &mut of_session] {
                     sum.get_or_insert_with(ByLifetime::default).add(costs);
                 }
                 let billed = ledger.billed().map(under);
-                all.billed = all.billed.zip(billed.and_then(whole)).map(|(sum, one)| sum + one);
+                all.billed = all
+                    .billed
+                    .zip(billed.and_then(|one| one.whole_cost()))
+                    .map(|(sum, one)| sum + one);
                 record += billed.unwrap_or_default();
             }
             all.by_session.extend(of_session);

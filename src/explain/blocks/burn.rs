@@ -7,6 +7,7 @@
 
 use super::Spent;
 use super::span::{BlockLength, BlockSpan};
+use crate::base::known::KnownSum;
 use crate::base::units::{Millis, Picodollars};
 use crate::read::agent::LimitReading;
 
@@ -20,16 +21,14 @@ const FEWEST_WINDOWS: usize = 8;
 /// The use of an open window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burn {
-    /// Cost of the requests so far.
-    pub so_far: Picodollars,
+    /// Costs of the requests so far.
+    pub so_far: KnownSum,
     /// Cost of the latest requests: of the last hour, in a week of the last day, in whichever windows.
     pub lately: Picodollars,
     /// Length of that time, in milliseconds.
     pub lately_is: i64,
     /// Cost since the newest reading of the limit, or all of it without one.
     pub since_reading: Picodollars,
-    /// Requests so far whose model has no price, which are in no amount.
-    pub unpriced: u64,
     /// Time until the window ends, in milliseconds.
     pub left: i64,
     /// Use at its end, as earlier windows suggest.
@@ -41,7 +40,7 @@ impl Burn {
     #[must_use]
     pub fn at_last_rate(&self) -> Picodollars {
         let more = self.lately.0.saturating_mul(i128::from(self.left)) / i128::from(self.lately_is);
-        Picodollars(self.so_far.0.saturating_add(more))
+        Picodollars(self.so_far.sum.0.saturating_add(more))
     }
 }
 
@@ -85,15 +84,14 @@ pub(super) fn burn(
         span.end.since(span.start) > elapsed && is_used(span, used, elapsed) == is_in_use
     });
     let later = alike.map(|(span, used)| used_after(span, used, elapsed)).collect();
-    let so_far = cost(used);
+    let so_far: KnownSum = used.iter().map(|one| one.cost).collect();
     Some(Burn {
         so_far,
         lately: cost(newest_first.take_while(is_late)),
         lately_is,
         since_reading: cost(used.iter().filter(|one| !is_read(one))),
-        unpriced: used.iter().filter(|one| one.cost.is_none()).count() as u64,
         left: span.end.since(now),
-        projection: projection(so_far, later),
+        projection: projection(so_far.sum, later),
     })
 }
 
@@ -185,7 +183,7 @@ mod tests {
         let (spans, spent) = history();
         let now = Millis::new((11_000 + 120) * MINUTE);
         let burn = burn(FIVE, (&spans, &spent), None, now).expect("an open window");
-        assert_eq!((dollars(burn.so_far), dollars(burn.lately)), (11, 6));
+        assert_eq!((dollars(burn.so_far.sum), dollars(burn.lately)), (11, 6));
         assert_eq!(burn.left, 180 * MINUTE);
         // Three more hours at $6.
         assert_eq!(dollars(burn.at_last_rate()), 29);
@@ -212,7 +210,7 @@ mod tests {
         let spent = [used(0, &[(230, 3), (290, 7)]), used(0, &[(301, 2)])];
         let burn = burn(FIVE, (&spans, &spent), None, Millis::new(301 * MINUTE));
         let burn = burn.expect("an open window");
-        assert_eq!((dollars(burn.so_far), dollars(burn.lately)), (2, 9));
+        assert_eq!((dollars(burn.so_far.sum), dollars(burn.lately)), (2, 9));
     }
 
     #[test]

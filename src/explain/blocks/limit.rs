@@ -15,8 +15,9 @@ use std::collections::BTreeMap;
 use super::fit::{CLASSES, Candidate, Point, Stretch, Weight, class_weights, dollar_weight};
 use super::usage::Spent;
 use crate::base::id::Symbol;
+use crate::base::known::KnownSum;
 use crate::base::order::Order as _;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Millis, Tokens};
 use crate::read::agent::LimitReading;
 
 /// Fewest readings for a fit.
@@ -101,7 +102,9 @@ fn has_pause(requests: &[Running], from: Millis, until: Millis) -> bool {
     let first = requests.partition_point(|one| one.answered <= from);
     let last = requests.partition_point(|one| one.answered <= until).max(first);
     // Use without a price cannot be weighed, so it ends a stretch like a pause.
-    if Running::before(requests, first).unpriced != Running::before(requests, last).unpriced {
+    if Running::before(requests, first).costs.unknown
+        != Running::before(requests, last).costs.unknown
+    {
         return true;
     }
     let between = requests[first..].iter().map(|one| one.answered).take_while(|at| *at < until);
@@ -119,10 +122,8 @@ fn has_pause(requests: &[Running], from: Millis, until: Millis) -> bool {
 #[derive(Clone, Copy, Debug)]
 struct Running {
     answered: Millis,
-    cost: Picodollars,
+    costs: KnownSum,
     tokens: [Tokens; CLASSES],
-    /// Number of requests without a price.
-    unpriced: u64,
 }
 
 impl Running {
@@ -133,8 +134,7 @@ impl Running {
         let mut sum = Self::nothing();
         let until = |one: &Spent| {
             sum.answered = one.answered;
-            sum.cost += one.cost.unwrap_or_default();
-            sum.unpriced += u64::from(one.cost.is_none());
+            sum.costs.add(one.cost);
             for (sum, own) in sum.tokens.iter_mut().zip(one.tokens) {
                 *sum += own;
             }
@@ -144,8 +144,8 @@ impl Running {
     }
 
     fn nothing() -> Self {
-        let (answered, cost) = (Millis::new(i64::MIN), Picodollars::ZERO);
-        Self { answered, cost, tokens: [Tokens::ZERO; CLASSES], unpriced: 0 }
+        let answered = Millis::new(i64::MIN);
+        Self { answered, costs: KnownSum::default(), tokens: [Tokens::ZERO; CLASSES] }
     }
 
     /// Use of the requests that were answered before the one at a place.
@@ -165,7 +165,7 @@ fn point(reading: &LimitReading, requests: &[Running]) -> Point {
     for (class, sum) in tokens.iter_mut().enumerate() {
         *sum = millions(after.tokens[class].saturating_sub(before.tokens[class]).0);
     }
-    let dollars = after.cost.minus(before.cost).to_dollars_lossy();
+    let dollars = after.costs.sum.minus(before.costs.sum).to_dollars_lossy();
     Point { percent: f64::from(reading.used) / 100.0, dollars, tokens }
 }
 
@@ -199,6 +199,7 @@ fn fit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::units::Picodollars;
     use crate::read::agent::Vendor;
     use crate::requests::conversation::RequestIndex;
 

@@ -12,6 +12,7 @@ use super::Cause;
 use super::find::{Break, Breaks, Options, find};
 use super::patterns::{Pattern, patterns};
 use super::readable::Class;
+use crate::base::known::KnownSum;
 use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
@@ -26,10 +27,8 @@ pub struct Sum {
     pub breaks: u64,
     /// Tokens sent again.
     pub rewritten: Tokens,
-    /// Cost of these tokens beyond reading them, for breaks that have a price.
-    pub excess: Picodollars,
-    /// Number of breaks without a price.
-    pub unpriced: u64,
+    /// Costs of these tokens beyond reading them.
+    pub costs: KnownSum,
 }
 
 impl Sum {
@@ -42,16 +41,13 @@ impl Sum {
     pub(crate) fn add_figures(&mut self, rewritten: Tokens, excess: Option<Picodollars>) {
         self.breaks += 1;
         self.rewritten += rewritten;
-        match excess {
-            Some(excess) => self.excess += excess,
-            None => self.unpriced += 1,
-        }
+        self.costs.add(excess);
     }
 
     /// Excess, or `None` if no break has a price.
     #[must_use]
     pub fn excess(&self) -> Option<Picodollars> {
-        (self.unpriced < self.breaks || self.breaks == 0).then_some(self.excess)
+        self.costs.value()
     }
 }
 
@@ -272,7 +268,8 @@ impl Summary {
 
     /// Sums of breaks whose causes alone are known.
     pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: BTreeMap<Cause, Sum>) -> Self {
-        let reconciliation = Reconciliation { excess: total.excess, ..Reconciliation::default() };
+        let reconciliation =
+            Reconciliation { excess: total.costs.sum, ..Reconciliation::default() };
         Self {
             total,
             expected,
@@ -295,7 +292,7 @@ pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Ca
 
 fn most_expensive_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
     let mut by_cause: Vec<(Cause, Sum)> = by_cause.into_iter().collect();
-    by_cause.order_by_key(|(_, sum)| (Reverse(sum.excess.0), Reverse(sum.rewritten)));
+    by_cause.order_by_key(|(_, sum)| (Reverse(sum.costs.sum), Reverse(sum.rewritten)));
     by_cause
 }
 

@@ -322,8 +322,8 @@ impl SnapshotSession {
                 .map(|figures| {
                     let mut figures = (*figures)?;
                     // Without a price for the prompt, the output alone would look like the whole cost.
-                    if figures.unpriced == 0 {
-                        figures.cost += output;
+                    if figures.costs.unknown == 0 {
+                        figures.costs.sum += output;
                     }
                     Some(figures)
                 })

@@ -3,7 +3,7 @@
 use rust_decimal::Decimal;
 use rustc_hash::FxHashSet;
 
-use crate::base::units::Picodollars;
+use crate::base::known::KnownSum;
 use crate::explain::budget::{Budget, Quantity, Selector};
 use crate::explain::lint::Rule;
 use crate::explain::snapshot::{
@@ -87,7 +87,7 @@ pub(super) struct Selected<'a> {
 impl Selected<'_> {
     /// Requests without a price, which are missing in the cost.
     pub(super) fn unpriced(&self) -> u64 {
-        self.figures.map_or(0, |figures| figures.unpriced)
+        self.figures.map_or(0, |figures| figures.costs.unknown)
     }
 }
 
@@ -181,7 +181,7 @@ impl<'a> View<'a> {
                 divided(cost()?, costs.count() as u64)
             }
             Quantity::MeanCostOfRequests => {
-                divided(cost()?, figures.map_or(0, |figures| figures.requests - figures.unpriced))
+                divided(cost()?, figures.map_or(0, |figures| figures.costs.known))
             }
             Quantity::HitRate => hit_rate(figures.as_ref()),
             Quantity::WrittenTokens => {
@@ -221,10 +221,9 @@ impl<'a> View<'a> {
         Some(Decimal::from(if is_of_tools { prefix.tool_bytes } else { prefix.bytes }))
     }
 
-    /// Breaks without a price, which are missing in their cost.
-    pub(super) fn unpriced_breaks(&self, selected: &[Selected<'_>]) -> Result<u64, Unknown> {
-        let breaks = self.breaks(selected)?;
-        Ok(breaks.iter().filter(|broken| broken.excess.is_none()).count() as u64)
+    /// Costs of the breaks beyond reading.
+    pub(super) fn breaks_costs(&self, selected: &[Selected<'_>]) -> Result<KnownSum, Unknown> {
+        Ok(self.breaks(selected)?.iter().map(|broken| broken.excess).collect())
     }
 
     fn breaks<'t>(&self, selected: &[Selected<'t>]) -> Result<Vec<&'t TurnBreak>, Unknown> {
@@ -239,11 +238,7 @@ impl<'a> View<'a> {
 
     /// Cost of the breaks that have a price.
     fn breaks_cost(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
-        let breaks = self.breaks(selected)?;
-        if !breaks.is_empty() && breaks.iter().all(|broken| broken.excess.is_none()) {
-            return Err(Unknown::NoPrice);
-        }
-        let sum: Picodollars = breaks.iter().filter_map(|broken| broken.excess).sum();
+        let sum = self.breaks_costs(selected)?.value().ok_or(Unknown::NoPrice)?;
         sum.to_decimal().ok_or(Unknown::TooLarge)
     }
 

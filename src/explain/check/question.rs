@@ -313,7 +313,7 @@ fn lacking_of(
 ) -> Result<(u64, u64), Unknown> {
     let metric = budget.metric;
     if metric.is_of_breaks() && metric.quantity != Quantity::Breaks {
-        return Ok((view.unpriced_breaks(selected)?, 0));
+        return Ok((view.breaks_costs(selected)?.unknown, 0));
     }
     // Sizes, prefixes and findings need neither prices nor records.
     if !metric.is_of_strategy() {

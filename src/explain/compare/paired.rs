@@ -26,8 +26,7 @@ pub(super) struct SessionCost {
 impl SessionCost {
     /// Cost of a session, if it is known for all its requests.
     pub(super) fn of(id: Symbol, totals: &Totals) -> Self {
-        let is_known = totals.unpriced == 0 && totals.unrecorded == 0;
-        Self { id, cost: totals.cost().filter(|_| is_known) }
+        Self { id, cost: totals.whole_cost() }
     }
 }
 

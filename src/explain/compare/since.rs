@@ -188,8 +188,7 @@ impl SinceChange {
 
 /// Billed cost, if it is known for all requests.
 fn known_cost(totals: &Totals) -> Option<Picodollars> {
-    let is_known = totals.unpriced == 0 && totals.unrecorded == 0 && totals.requests > 0;
-    totals.cost().filter(|_| is_known)
+    totals.whole_cost().filter(|_| totals.requests > 0)
 }
 
 /// Model of most requests of the main conversation; among equals the first by name.

@@ -11,11 +11,12 @@ pub use settings::{Settings, changed_settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use derive_more::AddAssign;
+use derive_more::with_trait::AddAssign;
 use rustc_hash::FxHashMap;
 use settings::settings;
 
 use crate::base::id::Symbol;
+use crate::base::known::KnownSum;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Cause};
@@ -157,10 +158,8 @@ pub struct Figures {
     pub write_1h: Tokens,
     /// Tokens of the answers.
     pub output: Tokens,
-    /// Cost of the rows that have one.
-    pub cost: Picodollars,
-    /// Number of requests with a row that has no price.
-    pub unpriced: u64,
+    /// Costs of the requests; that of a request is unknown if a row of it has no price.
+    pub costs: KnownSum,
 }
 
 impl Figures {
@@ -178,6 +177,7 @@ impl Figures {
         let mut rows = rows.peekable();
         rows.peek()?;
         let mut sum = Self { requests: 1, ..Self::default() };
+        let mut costs = KnownSum::default();
         for row in rows {
             let billing = row.billing;
             sum.input += billing.input;
@@ -185,15 +185,10 @@ impl Figures {
             sum.write_5m += billing.write_5m;
             sum.write_1h += billing.write_1h;
             sum.output += billing.output;
-            match row.cost {
-                Some(cost) => sum.cost += cost,
-                None => sum.unpriced = 1,
-            }
+            costs.add(row.cost);
         }
-        if sum.unpriced > 0 {
-            // The cost of a part of a request is not the cost of the request.
-            sum.cost = Picodollars::ZERO;
-        }
+        // The cost of a part of a request is not the cost of the request.
+        sum.costs.add(costs.whole());
         Some(sum)
     }
 
@@ -227,7 +222,7 @@ impl Figures {
     /// Cost, or `None` if no request has a price.
     #[must_use]
     pub fn known_cost(&self) -> Option<Picodollars> {
-        (self.unpriced < self.requests).then_some(self.cost)
+        self.costs.value().filter(|_| self.costs.known > 0)
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use derive_more::AddAssign;
 
 use super::{DomainSums, Figure};
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::known::KnownSum;
+use crate::base::units::Tokens;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::add_each;
 use crate::explain::lint::{Finding, Linted, Rule, Severity};
@@ -27,9 +28,7 @@ struct RuleSum {
     domains: u64,
     requests: u64,
     tokens: Tokens,
-    cost: Picodollars,
-    /// Findings whose cost is unknown.
-    unpriced: u64,
+    costs: KnownSum,
 }
 
 impl RuleSum {
@@ -39,15 +38,7 @@ impl RuleSum {
         self.domains = 1;
         self.requests += finding.requests;
         self.tokens += finding.tokens;
-        match finding.cost {
-            Some(cost) => self.cost += cost,
-            None => self.unpriced += 1,
-        }
-    }
-
-    /// Known loss, or `None` if no finding has a price.
-    fn known_cost(&self) -> Option<Picodollars> {
-        (self.unpriced < self.findings).then_some(self.cost)
+        self.costs.add(finding.cost);
     }
 }
 
@@ -107,7 +98,7 @@ impl DomainSums for FindingSums {
                     grouped(sum.domains),
                     grouped(sum.requests),
                     tokens(sum.tokens),
-                    known_dollars(sum.known_cost(), sum.unpriced),
+                    known_dollars(sum.costs.value(), sum.costs.unknown),
                 ]);
             }
             document.grid(grid);

@@ -88,7 +88,7 @@ fn spent(view: &AnswerView<'_>, billed: &Totals) -> Figure {
 
 /// Reason for an unknown cost.
 fn unknown(billed: &Totals) -> &'static str {
-    match (billed.unrecorded > 0, billed.unpriced > 0) {
+    match (billed.unrecorded > 0, billed.costs.unknown > 0) {
         (true, true) => "usage or prices are missing; --prices FILE gives prices",
         (true, false) => "no usage was recorded",
         (false, _) => "no model of these requests has a price; --prices FILE gives one",
@@ -184,7 +184,7 @@ fn lost(view: &AnswerView<'_>) -> Figure {
 
 /// Sentence on breaks that are in no sum of dollars.
 fn without_price(sum: &Sum) -> String {
-    match sum.unpriced {
+    match sum.costs.unknown {
         0 => String::new(),
         unpriced => format!(" {} of them have no price.", grouped(unpriced)),
     }

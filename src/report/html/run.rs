@@ -25,7 +25,9 @@ use crate::report::analyze_view::cost_cell;
 use crate::report::breaks_view::{causes, evidence_words};
 use crate::report::compare_view;
 use crate::report::document::{Align, Grid};
-use crate::report::number::{bytes, counted, dollars, grouped, part, percent, tokens};
+use crate::report::number::{
+    bytes, counted, dollars, grouped, known_dollars, part, percent, tokens,
+};
 use crate::report::part_json::Manifest;
 use crate::report::session_names::SessionNames;
 use crate::simulate::cache::Reading;
@@ -232,8 +234,7 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
 
 /// Cost of breaks, marked if some have no price.
 fn lost(breaks: &Sum) -> String {
-    let more = if breaks.unpriced > 0 && breaks.excess().is_some() { "+" } else { "" };
-    format!("{}{more}", dollars(breaks.excess()))
+    known_dollars(breaks.excess(), breaks.costs.unknown)
 }
 
 /// Times in order that enclose all changes of the offset from UTC.

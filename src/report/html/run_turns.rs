@@ -51,7 +51,7 @@ impl RunPage {
                 files: first_of(&session.file, session.files),
                 began: session.began,
                 requests: session.requests,
-                lost: (session.breaks.unpriced == 0).then_some(session.breaks.excess),
+                lost: session.breaks.costs.whole(),
                 by_strategy: shown.iter().map(|place| session.totals[*place]).collect(),
             }
         };

@@ -98,11 +98,6 @@ fn began(view: &PageView<'_>, session: &Session) -> Millis {
     first.map_or(Millis::new(0), |index| view.ledger.history.request(*index).start)
 }
 
-/// Cost that covers all requests, or `None` if some are unknown.
-fn whole_cost(totals: &Totals) -> Option<Picodollars> {
-    totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)
-}
-
 impl SessionFigures {
     /// Cost under the first strategy.
     pub(super) fn cost(&self) -> Option<Picodollars> {
@@ -111,13 +106,13 @@ impl SessionFigures {
 
     /// Returns true if any request has no price or no record under the first strategy.
     pub(super) fn is_incomplete(&self) -> bool {
-        self.by_strategy.first().is_some_and(|totals| whole_cost(totals).is_none())
+        self.by_strategy.first().is_some_and(|totals| totals.whole_cost().is_none())
     }
 
     /// Additional cost of a strategy over the first one, or `None` if it covers other requests.
     fn difference(&self, totals: &Totals) -> Option<Picodollars> {
-        let base = whole_cost(self.by_strategy.first()?)?;
-        Some(whole_cost(totals)?.minus(base))
+        let base = self.by_strategy.first()?.whole_cost()?;
+        Some(totals.whole_cost()?.minus(base))
     }
 
     fn line(&self, zone: &Zone) -> SessionLine {

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::super::escape::terminal_safe;
 use super::super::number::{dollars, tokens};
 use super::super::session_names::SessionNames;
-use super::super::status_line::{Amount, StatusOfNext, cents, left_for};
+use super::super::status_line::{StatusOfNext, cents, known_cents, left_for};
 use crate::base::id::Symbols;
+use crate::base::known::KnownSum;
 use crate::base::project::ProjectNaming;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::zone::Zone;
@@ -39,7 +40,7 @@ pub enum WatchEventKind {
     /// The session continued, or exists at the start; its figures now.
     Session {
         /// Cost of the session.
-        cost: Amount,
+        cost: KnownSum,
         /// Number of requests.
         requests: u64,
         /// Prompt tokens that were read from cache, and all prompt tokens.
@@ -64,7 +65,7 @@ pub enum WatchEventKind {
     /// Today's spending exceeds the budget.
     Budget {
         /// Spending of today.
-        today: Amount,
+        today: KnownSum,
         /// Budget of a day.
         budget: Picodollars,
     },
@@ -150,7 +151,7 @@ impl WatchEventKind {
     fn text(&self) -> String {
         match self {
             Self::Session { cost, next, .. } => {
-                let mut parts = vec![format!("cost {}", cost.shown())];
+                let mut parts = vec![format!("cost {}", known_cents(*cost))];
                 if let Some(next) = next {
                     parts.push(next_text(next));
                     parts.push(format!("{} tokens", tokens(next.prompt)));
@@ -168,7 +169,7 @@ impl WatchEventKind {
                 dollars(*warm)
             ),
             Self::Budget { today, budget } => {
-                format!("today cost {}, more than {}", today.shown(), cents(*budget))
+                format!("today cost {}, more than {}", known_cents(*today), cents(*budget))
             }
             Self::File(change) => match change {
                 FileChange::Shortened => "its file became shorter, and was read again".to_owned(),

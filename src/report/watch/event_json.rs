@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::json::write_line;
-use super::super::status_line::{Amount, StatusOfNext};
+use super::super::status_line::StatusOfNext;
 use super::event::{WatchEvent, WatchEventKind, WatchedNames};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::Cause;
@@ -143,8 +143,8 @@ impl WatchEvent<'_> {
 fn what(kind: &WatchEventKind) -> WhatObject {
     match kind {
         WatchEventKind::Session { cost, requests, read_of_prompts, next } => WhatObject::Session {
-            cost_usd: cost.known,
-            is_partial: cost.is_partial,
+            cost_usd: cost.sum,
+            is_partial: cost.unknown > 0,
             requests: *requests,
             read_tokens: read_of_prompts.0,
             prompt_tokens: read_of_prompts.1,
@@ -156,8 +156,8 @@ fn what(kind: &WatchEventKind) -> WhatObject {
         WatchEventKind::Cold { warm, cold } => {
             WhatObject::Cold { warm_usd: *warm, cold_usd: *cold }
         }
-        WatchEventKind::Budget { today: Amount { known, .. }, budget } => {
-            WhatObject::Budget { today_usd: *known, budget_usd: *budget }
+        WatchEventKind::Budget { today, budget } => {
+            WhatObject::Budget { today_usd: today.sum, budget_usd: *budget }
         }
         WatchEventKind::File(change) => file(change),
     }

@@ -3,8 +3,9 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::super::escape::terminal_safe;
-use super::super::status_line::{Amount, StatusOfNext, cents, left_for};
+use super::super::status_line::{StatusOfNext, cents, known_cents, left_for};
 use super::event::{WatchedNames, WatchedSession};
+use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{counted, grouped};
 
@@ -16,7 +17,7 @@ pub struct OpenSession<'a> {
     /// True for a sub-agent of the last main session before it.
     pub is_agent: bool,
     /// Cost; of a main session together with its sub-agents in files of their own.
-    pub cost: Amount,
+    pub cost: KnownSum,
     /// State for the next message.
     pub next: Option<StatusOfNext>,
 }
@@ -43,7 +44,7 @@ const HEADING: [&str; COLUMNS] = ["session", "cache", "next", "cold", "compact",
 pub fn watch_table(
     open: &[OpenSession<'_>],
     names: &WatchedNames,
-    today: Amount,
+    today: KnownSum,
     budget: Option<Picodollars>,
 ) -> WatchTable {
     let sessions: Vec<WatchedSession<'_>> = open.iter().map(|one| one.session).collect();
@@ -61,12 +62,12 @@ fn is_warm(open: &OpenSession<'_>) -> bool {
     open.next.is_some_and(|next| next.left > 0)
 }
 
-fn answer(open: &[OpenSession<'_>], today: Amount, budget: Option<Picodollars>) -> String {
+fn answer(open: &[OpenSession<'_>], today: KnownSum, budget: Option<Picodollars>) -> String {
     let (agents, main): (Vec<_>, Vec<_>) = open.iter().partition(|one| one.is_agent);
     let warm = main.iter().filter(|one| is_warm(one)).count();
     let sessions = counted(main.len() as u64, "session", "sessions");
     let of = budget.map(|budget| format!(" of {}", cents(budget))).unwrap_or_default();
-    let mut answer = format!("today {}{of} · {sessions} open, {warm} warm", today.shown());
+    let mut answer = format!("today {}{of} · {sessions} open, {warm} warm", known_cents(today));
     if !agents.is_empty() {
         answer += " · ";
         answer += &counted(agents.len() as u64, "warm sub-agent", "warm sub-agents");
@@ -80,7 +81,7 @@ fn row(name: &str, open: &OpenSession<'_>) -> [String; COLUMNS] {
         (true, None) => format!("  └ {name}"),
         (false, _) => name.to_owned(),
     };
-    let cost = open.cost.shown();
+    let cost = known_cents(open.cost);
     let Some(next) = open.next else {
         let none = || "–".to_owned();
         return [name, none(), none(), none(), none(), none(), cost];

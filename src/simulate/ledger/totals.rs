@@ -6,6 +6,7 @@ use derive_more::AddAssign;
 
 use super::filter::Selection;
 use super::{Ledger, Row, StrategyColumn};
+use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 
 /// Sum of some rows of one strategy.
@@ -25,10 +26,8 @@ pub struct Totals {
     pub write_1h: Tokens,
     /// Tokens of output.
     pub output: Tokens,
-    priced: Picodollars,
-    rows: u64,
-    /// Rows whose model has no price.
-    pub unpriced: u64,
+    /// Costs of the rows.
+    pub costs: KnownSum,
     /// Requests whose model has no price.
     pub unpriced_requests: u64,
     /// Cost of further samplings; it is part of the cost, and no simulation has them.
@@ -53,15 +52,11 @@ impl Totals {
         self.output += row.billing.output;
         self.without_output += u64::from(!row.is_output_known);
         self.refused += u64::from(row.refusal.is_some());
-        self.rows += 1;
-        if let Some(cost) = row.cost {
-            self.priced += cost;
-            if row.iteration.is_some() {
-                self.apart += cost;
-            }
-        } else {
-            self.unpriced += 1;
-            self.unpriced_requests += u64::from(row.requests);
+        self.costs.add(row.cost);
+        match row.cost {
+            Some(cost) if row.iteration.is_some() => self.apart += cost,
+            Some(_) => {}
+            None => self.unpriced_requests += u64::from(row.requests),
         }
     }
 
@@ -75,9 +70,13 @@ impl Totals {
     /// Cost of the rows that have one; `None` if no row has one although some should.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
-        let is_known =
-            if self.rows == 0 { self.unrecorded == 0 } else { self.unpriced < self.rows };
-        is_known.then_some(self.priced)
+        self.costs.value().filter(|_| self.costs.known > 0 || self.unrecorded == 0)
+    }
+
+    /// Cost of all requests; `None` if some cost is unknown.
+    #[must_use]
+    pub fn whole_cost(&self) -> Option<Picodollars> {
+        self.costs.whole().filter(|_| self.unrecorded == 0)
     }
 
     /// Tokens of the whole prompts.

@@ -54,7 +54,7 @@ pub(super) fn summary_chart(
             tokens(total.rewritten),
         ),
     );
-    let size = |sum: &Sum| if is_priced { sum.excess.to_dollars_lossy() } else { whole(sum) };
+    let size = |sum: &Sum| if is_priced { sum.costs.sum.to_dollars_lossy() } else { whole(sum) };
     let rows: Vec<Bar> = summary
         .by_cause
         .iter()
@@ -89,7 +89,7 @@ pub(super) fn summary_chart(
         );
     }
     if is_priced {
-        chart.notes.extend(unpriced_note(total.unpriced));
+        chart.notes.extend(unpriced_note(total.costs.unknown));
     }
     chart
 }

@@ -2,8 +2,9 @@
 
 use super::{selection_scope, unpriced_note};
 use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::Tokens;
 use crate::explain::analysis::{GapBin, Gaps};
+use crate::explain::breaks::Sum;
 use crate::report::chart::axis::{Axis, AxisUnit, logarithm};
 use crate::report::chart::ink::Ink;
 use crate::report::chart::{AxisRule, Chart, Column, Columns, Panel, Plot};
@@ -28,10 +29,10 @@ pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Char
         let reason = "No request follows another one: there are no gaps.";
         return Chart::without_data(TITLE, &scope, reason);
     };
-    let unpriced = sum(bins, |bin| bin.unpriced);
+    let lost = lost(bins);
     // In tokens only if no break has a price.
-    let is_priced = unpriced < sum(bins, |bin| bin.breaks) || unpriced == 0;
-    let mut chart = Chart::new(TITLE, format!("{scope}. {}", figures(bins, is_priced)));
+    let is_priced = lost.excess().is_some();
+    let mut chart = Chart::new(TITLE, format!("{scope}. {}", figures(bins, &lost)));
     let ends = (first.from.min(SHORTEST_AXIS.0), last.to.max(SHORTEST_AXIS.1));
     chart.panels.push(Panel::Plot(counts(bins, ends)));
     chart.panels.push(Panel::Plot(if is_priced {
@@ -40,14 +41,19 @@ pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Char
         lost_tokens(bins, ends)
     }));
     if is_priced {
-        chart.notes.extend(unpriced_note(unpriced));
+        chart.notes.extend(unpriced_note(lost.costs.unknown));
     }
     chart
 }
 
-fn figures(bins: &[GapBin], is_priced: bool) -> String {
-    let excess: Picodollars = bins.iter().map(|bin| bin.excess).sum();
-    let rewritten: Tokens = bins.iter().map(|bin| bin.rewritten).sum();
+/// Breaks after all gaps.
+fn lost(bins: &[GapBin]) -> Sum {
+    let mut all = Sum::default();
+    bins.iter().for_each(|bin| all += bin.lost);
+    all
+}
+
+fn figures(bins: &[GapBin], lost: &Sum) -> String {
     let from_on = |ttl: Ttl| sum(bins, |bin| if bin.from >= millis(ttl) { bin.gaps } else { 0 });
     format!(
         "{}: {} of 5 minutes or more, {} of an hour or more. Breaks after them cost {} ({} tokens sent \
@@ -55,8 +61,8 @@ fn figures(bins: &[GapBin], is_priced: bool) -> String {
         counted(sum(bins, |bin| bin.gaps), "gap", "gaps"),
         grouped(from_on(Ttl::FiveMinutes)),
         grouped(from_on(Ttl::OneHour)),
-        dollars(is_priced.then_some(excess)),
-        tokens(rewritten),
+        dollars(lost.excess()),
+        tokens(lost.rewritten),
     )
 }
 
@@ -82,13 +88,13 @@ fn counts(bins: &[GapBin], (from, to): (f64, f64)) -> Plot {
 }
 
 fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
-    let label = |bin: &GapBin| match bin.rewritten {
-        Tokens::ZERO => String::new(),
-        _ if bin.unpriced == bin.breaks => UNKNOWN.to_owned(),
-        _ => dollars(Some(bin.excess)),
+    let label = |bin: &GapBin| match bin.lost.excess() {
+        _ if bin.lost.rewritten == Tokens::ZERO => String::new(),
+        None => UNKNOWN.to_owned(),
+        excess => dollars(excess),
     };
     // A column has no negative height.
-    let amount = |bin: &GapBin| bin.excess.to_dollars_lossy().max(0.0);
+    let amount = |bin: &GapBin| bin.lost.costs.sum.to_dollars_lossy().max(0.0);
     let columns = columns(bins, Ink::Unexpected, amount, label);
     losses(
         "dollars that breaks cost, by sending again what could have been read",
@@ -100,11 +106,11 @@ fn lost_dollars(bins: &[GapBin], ends: (f64, f64)) -> Plot {
 
 /// Tokens that were sent again, for models without prices.
 fn lost_tokens(bins: &[GapBin], ends: (f64, f64)) -> Plot {
-    let label = |bin: &GapBin| match bin.rewritten {
+    let label = |bin: &GapBin| match bin.lost.rewritten {
         Tokens::ZERO => String::new(),
         rewritten => tokens(rewritten),
     };
-    let columns = columns(bins, Ink::Unexpected, |bin| whole(bin.rewritten.0), label);
+    let columns = columns(bins, Ink::Unexpected, |bin| whole(bin.lost.rewritten.0), label);
     losses("tokens sent again (no price is known)", columns, AxisUnit::Tokens, ends)
 }
 
