@@ -12,6 +12,7 @@ mod folders;
 mod input;
 mod kept;
 mod limits;
+mod listed;
 mod looking;
 mod output;
 mod output_file;
@@ -21,9 +22,12 @@ mod places;
 mod prepared;
 mod rows;
 mod runs;
+mod say;
 #[cfg(feature = "mcp")]
 mod serving;
+mod span;
 mod strategies;
+mod terminal;
 mod typed;
 #[cfg(feature = "watch")]
 mod watching;
@@ -49,7 +53,7 @@ use args::{
     parsing_program,
 };
 use error::CliError;
-use output::{say, say_warnings, warn};
+use say::{say, say_warnings, warn};
 
 use crate::explain::config::Configuration;
 use crate::read::input::MemoryBound;
@@ -126,7 +130,7 @@ fn program() -> clap::Command {
         flags.ends_with('h') && flags.bytes().all(|flag| flag.is_ascii_alphabetic())
     };
     let is_short = env::args_os().take_while(|word| word != "--").any(|word| is_short(&word));
-    args::fitted(Cli::command(), HelpForm { width: output::help_width().into(), is_short })
+    args::fitted(Cli::command(), HelpForm { width: terminal::help_width().into(), is_short })
 }
 
 /// Tip on the limits of `check`, which are not options.

@@ -1,70 +1,18 @@
-//! Output of the program: its place and width, warnings and messages.
+//! Output of the program: its place and its form.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::io::{BufWriter, IsTerminal, StdoutLock, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::{env, fs, io};
-
-use terminal_size::{Width, terminal_size_of};
 
 use super::args::{ColorArg, OutputArgs, OutputFormat, WrittenArgs};
 use super::error::CliError;
 use super::output_file::OutputFile;
-use crate::report::{Document, TextStyle, counted, terminal_safe};
-
-/// Width without a terminal, fixed so that logs are reproducible.
-const DEFAULT_WIDTH: u16 = 120;
-
-/// Least width, as tables need some room. A narrower terminal wraps them itself.
-const LEAST_WIDTH: u16 = 40;
-
-/// Warnings that wait for the answer. `None` once they no longer wait.
-static WARNINGS: Mutex<Option<Vec<String>>> = Mutex::new(Some(Vec::new()));
-
-/// Prints a warning after the answer, which readers look for first.
-pub(super) fn warn(text: impl Into<String>) {
-    let text = text.into();
-    match WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        Some(warnings) => warnings.push(text),
-        None => say(&text),
-    }
-}
-
-/// True if warnings are counted and not printed, as they would push the answer off the screen.
-static COUNTS_WARNINGS: AtomicBool = AtomicBool::new(false);
-
-/// Prints the warnings so far, and from now on each at once: the answer was given, or has no end.
-pub(super) fn say_warnings() {
-    let warnings = WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match &warnings.unwrap_or_default()[..] {
-        [first, rest @ ..] if COUNTS_WARNINGS.load(Ordering::Relaxed) && !rest.is_empty() => {
-            let more = counted(rest.len() as u64, "more warning", "more warnings");
-            let line = format!("cachesim: {}", terminal_safe(first));
-            let more = format!(" … and {more}: --notes");
-            let width = usize::from(known_width(true).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH));
-            let kept: String = line.chars().take(width.saturating_sub(more.len())).collect();
-            let _ignored = writeln!(anstream::stderr(), "{kept}{more}");
-        }
-        warnings => warnings.iter().for_each(|warning| say(warning)),
-    }
-}
-
-/// Prints a line to standard error, wrapped for a terminal. A closed stream is no reason to stop.
-pub(super) fn say(text: &str) {
-    let line = format!("cachesim: {}", terminal_safe(text));
-    let width = io::stderr().is_terminal().then(|| terminal_size_of(io::stderr())).flatten();
-    let line = match width {
-        Some((Width(width), _)) => {
-            let width = usize::from(width.max(LEAST_WIDTH));
-            textwrap::fill(&line, textwrap::Options::new(width).subsequent_indent("  "))
-        }
-        None => line,
-    };
-    let _ignored = writeln!(anstream::stderr(), "{line}");
-}
+use super::say::COUNTS_WARNINGS;
+use super::terminal::{height, is_dumb, width};
+use crate::report::{Document, TextStyle};
 
 /// Open output.
 pub(super) struct Output {
@@ -267,32 +215,6 @@ pub(super) fn write_files(
     Ok(())
 }
 
-fn width(is_terminal: bool) -> u16 {
-    known_width(is_terminal).unwrap_or(DEFAULT_WIDTH).max(LEAST_WIDTH)
-}
-
-fn known_width(is_terminal: bool) -> Option<u16> {
-    // A user who sets COLUMNS wants another width than the terminal's.
-    let from_environment = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let from_terminal = || terminal_size::terminal_size().map(|(width, _)| width.0);
-    from_environment.or_else(|| is_terminal.then(from_terminal).flatten())
-}
-
-/// Number of lines of the terminal. `None` for a file and a pipe, which get everything.
-fn height(is_terminal: bool) -> Option<u16> {
-    let from_environment = || env::var("LINES").ok().and_then(|lines| lines.parse().ok());
-    let from_terminal = || terminal_size::terminal_size().map(|(_, height)| height.0);
-    is_terminal.then(|| from_environment().or_else(from_terminal)).flatten()
-}
-
-/// Most columns of help, as longer lines are hard to read.
-const MOST_HELP: u16 = 100;
-
-/// Width of help.
-pub(super) fn help_width() -> u16 {
-    known_width(io::stdout().is_terminal()).unwrap_or(MOST_HELP).clamp(LEAST_WIDTH, MOST_HELP)
-}
-
 /// Returns true if a terminal is written to with colours.
 #[cfg(feature = "watch")]
 pub(super) fn has_colours(color: ColorArg) -> bool {
@@ -311,9 +233,4 @@ fn bold(color: ColorArg, is_terminal: bool) -> bool {
             (is_terminal || is_forced) && !is_refused
         }
     }
-}
-
-/// Returns true if the terminal can show only plain text.
-pub(super) fn is_dumb() -> bool {
-    env::var_os("TERM").is_some_and(|term| term == "dumb")
 }

@@ -30,7 +30,7 @@ use signal_hook::low_level::emulate_default_handler;
 use tempfile::NamedTempFile;
 
 #[cfg(unix)]
-use super::output::say;
+use super::say::say;
 use crate::read::input::{is_of_system, locked};
 
 /// Most links that are followed, as many as Linux follows.

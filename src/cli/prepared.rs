@@ -9,7 +9,7 @@ use super::args::{InputArgs, OutputArgs, PlatformArg, SimulationArgs};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, filter, read_history};
 use super::limits::Limits;
-use super::output::warn;
+use super::say::warn;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{Discovered, MOST_REPORT, read_text};

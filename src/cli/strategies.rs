@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::error::CliError;
-use super::output::warn;
+use super::say::warn;
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{MOST_SETTINGS, read_text};
 use crate::simulate::provider::{self, Provider};

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::{DocumentFormats, FormatArgs, OutputArgs, WrittenArgs};
+use super::format::{DocumentFormats, FormatArgs};
+use super::shared::{OutputArgs, WrittenArgs};
 
 pub(super) const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \

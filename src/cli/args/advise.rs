@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::compare::ReadingArg;
 use super::format::{DocumentFormats, FormatArgs};
-use super::{DomainArgs, InputArgs, OutputArgs, ReadingArg, SimulationArgs, whole};
+use super::shared::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
 
 pub(super) const ADVISE_EXAMPLES: &str = "\
 Examples:

@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
-use super::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
+use super::shared::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
 use crate::explain::blocks::BlockLength;
 
 pub(super) const BLOCKS_EXAMPLES: &str = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::compare::{DEFAULT_COMPARED, ReadingArg};
-use super::{
+use super::shared::{
     DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs,
     whole,
 };

@@ -7,7 +7,9 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::{DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, whole};
+use super::shared::{
+    DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, whole,
+};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:

@@ -2,10 +2,8 @@
 
 use clap::{Args, ValueEnum};
 
-use super::{
-    CompareFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
-    SimulationArgs,
-};
+use super::format::{CompareFormats, FormatArgs};
+use super::shared::{DomainArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs};
 use crate::simulate::cache::Reading;
 
 pub(super) const COMPARE_EXAMPLES: &str = "\

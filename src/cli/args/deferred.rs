@@ -3,9 +3,7 @@
 use std::cell::Cell;
 use std::ops::Deref;
 
-use clap::{ArgMatches, Args, Command, CommandFactory as _, Error, FromArgMatches};
-
-use super::Cli;
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// Options of a command, built late.
 #[derive(Debug)]
@@ -16,15 +14,11 @@ thread_local! {
     static DEFERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Program with the options of the command that a command line names: building all takes longer than
-/// everything else at the start.
-///
-/// It parses the same as [`Cli::command`]. Its help and its errors are not for people: the caller parses
-/// again to show any.
-pub(in crate::cli) fn parsing_program() -> Command {
+/// Program whose commands have their options built once they are run.
+pub(super) fn deferring(program: impl FnOnce() -> Command) -> Command {
     // A flag outside, as clap passes nothing on to `augment_args`.
     DEFERS.set(true);
-    let program = Cli::command();
+    let program = program();
     DEFERS.set(false);
     program
 }

@@ -1,15 +1,12 @@
-//! Options of `explain` and `lint`.
+//! Options of the commands that explain: `explain`, `breaks`, `context`, `verify` and `lint`.
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
-use super::format::LintFormats;
-use super::{
-    DocumentFormats, DomainArgs, FormatArgs, InputArgs, OutputArgs, RecordedBreaksArg,
-    SimulationArgs, whole,
-};
+use super::format::{BreaksFormats, DocumentFormats, FormatArgs, LintFormats};
+use super::shared::{DomainArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, whole};
 use crate::explain::lint::{Rule, Severity};
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
@@ -49,6 +46,128 @@ pub(in crate::cli) struct ExplainArgs {
     /// Show names and words of captured prompts where they differ
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const BREAKS_EXAMPLES: &str = "\
+Examples:
+  cachesim breaks
+  cachesim breaks session.jsonl --top 50
+  cachesim breaks ~/.claude/projects --since 2026-07-01 --format jsonl -o breaks.jsonl
+  cachesim breaks capture.jsonl --show-text
+
+A break is never reported across a hole in its chain; such requests are counted.";
+
+/// `breaks`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct BreaksArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
+    /// Rule for breaks: complete or client
+    #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
+    pub(in crate::cli) rule: RuleArg,
+    /// Keep the service's own verdicts out of the causes
+    #[arg(long)]
+    pub(in crate::cli) ignore_server_reason: bool,
+    /// Show words of captured prompts
+    ///
+    /// Show names and words of captured prompts where they differ (tables and JSON Lines)
+    #[arg(long)]
+    pub(in crate::cli) show_text: bool,
+    /// Number of breaks to list
+    ///
+    /// Number of breaks listed one by one, the most expensive first
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1, u64::MAX))]
+    pub(in crate::cli) top: usize,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<BreaksFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+/// `--rule`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum RuleArg {
+    /// Reading less than the request before had read and written
+    Complete,
+    /// The client's rule: over 5 % and 2,000 tokens less than the request before read
+    Client,
+}
+
+pub(super) const CONTEXT_EXAMPLES: &str = "\
+Examples:
+  cachesim context session.jsonl
+  cachesim context ~/.claude/projects --since 2026-07-01 --top 25
+  cachesim context logs/ --format json -o context.json
+
+The sums are the recorded usage; how it is shared among the kinds is derived or estimated.";
+
+/// `context`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ContextArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
+    /// Number of kinds, sessions and items to list
+    ///
+    /// Number of kinds, sessions and items in the tables, the most expensive first
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
+    pub(in crate::cli) top: u16,
+    /// The simulation.
+    #[command(flatten)]
+    pub(in crate::cli) simulation: SimulationArgs,
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+pub(super) const VERIFY_EXAMPLES: &str = "\
+Examples:
+  cachesim verify
+  cachesim verify ~/.claude/projects --format json -o verify.json";
+
+/// `verify`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct VerifyArgs {
+    /// The input.
+    #[command(flatten)]
+    pub(in crate::cli) input: InputArgs,
+    /// The domains.
+    #[command(flatten)]
+    pub(in crate::cli) domains: DomainArgs,
+    /// List the evidence on each rule
+    ///
+    /// List the rules that were measured, and how often the record is for and against each
+    #[arg(long)]
+    pub(in crate::cli) rules: bool,
+    /// List the error of counted tokens, by model
+    ///
+    /// List the error of counted tokens in what each step of a conversation added, by model
+    #[arg(long)]
+    pub(in crate::cli) counts: bool,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices};
-use super::{DocumentFormats, FormatArgs, OutputArgs, whole};
+use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
+use super::shared::{OutputArgs, whole};
 use crate::base::model::Models;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{LookingArgs, SetupArgs};
+use super::statusline::{LookingArgs, SetupArgs};
 use crate::base::units::Picodollars;
 
 pub(super) const HOOK_EXAMPLES: &str = "\

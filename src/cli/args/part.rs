@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::{
-    DEFAULT_STRATEGIES, Deferred, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs,
-};
+use super::deferred::Deferred;
+use super::shared::{DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs};
 
 /// `fleet …`.
 #[derive(Debug, Subcommand)]

@@ -1,11 +1,11 @@
-//! Options of `redact`.
+//! Options of `redact` and `place`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices};
-use super::{DocumentFormats, FormatArgs, MemoryArgs, NamingArgs, OutputArgs};
+use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
+use super::shared::{MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
 pub(super) const REDACT_EXAMPLES: &str = "\
@@ -80,3 +80,33 @@ static TOOL_NAMES: [Choice<ToolNames>; 2] = [
         ToolNames::Hash,
     ),
 ];
+
+pub(super) const PLACE_EXAMPLES: &str = "\
+Examples:
+  cachesim place bundle.jsonl -o capture.jsonl
+  my-harness --print-bundle | cachesim place - | cachesim analyze -
+
+A record that cannot be placed is named on stderr; a section that is volatile without a reason \
+is also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"}.";
+
+/// `place`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PlaceArgs {
+    /// Bundles: files, folders, or - for standard input
+    ///
+    /// Bundles: files, folders (walked for *.jsonl, also .gz and .zst), or - for standard input
+    #[arg(value_name = "BUNDLE", required = true)]
+    pub(in crate::cli) bundles: Vec<PathBuf>,
+    /// Names of projects.
+    #[command(flatten)]
+    pub(in crate::cli) naming: NamingArgs,
+    /// Exit with 4 if a record cannot be placed
+    #[arg(long)]
+    pub(in crate::cli) strict: bool,
+    /// Memory that the run may have.
+    #[command(flatten)]
+    pub(in crate::cli) memory: MemoryArgs,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}

@@ -10,11 +10,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 
 use super::assume::{ASSUME, unknown_assumption};
-use super::whole;
 use crate::base::client::Client;
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Lifetimes;
-use crate::cli::input::Listed;
+use crate::cli::listed::Listed;
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
@@ -511,4 +510,34 @@ pub(in crate::cli) enum ColorArg {
     Always,
     /// Nowhere
     Never,
+}
+
+/// Strategies of the ledger by default.
+pub(super) const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
+
+/// `--breaks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum RecordedBreaksArg {
+    /// They happen under every policy, so that policies differ by themselves alone
+    Keep,
+    /// They do not happen
+    Drop,
+}
+
+/// Parses a whole number within bounds, both included.
+pub(super) fn whole<T>(
+    least: u64,
+    most: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static
+where
+    T: TryFrom<u64>,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match (least, most) {
+            (0, u64::MAX) => "expected a whole number".to_owned(),
+            (least, u64::MAX) => format!("expected a whole number of at least {least}"),
+            (least, most) => format!("expected a whole number from {least} to {most}"),
+        })
+    }
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{PlatformArg, SettingsArgs};
+use super::advise::SettingsArgs;
+use super::shared::PlatformArg;
 use crate::report::STATUS_TEMPLATE;
 
 pub(super) const STATUSLINE_EXAMPLES: &str = "\

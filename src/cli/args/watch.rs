@@ -6,9 +6,10 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::hook::dollars;
-use super::{ColorArg, LookingArgs, NamingArgs};
+use super::shared::{ColorArg, NamingArgs};
+use super::statusline::LookingArgs;
 use crate::base::units::Picodollars;
-use crate::cli::limits::span_in_millis;
+use crate::cli::span::span_in_millis;
 
 pub(super) const WATCH_EXAMPLES: &str = "\
 Examples:

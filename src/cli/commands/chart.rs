@@ -5,9 +5,10 @@ use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, refuse_other_formats, warn};
+use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::Setup;
 use crate::cli::runs::{StoredRun, with_own};
+use crate::cli::say::warn;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
 use crate::explain::breaks::Options;

@@ -5,9 +5,10 @@ use crate::cli::args::{
 };
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
-use crate::cli::output::{Output, say};
+use crate::cli::output::Output;
 use crate::cli::prepared::{Setup, tables, unknown_model};
 use crate::cli::runs::{StoredRun, with_own};
+use crate::cli::say::say;
 use crate::cli::strategies::{elsewhere, hint, services, strategies, unique};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Options;

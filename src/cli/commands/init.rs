@@ -11,8 +11,9 @@ use crate::cli::args::{CheckArgs, CiArg, Cli, ColorArg, Command, Deferred, InitA
 use crate::cli::consent::Consent;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
-use crate::cli::output::{Output, say};
+use crate::cli::output::Output;
 use crate::cli::output_file::OutputFile;
+use crate::cli::say::say;
 use crate::cli::with_threads;
 use crate::explain::check::{FirstBudget, first_budgets};
 use crate::read::input::MOST_REPORT;

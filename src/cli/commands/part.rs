@@ -9,11 +9,12 @@ use crate::cli::error::CliError;
 use crate::cli::input::{
     discovered, discovered_below, enough_memory, read_quietly, tell_damage, whole_path,
 };
-use crate::cli::output::{Output, say};
+use crate::cli::output::Output;
 use crate::cli::part_key::{PartKey, is_in_place};
 use crate::cli::parts::{fault, replace, write_part};
 use crate::cli::prepared::{Setup, Telling, tell_unpriced};
 use crate::cli::rows::{metadata, needs_parquet};
+use crate::cli::say::say;
 use crate::cli::strategies::strategies;
 use crate::read::input::{
     Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,

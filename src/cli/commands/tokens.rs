@@ -11,8 +11,9 @@ use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
 use crate::cli::args::{DivisionArg, Json, PlatformArg, TokensCommandArgs};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, warn};
+use crate::cli::output::Output;
 use crate::cli::prepared::tables;
+use crate::cli::say::warn;
 use crate::explain::weights::{Division, weigh};
 use crate::read::capture::as_records;
 use crate::read::input::{

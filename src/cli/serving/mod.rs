@@ -22,7 +22,7 @@ use server::Server;
 use super::args::ConfigurationArgs;
 use super::error::CliError;
 use super::input::shown_path;
-use super::output::say;
+use super::say::say;
 use crate::read::input::Inside;
 
 /// Answers a client, until it closes standard input or a signal ends the program.

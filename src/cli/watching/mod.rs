@@ -28,7 +28,9 @@ use super::error::CliError;
 use super::input::{default_paths, shown_path};
 use super::limits::{moment, zone_of};
 use super::looking::Looking;
-use super::output::{has_colours, is_dumb, say};
+use super::output::has_colours;
+use super::say::say;
+use super::terminal::is_dumb;
 use crate::report::{WatchEventKind, WatchedNames, counted};
 
 /// Time between two checks of the open files, and of the clock.
