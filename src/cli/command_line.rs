@@ -3,9 +3,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use clap::ValueEnum as _;
-
-use super::args::{LookingArgs, PlatformArg};
+use super::args::{PriceArgs, platform_name};
 use super::error::CliError;
 
 /// Name of this program.
@@ -26,18 +24,18 @@ impl CommandLine {
     }
 
     /// Adds the prices of the options.
-    pub(super) fn add_prices(&mut self, args: &LookingArgs) -> Result<(), CliError> {
-        for file in &args.prices {
+    pub(super) fn add_prices(&mut self, args: &PriceArgs) -> Result<(), CliError> {
+        for file in &args.files {
             // Claude Code runs the command in another folder, so paths must be absolute.
             let place = fs::canonicalize(file);
             let place =
                 place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
             self.add("--prices", &text_of(&place)?);
         }
-        if args.platform != PlatformArg::Auto
-            && let Some(platform) = args.platform.to_possible_value()
+        if args.platform.is_some()
+            && let Some(platform) = platform_name(args.platform)
         {
-            self.add("--platform", platform.get_name());
+            self.add("--platform", platform);
         }
         Ok(())
     }

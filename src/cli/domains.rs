@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use super::args::{DomainArgs, InputArgs, OutputArgs, OutputFormat};
+use clap::Args;
+
+use super::args::{DomainArgs, FormatArgs, Formats, InputArgs, OutputArgs, OutputFormat, RunArgs};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
 use super::output::Output;
@@ -15,7 +17,7 @@ use crate::explain::analysis::Answer;
 use crate::read::input::{
     Diagnostics, Discovered, Domain, DomainRule, MOST_REPORT, Source, read_text,
 };
-use crate::report::{AllDomains, DomainSums, counted, write_domain_result};
+use crate::report::{AllDomains, Document, DomainSums, counted, write_domain_result};
 use crate::requests::seams::Seams;
 use crate::simulate::ledger::FilterError;
 use crate::study::StudyError;
@@ -23,36 +25,60 @@ use crate::study::StudyError;
 /// Number of domains that a table lists by default.
 const MOST_DOMAINS: usize = 20;
 
-/// View of the results of domains.
-pub(super) struct DomainView<'a, O> {
-    pub(super) domains: &'a DomainArgs,
-    pub(super) output: Output,
-    pub(super) format: OutputFormat<O>,
-    /// Number of domains to list. `None` for the default.
-    pub(super) top: Option<usize>,
+/// Results of a run in a format, for one history or for domains.
+pub(super) struct RunView<'a, O> {
+    domains: &'a DomainArgs,
+    output: Output,
+    format: OutputFormat<O>,
+    /// Number of domains to list.
+    top: usize,
 }
 
-impl<O: Copy> DomainView<'_, O> {
-    /// Shows people the sums of all domains, computed by `told`, and a line for each; or writes for programs
-    /// a line for each, written by `own`.
+impl<'a, O: Copy> RunView<'a, O> {
+    /// View of the results that options ask for.
+    pub(super) fn new(domains: &'a DomainArgs, format: OutputFormat<O>, output: Output) -> Self {
+        Self { domains, output, format, top: MOST_DOMAINS }
+    }
+
+    /// The same with this number of domains in tables, if it is given.
+    pub(super) fn listing(self, top: Option<usize>) -> Self {
+        Self { top: top.unwrap_or(self.top), ..self }
+    }
+
+    /// Shows people the document of the only history, or the sums of all domains and a line for each; or writes for
+    /// programs what `own` writes of each.
     ///
     /// Errors of a domain end the run.
     pub(super) fn show<S: DomainSums>(
         self,
         setup: &Setup<'_>,
-        mut told: impl FnMut(&PreparedRun) -> Result<(Answer, S), CliError>,
+        document: impl FnOnce(&PreparedRun) -> Result<Document, CliError>,
+        sums: impl FnMut(&PreparedRun) -> Result<(Answer, S), CliError>,
+        mut own: impl FnMut(O, &PreparedRun, &mut dyn Write) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        if self.domains.domains.is_some() {
+            return self.show_domains(setup, sums, own);
+        }
+        let run = setup.whole()?;
+        self.output.show(self.format, || document(&run), |format, out| own(format, &run, out))
+    }
+
+    fn show_domains<S: DomainSums>(
+        self,
+        setup: &Setup<'_>,
+        mut sums: impl FnMut(&PreparedRun) -> Result<(Answer, S), CliError>,
         mut own: impl FnMut(O, &PreparedRun, &mut dyn Write) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
         let Self { domains, output, format, top } = self;
         let document = || {
             let mut all = AllDomains::default();
             let without_requests = Histories::of(setup, domains)?.each(setup, |domain, run| {
-                let (answer, sums) = told(run)?;
+                let (answer, sums) = sums(run)?;
                 let of = (&run.study.history, &run.study.prices);
                 all.add(domain.unwrap_or_default(), of, answer, sums);
                 Ok(())
             })?;
-            Ok(all.document(top.unwrap_or(MOST_DOMAINS), without_requests))
+            Ok(all.document(top, without_requests))
         };
         output.show(format, document, |format, out| {
             let each = |domain: Option<&str>, run: &PreparedRun| {
@@ -65,6 +91,13 @@ impl<O: Copy> DomainView<'_, O> {
             }
             Ok::<(), CliError>(())
         })
+    }
+}
+
+impl<O: Args, F: Formats> RunArgs<O, FormatArgs<F>> {
+    /// View of the results that the options ask for.
+    pub(super) fn view(&self, output: Output) -> RunView<'_, F::Own> {
+        RunView::new(&self.domains, self.format.chosen, output)
     }
 }
 

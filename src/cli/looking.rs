@@ -8,7 +8,7 @@ use std::{fs, thread};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::args::LookingArgs;
+use super::args::PriceArgs;
 use super::error::CliError;
 use super::input::shown_path;
 use super::kept::Kept;
@@ -35,11 +35,11 @@ pub(super) struct Looking {
 
 impl Looking {
     /// Creates it with the prices that the options name.
-    pub(super) fn of(args: &LookingArgs) -> Result<Self, CliError> {
-        let (prices, models) = tables(&args.prices, args.platform)?;
+    pub(super) fn of(args: &PriceArgs) -> Result<Self, CliError> {
+        let (prices, models) = tables(&args.files, args.platform)?;
         // The built-in tables are those of the program.
-        let laid = (!args.prices.is_empty()).then(|| format!("{prices:?}{models:?}"));
-        let kept = Kept::of(&(laid, args.platform as u8));
+        let laid = (!args.files.is_empty()).then(|| format!("{prices:?}{models:?}"));
+        let kept = Kept::of(&(laid, args.platform.map(|platform| platform as u8)));
         let read = ReadOptions { models, ..StudyOptions::default().read };
         let options = StudyOptions { read, prices, ..StudyOptions::default() };
         let follower = Follower::new(options, WindowSize::default());

@@ -46,11 +46,11 @@ use std::time::Duration;
 use std::{env, panic};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
 
 use args::{
-    Cli, Command, FleetCommand, HelpForm, InputArgs, MemoryArgs, OutputArgs, assumption_of,
-    parsing_program,
+    Cli, Command, FleetCommand, HelpForm, InputArgs, MemoryArgs, OutputArgs, RunArgs,
+    assumption_of, parsing_program,
 };
 use error::CliError;
 use say::{say, say_warnings, warn};
@@ -180,26 +180,18 @@ fn or_exit<T>(parsed: Result<T, clap::Error>) -> T {
 
 fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
     match &cli.command {
-        Command::Advise(args) => with_threads(&args.input, &args.output, || commands::advise(args)),
-        Command::Analyze(args) => {
-            with_threads(&args.input, &args.output, || commands::analyze(args))
-        }
-        Command::Blocks(args) => with_threads(&args.input, &args.output, || commands::blocks(args)),
-        Command::Breaks(args) => with_threads(&args.input, &args.output, || commands::breaks(args)),
-        Command::Explain(args) => {
-            with_threads(&args.input, &args.output, || commands::explain(args))
-        }
-        Command::Compare(args) => {
-            with_threads(&args.input, &args.output, || commands::compare(args))
-        }
-        Command::Context(args) => {
-            with_threads(&args.input, &args.output, || commands::context(args))
-        }
-        Command::Chart(args) => {
-            with_threads(&args.input, &args.output, || commands::chart(args, configuration))
-        }
-        Command::Verify(args) => with_threads(&args.input, &args.output, || commands::verify(args)),
-        Command::Report(args) => with_threads(&args.input, &args.output, || commands::report(args)),
+        Command::Advise(args) => over(args, || commands::advise(args)),
+        Command::Analyze(args) => over(args, || commands::analyze(args)),
+        Command::Blocks(args) => over(args, || commands::blocks(args)),
+        Command::Breaks(args) => over(args, || commands::breaks(args)),
+        Command::Explain(args) => over(args, || commands::explain(args)),
+        Command::Compare(args) => over(args, || commands::compare(args)),
+        Command::Context(args) => over(args, || commands::context(args)),
+        Command::Chart(args) => over(args, || commands::chart(args, configuration)),
+        Command::Verify(args) => over(args, || commands::verify(args)),
+        Command::Report(args) => over(args, || commands::report(args)),
+        Command::Lint(args) => over(args, || commands::lint(args)),
+        Command::Check(args) => over(args, || commands::check(args, configuration)),
         Command::Fleet { command: FleetCommand::Domains(args) } => {
             with_threads(&args.input, &args.output, || commands::domains(args))
         }
@@ -214,14 +206,10 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
             say_warnings();
             commands::mcp(args, &cli.configuration)
         }
-        Command::Lint(args) => with_threads(&args.input, &args.output, || commands::lint(args)),
         Command::Tokens(args) => commands::tokens(args),
         Command::Redact(args) => within(args.memory).and_then(|()| commands::redact(args)),
         Command::Fork(args) => commands::fork(args),
         Command::Prices(args) => commands::prices(args),
-        Command::Check(args) => {
-            with_threads(&args.input, &args.output, || commands::check(args, configuration))
-        }
         Command::Init(args) => commands::init(args),
         Command::Config(args) => commands::config(args, configuration),
         Command::Sources(args) => commands::sources(args),
@@ -235,6 +223,14 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Completions(args) => commands::completions(args),
         Command::Man(args) => commands::man(args),
     }
+}
+
+/// Runs a command over requests, with its threads.
+fn over<O: Args, F: Args>(
+    args: &RunArgs<O, F>,
+    work: impl FnOnce() -> Result<(), CliError> + Send,
+) -> Result<(), CliError> {
+    with_threads(&args.input, &args.output, work)
 }
 
 /// Most threads of this run for each core: more of them only wait for each other.

@@ -5,7 +5,9 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::args::{InputArgs, OutputArgs, PlatformArg, SimulationArgs};
+use clap::Args;
+
+use super::args::{InputArgs, OutputArgs, RunArgs, SimulationArgs};
 use super::error::CliError;
 use super::input::{discovered, enough_memory, filter, read_history};
 use super::limits::Limits;
@@ -44,7 +46,7 @@ impl<'a> Setup<'a> {
         strategies: Vec<Strategy>,
         assumptions: Assumptions,
     ) -> Result<Self, CliError> {
-        let (prices, models) = tables(&simulation.prices, simulation.platform)?;
+        let (prices, models) = tables(&simulation.prices.files, simulation.prices.platform)?;
         let naming = input.naming.naming();
         let read = ReadOptions { models, naming, ..options_for(&strategies, options) };
         let limits = Limits::of(&input.filter)?;
@@ -77,6 +79,19 @@ impl<'a> Setup<'a> {
         let (strategies, strict_prices) = (self.strategies.clone(), self.strict_prices);
         let telling = if self.output.quiet { Telling::Never } else { telling };
         Ok(PreparedRun { study, strategies, strict_prices, telling, unpriced: RefCell::default() })
+    }
+}
+
+impl<O: Args, F: Args> RunArgs<O, F> {
+    /// Creates the options for reading all that these strategies need, and for simulating it.
+    pub(super) fn setup(
+        &self,
+        options: ReadOptions,
+        strategies: Vec<Strategy>,
+        assumptions: Assumptions,
+    ) -> Result<Setup<'_>, CliError> {
+        let Self { input, simulation, output, .. } = self;
+        Setup::new(input, simulation, output, options, strategies, assumptions)
     }
 }
 
@@ -145,16 +160,11 @@ impl PreparedRun {
 /// Built-in prices and facts about models, overlaid with files, the last file on top.
 pub(super) fn tables(
     files: &[PathBuf],
-    platform: PlatformArg,
+    platform: Option<Platform>,
 ) -> Result<(PriceTable, Models), CliError> {
     let mut models = Models::built_in();
     let mut table = PriceTable::built_in();
-    table.platform = match platform {
-        PlatformArg::Auto => None,
-        PlatformArg::Global => Some(Platform::Global),
-        PlatformArg::Regional => Some(Platform::Regional),
-        PlatformArg::Government => Some(Platform::Government),
-    };
+    table.platform = platform;
     for path in files {
         let text = read_text(path, MOST_REPORT)
             .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use std::ops::Deref;
 
-use super::compare::ReadingArg;
-use super::format::{DocumentFormats, FormatArgs};
-use super::shared::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
+use super::format::Choices;
+use super::run::RunArgs;
+use super::shared::{READINGS, whole};
+use crate::simulate::cache::Reading;
 
 pub(super) const ADVISE_EXAMPLES: &str = "\
 Examples:
@@ -42,30 +44,31 @@ pub(in crate::cli) const LAST: &str = "last";
 /// `advise`.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct AdviseArgs {
-    /// The input.
+    /// Options of a command over requests.
     #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
+    pub(in crate::cli) run: RunArgs<AdviseOptions>,
+    /// The change of settings.
     #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+    pub(in crate::cli) settings: AdviseSettingsArgs,
+}
+
+impl Deref for AdviseArgs {
+    type Target = RunArgs<AdviseOptions>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.run
+    }
+}
+
+/// Options that only `advise` has.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct AdviseOptions {
     /// Number of changes in the table
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: usize,
     /// Lifetime of an entry that was written after one of a shorter TTL
-    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
-    pub(in crate::cli) reading: ReadingArg,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
-    /// The change of settings.
-    #[command(flatten)]
-    pub(in crate::cli) settings: AdviseSettingsArgs,
+    #[arg(long, hide = true, value_parser = Choices(READINGS), default_value = READINGS[0].0)]
+    pub(in crate::cli) reading: Reading,
 }
 
 /// Options of `advise` that change settings.

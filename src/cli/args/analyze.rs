@@ -1,12 +1,13 @@
 //! Options of `analyze`.
 
-use clap::{Args, ValueEnum};
+use std::ops::Deref;
 
-use super::format::{AnalyzeFormats, FormatArgs};
-use super::shared::{
-    DEFAULT_STRATEGIES, DomainArgs, GroupingArg, InputArgs, OutputArgs, RecordedBreaksArg,
-    SimulationArgs, whole,
-};
+use clap::Args;
+
+use super::format::{AnalyzeFormats, Choice, Choices, FormatArgs};
+use super::run::RunArgs;
+use super::shared::{DEFAULT_STRATEGIES, RecordedBreaksArgs, whole};
+use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::report::TurnDetail;
 
 pub(super) const ANALYZE_EXAMPLES: &str = "\
@@ -19,22 +20,19 @@ Examples:
   zstdcat old.jsonl.zst | cachesim analyze - --format json";
 
 /// `analyze`.
+pub(in crate::cli) type AnalyzeArgs = RunArgs<AnalyzeOptions, TurnsArgs>;
+
+/// Options that only `analyze` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct AnalyzeArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct AnalyzeOptions {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(in crate::cli) strategy: Vec<String>,
     /// One row for each day, project, model, …
     ///
     /// One row for each day, project, model and so on, in place of sessions and turns
-    #[arg(long, value_enum, value_name = "GROUP")]
-    pub(in crate::cli) by: Option<GroupingArg>,
+    #[arg(long, value_parser = Choices(GROUPINGS), value_name = "GROUP")]
+    pub(in crate::cli) by: Option<Grouping>,
     /// Number of sessions or groups
     ///
     /// Number of sessions, groups of --by or domains in the tables, the most expensive first; --turns selects
@@ -44,17 +42,19 @@ pub(in crate::cli) struct AnalyzeArgs {
     /// Show the titles of sessions
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
-    /// The simulation.
+    /// Recorded breaks.
     #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
+    pub(in crate::cli) breaks: RecordedBreaksArgs,
+}
+
+/// Options of the turns, and the format.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct TurnsArgs {
     /// Turns to list: all, events or none
     ///
     /// Turns that the table shows [default: in a terminal the events of long sessions, else all]
-    #[arg(long, value_enum)]
-    pub(in crate::cli) turns: Option<TurnsArg>,
+    #[arg(long, value_parser = Choices(TURNS))]
+    pub(in crate::cli) turns: Option<TurnDetail>,
     /// Show tokens in all their digits
     ///
     /// Show the tokens of turns in all their digits; the other formats always do
@@ -63,15 +63,20 @@ pub(in crate::cli) struct AnalyzeArgs {
     /// The format.
     #[command(flatten)]
     pub(in crate::cli) format: FormatArgs<AnalyzeFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+}
+
+impl Deref for TurnsArgs {
+    type Target = FormatArgs<AnalyzeFormats>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.format
+    }
 }
 
 /// Strategies that groups show by default.
 const GROUPED_STRATEGIES: [&str; 3] = ["billed", "5m", "1h"];
 
-impl AnalyzeArgs {
+impl AnalyzeOptions {
     /// Strategies to show: fewer for groups if the user named none.
     pub(in crate::cli) fn strategies(&self) -> Vec<String> {
         // The default is known by its words, so typing it has the same effect.
@@ -83,22 +88,26 @@ impl AnalyzeArgs {
 }
 
 /// `--turns`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum TurnsArg {
-    /// Each turn
-    All,
-    /// Breaks, expiries, compactions and the most expensive turns; the others by runs
-    Events,
-    /// No turns
-    None,
-}
+const TURNS: &[Choice<TurnDetail>] = &[
+    ("all", "Each turn", TurnDetail::All),
+    (
+        "events",
+        "Breaks, expiries, compactions and the most expensive turns; the others by runs",
+        TurnDetail::Events,
+    ),
+    ("none", "No turns", TurnDetail::None),
+];
 
-impl TurnsArg {
-    pub(in crate::cli) fn detail(self) -> TurnDetail {
-        match self {
-            Self::All => TurnDetail::All,
-            Self::Events => TurnDetail::Events,
-            Self::None => TurnDetail::None,
-        }
-    }
-}
+/// `--by`.
+const GROUPINGS: &[Choice<Grouping>] = &[
+    ("day", "The day of the answer", Grouping::Period(PeriodLength::Day)),
+    ("week", "The ISO week, from Monday on", Grouping::Period(PeriodLength::Week)),
+    ("month", "The month", Grouping::Period(PeriodLength::Month)),
+    ("project", "The folder of the project", Grouping::Project),
+    ("model", "The model that is billed", Grouping::Model),
+    ("agent-type", "The main conversation and the types of sub-agents", Grouping::AgentType),
+    ("branch", "The branch of the project's repository", Grouping::Branch),
+    ("session", "The session", Grouping::Session),
+    ("client", "The client's version", Grouping::Client),
+    ("source", "The program that sent the requests", Grouping::Source),
+];

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
-use super::shared::{DomainArgs, InputArgs, OutputArgs, SimulationArgs, whole};
+use super::format::{Choice, Choices};
+use super::run::RunArgs;
+use super::shared::whole;
 use crate::explain::blocks::BlockLength;
 
 pub(super) const BLOCKS_EXAMPLES: &str = "\
@@ -19,36 +20,24 @@ Code tells its status line where that is kept (docs/sources.md says how). Which 
 by SOURCE_DATE_EPOCH.";
 
 /// `blocks`.
+pub(in crate::cli) type BlocksArgs = RunArgs<BlocksOptions>;
+
+/// Options that only `blocks` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct BlocksArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct BlocksOptions {
     /// Only windows of this length: 5h or week
     ///
     /// Only windows of this length [default: both]
-    #[arg(long, value_parser = Choices(&WINDOWS), value_name = "LENGTH")]
+    #[arg(long, value_parser = Choices(WINDOWS), value_name = "LENGTH")]
     window: Option<BlockLength>,
     /// Number of windows and kinds of content
     ///
     /// Number of windows in the tables, the newest ones, and of kinds of content
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
-impl BlocksArgs {
+impl BlocksOptions {
     /// Lengths of the windows.
     pub(in crate::cli) fn lengths(&self) -> Vec<BlockLength> {
         self.window.map_or_else(|| BlockLength::ALL.to_vec(), |length| vec![length])
@@ -56,7 +45,5 @@ impl BlocksArgs {
 }
 
 /// `--window`.
-static WINDOWS: [Choice<BlockLength>; 2] = [
-    Choice::new("5h", "Five hours", BlockLength::FiveHours),
-    Choice::new("week", "Seven days", BlockLength::Week),
-];
+const WINDOWS: &[Choice<BlockLength>] =
+    &[("5h", "Five hours", BlockLength::FiveHours), ("week", "Seven days", BlockLength::Week)];

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use std::ops::Deref;
 
-use super::compare::{DEFAULT_COMPARED, ReadingArg};
-use super::shared::{
-    DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, RecordedBreaksArg, SimulationArgs,
-    whole,
-};
+use super::compare::DEFAULT_COMPARED;
+use super::format::{Choice, Choices};
+use super::run::RunArgs;
+use super::shared::{FLEET, NOT_OF_A_RUN, PolicyArgs, whole};
 use crate::report::Theme;
 
 pub(super) const CHART_EXAMPLES: &str = "\
@@ -44,24 +44,43 @@ pub(in crate::cli) struct ChartArgs {
     /// The chart
     #[arg(value_enum)]
     pub(in crate::cli) kind: ChartKindArg,
-    /// The input.
+    /// Options of a command over requests.
     #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+    pub(in crate::cli) run: RunArgs<ChartOptions, ()>,
+}
+
+impl ChartArgs {
+    /// Output format of the picture.
+    pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
+        let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
+        let by_name = match self.output.output.extension() {
+            Some(name) if is_png(name) => ChartFormat::Png,
+            _ => ChartFormat::Svg,
+        };
+        self.own.format.unwrap_or(by_name)
+    }
+}
+
+impl Deref for ChartArgs {
+    type Target = RunArgs<ChartOptions, ()>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.run
+    }
+}
+
+/// Options that only `chart` has.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ChartOptions {
     /// Strategies of cost, strategies and turns
     ///
     /// Strategies that cost, strategies and turns show, and no other chart: names, and files of strategies
     /// (*.toml); turns shows billed unless others are named, each in a panel of its own
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_DRAWN)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Lifetime of an entry that was written after one of a shorter TTL
-    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
-    pub(in crate::cli) reading: ReadingArg,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Assumptions about strategies.
+    #[command(flatten)]
+    pub(in crate::cli) policy: PolicyArgs,
     /// Format of the picture: svg or png
     ///
     /// Format of the picture [default: by the output's name, else svg]
@@ -70,47 +89,28 @@ pub(in crate::cli) struct ChartArgs {
     /// Ground: auto, light or dark
     ///
     /// Ground: auto follows the reader of an SVG, and is light in a PNG
-    #[arg(long, value_enum, default_value_t = ThemeArg::Auto)]
-    pub(in crate::cli) theme: ThemeArg,
+    #[arg(long, value_parser = Choices(THEMES), default_value = THEMES[0].0)]
+    pub(in crate::cli) theme: Theme,
     /// Pixels of a PNG for each of the SVG's
     ///
     /// Pixels of a PNG for one of the SVG's 1,200 in width
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = whole::<u8>(1, 4))]
     pub(in crate::cli) scale: u8,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
-impl ChartArgs {
+impl ChartOptions {
     /// Strategies of the turns chart, if the user named any.
     pub(in crate::cli) fn strategies_of_turns(&self) -> Option<&[String]> {
         (self.strategy.join(",") != DEFAULT_DRAWN).then_some(&self.strategy)
     }
-
-    /// Output format of the picture.
-    pub(in crate::cli) fn picture_format(&self) -> ChartFormat {
-        let is_png = |name: &std::ffi::OsStr| name.eq_ignore_ascii_case("png");
-        let by_name = match self.output.output.extension() {
-            Some(name) if is_png(name) => ChartFormat::Png,
-            _ => ChartFormat::Svg,
-        };
-        self.format.unwrap_or(by_name)
-    }
 }
 
 /// `report`.
+pub(in crate::cli) type ReportArgs = RunArgs<ReportOptions, ()>;
+
+/// Options that only `report` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ReportArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct ReportOptions {
     /// Report a run of the fleet instead of sessions
     ///
     /// Report the rows of a run instead of sessions: the manifest that gather wrote. Rows hold neither prompts nor what
@@ -130,26 +130,17 @@ pub(in crate::cli) struct ReportArgs {
     /// all]
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Lifetime of an entry that was written after one of a shorter TTL
-    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
-    pub(in crate::cli) reading: ReadingArg,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Assumptions about strategies.
+    #[command(flatten)]
+    pub(in crate::cli) policy: PolicyArgs,
     /// Show titles, and words of captured prompts
     ///
     /// Show titles of sessions, and names and words of captured prompts where they differ
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
-impl ReportArgs {
+impl ReportOptions {
     /// Strategies, if the user named any.
     pub(in crate::cli) fn asked_strategies(&self) -> Option<&[String]> {
         (self.strategy.join(",") != DEFAULT_COMPARED).then_some(&self.strategy)
@@ -189,22 +180,8 @@ pub(in crate::cli) enum ChartFormat {
 }
 
 /// `--theme`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ThemeArg {
-    /// The reader's
-    Auto,
-    /// Light ground
-    Light,
-    /// Dark ground
-    Dark,
-}
-
-impl ThemeArg {
-    pub(in crate::cli) fn theme(self) -> Theme {
-        match self {
-            Self::Auto => Theme::Auto,
-            Self::Light => Theme::Light,
-            Self::Dark => Theme::Dark,
-        }
-    }
-}
+const THEMES: &[Choice<Theme>] = &[
+    ("auto", "The reader's", Theme::Auto),
+    ("light", "Light ground", Theme::Light),
+    ("dark", "Dark ground", Theme::Dark),
+];

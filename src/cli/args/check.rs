@@ -7,9 +7,8 @@ use clap::Args;
 use super::format::{
     CheckFormat, CheckFormats, FormatArgs, OutputFormat, format_by_name, format_names,
 };
-use super::shared::{
-    DomainArgs, FLEET, InputArgs, NOT_OF_A_RUN, OutputArgs, SimulationArgs, whole,
-};
+use super::run::RunArgs;
+use super::shared::{FLEET, NOT_OF_A_RUN, whole};
 
 pub(super) const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -35,14 +34,11 @@ baseline).
 Exit codes: 0 every limit that fails a run is kept, 1 one is exceeded.";
 
 /// `check`.
+pub(in crate::cli) type CheckArgs = RunArgs<CheckOptions, FormatArgs<CheckFormats>>;
+
+/// Options that only `check` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CheckArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct CheckOptions {
     /// Check a run of the fleet instead of sessions
     ///
     /// Check the rows of a run instead of sessions: the manifest that gather wrote. Budgets on captured prompts do not
@@ -78,18 +74,9 @@ pub(in crate::cli) struct CheckArgs {
     /// Show words of captured prompts where findings of lint quote them (sarif)
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<CheckFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
-impl CheckArgs {
+impl CheckOptions {
     /// Files besides the output: those of `--export`, and the baseline to save.
     pub(in crate::cli) fn exports(
         &self,

@@ -1,10 +1,10 @@
 //! Options of `compare`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::format::{CompareFormats, FormatArgs};
-use super::shared::{DomainArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs};
-use crate::simulate::cache::Reading;
+use super::run::RunArgs;
+use super::shared::PolicyArgs;
 
 pub(super) const COMPARE_EXAMPLES: &str = "\
 Examples:
@@ -22,14 +22,11 @@ requests, added_requests, gap), decimals, percentages, + - * /, and, or, not.";
 pub(super) const DEFAULT_COMPARED: &str = "billed,replay,none,5m,1h,mixed,optimal";
 
 /// `compare`.
+pub(in crate::cli) type CompareArgs = RunArgs<CompareOptions, FormatArgs<CompareFormats>>;
+
+/// Options that only `compare` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct CompareArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct CompareOptions {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]
     pub(in crate::cli) strategy: Vec<String>,
@@ -47,37 +44,7 @@ pub(in crate::cli) struct CompareArgs {
     /// Exit with 1 if this is true, such as '1h.cost > billed.cost * 1.05'
     #[arg(long, value_name = "EXPR")]
     pub(in crate::cli) fail_if: Vec<String>,
-    /// Lifetime of an entry that was written after one of a shorter TTL
-    #[arg(long, value_enum, hide = true, default_value_t = ReadingArg::Conservative)]
-    pub(in crate::cli) reading: ReadingArg,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
-    /// The simulation.
+    /// Assumptions about strategies.
     #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<CompareFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
-}
-
-/// `--reading`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum ReadingArg {
-    /// No longer than entries before it
-    Conservative,
-    /// For its own TTL, as the documented rules say when taken by the letter
-    Literal,
-}
-
-impl ReadingArg {
-    pub(in crate::cli) fn reading(self) -> Reading {
-        match self {
-            Self::Conservative => Reading::Conservative,
-            Self::Literal => Reading::Literal,
-        }
-    }
+    pub(in crate::cli) policy: PolicyArgs,
 }

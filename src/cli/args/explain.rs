@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
+use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use std::ops::Deref;
 
-use super::format::{BreaksFormats, DocumentFormats, FormatArgs, LintFormats};
-use super::shared::{DomainArgs, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs, whole};
+use super::format::{BreaksFormats, Choice, Choices, FormatArgs, LintFormats};
+use super::run::RunArgs;
+use super::shared::{RecordedBreaksArgs, whole};
+use crate::explain::breaks::DetectionRule;
 use crate::explain::lint::{Rule, Severity};
 
 pub(super) const EXPLAIN_EXAMPLES: &str = "\
@@ -29,32 +32,33 @@ pub(in crate::cli) struct ExplainArgs {
     /// The request.
     #[arg(value_name = "REQUEST", help = "An id, FILE:LINE, or SESSION:TURN", long_help = REQUEST_HELP)]
     pub(in crate::cli) request: String,
-    /// The input.
+    /// Options of a command over requests.
     #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+    pub(in crate::cli) run: RunArgs<ExplainOptions>,
+}
+
+impl Deref for ExplainArgs {
+    type Target = RunArgs<ExplainOptions>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.run
+    }
+}
+
+/// Options that only `explain` has.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ExplainOptions {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_EXPLAINED)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Recorded breaks.
+    #[command(flatten)]
+    pub(in crate::cli) breaks: RecordedBreaksArgs,
     /// Show words of captured prompts
     ///
     /// Show names and words of captured prompts where they differ
     #[arg(long)]
     pub(in crate::cli) show_text: bool,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
 pub(super) const BREAKS_EXAMPLES: &str = "\
@@ -67,17 +71,14 @@ Examples:
 A break is never reported across a hole in its chain; such requests are counted.";
 
 /// `breaks`.
+pub(in crate::cli) type BreaksArgs = RunArgs<BreaksOptions, FormatArgs<BreaksFormats>>;
+
+/// Options that only `breaks` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct BreaksArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct BreaksOptions {
     /// Rule for breaks: complete or client
-    #[arg(long, value_enum, default_value_t = RuleArg::Complete)]
-    pub(in crate::cli) rule: RuleArg,
+    #[arg(long, value_parser = Choices(RULES), default_value = RULES[0].0)]
+    pub(in crate::cli) rule: DetectionRule,
     /// Keep the service's own verdicts out of the causes
     #[arg(long)]
     pub(in crate::cli) ignore_server_reason: bool,
@@ -91,25 +92,21 @@ pub(in crate::cli) struct BreaksArgs {
     /// Number of breaks listed one by one, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: usize,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<BreaksFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
 /// `--rule`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum RuleArg {
-    /// Reading less than the request before had read and written
-    Complete,
-    /// The client's rule: over 5 % and 2,000 tokens less than the request before read
-    Client,
-}
+const RULES: &[Choice<DetectionRule>] = &[
+    (
+        "complete",
+        "Reading less than the request before had read and written",
+        DetectionRule::Complete,
+    ),
+    (
+        "client",
+        "The client's rule: over 5 % and 2,000 tokens less than the request before read",
+        DetectionRule::Client,
+    ),
+];
 
 pub(super) const CONTEXT_EXAMPLES: &str = "\
 Examples:
@@ -120,28 +117,16 @@ Examples:
 The sums are the recorded usage; how it is shared among the kinds is derived or estimated.";
 
 /// `context`.
+pub(in crate::cli) type ContextArgs = RunArgs<ContextOptions>;
+
+/// Options that only `context` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct ContextArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct ContextOptions {
     /// Number of kinds, sessions and items to list
     ///
     /// Number of kinds, sessions and items in the tables, the most expensive first
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = whole::<u16>(1, u16::MAX.into()))]
     pub(in crate::cli) top: u16,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
 pub(super) const VERIFY_EXAMPLES: &str = "\
@@ -150,14 +135,11 @@ Examples:
   cachesim verify ~/.claude/projects --format json -o verify.json";
 
 /// `verify`.
+pub(in crate::cli) type VerifyArgs = RunArgs<VerifyOptions>;
+
+/// Options that only `verify` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct VerifyArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct VerifyOptions {
     /// List the evidence on each rule
     ///
     /// List the rules that were measured, and how often the record is for and against each
@@ -168,15 +150,6 @@ pub(in crate::cli) struct VerifyArgs {
     /// List the error of counted tokens in what each step of a conversation added, by model
     #[arg(long)]
     pub(in crate::cli) counts: bool,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
 pub(super) const LINT_EXAMPLES: &str = "\
@@ -194,14 +167,11 @@ Exit codes: 0 nothing that --fail-on names was found, 1 something was, 3 --fail-
 that compare requests and no request follows another.";
 
 /// `lint`.
+pub(in crate::cli) type LintArgs = RunArgs<LintOptions, FormatArgs<LintFormats>>;
+
+/// Options that only `lint` has.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct LintArgs {
-    /// The input.
-    #[command(flatten)]
-    pub(in crate::cli) input: InputArgs,
-    /// The domains.
-    #[command(flatten)]
-    pub(in crate::cli) domains: DomainArgs,
+pub(in crate::cli) struct LintOptions {
     /// Exit with 1 on findings: a severity or rules
     ///
     /// Exit with 1 on findings of these rules or this severity: error, warning, note
@@ -231,18 +201,9 @@ pub(in crate::cli) struct LintArgs {
     /// Number of findings in the text, the worst first [default: all]
     #[arg(long, value_name = "N", value_parser = whole::<usize>(1, u64::MAX))]
     pub(in crate::cli) top: Option<usize>,
-    /// The simulation.
-    #[command(flatten)]
-    pub(in crate::cli) simulation: SimulationArgs,
-    /// The format.
-    #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<LintFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
 }
 
-impl LintArgs {
+impl LintOptions {
     /// Returns true if findings of a rule are reported.
     pub(in crate::cli) fn has(&self, rule: Rule) -> bool {
         (self.select.is_empty() || self.select.contains(&rule)) && !self.ignore.contains(&rule)

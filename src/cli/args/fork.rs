@@ -74,7 +74,7 @@ pub(in crate::cli) struct ForkArgs {
     #[arg(long, value_name = "NUMBER", conflicts_with = "model")]
     write_multiplier: Option<Equivalents>,
     /// The TTL of all markers
-    #[arg(long, value_parser = Choices(&TTLS), default_value = TTLS[0].name)]
+    #[arg(long, value_parser = Choices(TTLS), default_value = TTLS[0].0)]
     ttl: Ttl,
     /// The model with the prices
     ///
@@ -132,7 +132,5 @@ fn children(text: &str) -> Result<usize, String> {
 }
 
 /// `--ttl`.
-static TTLS: [Choice<Ttl>; 2] = [
-    Choice::new("5m", "Five minutes", Ttl::FiveMinutes),
-    Choice::new("1h", "An hour", Ttl::OneHour),
-];
+const TTLS: &[Choice<Ttl>] =
+    &[("5m", "Five minutes", Ttl::FiveMinutes), ("1h", "An hour", Ttl::OneHour)];

@@ -25,30 +25,17 @@ impl<O> OutputFormat<O> {
     }
 }
 
-/// Value of an option, with its name and help.
-pub(in crate::cli) struct Choice<T> {
-    pub(super) name: &'static str,
-    help: &'static str,
-    value: T,
+/// Value of an option, after its name and help.
+pub(in crate::cli) type Choice<T> = (&'static str, &'static str, T);
+
+impl<O> OutputFormat<O> {
+    const TABLE: Choice<Self> = ("table", "Tables for a terminal", Self::Text);
+    const MARKDOWN: Choice<Self> = ("markdown", "Tables for a comment or a page", Self::Markdown);
 }
 
-impl<T> Choice<T> {
-    pub(super) const fn new(name: &'static str, help: &'static str, value: T) -> Self {
-        Self { name, help, value }
-    }
-}
-
-/// Format as a value of an option.
-type FormatChoice<O> = Choice<OutputFormat<O>>;
-
-impl<O> FormatChoice<O> {
-    const TABLE: Self = Self::new("table", "Tables for a terminal", OutputFormat::Text);
-    const MARKDOWN: Self =
-        Self::new("markdown", "Tables for a comment or a page", OutputFormat::Markdown);
-
-    const fn own(name: &'static str, help: &'static str, own: O) -> Self {
-        Self::new(name, help, OutputFormat::Own(own))
-    }
+/// Format that is not made of the document.
+const fn own<O>(name: &'static str, help: &'static str, own: O) -> Choice<OutputFormat<O>> {
+    (name, help, OutputFormat::Own(own))
 }
 
 /// Formats of a command.
@@ -56,17 +43,17 @@ pub(in crate::cli) trait Formats: 'static {
     /// Formats that are not made of the command's document.
     type Own: Copy + Debug + Send + Sync + 'static;
     /// All formats, in the order of the help. The first is the default, and one is called `json`.
-    const ALL: &'static [FormatChoice<Self::Own>];
+    const ALL: &'static [Choice<OutputFormat<Self::Own>>];
 }
 
 /// Format of a name.
 pub(in crate::cli) fn format_by_name<F: Formats>(name: &str) -> Option<OutputFormat<F::Own>> {
-    F::ALL.iter().find(|choice| choice.name == name).map(|choice| choice.value)
+    F::ALL.iter().find(|(known, ..)| *known == name).map(|(_, _, value)| *value)
 }
 
 /// Names of the formats.
 pub(in crate::cli) fn format_names<F: Formats>() -> Vec<&'static str> {
-    F::ALL.iter().map(|choice| choice.name).collect()
+    F::ALL.iter().map(|(name, ..)| *name).collect()
 }
 
 /// `--format`, and `--json` for short.
@@ -78,7 +65,7 @@ pub(in crate::cli) struct FormatArgs<F: Formats> {
         long,
         value_name = "FORMAT",
         value_parser = Choices(F::ALL),
-        default_value = F::ALL[0].name,
+        default_value = F::ALL[0].0,
         default_value_if("json", "true", "json")
     )]
     pub(in crate::cli) chosen: OutputFormat<F::Own>,
@@ -98,7 +85,7 @@ impl<T> Clone for Choices<T> {
 
 impl<T> Choices<T> {
     fn values(&self) -> impl Iterator<Item = PossibleValue> {
-        self.0.iter().map(|choice| PossibleValue::new(choice.name).help(choice.help))
+        self.0.iter().map(|(name, help, _)| PossibleValue::new(name).help(help))
     }
 }
 
@@ -115,8 +102,8 @@ impl<T: Copy + Send + Sync + 'static> TypedValueParser for Choices<T> {
         let text = value.to_string_lossy().into_owned();
         // Clap's own parser gives the error that lists the possible values.
         let name = PossibleValuesParser::new(self.values()).parse(command, arg, text.into())?;
-        let choice = self.0.iter().find(|choice| choice.name == name);
-        choice.map(|choice| choice.value).ok_or_else(|| Error::new(ErrorKind::InvalidValue))
+        let choice = self.0.iter().find(|(known, ..)| *known == name);
+        choice.map(|(_, _, value)| *value).ok_or_else(|| Error::new(ErrorKind::InvalidValue))
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
@@ -184,11 +171,8 @@ pub(in crate::cli) struct DocumentFormats;
 
 impl Formats for DocumentFormats {
     type Own = Json;
-    const ALL: &'static [FormatChoice<Json>] = &[
-        FormatChoice::TABLE,
-        FormatChoice::own("json", "For programs", Json),
-        FormatChoice::MARKDOWN,
-    ];
+    const ALL: &'static [Choice<OutputFormat<Json>>] =
+        &[OutputFormat::TABLE, own("json", "For programs", Json), OutputFormat::MARKDOWN];
 }
 
 /// Formats of `analyze`.
@@ -197,17 +181,17 @@ pub(in crate::cli) struct AnalyzeFormats;
 
 impl Formats for AnalyzeFormats {
     type Own = RowFormat;
-    const ALL: &'static [FormatChoice<RowFormat>] = &[
-        FormatChoice::TABLE,
-        FormatChoice::own("json", "Totals, as cachesim.report/v1", RowFormat::Json),
-        FormatChoice::own(
+    const ALL: &'static [Choice<OutputFormat<RowFormat>>] = &[
+        OutputFormat::TABLE,
+        own("json", "Totals, as cachesim.report/v1", RowFormat::Json),
+        own(
             "jsonl",
             "A line for each request and strategy, as cachesim.ledger/v1",
             RowFormat::Jsonl,
         ),
-        FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
-        FormatChoice::own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
-        FormatChoice::MARKDOWN,
+        own("csv", "The same lines as CSV", RowFormat::Csv),
+        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
+        OutputFormat::MARKDOWN,
     ];
 }
 
@@ -217,13 +201,13 @@ pub(in crate::cli) struct BreaksFormats;
 
 impl Formats for BreaksFormats {
     type Own = RowFormat;
-    const ALL: &'static [FormatChoice<RowFormat>] = &[
-        FormatChoice::TABLE,
-        FormatChoice::own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
-        FormatChoice::own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
-        FormatChoice::own("csv", "The same lines as CSV", RowFormat::Csv),
-        FormatChoice::own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
-        FormatChoice::MARKDOWN,
+    const ALL: &'static [Choice<OutputFormat<RowFormat>>] = &[
+        OutputFormat::TABLE,
+        own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
+        own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
+        own("csv", "The same lines as CSV", RowFormat::Csv),
+        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
+        OutputFormat::MARKDOWN,
     ];
 }
 
@@ -233,16 +217,12 @@ pub(in crate::cli) struct CompareFormats;
 
 impl Formats for CompareFormats {
     type Own = StrategyFormat;
-    const ALL: &'static [FormatChoice<StrategyFormat>] = &[
-        FormatChoice::TABLE,
-        FormatChoice::own("json", "For programs, as cachesim.compare/v1", StrategyFormat::Json),
-        FormatChoice::own(
-            "jsonl",
-            "The same strategy by strategy, one a line",
-            StrategyFormat::Jsonl,
-        ),
-        FormatChoice::own("csv", "A line of figures for each strategy", StrategyFormat::Csv),
-        FormatChoice::MARKDOWN,
+    const ALL: &'static [Choice<OutputFormat<StrategyFormat>>] = &[
+        OutputFormat::TABLE,
+        own("json", "For programs, as cachesim.compare/v1", StrategyFormat::Json),
+        own("jsonl", "The same strategy by strategy, one a line", StrategyFormat::Jsonl),
+        own("csv", "A line of figures for each strategy", StrategyFormat::Csv),
+        OutputFormat::MARKDOWN,
     ];
 }
 
@@ -252,11 +232,11 @@ pub(in crate::cli) struct LintFormats;
 
 impl Formats for LintFormats {
     type Own = FindingFormat;
-    const ALL: &'static [FormatChoice<FindingFormat>] = &[
-        FormatChoice::new("text", "For people", OutputFormat::Text),
-        FormatChoice::own("json", "For programs, as cachesim.lint/v1", FindingFormat::Json),
-        FormatChoice::own("sarif", "SARIF 2.1.0, for code hosts", FindingFormat::Sarif),
-        FormatChoice::new("markdown", "For a comment or a page", OutputFormat::Markdown),
+    const ALL: &'static [Choice<OutputFormat<FindingFormat>>] = &[
+        ("text", "For people", OutputFormat::Text),
+        own("json", "For programs, as cachesim.lint/v1", FindingFormat::Json),
+        own("sarif", "SARIF 2.1.0, for code hosts", FindingFormat::Sarif),
+        ("markdown", "For a comment or a page", OutputFormat::Markdown),
     ];
 }
 
@@ -266,22 +246,18 @@ pub(in crate::cli) struct CheckFormats;
 
 impl Formats for CheckFormats {
     type Own = CheckFormat;
-    const ALL: &'static [FormatChoice<CheckFormat>] = &[
-        FormatChoice::new("text", "For a terminal", OutputFormat::Text),
-        FormatChoice::own(
+    const ALL: &'static [Choice<OutputFormat<CheckFormat>>] = &[
+        ("text", "For a terminal", OutputFormat::Text),
+        own(
             "markdown",
             "For a comment: under 65,536 characters, with a hidden marker in front",
             CheckFormat::Comment,
         ),
-        FormatChoice::own(
-            "summary",
-            "For a job summary: Markdown under 1 MiB",
-            CheckFormat::Summary,
-        ),
-        FormatChoice::own("json", "For programs, as cachesim.check/v1", CheckFormat::Json),
-        FormatChoice::own("junit", "JUnit XML, a case for each budget", CheckFormat::Junit),
-        FormatChoice::own("sarif", "SARIF 2.1.0 of the findings of lint", CheckFormat::Sarif),
-        FormatChoice::own(
+        own("summary", "For a job summary: Markdown under 1 MiB", CheckFormat::Summary),
+        own("json", "For programs, as cachesim.check/v1", CheckFormat::Json),
+        own("junit", "JUnit XML, a case for each budget", CheckFormat::Junit),
+        own("sarif", "SARIF 2.1.0 of the findings of lint", CheckFormat::Sarif),
+        own(
             "report",
             "Totals, turns and fingerprints, as cachesim.report/v1: a baseline",
             CheckFormat::Report,

@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::statusline::{LookingArgs, SetupArgs};
+use super::shared::PriceArgs;
+use super::statusline::SetupArgs;
 use crate::base::units::Picodollars;
 
 pub(super) const HOOK_EXAMPLES: &str = "\
@@ -33,7 +34,7 @@ pub(in crate::cli) struct HookArgs {
     pub(in crate::cli) at_least: Picodollars,
     /// The prices.
     #[command(flatten)]
-    pub(in crate::cli) looking: LookingArgs,
+    pub(in crate::cli) prices: PriceArgs,
     /// The settings.
     #[command(flatten)]
     pub(in crate::cli) setup: SetupArgs,

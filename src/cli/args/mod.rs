@@ -19,6 +19,7 @@ mod mcp;
 mod part;
 mod prices;
 mod redact;
+mod run;
 mod shared;
 mod statusline;
 mod tokens;
@@ -54,17 +55,17 @@ pub(super) use about::{
     SourcesArgs, StrategiesArgs,
 };
 pub(super) use advise::{AdviseArgs, AdviseSettingsArgs, LAST, SettingsArgs};
-pub(super) use analyze::{AnalyzeArgs, TurnsArg};
+pub(super) use analyze::AnalyzeArgs;
 pub(super) use assume::{ASSUME, assumed, assumption_of};
 pub(super) use blocks::BlocksArgs;
-pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs, ThemeArg};
+pub(super) use chart::{ChartArgs, ChartFormat, ChartKindArg, ReportArgs};
 pub(super) use check::CheckArgs;
 pub(super) use compare::CompareArgs;
 pub(super) use deferred::Deferred;
-pub(super) use explain::{BreaksArgs, ContextArgs, ExplainArgs, LintArgs, RuleArg, VerifyArgs};
+pub(super) use explain::{BreaksArgs, ContextArgs, ExplainArgs, LintArgs, VerifyArgs};
 pub(super) use fork::ForkArgs;
 pub(super) use format::{
-    CheckFormat, FindingFormat, Json, OutputFormat, RowFormat, StrategyFormat,
+    CheckFormat, FindingFormat, FormatArgs, Formats, Json, OutputFormat, RowFormat, StrategyFormat,
 };
 pub(super) use help::{HelpForm, documented, fitted};
 pub(super) use hook::{HookArgs, LEAST};
@@ -73,12 +74,13 @@ pub(super) use mcp::McpArgs;
 pub(super) use part::{DomainsArgs, FleetCommand, GatherArgs, PartArgs};
 pub(super) use prices::{PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs};
 pub(super) use redact::{PlaceArgs, RedactArgs};
+pub(super) use run::RunArgs;
 pub(super) use shared::{
-    ColorArg, DomainArgs, FilterArgs, GroupingArg, InputArgs, MemoryArgs, OutputArgs, PlatformArg,
-    RecordedBreaksArg, SimulationArgs, WrittenArgs, here,
+    ColorArg, DomainArgs, FilterArgs, InputArgs, MemoryArgs, OutputArgs, PolicyArgs, PriceArgs,
+    SimulationArgs, WrittenArgs, here, platform_name,
 };
-pub(super) use statusline::{LookingArgs, SetupArgs, StatuslineArgs};
-pub(super) use tokens::{DivisionArg, TokensCommandArgs};
+pub(super) use statusline::{SetupArgs, StatuslineArgs};
+pub(super) use tokens::TokensCommandArgs;
 pub(super) use watch::WatchArgs;
 
 /// Prompt cache reads of a coding agent's sessions, and the cost of its misses

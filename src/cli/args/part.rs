@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::deferred::Deferred;
-use super::shared::{DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArg, SimulationArgs};
+use super::shared::{
+    DEFAULT_STRATEGIES, InputArgs, OutputArgs, RecordedBreaksArgs, SimulationArgs,
+};
 
 /// `fleet …`.
 #[derive(Debug, Subcommand)]
@@ -62,9 +64,9 @@ pub(in crate::cli) struct PartArgs {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]
     pub(in crate::cli) strategy: Vec<String>,
-    /// Keep or drop recorded breaks inside the TTL in counterfactuals
-    #[arg(long, value_enum, hide = true, default_value_t = RecordedBreaksArg::Keep)]
-    pub(in crate::cli) breaks: RecordedBreaksArg,
+    /// Recorded breaks.
+    #[command(flatten)]
+    pub(in crate::cli) breaks: RecordedBreaksArgs,
     /// The simulation.
     #[command(flatten)]
     pub(in crate::cli) simulation: SimulationArgs,

@@ -37,7 +37,7 @@ pub(in crate::cli) struct RedactArgs {
     /// Names of tools: keep or hash
     ///
     /// Treatment of the names of tools
-    #[arg(long, value_name = "HOW", value_parser = Choices(&TOOL_NAMES), default_value = TOOL_NAMES[0].name)]
+    #[arg(long, value_name = "HOW", value_parser = Choices(TOOL_NAMES), default_value = TOOL_NAMES[0].0)]
     pub(in crate::cli) tool_names: ToolNames,
     /// Print what stays and why, field by field
     ///
@@ -72,13 +72,9 @@ impl RedactArgs {
 }
 
 /// `--tool-names`.
-static TOOL_NAMES: [Choice<ToolNames>; 2] = [
-    Choice::new("keep", "They stay", ToolNames::Keep),
-    Choice::new(
-        "hash",
-        "They are replaced; only that a tool is of an MCP server stays",
-        ToolNames::Hash,
-    ),
+const TOOL_NAMES: &[Choice<ToolNames>] = &[
+    ("keep", "They stay", ToolNames::Keep),
+    ("hash", "They are replaced; only that a tool is of an MCP server stays", ToolNames::Hash),
 ];
 
 pub(super) const PLACE_EXAMPLES: &str = "\

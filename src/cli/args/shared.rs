@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 
 use super::assume::{ASSUME, unknown_assumption};
+use super::format::{Choice, Choices};
 use crate::base::client::Client;
+use crate::base::model::Platform;
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Lifetimes;
 use crate::cli::listed::Listed;
-use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::read::capture::{AttributionKey, TokenCounting};
 use crate::requests::conversation::ReadOptions;
 use crate::requests::prompt::SharedPrefix;
@@ -222,18 +223,14 @@ fn source_names() -> impl TypedValueParser<Value = Client> {
 #[derive(Clone, Copy, Debug, Args)]
 pub(in crate::cli) struct NamingArgs {
     /// Names of projects and of the folders of their files
-    #[arg(long, value_name = "HOW", value_enum, default_value_t = ProjectNamesArg::Relative, hide_short_help = true)]
-    project_names: ProjectNamesArg,
+    #[arg(long, value_name = "HOW", value_parser = Choices(PROJECT_NAMES), default_value = PROJECT_NAMES[0].0, hide_short_help = true)]
+    project_names: ProjectNames,
 }
 
 impl NamingArgs {
     /// Naming of the projects, without the home of the user who runs the program.
     pub(in crate::cli) fn naming(self) -> ProjectNaming {
-        let names = match self.project_names {
-            ProjectNamesArg::Relative => ProjectNames::Relative,
-            ProjectNamesArg::Hash => ProjectNames::Hash,
-        };
-        ProjectNaming { names, ..here() }
+        ProjectNaming { names: self.project_names, ..here() }
     }
 }
 
@@ -255,32 +252,26 @@ pub(in crate::cli) struct SimulationArgs {
     #[arg(long, value_name = "COUNTING", hide = true, default_value = "exact", value_parser = token_counting)]
     tokens: TokenCounting,
     /// Use of the client's attribution line in the cache key of captured prompts
-    #[arg(long, value_enum, hide = true, default_value_t = AttributionArg::Auto)]
-    attribution: AttributionArg,
+    #[arg(long, hide = true, value_parser = Choices(ATTRIBUTIONS), default_value = ATTRIBUTIONS[0].0)]
+    attribution: AttributionKey,
     /// Part of a chain's first read that others keep warm
-    #[arg(long, value_enum, hide = true, default_value_t = SharedPrefixArg::Auto)]
-    shared_prefix: SharedPrefixArg,
+    #[arg(long, hide = true, value_parser = Choices(SHARED_PREFIXES), default_value = SHARED_PREFIXES[0].0)]
+    shared_prefix: SharedPrefix,
     /// Number of seconds that entries are found after their TTL
     #[arg(long, value_name = "SECONDS", hide = true, default_value_t = 0, value_parser = whole::<u32>(0, 3_600))]
     ttl_grace: u32,
     /// Unit of a marker's lookback of 20 for an entry, if the blocks are known
-    #[arg(long, value_enum, hide = true, default_value_t = LookbackArg::Positions)]
-    lookback: LookbackArg,
+    #[arg(long, hide = true, value_parser = Choices(LOOKBACKS), default_value = LOOKBACKS[0].0)]
+    lookback: Lookback,
     /// Whether a marker finds an entry that was written for another TTL
-    #[arg(long, value_enum, hide = true, default_value_t = TtlChangeArg::Keeps)]
-    ttl_change: TtlChangeArg,
+    #[arg(long, hide = true, value_parser = Choices(TTL_CHANGES), default_value = TTL_CHANGES[0].0)]
+    ttl_change: TtlChange,
     /// Whether the beta features of captured requests are part of the cache key
-    #[arg(long, value_enum, hide = true, default_value_t = BetasArg::Key)]
-    betas: BetasArg,
-    /// Price files to lay over the built-in table
-    ///
-    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Endpoint of the models: regional endpoints of Bedrock and Google Cloud cost more, regions of the
-    /// government the most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
-    pub(in crate::cli) platform: PlatformArg,
+    #[arg(long, hide = true, value_parser = Choices(BETAS), default_value = BETAS[0].0)]
+    betas: BetaKey,
+    /// Prices of requests.
+    #[command(flatten)]
+    pub(in crate::cli) prices: PriceArgs,
     /// Exit with 5 if a model has no price
     #[arg(long, hide_short_help = true)]
     pub(in crate::cli) strict_prices: bool,
@@ -291,25 +282,12 @@ impl SimulationArgs {
     pub(in crate::cli) fn assumptions(&self, keeps_breaks: bool, reading: Reading) -> Assumptions {
         Assumptions {
             keeps_breaks,
-            shared_prefix: match self.shared_prefix {
-                SharedPrefixArg::Auto => SharedPrefix::Auto,
-                SharedPrefixArg::Cold => SharedPrefix::Cold,
-                SharedPrefixArg::Warm => SharedPrefix::Warm,
-            },
+            shared_prefix: self.shared_prefix,
             ttl_grace: i64::from(self.ttl_grace) * 1_000,
-            lookback: match self.lookback {
-                LookbackArg::Positions => Lookback::Positions,
-                LookbackArg::Blocks => Lookback::Blocks,
-            },
+            lookback: self.lookback,
             reading,
-            ttl_change: match self.ttl_change {
-                TtlChangeArg::Keeps => TtlChange::Keeps,
-                TtlChangeArg::Loses => TtlChange::Loses,
-            },
-            betas: match self.betas {
-                BetasArg::Key => BetaKey::Key,
-                BetasArg::Beside => BetaKey::Beside,
-            },
+            ttl_change: self.ttl_change,
+            betas: self.betas,
             lifetimes: Lifetimes::ANTHROPIC,
         }
     }
@@ -324,11 +302,7 @@ impl SimulationArgs {
         ReadOptions {
             counting: self.tokens,
             keeps_bytes,
-            attribution: match self.attribution {
-                AttributionArg::Auto => AttributionKey::Auto,
-                AttributionArg::Neutral => AttributionKey::Neutral,
-                AttributionArg::Literal => AttributionKey::Literal,
-            },
+            attribution: self.attribution,
             ..ReadOptions::default()
         }
     }
@@ -341,6 +315,20 @@ fn token_counting(text: &str) -> Result<TokenCounting, String> {
         (_, Some(Ok(bytes))) => Ok(TokenCounting::Bytes(bytes)),
         _ => Err("expected exact, estimated, or bytes:N with N from 1 on".to_owned()),
     }
+}
+
+/// Prices of requests.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct PriceArgs {
+    /// Price files to lay over the built-in table
+    ///
+    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
+    #[arg(id = "prices", long = "prices", value_name = "FILE")]
+    pub(in crate::cli) files: Vec<PathBuf>,
+    /// Endpoint of the models: regional endpoints of Bedrock and Google Cloud cost more, regions of the
+    /// government the most
+    #[arg(long, value_parser = Choices(PLATFORMS), default_value = PLATFORMS[0].0, hide_short_help = true)]
+    pub(in crate::cli) platform: KnownPlatform,
 }
 
 /// Place of the output.
@@ -387,118 +375,80 @@ impl Deref for OutputArgs {
     }
 }
 
-/// `--by`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum GroupingArg {
-    /// The day of the answer
-    Day,
-    /// The ISO week, from Monday on
-    Week,
-    /// The month
-    Month,
-    /// The folder of the project
-    Project,
-    /// The model that is billed
-    Model,
-    /// The main conversation and the types of sub-agents
-    AgentType,
-    /// The branch of the project's repository
-    Branch,
-    /// The session
-    Session,
-    /// The client's version
-    Client,
-    /// The program that sent the requests
-    Source,
-}
-
-impl GroupingArg {
-    /// Grouping of the option.
-    pub(in crate::cli) fn grouping(self) -> Grouping {
-        match self {
-            Self::Day => Grouping::Period(PeriodLength::Day),
-            Self::Week => Grouping::Period(PeriodLength::Week),
-            Self::Month => Grouping::Period(PeriodLength::Month),
-            Self::Project => Grouping::Project,
-            Self::Model => Grouping::Model,
-            Self::AgentType => Grouping::AgentType,
-            Self::Branch => Grouping::Branch,
-            Self::Session => Grouping::Session,
-            Self::Client => Grouping::Client,
-            Self::Source => Grouping::Source,
-        }
-    }
-}
-
 /// `--project-names`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum ProjectNamesArg {
-    /// The shortest path below the home that no other shares
-    Relative,
-    /// A digest, the same in every run; anyone who guesses a name can compute it
-    Hash,
-}
+const PROJECT_NAMES: &[Choice<ProjectNames>] = &[
+    ("relative", "The shortest path below the home that no other shares", ProjectNames::Relative),
+    (
+        "hash",
+        "A digest, the same in every run; anyone who guesses a name can compute it",
+        ProjectNames::Hash,
+    ),
+];
 
 /// `--shared-prefix`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum SharedPrefixArg {
-    /// As calibrated from expiries, rewrites and first requests
-    Auto,
-    /// Nothing is readable after an expiry
-    Cold,
-    /// It is always readable
-    Warm,
-}
+const SHARED_PREFIXES: &[Choice<SharedPrefix>] = &[
+    ("auto", "As calibrated from expiries, rewrites and first requests", SharedPrefix::Auto),
+    ("cold", "Nothing is readable after an expiry", SharedPrefix::Cold),
+    ("warm", "It is always readable", SharedPrefix::Warm),
+];
 
 /// `--lookback`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum LookbackArg {
-    /// A run of tool calls is one, and a run of tool results
-    Positions,
-    /// Every block is one
-    Blocks,
-}
+const LOOKBACKS: &[Choice<Lookback>] = &[
+    ("positions", "A run of tool calls is one, and a run of tool results", Lookback::Positions),
+    ("blocks", "Every block is one", Lookback::Blocks),
+];
 
 /// `--ttl-change`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum TtlChangeArg {
-    /// Yes, and it keeps the TTL that it was written with
-    Keeps,
-    /// No: another TTL is another key
-    Loses,
-}
+const TTL_CHANGES: &[Choice<TtlChange>] = &[
+    ("keeps", "Yes, and it keeps the TTL that it was written with", TtlChange::Keeps),
+    ("loses", "No: another TTL is another key", TtlChange::Loses),
+];
 
 /// `--attribution`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum AttributionArg {
-    /// If the record shows a gateway or another platform than Anthropic's own; not if it shows none
-    Auto,
-    /// Never
-    Neutral,
-    /// Always
-    Literal,
-}
+const ATTRIBUTIONS: &[Choice<AttributionKey>] = &[
+    (
+        "auto",
+        "If the record shows a gateway or another platform than Anthropic's own; not if it shows none",
+        AttributionKey::Auto,
+    ),
+    ("neutral", "Never", AttributionKey::Neutral),
+    ("literal", "Always", AttributionKey::Literal),
+];
 
 /// `--betas`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum BetasArg {
-    /// Yes, before everything else
-    Key,
-    /// No
-    Beside,
-}
+const BETAS: &[Choice<BetaKey>] =
+    &[("key", "Yes, before everything else", BetaKey::Key), ("beside", "No", BetaKey::Beside)];
+
+/// `--reading`.
+pub(super) const READINGS: &[Choice<Reading>] = &[
+    ("conservative", "No longer than entries before it", Reading::Conservative),
+    (
+        "literal",
+        "For its own TTL, as the documented rules say when taken by the letter",
+        Reading::Literal,
+    ),
+];
+
+/// `--breaks`.
+const KEPT: &[Choice<bool>] = &[
+    ("keep", "They happen under every policy, so that policies differ by themselves alone", true),
+    ("drop", "They do not happen", false),
+];
+
+/// Platform of all requests. `None` for the one that the name of a model shows.
+type KnownPlatform = Option<Platform>;
 
 /// `--platform`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum PlatformArg {
-    /// As the names of the models show
-    Auto,
-    /// The Claude API or a global endpoint
-    Global,
-    /// A regional endpoint
-    Regional,
-    /// A region of the government
-    Government,
+const PLATFORMS: &[Choice<KnownPlatform>] = &[
+    ("auto", "As the names of the models show", None),
+    ("global", "The Claude API or a global endpoint", Some(Platform::Global)),
+    ("regional", "A regional endpoint", Some(Platform::Regional)),
+    ("government", "A region of the government", Some(Platform::Government)),
+];
+
+/// Word of a platform as a value of `--platform`.
+pub(in crate::cli) fn platform_name(platform: KnownPlatform) -> Option<&'static str> {
+    PLATFORMS.iter().find(|(.., known)| *known == platform).map(|(name, ..)| *name)
 }
 
 /// `--color`.
@@ -515,13 +465,23 @@ pub(in crate::cli) enum ColorArg {
 /// Strategies of the ledger by default.
 pub(super) const DEFAULT_STRATEGIES: &str = "billed,replay,none,5m,1h";
 
-/// `--breaks`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum RecordedBreaksArg {
-    /// They happen under every policy, so that policies differ by themselves alone
-    Keep,
-    /// They do not happen
-    Drop,
+/// Recorded breaks inside the TTL.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct RecordedBreaksArgs {
+    /// Keep or drop recorded breaks inside the TTL in counterfactuals
+    #[arg(id = "breaks", long = "breaks", value_name = "BREAKS", hide = true, action = ArgAction::Set, value_parser = Choices(KEPT), default_value = KEPT[0].0)]
+    pub(in crate::cli) are_kept: bool,
+}
+
+/// Assumptions about strategies that are compared.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct PolicyArgs {
+    /// Lifetime of an entry that was written after one of a shorter TTL
+    #[arg(long, hide = true, value_parser = Choices(READINGS), default_value = READINGS[0].0)]
+    pub(in crate::cli) reading: Reading,
+    /// Recorded breaks.
+    #[command(flatten)]
+    pub(in crate::cli) breaks: RecordedBreaksArgs,
 }
 
 /// Parses a whole number within bounds, both included.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::advise::SettingsArgs;
-use super::shared::PlatformArg;
+use super::shared::PriceArgs;
 use crate::report::STATUS_TEMPLATE;
 
 pub(super) const STATUSLINE_EXAMPLES: &str = "\
@@ -48,7 +48,7 @@ pub(in crate::cli) struct StatuslineArgs {
     pub(in crate::cli) timezone: Option<String>,
     /// The prices.
     #[command(flatten)]
-    pub(in crate::cli) looking: LookingArgs,
+    pub(in crate::cli) prices: PriceArgs,
     /// The settings.
     #[command(flatten)]
     pub(in crate::cli) setup: SetupArgs,
@@ -72,18 +72,4 @@ pub(in crate::cli) struct SetupArgs {
     /// The settings file.
     #[command(flatten)]
     pub(in crate::cli) file: SettingsArgs,
-}
-
-/// Prices for the sessions that are under way.
-#[derive(Debug, Args)]
-pub(in crate::cli) struct LookingArgs {
-    /// Price files to lay over the built-in table
-    ///
-    /// Price files to lay over the built-in table: cachesim's TOML, or the JSON of LiteLLM or genai-prices
-    #[arg(long, value_name = "FILE")]
-    pub(in crate::cli) prices: Vec<PathBuf>,
-    /// Endpoint of the models: regional endpoints of Bedrock and Google Cloud cost more, regions of the
-    /// government the most
-    #[arg(long, value_enum, default_value_t = PlatformArg::Auto, hide_short_help = true)]
-    pub(in crate::cli) platform: PlatformArg,
 }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::format::{DocumentFormats, FormatArgs};
+use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
 use super::shared::OutputArgs;
+use crate::explain::weights::Division;
 
 pub(super) const TOKENS_EXAMPLES: &str = "\
 Examples:
@@ -34,8 +35,8 @@ pub(in crate::cli) struct TokensCommandArgs {
     /// Divide by part, tool, server or block
     ///
     /// Division of a prompt
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) by: DivisionArg,
+    #[arg(long, value_parser = Choices(DIVISIONS), default_value = DIVISIONS[0].0)]
+    pub(in crate::cli) by: Division,
     /// Request of a file [default: the last]
     ///
     /// Number of the request, from 1 on [default: the last one]
@@ -55,15 +56,9 @@ pub(in crate::cli) struct TokensCommandArgs {
 }
 
 /// `--by`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum DivisionArg {
-    /// Kinds of parts: tools, system prompt, texts, calls, results
-    #[default]
-    Part,
-    /// The prompt's tools
-    Tool,
-    /// The MCP servers of these tools
-    Server,
-    /// Blocks, in the order of the prompt
-    Block,
-}
+const DIVISIONS: &[Choice<Division>] = &[
+    ("part", "Kinds of parts: tools, system prompt, texts, calls, results", Division::Part),
+    ("tool", "The prompt's tools", Division::Tool),
+    ("server", "The MCP servers of these tools", Division::Server),
+    ("block", "Blocks, in the order of the prompt", Division::Block),
+];

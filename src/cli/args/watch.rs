@@ -6,8 +6,7 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 
 use super::hook::dollars;
-use super::shared::{ColorArg, NamingArgs};
-use super::statusline::LookingArgs;
+use super::shared::{ColorArg, NamingArgs, PriceArgs};
 use crate::base::units::Picodollars;
 use crate::cli::span::span_in_millis;
 
@@ -73,7 +72,7 @@ pub(in crate::cli) struct WatchArgs {
     pub(in crate::cli) naming: NamingArgs,
     /// The prices.
     #[command(flatten)]
-    pub(in crate::cli) looking: LookingArgs,
+    pub(in crate::cli) prices: PriceArgs,
     /// Colours of the table
     #[arg(long, value_enum, default_value_t = ColorArg::Auto)]
     pub(in crate::cli) color: ColorArg,

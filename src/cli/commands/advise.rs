@@ -9,7 +9,6 @@ use super::template;
 use crate::base::client::Client;
 use crate::base::zone::Zone;
 use crate::cli::args::{AdviseArgs, AdviseSettingsArgs, Json, LAST};
-use crate::cli::domains::DomainView;
 use crate::cli::error::CliError;
 use crate::cli::limits;
 use crate::cli::output::Output;
@@ -42,39 +41,41 @@ pub(in crate::cli) fn advise(args: &AdviseArgs) -> Result<(), CliError> {
     {
         return template::show(code, file, output);
     }
-    let options = args.simulation.read_options(true);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let strategies = evidence_strategies();
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let setup = setup(args, true, evidence_strategies())?;
     let told = |run: &PreparedRun| -> Result<AdviceAndAnswer, CliError> {
         let findings = run.study.breaks_in(run.evidence()?, Options::default())?;
-        Ok(findings.advice_and_answer(args.reading.reading()))
+        Ok(findings.advice_and_answer(args.reading))
     };
-    let (domains, format) = (&args.domains, args.format.chosen);
-    if domains.domains.is_some() {
-        let view = DomainView { domains, output, format, top: None };
-        let sums = |run: &PreparedRun| {
-            let AdviceAndAnswer { advice, answer } = told(run)?;
-            Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
-        };
-        return view.show(&setup, sums, |Json, run, out| {
-            Ok(write_advice(&run.study.history, told(run)?.advice.as_ref(), out)?)
-        });
-    }
-    let run = setup.whole()?;
-    let AdviceAndAnswer { advice, answer } = told(&run)?;
-    let advice = advice.as_ref();
     if let Some(wanted) = apply {
         let none = || CliError::NoInput("no model has a price: there is no change".to_owned());
-        let advice = advice.ok_or_else(none)?;
+        let run = setup.whole()?;
+        let advice = told(&run)?.advice.ok_or_else(none)?;
         return match template {
-            Some(file) => template::show(entry(advice, wanted)?.change.code, file, output),
-            None => applied(advice, wanted, request),
+            Some(file) => template::show(entry(&advice, wanted)?.change.code, file, output),
+            None => applied(&advice, wanted, request),
         };
     }
-    let document = || Ok(advice_document(&run.study.history, &answer, advice, args.top));
-    output.show(format, document, |Json, out| write_advice(&run.study.history, advice, out))
+    let document = |run: &PreparedRun| {
+        let AdviceAndAnswer { advice, answer } = told(run)?;
+        Ok(advice_document(&run.study.history, &answer, advice.as_ref(), args.top))
+    };
+    let sums = |run: &PreparedRun| {
+        let AdviceAndAnswer { advice, answer } = told(run)?;
+        Ok((answer, ChangeSums::of(advice.as_ref(), args.top)))
+    };
+    args.view(output).show(&setup, document, sums, |Json, run, out| {
+        Ok(write_advice(&run.study.history, told(run)?.advice.as_ref(), out)?)
+    })
+}
+
+fn setup(
+    args: &AdviseArgs,
+    keeps_bytes: bool,
+    strategies: Vec<Strategy>,
+) -> Result<Setup<'_>, CliError> {
+    let options = args.simulation.read_options(keeps_bytes);
+    let assumptions = args.simulation.assumptions(false, Reading::Literal);
+    args.setup(options, strategies, assumptions)
 }
 
 /// Makes the change with a number in the list, or with a code.
@@ -132,12 +133,7 @@ fn show_since(
     };
     // A change on record is a key of Claude Code's settings.
     let only = told.code.as_ref().map(|_| Client::ClaudeCode);
-    let options = args.simulation.read_options(false);
-    let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let strategies = vec![Strategy::billed()];
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    let run = setup.whole()?;
+    let run = setup(args, false, vec![Strategy::billed()])?.whole()?;
     let ledger = run.ledger()?;
     let since = SinceChange::new(&ledger, &run.study.selection, &told.at, only);
     let since = since.as_ref();

@@ -1,9 +1,7 @@
 //! Command `cachesim analyze`.
 
-use crate::cli::args::{
-    AnalyzeArgs, GroupingArg, OutputFormat, RecordedBreaksArg, RowFormat, TurnsArg,
-};
-use crate::cli::domains::{DomainView, Histories};
+use crate::cli::args::{AnalyzeArgs, OutputFormat, RowFormat};
+use crate::cli::domains::{Histories, RunView};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
@@ -13,8 +11,8 @@ use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, Groups, groups};
 use crate::explain::breaks::Options;
 use crate::report::{
-    AnalyzeViewOptions, LEDGER_SCHEMA, LedgerFile, StrategySums, analyze_document, groups_document,
-    write_groups, write_groups_csv, write_report,
+    AnalyzeViewOptions, Document, LEDGER_SCHEMA, LedgerFile, StrategySums, analyze_document,
+    groups_document, write_groups, write_groups_csv, write_report,
 };
 use crate::requests::conversation::ReadOptions;
 use crate::simulate::cache::Reading;
@@ -22,46 +20,65 @@ use crate::simulate::ledger::Ledger;
 
 /// Shows the ledger by turn, and the totals.
 pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
-    let grouping = args.by.map(GroupingArg::grouping);
-    let without_groups = match args.format.chosen {
-        OutputFormat::Own(RowFormat::Jsonl) => Some("JSON Lines"),
-        OutputFormat::Own(RowFormat::Parquet) => Some("Parquet"),
-        _ => None,
-    };
-    if let Some(format) = without_groups.filter(|_| grouping.is_some()) {
-        let message = format!("--by: groups have no {format}; use --format json or csv");
-        return Err(CliError::Usage(message));
-    }
+    let (grouping, format) = (args.by, args.format.chosen);
+    refuse_groups(args)?;
     let mut strategies = strategies(&args.strategies(), args.output.quiet)?;
     let shown = strategies.len();
     // Sums of domains take the record if a strategy can do nothing.
-    if args.domains.domains.is_some() && args.format.chosen.is_document() {
+    if args.domains.domains.is_some() && format.is_document() {
         strategies = with_own(&strategies);
     }
     let output = Output::open(&args.output)?;
     // The answer on top, and groups, need breaks. Rows for programs do not, which saves time.
-    let needs_breaks = args.format.chosen.is_document() || grouping.is_some();
+    let needs_breaks = format.is_document() || grouping.is_some();
     let options = ReadOptions {
         leaves_out_trails: !needs_breaks,
         keeps_titles: args.show_text,
         ..args.simulation.read_options(needs_breaks)
     };
-    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
-    let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let setup =
-        Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)?;
-    let rows = Rows::of(args.format.chosen).filter(|_| grouping.is_none());
-    if let Some(rows) = rows {
+    let assumptions = args.simulation.assumptions(args.breaks.are_kept, Reading::Literal);
+    let setup = args.setup(options, strategies, assumptions)?;
+    if let Some(rows) = Rows::of(format).filter(|_| grouping.is_none()) {
         return ledger_rows(args, &setup, rows, output);
     }
     if args.domains.domains.is_some() {
-        return over_domains(args, &setup, (shown, grouping), output);
+        refuse_one_domain(args)?;
     }
-    let run = setup.whole()?;
-    match grouping {
-        Some(grouping) => by_group(args, &run, grouping, output),
-        None => by_session(args, &run, output),
+    let is_terminal = output.is_terminal();
+    let document = |run: &PreparedRun| match grouping {
+        Some(grouping) => by_group(args, run, grouping),
+        None => by_session(args, run, is_terminal),
+    };
+    let sums = |run: &PreparedRun| {
+        let answer = run.study.breaks(Options::default())?.figures();
+        Ok((answer, StrategySums::of(&run.ledger()?, &run.study.selection, shown)))
+    };
+    let view = RunView::new(&args.domains, format, output).listing(args.top);
+    view.show(&setup, document, sums, |format, run, out| {
+        let ledger = run.ledger()?;
+        let Some(grouping) = grouping else {
+            return Ok(write_report(&ledger, &run.study.selection, None, out)?);
+        };
+        let groups = grouped(run, &ledger, grouping)?;
+        Ok(match format {
+            RowFormat::Csv => write_groups_csv(&ledger, &groups, out),
+            _ => write_groups(&ledger, &groups, out),
+        }?)
+    })
+}
+
+/// Refuses formats that groups lack.
+fn refuse_groups(args: &AnalyzeArgs) -> Result<(), CliError> {
+    let format = match args.format.chosen {
+        OutputFormat::Own(RowFormat::Jsonl) => "JSON Lines",
+        OutputFormat::Own(RowFormat::Parquet) => "Parquet",
+        _ => return Ok(()),
+    };
+    if args.by.is_none() {
+        return Ok(());
     }
+    let message = format!("--by: groups have no {format}; use --format json or csv");
+    Err(CliError::Usage(message))
 }
 
 /// Writes a row for each request and strategy, domain by domain if there are several.
@@ -83,36 +100,18 @@ fn ledger_rows(
     })
 }
 
-/// Shows the sums of domains, or writes the totals of each.
-fn over_domains(
-    args: &AnalyzeArgs,
-    setup: &Setup<'_>,
-    (shown, grouping): (usize, Option<Grouping>),
-    output: Output,
-) -> Result<(), CliError> {
-    if grouping.is_some() && args.format.chosen != OutputFormat::Own(RowFormat::Json) {
+/// Refuses what is of one domain.
+fn refuse_one_domain(args: &AnalyzeArgs) -> Result<(), CliError> {
+    if args.by.is_some() && args.format.chosen != OutputFormat::Own(RowFormat::Json) {
         let message =
             "--by: groups of domains are not added up; use --format json, a line for each domain";
         return Err(CliError::Usage(message.to_owned()));
     }
-    if args.turns.is_some() {
+    if args.format.turns.is_some() {
         let message = "--turns: turns are of one domain; give its folder, or leave out --domains";
         return Err(CliError::Usage(message.to_owned()));
     }
-    let view =
-        DomainView { domains: &args.domains, output, format: args.format.chosen, top: args.top };
-    let told = |run: &PreparedRun| {
-        let answer = run.study.breaks(Options::default())?.figures();
-        Ok((answer, StrategySums::of(&run.ledger()?, &run.study.selection, shown)))
-    };
-    view.show(setup, told, |_, run, out| {
-        let ledger = run.ledger()?;
-        let written = match grouping {
-            Some(grouping) => write_groups(&ledger, &grouped(run, &ledger, grouping)?, out),
-            None => write_report(&ledger, &run.study.selection, None, out),
-        };
-        Ok(written?)
-    })
+    Ok(())
 }
 
 /// Groups of a run.
@@ -122,38 +121,31 @@ fn grouped(run: &PreparedRun, ledger: &Ledger<'_>, grouping: Grouping) -> Result
     Ok(groups(ledger, selection, &found.list, grouping))
 }
 
-fn by_session(args: &AnalyzeArgs, run: &PreparedRun, output: Output) -> Result<(), CliError> {
-    let selection = &run.study.selection;
+fn by_session(
+    args: &AnalyzeArgs,
+    run: &PreparedRun,
+    is_terminal: bool,
+) -> Result<Document, CliError> {
     let view = AnalyzeViewOptions {
         top: args.top,
-        turns: args.turns.map(TurnsArg::detail),
-        is_exact: args.exact || args.format.chosen != OutputFormat::Text,
+        turns: args.format.turns,
+        is_exact: args.format.exact || args.format.chosen != OutputFormat::Text,
         has_all_events: args.output.verbose,
-        is_terminal: output.is_terminal(),
+        is_terminal,
     };
-    let document = || {
-        // Before the ledger, so that memory holds only one set of simulations at a time.
-        let (answer, breaks) = run.study.breaks(Options::default())?.answer_and_breaks();
-        let (ledger, study) = (run.ledger()?, &run.study);
-        let told = (&answer, &*breaks);
-        Ok(analyze_document(told, &ledger, &study.steps, &study.trace, selection, view))
-    };
-    output.show(args.format.chosen, document, |_, out| -> Result<(), CliError> {
-        Ok(write_report(&run.ledger()?, selection, None, out)?)
-    })
+    // Before the ledger, so that memory holds only one set of simulations at a time.
+    let (answer, breaks) = run.study.breaks(Options::default())?.answer_and_breaks();
+    let (ledger, study) = (run.ledger()?, &run.study);
+    let told = (&answer, &*breaks);
+    Ok(analyze_document(told, &ledger, &study.steps, &study.trace, &study.selection, view))
 }
 
 fn by_group(
     args: &AnalyzeArgs,
     run: &PreparedRun,
     grouping: Grouping,
-    output: Output,
-) -> Result<(), CliError> {
+) -> Result<Document, CliError> {
     let ledger = run.ledger()?;
     let groups = grouped(run, &ledger, grouping)?;
-    let document = || Ok(groups_document(&ledger, &run.study.selection, &groups, args.top));
-    output.show(args.format.chosen, document, |format, out| match format {
-        RowFormat::Csv => write_groups_csv(&ledger, &groups, out),
-        _ => write_groups(&ledger, &groups, out),
-    })
+    Ok(groups_document(&ledger, &run.study.selection, &groups, args.top))
 }

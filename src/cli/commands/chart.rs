@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
 
-use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg, RecordedBreaksArg, ThemeArg};
+use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg};
 use crate::cli::error::CliError;
 use crate::cli::output::{Output, refuse_other_formats};
 use crate::cli::prepared::Setup;
@@ -36,7 +36,7 @@ pub(in crate::cli) fn chart(
         let message = "a terminal shows no pictures: give -o FILE, or redirect the output";
         return Err(CliError::Usage(message.to_owned()));
     }
-    let endings: &[&str] = match args.format {
+    let endings: &[&str] = match args.own.format {
         None => &["svg", "png"],
         Some(ChartFormat::Svg) => &["svg"],
         Some(ChartFormat::Png) => &["png"],
@@ -46,9 +46,9 @@ pub(in crate::cli) fn chart(
     let output = Output::open(&args.output)?;
     let chart = drawn(args, strategies)?;
     let bytes = match format {
-        ChartFormat::Svg => svg(&chart, args.theme.theme()).into_bytes(),
+        ChartFormat::Svg => svg(&chart, args.theme).into_bytes(),
         ChartFormat::Png => {
-            let theme = if args.theme == ThemeArg::Dark { Theme::Dark } else { Theme::Light };
+            let theme = if args.theme == Theme::Dark { Theme::Dark } else { Theme::Light };
             png(&chart, theme, args.scale)?
         }
     };
@@ -89,7 +89,7 @@ fn drawn(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Chart, CliError>
     }
     let run = setup(args, strategies)?.whole()?;
     let ledger = match args.kind {
-        ChartKindArg::Strategies => run.ledger_with(&[args.reading.reading()])?,
+        ChartKindArg::Strategies => run.ledger_with(&[args.policy.reading])?,
         ChartKindArg::Waterfall => run.evidence()?,
         _ => run.ledger()?,
     };
@@ -119,7 +119,7 @@ fn of_domains(args: &ChartArgs, strategies: &[Strategy]) -> Result<Chart, CliErr
 }
 
 fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliError> {
-    let own = (args.breaks == RecordedBreaksArg::Keep, args.reading.reading());
+    let own = (args.policy.breaks.are_kept, args.policy.reading);
     let ((keeps_breaks, reading), keeps_bytes) = match args.kind {
         // Breaks are found by comparison with a literal replay that keeps none of them.
         ChartKindArg::Gaps | ChartKindArg::Breaks | ChartKindArg::Waterfall => {
@@ -133,7 +133,7 @@ fn setup(args: &ChartArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliEr
     let counts_contents = args.kind == ChartKindArg::Context && args.simulation.counts_contents();
     let options = ReadOptions { counts_contents, ..options };
     let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    args.setup(options, strategies, assumptions)
 }
 
 /// Data that a chart is drawn from.

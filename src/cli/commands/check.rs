@@ -284,7 +284,7 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
 fn setup(args: &CheckArgs, strategies: Vec<Strategy>) -> Result<Setup<'_>, CliError> {
     let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    Setup::new(&args.input, &args.simulation, &args.output, options, strategies, assumptions)
+    args.setup(options, strategies, assumptions)
 }
 
 /// The record, its replay, and the strategies of budgets, whose names were checked when they were read.

@@ -1,8 +1,6 @@
 //! Commands `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
-use crate::cli::args::{
-    CompareArgs, ForkArgs, Json, OutputFormat, PlatformArg, RecordedBreaksArg, StrategyFormat,
-};
+use crate::cli::args::{CompareArgs, ForkArgs, Json, OutputFormat, PolicyArgs, StrategyFormat};
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
@@ -30,7 +28,6 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
     let elsewhere = elsewhere(&strategies, &services, args.output.quiet);
     let strategies = unique(strategies.into_iter().chain(elsewhere))?;
     let gates = gates(&args.fail_if, &strategies)?;
-    let reading = args.reading.reading();
     let has_domains = args.domains.domains.is_some();
     // Formats that have the best caching need breaks. Domains are always read into rows and breaks first.
     let has_rows = matches!(
@@ -38,17 +35,14 @@ pub(in crate::cli) fn compare(args: &CompareArgs) -> Result<(), CliError> {
         OutputFormat::Own(StrategyFormat::Jsonl | StrategyFormat::Csv)
     );
     let options = args.simulation.read_options(!has_rows || has_domains);
-    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
-    let assumptions = args.simulation.assumptions(keeps_breaks, reading);
-    let (input, simulation) = (&args.input, &args.simulation);
+    let PolicyArgs { reading, breaks } = args.policy;
+    let assumptions = args.simulation.assumptions(breaks.are_kept, reading);
     if has_domains {
         gaps_are_known(&gates, &strategies)?;
-        let all = with_own(&strategies);
-        let setup = Setup::new(input, simulation, &args.output, options, all, assumptions)?;
+        let setup = args.setup(options, with_own(&strategies), assumptions)?;
         return compare_domains(args, &setup, &strategies, output, &gates);
     }
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    let run = setup.whole()?;
+    let run = args.setup(options, strategies, assumptions)?.whole()?;
     let agents = agreements(&run.study, &services.providers);
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
@@ -142,7 +136,7 @@ fn agreements(
 
 /// Shows the savings of forked agents that share a prefix.
 pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
-    let (table, models) = tables(&args.prices, PlatformArg::Auto)?;
+    let (table, models) = tables(&args.prices, None)?;
     let at = beginning_of_day(&table.as_of, "as_of")?;
     let plan = args.plan(at, &models).map_err(CliError::Usage)?;
     if let Some(model) = args.model.as_deref().filter(|model| table.find(model).is_none()) {

@@ -6,10 +6,8 @@ use std::{env, fs};
 
 use crate::base::project::ProjectNaming;
 use crate::base::ttl::Ttl;
-use crate::cli::args::{
-    BreaksArgs, ContextArgs, ExplainArgs, Json, RecordedBreaksArg, RuleArg, VerifyArgs,
-};
-use crate::cli::domains::{DomainView, Histories};
+use crate::cli::args::{BreaksArgs, ContextArgs, ExplainArgs, Json, VerifyArgs};
+use crate::cli::domains::Histories;
 use crate::cli::error::CliError;
 use crate::cli::input::discovered_file;
 use crate::cli::output::Output;
@@ -17,7 +15,7 @@ use crate::cli::prepared::{PreparedRun, Setup};
 use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::Verification;
-use crate::explain::breaks::{DetectionRule, Options};
+use crate::explain::breaks::Options;
 use crate::explain::story::{LocateError, LocatedRequest, has_id, locate, story};
 use crate::read::input::{Discovered, Domain, Source};
 use crate::report::{
@@ -57,10 +55,8 @@ pub(in crate::cli) fn explain(args: &ExplainArgs) -> Result<(), CliError> {
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
     let options = args.simulation.read_options(true);
-    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
-    let assumptions = args.simulation.assumptions(keeps_breaks, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let assumptions = args.simulation.assumptions(args.breaks.are_kept, Reading::Literal);
+    let setup = args.setup(options, strategies, assumptions)?;
     let mut search = Search::default();
     let (histories, request) = with_its_file(args, &setup)?;
     histories.each(&setup, |domain, run| {
@@ -238,22 +234,11 @@ impl ToldStory {
 /// Shows every request that read less than it could have.
 pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let options = args.simulation.read_options(true);
     // Breaks are found by comparison with a replay that keeps none of them.
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let setup = Setup::new(
-        &args.input,
-        &args.simulation,
-        &args.output,
-        options,
-        evidence_strategies(),
-        assumptions,
-    )?;
-    let rule = match args.rule {
-        RuleArg::Complete => DetectionRule::Complete,
-        RuleArg::Client => DetectionRule::Client,
-    };
-    let options = Options { rule, ignores_server_reason: args.ignore_server_reason };
+    let read = args.simulation.read_options(true);
+    let setup = args.setup(read, evidence_strategies(), assumptions)?;
+    let options = Options { rule: args.rule, ignores_server_reason: args.ignore_server_reason };
     if let Some(rows) = Rows::of(args.format.chosen) {
         return break_rows(args, &setup, rows, options, output);
     }
@@ -262,46 +247,21 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
         shows_text: args.show_text,
         has_evidence: args.output.verbose || output.is_whole(),
     };
-    if args.domains.domains.is_some() {
-        return breaks_over_domains(args, &setup, options, view, output);
-    }
-    let run = setup.whole()?;
-    let findings = run.study.breaks_in(run.evidence()?, options)?;
-    let (history, analysis) = (&run.study.history, &findings.analysis);
-    let document = || {
+    let document = |run: &PreparedRun| {
+        let findings = run.study.breaks_in(run.evidence()?, options)?;
         let AdviceAndAnswer { advice, answer } = findings.advice_and_answer(Reading::Conservative);
-        let assumptions = run.study.assumptions();
-        Ok(breaks_document(
-            history,
-            &run.study.steps,
-            &answer,
-            analysis,
-            advice.as_ref(),
-            &assumptions,
-            view,
-        ))
+        let (study, analysis) = (&run.study, &findings.analysis);
+        let assumptions = study.assumptions();
+        let (history, advice) = (&study.history, advice.as_ref());
+        Ok(breaks_document(history, &study.steps, &answer, analysis, advice, &assumptions, view))
     };
-    output.show(args.format.chosen, document, |_, out| {
-        write_breaks(history, analysis, findings.figures().best_caching(), out)
-    })
-}
-
-/// Shows the sums of domains, or writes those of each.
-fn breaks_over_domains(
-    args: &BreaksArgs,
-    setup: &Setup<'_>,
-    options: Options,
-    view: BreaksViewOptions,
-    output: Output,
-) -> Result<(), CliError> {
-    let (domains, format) = (&args.domains, args.format.chosen);
     let sums = |run: &PreparedRun| {
         let findings = run.study.breaks_in(run.evidence()?, options)?;
         let AdviceAndAnswer { advice, answer } = findings.advice_and_answer(Reading::Conservative);
         let history = &run.study.history;
         Ok((answer, LossSums::of(history, findings.analysis, advice.as_ref(), view)))
     };
-    DomainView { domains, output, format, top: None }.show(setup, sums, |_, run, out| {
+    args.view(output).show(&setup, document, sums, |_, run, out| {
         let findings = run.study.breaks_in(run.evidence()?, options)?;
         let best_caching = findings.figures().best_caching();
         Ok(write_breaks(&run.study.history, &findings.analysis, best_caching, out)?)
@@ -337,31 +297,23 @@ pub(in crate::cli) fn context(args: &ContextArgs) -> Result<(), CliError> {
         ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let strategies = vec![Strategy::billed()];
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let setup = args.setup(options, vec![Strategy::billed()], assumptions)?;
     let top = usize::from(args.top);
-    let (domains, format) = (&args.domains, args.format.chosen);
-    if domains.domains.is_some() {
-        let sums = |run: &PreparedRun| {
-            let answer = run.study.breaks(Options::default())?.figures();
-            let context = run.study.context(&run.ledger()?, NO_ITEMS)?;
-            Ok((answer, ContentSums::of(&run.study.history, &context, top)))
-        };
-        let view = DomainView { domains, output, format, top: None };
-        return view.show(&setup, sums, |Json, run, out| {
-            let ledger = run.ledger()?;
-            Ok(write_context(&ledger, &run.study.context(&ledger, top)?, out)?)
-        });
-    }
-    let run = setup.whole()?;
-    let ledger = run.ledger()?;
-    let context = run.study.context(&ledger, top)?;
-    let document = || {
+    let document = |run: &PreparedRun| {
+        let ledger = run.ledger()?;
+        let context = run.study.context(&ledger, top)?;
         let answer = run.study.breaks(Options::default())?.answer();
         Ok(context_document(&answer, &ledger, &context, top))
     };
-    output.show(format, document, |Json, out| write_context(&ledger, &context, out))
+    let sums = |run: &PreparedRun| {
+        let answer = run.study.breaks(Options::default())?.figures();
+        let context = run.study.context(&run.ledger()?, NO_ITEMS)?;
+        Ok((answer, ContentSums::of(&run.study.history, &context, top)))
+    };
+    args.view(output).show(&setup, document, sums, |Json, run, out| {
+        let ledger = run.ledger()?;
+        Ok(write_context(&ledger, &run.study.context(&ledger, top)?, out)?)
+    })
 }
 
 /// Shows how well the rules reproduce the recorded usage.
@@ -372,39 +324,32 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         ..args.simulation.read_options(true)
     };
     let assumptions = args.simulation.assumptions(true, Reading::Literal);
-    // These are simulated as well, so that their rows are checked for lost tokens.
+    let setup = args.setup(options, verified_strategies(), assumptions)?;
+    let counts = |run: &PreparedRun| args.counts.then(|| run.study.counts());
+    let document = |run: &PreparedRun| {
+        let (findings, verification) = verified(run)?;
+        let counts = counts(run);
+        let shown = Shown { rules: args.rules, counts: counts.as_ref() };
+        Ok(verify_document(&run.study.history, &findings.answer(), &verification, shown))
+    };
+    let sums = |run: &PreparedRun| {
+        let (findings, verification) = verified(run)?;
+        let counts = counts(run);
+        let shown = Shown { rules: args.rules, counts: counts.as_ref() };
+        let answer = findings.figures();
+        Ok((answer, AgreementSums::of(&run.study.history, verification, shown)))
+    };
+    args.view(output).show(&setup, document, sums, |Json, run, out| {
+        let (_, verification) = verified(run)?;
+        Ok(write_verification(&run.study.history, &verification, counts(run).as_ref(), out)?)
+    })
+}
+
+/// The record and its replay, and strategies that are simulated so that their rows are checked for lost tokens.
+fn verified_strategies() -> Vec<Strategy> {
     let [five_minutes, one_hour] = [Ttl::FiveMinutes, Ttl::OneHour].map(Strategy::lifetime);
     let (billed, expected) = (Strategy::billed(), Strategy::expected());
-    let strategies =
-        vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()];
-    let (input, simulation) = (&args.input, &args.simulation);
-    let setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
-    let counts = |run: &PreparedRun| args.counts.then(|| run.study.counts());
-    let (domains, format) = (&args.domains, args.format.chosen);
-    if domains.domains.is_some() {
-        let sums = |run: &PreparedRun| {
-            let (findings, verification) = verified(run)?;
-            let counts = counts(run);
-            let shown = Shown { rules: args.rules, counts: counts.as_ref() };
-            let answer = findings.figures();
-            Ok((answer, AgreementSums::of(&run.study.history, verification, shown)))
-        };
-        let view = DomainView { domains, output, format, top: None };
-        return view.show(&setup, sums, |Json, run, out| {
-            let (_, verification) = verified(run)?;
-            let counts = counts(run);
-            Ok(write_verification(&run.study.history, &verification, counts.as_ref(), out)?)
-        });
-    }
-    let run = setup.whole()?;
-    let (findings, verification) = verified(&run)?;
-    let history = &run.study.history;
-    let counts = counts(&run);
-    let shown = Shown { rules: args.rules, counts: counts.as_ref() };
-    let document = || Ok(verify_document(history, &findings.answer(), &verification, shown));
-    output.show(format, document, |Json, out| {
-        write_verification(history, &verification, counts.as_ref(), out)
-    })
+    vec![billed, expected, Strategy::uncached(), five_minutes, one_hour, Strategy::mixed()]
 }
 
 /// Breaks of a run, with the agreement of the rules with its record.

@@ -30,7 +30,7 @@ pub(in crate::cli) fn hook(args: &HookArgs) -> Result<(), CliError> {
     let note = match (told.event, &told.transcript) {
         (Some(event), Some(path)) => {
             let hook = Hook { event, told: &told, now: limits::moment(), least: args.at_least };
-            hook.note(&Looking::of(&args.looking)?.alone()?, path)?
+            hook.note(&Looking::of(&args.prices)?.alone()?, path)?
         }
         _ => None,
     };
@@ -75,7 +75,7 @@ fn command(args: &HookArgs) -> Result<String, CliError> {
     if LEAST.parse() != Ok(args.at_least) {
         line.add("--at-least", &least);
     }
-    line.add_prices(&args.looking)?;
+    line.add_prices(&args.prices)?;
     line.for_shell()
 }
 

@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::cli::args::{FindingFormat, LintArgs, OutputFormat};
-use crate::cli::domains::DomainView;
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
-use crate::cli::prepared::{PreparedRun, Setup};
+use crate::cli::prepared::PreparedRun;
 use crate::explain::breaks::Options;
 use crate::explain::lint::{AcceptedFinding, Linted, Rule};
 use crate::read::input::{MOST_REPORT, read_whole};
@@ -34,35 +33,38 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     accepted.retain(|finding| args.has(finding.rule));
     let options = args.simulation.read_options(true);
     let assumptions = args.simulation.assumptions(false, Reading::Literal);
-    let (input, simulation) = (&args.input, &args.simulation);
-    let strategies = lint_strategies();
-    let mut setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
+    let mut setup = args.setup(options, lint_strategies(), assumptions)?;
     setup.needs_prompts = true;
     if args.domains.domains.is_some() {
-        return over_domains(args, &setup, &accepted, output);
+        refuse_one_domain(args)?;
     }
-    let run = setup.whole()?;
-    let linted = linted(args, &run, &accepted)?;
-    let document = || Ok(lint_document(view(args, &run, &linted), args.top));
-    output.show(args.format.chosen, document, |format, out| match format {
-        FindingFormat::Json => write_lint(view(args, &run, &linted), out),
-        FindingFormat::Sarif => {
-            write_sarif(&run.study.history, &linted.findings, !args.hide_text, out)
-        }
+    // All closures below add to it.
+    let verdict = RefCell::new(LintVerdict::default());
+    let judged = |run: &PreparedRun| -> Result<Linted, CliError> {
+        let linted = linted(args, run, &accepted)?;
+        verdict.borrow_mut().add(args, &linted);
+        Ok(linted)
+    };
+    let document = |run: &PreparedRun| Ok(lint_document(view(args, run, &judged(run)?), args.top));
+    let sums = |run: &PreparedRun| {
+        let answer = run.study.breaks(Options::default())?.figures();
+        Ok((answer, FindingSums::of(&judged(run)?)))
+    };
+    args.view(output).show(&setup, document, sums, |format, run, out| {
+        let linted = judged(run)?;
+        Ok(match format {
+            FindingFormat::Json => write_lint(view(args, run, &linted), out)?,
+            FindingFormat::Sarif => {
+                write_sarif(&run.study.history, &linted.findings, !args.hide_text, out)?;
+            }
+        })
     })?;
-    let mut verdict = LintVerdict::default();
-    verdict.add(args, &linted);
-    verdict.tell(args)
+    verdict.into_inner().tell(args)
 }
 
-/// Shows the sums of domains, or writes the findings of each.
-fn over_domains(
-    args: &LintArgs,
-    setup: &Setup<'_>,
-    accepted: &[AcceptedFinding],
-    output: Output,
-) -> Result<(), CliError> {
-    let (domains, format) = (&args.domains, args.format.chosen);
+/// Refuses what is of one domain.
+fn refuse_one_domain(args: &LintArgs) -> Result<(), CliError> {
+    let format = args.format.chosen;
     if matches!(format, OutputFormat::Own(FindingFormat::Sarif)) {
         let message =
             "--format sarif: findings are of one domain; give its folder, or --format json";
@@ -73,20 +75,7 @@ fn over_domains(
             "--top: findings are counted by rule; give the folder of one domain to list them";
         return Err(CliError::Usage(message.to_owned()));
     }
-    // Both closures below add to it.
-    let verdict = RefCell::new(LintVerdict::default());
-    let judged = |run: &PreparedRun| -> Result<Linted, CliError> {
-        let linted = linted(args, run, accepted)?;
-        verdict.borrow_mut().add(args, &linted);
-        Ok(linted)
-    };
-    let sums = |run: &PreparedRun| {
-        let answer = run.study.breaks(Options::default())?.figures();
-        Ok((answer, FindingSums::of(&judged(run)?)))
-    };
-    DomainView { domains, output, format, top: None }
-        .show(setup, sums, |_, run, out| Ok(write_lint(view(args, run, &judged(run)?), out)?))?;
-    verdict.into_inner().tell(args)
+    Ok(())
 }
 
 /// Findings of the selected rules, without the accepted ones.

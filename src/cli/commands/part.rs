@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::cli::args::{PartArgs, RecordedBreaksArg};
+use crate::cli::args::PartArgs;
 use crate::cli::domains::has_nothing_asked_for;
 use crate::cli::error::CliError;
 use crate::cli::input::{
@@ -32,8 +32,7 @@ pub(in crate::cli) fn part(args: &PartArgs) -> Result<(), CliError> {
     refuse_parts_of_domains(args)?;
     let strategies = strategies(&args.strategy, args.output.quiet)?;
     let output = Output::open(&args.output)?;
-    let keeps_breaks = args.breaks == RecordedBreaksArg::Keep;
-    let assumptions = simulation.assumptions(keeps_breaks, Reading::Literal);
+    let assumptions = simulation.assumptions(args.breaks.are_kept, Reading::Literal);
     let options = args.simulation.read_options(true);
     let mut setup = Setup::new(input, simulation, &args.output, options, strategies, assumptions)?;
     // Parts are the same on every machine, whoever runs the program there.

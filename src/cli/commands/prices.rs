@@ -5,9 +5,7 @@ use std::path::Path;
 
 use jiff::civil::Date;
 
-use crate::cli::args::{
-    ColorArg, Json, PlatformArg, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs,
-};
+use crate::cli::args::{ColorArg, Json, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs};
 use crate::cli::configuration::user_prices;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
@@ -32,7 +30,7 @@ pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
 }
 
 fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
+    let (table, _) = tables(&shared.prices, None)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
     let output = Output::open(&shared.output)?;
     let providers = of_providers(&table);
@@ -43,7 +41,7 @@ fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
-    let (table, _) = tables(&shared.prices, PlatformArg::Auto)?;
+    let (table, _) = tables(&shared.prices, None)?;
     let at = given_day(at)?;
     let providers = PriceTable::of_providers();
     let model = table.find(name).or_else(|| providers.find(name));
@@ -80,7 +78,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     let before = written_before(&target)?;
     // The last update counts as in use, so that its prices are not new again.
     let files: Vec<_> = before.then(|| target.clone()).into_iter().collect();
-    let (table, _) = tables(&files, PlatformArg::Auto)?;
+    let (table, _) = tables(&files, None)?;
     let providers = PriceTable::of_providers();
     let file = args.from.display().to_string();
     let update = PriceUpdate::new(&[&table, providers], &text, &file, day, has_known_rules)?;

@@ -4,12 +4,11 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::base::zone::Zone;
-use crate::cli::args::{OutputArgs, RecordedBreaksArg, ReportArgs};
+use crate::cli::args::{OutputArgs, PolicyArgs, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_lost;
 use crate::cli::limits::Limits;
 use crate::cli::output::{Output, refuse_other_formats};
-use crate::cli::prepared::Setup;
 use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
@@ -41,22 +40,19 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
     }
     let output = Output::open(&args.output)?;
     let simulated = strategies(&args.strategy, args.output.quiet)?;
-    let reading = args.reading.reading();
-    let assumptions = args.simulation.assumptions(args.breaks == RecordedBreaksArg::Keep, reading);
+    let PolicyArgs { reading, breaks } = args.policy;
+    let assumptions = args.simulation.assumptions(breaks.are_kept, reading);
     let options = ReadOptions {
         keeps_titles: args.show_text,
         counts_contents: args.simulation.counts_contents(),
         ..args.simulation.read_options(true)
     };
-    let (input, simulation) = (&args.input, &args.simulation);
     if args.domains.domains.is_some() {
-        let all = with_own(&simulated);
-        let setup = Setup::new(input, simulation, &args.output, options, all, assumptions)?;
+        let setup = args.setup(options, with_own(&simulated), assumptions)?;
         let run = StoredRun::of_domains(&setup, &args.domains)?;
         return page_of_run(&run, &simulated, assumptions, &setup.options.zone, output);
     }
-    let setup = Setup::new(input, simulation, &args.output, options, simulated, assumptions)?;
-    let run = setup.whole()?;
+    let run = args.setup(options, simulated, assumptions)?.whole()?;
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let findings = run.study.breaks(Options::default())?;

@@ -39,7 +39,7 @@ pub(in crate::cli) fn statusline(args: &StatuslineArgs) -> Result<(), CliError> 
     let told = told(args)?;
     let now = limits::moment();
     let day = limits::day_of(now, &zone)?;
-    let status = status(&Looking::of(&args.looking)?.alone()?, &told, now, day)?;
+    let status = status(&Looking::of(&args.prices)?.alone()?, &told, now, day)?;
     let mut out = io::stdout().lock();
     writeln!(out, "{}", template.line(&status))?;
     Ok(out.flush()?)
@@ -75,7 +75,7 @@ fn command(args: &StatuslineArgs) -> Result<String, CliError> {
     if let Some(zone) = &args.timezone {
         line.add("--timezone", zone);
     }
-    line.add_prices(&args.looking)?;
+    line.add_prices(&args.prices)?;
     line.for_shell()
 }
 

@@ -9,7 +9,7 @@ use serde::de::IgnoredAny;
 use crate::base::model::Models;
 use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
-use crate::cli::args::{DivisionArg, Json, PlatformArg, TokensCommandArgs};
+use crate::cli::args::{Json, TokensCommandArgs};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::tables;
@@ -26,20 +26,9 @@ use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
 use crate::simulate::pricing::PriceTable;
 use crate::tokens::counter;
 
-impl From<DivisionArg> for Division {
-    fn from(by: DivisionArg) -> Self {
-        match by {
-            DivisionArg::Part => Self::Part,
-            DivisionArg::Tool => Self::Tool,
-            DivisionArg::Server => Self::Server,
-            DivisionArg::Block => Self::Block,
-        }
-    }
-}
-
 /// Counts the tokens of a text or a request.
 pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
-    let (prices, models) = tables(&args.prices, PlatformArg::Auto)?;
+    let (prices, models) = tables(&args.prices, None)?;
     let file = if args.file == Path::new("-") {
         "standard input".into()
     } else {
@@ -49,7 +38,7 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
         .map_err(|error| CliError::NoInput(format!("cannot read {file}: {error}")))?;
     match as_records(&text, args.model.as_deref()) {
         Some(requests) => count_request(args, &file, &requests, &prices, models),
-        None if args.by != DivisionArg::Part || args.request.is_some() => {
+        None if args.by != Division::Part || args.request.is_some() => {
             Err(CliError::Usage(format!(
                 "{file}: a text has no tools, blocks or requests; leave out --by and --request, or give the body of a \
              request"
@@ -140,7 +129,7 @@ fn count_request(
     })?;
     let request = history.request(RequestIndex::new(place - 1));
     let model = history.text(Some(request.model)).unwrap_or_default();
-    let weights = weigh(&history, wire, args.by.into());
+    let weights = weigh(&history, wire, args.by);
     let facts = history.facts(request.model);
     let day: Option<Date> = prices.as_of.parse().ok();
     let rate = day.and_then(|day| {
@@ -157,7 +146,7 @@ fn count_request(
         vocabulary: facts.vocabulary.filter(|vocabulary| counter(*vocabulary).is_some()),
         is_counted: history.captured.tree.node(wire.leaf).is_counted,
         weights: &weights,
-        division: args.by.into(),
+        division: args.by,
         // Usage was recorded for the request's own model, not for another one.
         recorded: request
             .usage

@@ -9,7 +9,7 @@ pub(in crate::cli) fn watch(args: &WatchArgs) -> Result<(), CliError> {
     use crate::cli::looking::Looking;
     use crate::cli::watching;
 
-    Looking::of(&args.looking)?.with_threads(|looking| watching::watch(args, looking))?
+    Looking::of(&args.prices)?.with_threads(|looking| watching::watch(args, looking))?
 }
 
 #[cfg(not(feature = "watch"))]
