@@ -69,11 +69,14 @@ pub(crate) enum Format {
 /// Beginning of a document that mostly shows its format, in bytes.
 const BEGINNING: usize = 16 * 1024;
 
+/// Types of a transcript's entries.
+const ENTRY_TYPES: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
+
 /// First bytes of every `SQLite` database.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
 impl Format {
-    /// Format of the first line that shows one.
+    /// Format of the first line that shows one. A line with a mere `type` shows none, since formats gain types.
     pub(crate) fn of(chunk: &Chunk) -> Self {
         // Databases and logs show in the first bytes, before any line is parsed.
         if chunk.bytes().starts_with(DATABASE) {
@@ -121,20 +124,34 @@ impl Format {
         if first.has("prompt") {
             return Some(Self::Bundle);
         }
-        // Transcripts come last: lines of other agents have a `type`, too.
-        Self::of_client(first).or_else(|| first.text("type").map(|_| Self::Transcript))
+        // Transcripts come last: lines of other agents have the same members, too.
+        let is_entry = || first.is_one_of("type", &ENTRY_TYPES) && first.has_member("parentUuid");
+        Self::of_client(first).or_else(|| is_entry().then_some(Self::Transcript))
     }
 }
 
 /// Returns true if a file begins as one document that spans lines: with a list, or with an object whose first
 /// line is not all of it.
 fn begins_document(chunk: &Chunk) -> bool {
-    let mut lines = chunk.lines().map(|(_, line)| {
+    let lines = chunk.lines().map(|(_, line)| {
         // Some editors put a byte order mark in front of a text.
         line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii()
     });
-    let line = lines.find(|line| !line.is_empty());
-    line.is_some_and(|line| {
-        line.starts_with(b"[") || (line.starts_with(b"{") && !line.ends_with(b"}"))
+    let mut lines = lines.filter(|line| !line.is_empty());
+    lines.next().is_some_and(|line| {
+        line.starts_with(b"[")
+            || (line.starts_with(b"{")
+                && !line.ends_with(b"}")
+                && !(is_torn(line) && lines.next().is_some_and(is_object)))
     })
+}
+
+/// Returns true if the line after this one cannot continue its value.
+fn is_torn(line: &[u8]) -> bool {
+    !line.ends_with(b"{") && !line.ends_with(b"[") && !line.ends_with(b",") && !line.ends_with(b":")
+}
+
+/// Returns true for a line that is an object of its own.
+fn is_object(line: &[u8]) -> bool {
+    line.starts_with(b"{") && line.ends_with(b"}")
 }

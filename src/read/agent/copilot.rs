@@ -41,8 +41,12 @@ impl LineFormat for Copilot {
     const LAYOUT: Option<Layout> = Some(Layout::Copilot);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        first.is_one_of("type", &["session.start"])
-            && first.is_one_of("data.producer", &["copilot-agent"])
+        if first.is_one_of("type", &["session.start"]) {
+            return first.is_one_of("data.producer", &["copilot-agent"]);
+        }
+        // The beginning may be lost.
+        let is_event = || first.text("type").is_some_and(|kind| kind.contains('.'));
+        first.has("data") && first.has_member("parentId") && is_event()
     }
 
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {

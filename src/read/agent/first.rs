@@ -14,13 +14,13 @@ pub(crate) struct FirstObject<'a> {
     text: &'a str,
 }
 
-/// Mark that some editors put in front of a text.
-const BYTE_ORDER_MARK: char = '\u{feff}';
+/// Byte order mark of some editors, and the zeros that a crash leaves in front of a line.
+const IN_FRONT: [char; 2] = ['\u{feff}', '\0'];
 
 impl<'a> FirstObject<'a> {
     /// Object at the start of a line, if there is one.
     pub(crate) fn of_line(line: &'a [u8]) -> Option<Self> {
-        let line = str::from_utf8(line).ok()?.trim_start_matches(BYTE_ORDER_MARK);
+        let line = str::from_utf8(line).ok()?.trim_start_matches(IN_FRONT);
         // Several values may be run together on a line.
         let mut values = serde_json::Deserializer::from_str(line).into_iter();
         Some(Self { members: values.next()?.ok()?, text: line })
@@ -33,7 +33,7 @@ impl<'a> FirstObject<'a> {
             Ok(text) => text,
             Err(error) => str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
         };
-        let text = text.trim_start_matches(BYTE_ORDER_MARK).trim_start();
+        let text = text.trim_start_matches(IN_FRONT).trim_start();
         let text = text.strip_prefix('[').unwrap_or(text).trim_start();
         let mut members = BTreeMap::new();
         // Parsing fails at the end of the text, after the members that are complete.
@@ -78,12 +78,18 @@ impl<'a> FirstObject<'a> {
         let list = if let Some(whole) = *self.members.get(name)? {
             whole.get()
         } else {
-            // A list that is cut off is the last member. It is found only if its name does not occur
-            // before.
-            let (_, behind) = self.text.split_once(&format!("\"{name}\""))?;
+            // A list that is cut off is the last member: its name comes after all whole values.
+            let (_, behind) = self.behind_whole_values()?.split_once(&format!("\"{name}\""))?;
             behind.trim_start().strip_prefix(':')?.trim_start()
         };
         list.starts_with('[').then(|| Self::of_document(list.as_bytes())).flatten()
+    }
+
+    /// Text after the last member that is not cut off.
+    fn behind_whole_values(&self) -> Option<&'a str> {
+        let end = |value: &&RawValue| value.get().as_bytes().as_ptr_range().end.addr();
+        let end = self.members.values().flatten().map(end).max();
+        self.text.get(end.map_or(0, |end| end - self.text.as_ptr().addr())..)
     }
 
     /// Object in a value.
@@ -138,9 +144,11 @@ mod tests {
 
     #[test]
     fn the_first_object_of_a_list_is_known_though_the_list_is_cut_off() {
-        for text in
-            [r#"{"data": [{"type":"SPAN","a":{}}, 7]}"#, r#"{"data": [ {"type":"SPAN","a":{"#]
-        {
+        for text in [
+            r#"{"data": [{"type":"SPAN","a":{}}, 7]}"#,
+            r#"{"data": [ {"type":"SPAN","a":{"#,
+            r#"{"name":"data","of":["data"],"data": [ {"type":"SPAN","a":{"#,
+        ] {
             let first = FirstObject::of_document(text.as_bytes()).expect("members");
             let inner = first.first_of("data").expect("an object");
             assert!(inner.is_one_of("type", &["SPAN"]) && inner.has_member("a"), "{text}");

@@ -56,10 +56,11 @@ impl LineFormat for GeminiLines {
     const LAYOUT: Option<Layout> = Some(Layout::Gemini);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        first.has_member("sessionId")
+        let is_header = first.has_member("sessionId")
             && first.has_member("projectHash")
             // A document that is written on one line has these members, too.
-            && !first.has_member("messages")
+            && !first.has_member("messages");
+        is_header || (first.is_one_of("type", &["gemini"]) && first.has_member("id"))
     }
 
     fn line(

@@ -26,6 +26,9 @@ pub(crate) const OPENCLAW_FOLDERS: [&str; 3] = [".openclaw", ".clawdbot", ".molt
 /// Prefix of the kinds of entries that only `OpenClaw` writes.
 pub(crate) const OPENCLAW: &str = "openclaw";
 
+/// Types of the lines with a message: of a file, and of what `pi --mode json` prints.
+const MESSAGES: [&str; 2] = ["message", "message_end"];
+
 /// State between two lines of a session.
 #[derive(Default)]
 pub(super) struct Pi {
@@ -42,7 +45,9 @@ impl LineFormat for Pi {
     const LAYOUT: Option<Layout> = Some(Layout::Pi);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        first.is_one_of("type", &["session"]) && first.has_member("cwd")
+        let is_header = first.is_one_of("type", &["session"]) && first.has_member("cwd");
+        let is_message = || first.is_one_of("type", &MESSAGES);
+        is_header || (is_message() && first.text("message.role").is_some())
     }
 
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
@@ -75,7 +80,7 @@ impl Pi {
                 self.session = file.symbol(&line.id);
                 self.project = file.symbol(&line.cwd);
             }
-            (Some("message" | "message_end"), Some(message)) => {
+            (Some(kind), Some(message)) if MESSAGES.contains(&kind) => {
                 return self.message(line, message, branch, number, file);
             }
             (Some("compaction"), _) => {
