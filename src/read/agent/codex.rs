@@ -6,9 +6,10 @@
 //! a total of its own. An event without input is an estimate after a compaction. From 0.153 on each
 //! response has a `token_usage_record`, and from the first record on only records count.
 //!
-//! A forked thread begins with a copy of its parent's lines, written in one burst. Their times are those
-//! of the copy, so only the burst distinguishes them from the thread's own lines. The totals of the
-//! thread continue those of the copy.
+//! A forked thread begins with a copy of its parent's lines, written in one burst, and names its parent or
+//! copies its `session_meta`. The times of the lines are those of the copy, so only the burst distinguishes
+//! them from the thread's own lines. The totals of the thread continue those of the copy, and the oldest thread
+//! together with a total is the same request in all files. Old versions write totals alone.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -45,6 +46,9 @@ const OPENAI: &str = "openai";
 #[derive(Default)]
 pub(super) struct Codex {
     session: Option<Symbol>,
+    /// Thread of the file, and the oldest one whose lines it copies.
+    thread: Option<Symbol>,
+    oldest: Option<Symbol>,
     /// Thread, if another one started it.
     agent: Option<Symbol>,
     project: Option<Symbol>,
@@ -56,6 +60,8 @@ pub(super) struct Codex {
     route: Option<Symbol>,
     /// Every total so far, including those of the copy.
     totals: FxHashSet<TokenUsage>,
+    /// Newest of them.
+    total: Option<TokenUsage>,
     since: SinceUsage,
     /// Names of the tools, by call.
     tools: FxHashMap<EntryId, Symbol>,
@@ -91,6 +97,13 @@ struct SinceUsage {
     next: Happened,
 }
 
+/// Usage of the latest request, and of all.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    last: TokenUsage,
+    total: Option<TokenUsage>,
+}
+
 /// Author of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
@@ -110,13 +123,17 @@ impl LineFormat for Codex {
     fn line(&mut self, line: &Line<'_>, number: u64, file: &mut AgentFile) -> Result<(), Rejected> {
         let Some(payload) = line.payload.0.as_ref() else { return Ok(()) };
         let at = moment(&line.timestamp);
-        if self.is_copied(at) {
+        let is_copied = self.is_copied(at);
+        if line.r#type.is("session_meta") {
+            self.session(payload, at, file);
+            return Ok(());
+        }
+        if is_copied {
             self.copy(line, payload, file);
             return Ok(());
         }
         Self::limits(payload, at, number, file);
         match (line.r#type.as_str(), payload.r#type.as_str()) {
-            (Some("session_meta"), _) => self.session(payload, at, file),
             (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
             (Some("event_msg"), Some(SETTINGS)) => self.settings(payload),
             (Some("compacted"), _) => self.compacted(payload, (number, at), file),
@@ -140,12 +157,17 @@ impl LineFormat for Codex {
 impl Codex {
     /// Records the session by the first session line of the file.
     ///
-    /// Later ones repeat it when the thread is resumed, or belong to the thread that it was forked from.
+    /// Later ones repeat it when the thread is resumed, or belong to a thread whose lines are copied.
     fn session(&mut self, payload: &Payload<'_>, at: Option<Millis>, file: &mut AgentFile) {
+        let own = file.symbol(&payload.id);
         if self.session.is_some() {
+            if own.is_some() && own != self.thread {
+                self.oldest = own;
+                self.copy = Copying::GoesOn(at);
+            }
             return;
         }
-        let own = file.symbol(&payload.id);
+        (self.thread, self.oldest) = (own, own);
         let root = payload
             .parent()
             .and_then(|parent| file.symbol(&payload.session_id).or_else(|| file.symbol(parent)));
@@ -208,15 +230,24 @@ impl Codex {
         if payload.r#type.is(SETTINGS) {
             self.settings(payload);
         }
-        let info = payload.info.0.as_ref();
-        let total = info.and_then(|info| info.total_token_usage.0);
-        let last = info.and_then(|info| info.last_token_usage.0.as_ref());
         let is_record = line.r#type.is("token_usage_record") && payload.usage.0.is_some();
         self.copy_has_records |= is_record;
-        let is_repeated = total.is_some_and(|total| self.totals.contains(&total));
-        let is_report = last.is_some_and(|last| last.input != Count::Value(0)) && !is_repeated;
+        let told = self.told(payload);
+        let is_repeated =
+            told.and_then(|told| told.total).is_some_and(|total| !self.totals.insert(total));
+        let is_report = told.is_some_and(|told| told.last.input != Count::Value(0)) && !is_repeated;
         file.copies += u64::from(is_record || (is_report && !self.copy_has_records));
-        self.totals.extend(total);
+    }
+
+    /// Usage in a report. Without that of the latest request it is what the total grew by.
+    fn told(&mut self, payload: &Payload<'_>) -> Option<Told> {
+        let info = payload.info.0.as_ref()?;
+        let total = info.total_token_usage.0;
+        let before = self.total;
+        self.total = total.or(before);
+        let added =
+            || total.map(|total| before.and_then(|before| total.since(&before)).unwrap_or(total));
+        Some(Told { last: info.last_token_usage.0.or_else(added)?, total })
     }
 
     /// Records a compaction. The next request is sent after it.
@@ -284,10 +315,8 @@ impl Codex {
         line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
-        let info = payload.info.0.as_ref();
-        let last = info.and_then(|info| info.last_token_usage.0.as_ref());
-        let Some(last) = last.filter(|_| !self.has_records) else { return Ok(()) };
-        let total = info.and_then(|info| info.total_token_usage.0);
+        let told = self.told(payload).filter(|_| !self.has_records);
+        let Some(Told { last, total }) = told else { return Ok(()) };
         if total.is_some_and(|total| !self.totals.insert(total)) {
             self.repeated_usage(file);
             return Ok(());
@@ -296,7 +325,19 @@ impl Codex {
         if last.input == Count::Value(0) {
             return Ok(());
         }
-        self.add(last, (line, at), (None, None), file)
+        let identity = self.identity(&last, total, file);
+        self.add(&last, (line, at), (identity, None), file)
+    }
+
+    /// Key of a request, the same in a fork's copy.
+    fn identity(
+        &self,
+        last: &TokenUsage,
+        total: Option<TokenUsage>,
+        file: &AgentFile,
+    ) -> Option<EntryId> {
+        let (oldest, total) = (file.symbols.text(self.oldest?), total?);
+        Some(EntryId::of(&format!("codex:{oldest}:{total:?}:{last:?}")))
     }
 
     /// Adds the request of a record, which is written at the end of its response.

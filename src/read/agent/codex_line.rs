@@ -135,6 +135,23 @@ pub(super) struct TokenUsage {
     pub(super) reasoning: Count,
 }
 
+impl TokenUsage {
+    /// Growth since an earlier total; `None` if a counter began anew.
+    pub(super) fn since(&self, earlier: &Self) -> Option<Self> {
+        let added = |of: fn(&Self) -> Count| match (of(self), of(earlier)) {
+            (Count::Value(now), Count::Value(before)) => now.checked_sub(before).map(Count::Value),
+            (now, _) => Some(now),
+        };
+        Some(Self {
+            input: added(|one| one.input)?,
+            cached: added(|one| one.cached)?,
+            written: added(|one| one.written)?,
+            output: added(|one| one.output)?,
+            reasoning: added(|one| one.reasoning)?,
+        })
+    }
+}
+
 /// Limits of a plan: the window of one is longer than that of the other.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
