@@ -154,6 +154,7 @@ impl Kind {
                 | Self::SymlinkLoop
                 | Self::LinkOutside
                 | Self::SpecialFile
+                | Self::MissingMessageId
                 | Self::DuplicateRequestId
                 | Self::OtherEndpoint
                 | Self::FailedRequest

@@ -34,11 +34,16 @@ pub(crate) trait ObjectReader {
     /// Reads the text of a line: nearly always one object, sometimes several run together.
     fn text(&mut self, text: &str, line: u64) {
         let text = text.trim_start_matches('\u{feff}').trim();
+        // A crash may leave zeros where the end of the file was.
+        let whole = text.trim_start_matches('\0').trim_start();
         if text.is_empty() {
-            self.reject(Kind::EmptyLine, line, "");
-        } else {
-            self.objects(text, line);
+            return self.reject(Kind::EmptyLine, line, "");
         }
+        if whole.len() < text.len() {
+            let rest = if whole.is_empty() { "" } else { ", and the rest of the line is used" };
+            self.reject(Kind::NotJson, line, format!("it begins with NUL bytes{rest}"));
+        }
+        self.objects(whole, line);
     }
 
     /// Reads the objects of a text that holds nothing else.
@@ -64,20 +69,25 @@ pub(crate) trait ObjectReader {
 
     /// Repairs an object that cannot be parsed, or reports its damage.
     fn broken(&mut self, text: &str, line: u64, Malformed { category, column, .. }: Malformed) {
-        match category {
-            Category::Eof => {
-                self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
-            }
-            // Lenient fields accept any type, so the only error of data is a repeated key.
-            Category::Data => self.reject(Kind::DuplicateKey, line, format!("at column {column}")),
-            Category::Syntax | Category::Io => match replace_lone_surrogates(text) {
-                Some(repaired) => {
-                    self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
-                    // Repaired text has no such half left, so this is done once.
-                    self.objects(&repaired, line);
-                }
-                None => self.reject(Kind::NotJson, line, format!("bad JSON at column {column}")),
-            },
+        // Lenient fields accept any type, so the only error of data is a repeated key.
+        if category == Category::Data {
+            return self.reject(Kind::DuplicateKey, line, format!("at column {column}"));
+        }
+        if category != Category::Eof
+            && let Some(repaired) = replace_lone_surrogates(text)
+        {
+            self.reject(Kind::LoneSurrogate, line, "replaced, and the line is used");
+            // Repaired text has no such half left, so this is done once.
+            return self.objects(&repaired, line);
+        }
+        if let Some(whole) = whole_behind::<Self::Object<'_>>(text, column) {
+            let detail = format!("at column {column}; the object behind it is used");
+            self.reject(Kind::TornLine, line, detail);
+            self.objects(whole, line);
+        } else if category == Category::Eof {
+            self.reject(Kind::TornLine, line, format!("the JSON ends at column {column}"));
+        } else {
+            self.reject(Kind::NotJson, line, format!("bad JSON at column {column}"));
         }
     }
 
@@ -89,6 +99,22 @@ pub(crate) trait ObjectReader {
             self.reject(Kind::NotJson, line, "bad JSON at column 1");
         }
     }
+}
+
+/// Most places at which a whole object is looked for behind a torn one.
+const MOST_PLACES: usize = 16;
+
+/// Object that ends a line whose beginning was torn off before its own end: a client that was killed goes on in
+/// the middle of a line.
+fn whole_behind<'a, T: Deserialize<'a>>(text: &'a str, column: usize) -> Option<&'a str> {
+    // Lines of a client begin alike; otherwise the error is where the object begins.
+    let (first_key, _) = text.split_once(':')?;
+    let alike = text.match_indices(first_key).map(|(place, _)| place).skip(1).take(MOST_PLACES);
+    let at_error = text.get(..column).and_then(|before| before.rfind('{'));
+    let places = alike.chain(at_error).filter(|place| *place > 0);
+    places.map(|place| &text[place..]).find(|rest| {
+        first_value::<T>(rest).is_ok_and(|(_, end)| rest[end..].trim_start().is_empty())
+    })
 }
 
 #[cfg(test)]
@@ -137,6 +163,7 @@ mod tests {
             (&b"  \r"[..], Kind::EmptyLine),
             (br#"{"name":"#, Kind::TornLine),
             (b"// a comment", Kind::NotJson),
+            (b"\0\0", Kind::NotJson),
             (br#"{"name":"a" "b"}"#, Kind::NotJson),
             (b"[1]", Kind::NotAnObject),
             (b"42", Kind::NotAnObject),
@@ -155,6 +182,21 @@ mod tests {
         assert_eq!(all.read, ["a", "b"]);
         assert_eq!(all.texts, [r#"{"name":"a"}"#, r#"{"name":"b"}"#]);
         assert_eq!(all.rejected, [(Kind::JoinedLine, 7), (Kind::TornLine, 7)]);
+    }
+
+    #[test]
+    fn what_a_crash_left_in_front_costs_nothing_but_itself() {
+        for (line, kind) in [
+            (&b"\0\0\0{\"name\":\"b\"}"[..], Kind::NotJson),
+            (br#"{"name":"a{"name":"b"}"#, Kind::TornLine),
+            (br#"{"name":{"name":"b"}"#, Kind::TornLine),
+            (br#"{"of":[1,{"name":"b"}"#, Kind::TornLine),
+            (br#"{"of":1,"x{"name":"b"}"#, Kind::TornLine),
+        ] {
+            let read = read(line);
+            assert_eq!(read.rejected, [(kind, 7)], "{}", String::from_utf8_lossy(line));
+            assert_eq!(read.read, ["b"], "{}", String::from_utf8_lossy(line));
+        }
     }
 
     #[test]

@@ -210,8 +210,8 @@ pub struct ToolUse {
 /// Line of a response.
 #[derive(Clone, Debug)]
 pub struct ResponseLine {
-    /// `message.id`.
-    pub message: Symbol,
+    /// `message.id`; some gateways give none.
+    pub message: Option<Symbol>,
     /// `requestId`.
     pub request: Option<Symbol>,
     /// `message.model`.

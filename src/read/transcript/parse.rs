@@ -196,21 +196,20 @@ impl<'a> LineParser<'a> {
         if message.model.is(SYNTHETIC_MODEL) {
             return Some(EntryKind::Synthetic { message: self.symbol(&message.id) });
         }
-        let Some(mut response) = self.response(message, &object.request_id) else {
+        let mut response = self.response(message, &object.request_id);
+        if response.message.is_none() && response.request.is_none() {
             // Without usage there was no billed request, so nothing is lost.
-            if message.usage.0.is_some() {
-                self.reject(Kind::MissingMessageId, line, "the response is left out");
-            }
-            return None;
-        };
+            message.usage.0.as_ref()?;
+            self.reject(Kind::MissingMessageId, line, "its place tells it from others");
+        }
         response.effort = self.symbol(&object.effort);
         self.parsed.response_lines.push(response);
         Some(EntryKind::Response)
     }
 
-    fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> Option<ResponseLine> {
+    fn response(&mut self, message: &Message<'_>, request: &Text<'_>) -> ResponseLine {
         let Self { latest, parsed: ParsedLines { symbols, .. }, .. } = self;
-        let id = repeated(symbols, &message.id, &mut latest.message)?;
+        let id = repeated(symbols, &message.id, &mut latest.message);
         let request = repeated(symbols, request, &mut latest.request);
         let model = message.model.as_str().unwrap_or("unknown");
         let model = symbols.intern_repeated(model, &mut latest.model);
@@ -227,7 +226,7 @@ impl<'a> LineParser<'a> {
             .collect();
         let is_thinking =
             |block: &Block<'_>| block.r#type.is("thinking") || block.r#type.is("redacted_thinking");
-        Some(ResponseLine {
+        ResponseLine {
             message: id,
             request,
             model,
@@ -242,7 +241,7 @@ impl<'a> LineParser<'a> {
             effort: None,
             verdict: self.verdict(message.diagnostics.0.as_ref()),
             usage: read_usage(message.usage.0.as_ref()),
-        })
+        }
     }
 
     fn verdict(&mut self, diagnostics: Option<&ServerDiagnostics<'_>>) -> Option<ServerVerdict> {
@@ -279,7 +278,10 @@ impl<'a> LineParser<'a> {
         let content = match nested.r#type.as_str() {
             Some("assistant") => {
                 let message = message.filter(|message| !message.model.is(SYNTHETIC_MODEL))?;
-                NestedContent::Response(self.response(message, &nested.request_id)?)
+                let line = self.response(message, &nested.request_id);
+                // Whether it is a copy shows in its id alone.
+                line.message?;
+                NestedContent::Response(line)
             }
             Some("user") => {
                 let user = message.and_then(|message| user_message(message, object));

@@ -61,6 +61,8 @@ pub(super) struct Gathered {
     has_late_calls: bool,
     /// Results so far whose calls are on no line before them.
     unknown_calls: FxHashSet<EntryId>,
+    /// Response of the newest line of one, until a message of the user's or a result comes.
+    going_on: Option<Ordinal>,
     /// Newest time of a response's line.
     newest_response: Option<Millis>,
     by_key: FxHashMap<ResponseKey, Ordinal>,
@@ -191,6 +193,7 @@ impl Gathered {
             }
             EntryKind::Progress(Some(_)) => self.has_nested = true,
             EntryKind::User(user) => {
+                self.going_on = None;
                 let results = user.tool_results.iter().map(|(call, _)| *call);
                 self.unknown_calls.extend(results.filter(|call| !self.calls.contains_key(call)));
             }
@@ -234,9 +237,9 @@ impl Gathered {
     }
 
     fn add_line(&mut self, line: ResponseLine, entry: &Entry, position: usize) -> usize {
-        let key = ResponseKey::of(&line, entry.session);
         let next = self.responses.len();
-        let response = self.by_key.entry(key).or_insert_with(|| Ordinal::at(next)).index();
+        let (response, key) = self.place(&line, entry.session);
+        self.going_on = Some(Ordinal::at(response));
         self.note_calls(response, &line);
         if response == next {
             let agent_setting = self.agent_setting;
@@ -252,6 +255,55 @@ impl Gathered {
         // Responses of sub-agents have no branches of their own.
         self.responses[response].is_live |= entry.is_sidechain;
         response
+    }
+
+    /// Response of a line, which may be the next one, and its key.
+    fn place(&mut self, line: &ResponseLine, session: Option<Symbol>) -> (usize, ResponseKey) {
+        let next = Ordinal::at(self.responses.len());
+        let key = ResponseKey::of(line, session);
+        if let Some(response) = self.other_half(line) {
+            self.by_key.insert(key, Ordinal::at(response));
+            return (response, key);
+        }
+        let known = *self.by_key.entry(key).or_insert(next);
+        let is_known = known != next && self.is_one_answer(known, line);
+        if known == next || is_known {
+            return (known.index(), key);
+        }
+        self.by_key.insert(key, next);
+        (next.index(), self.responses[known.index()].key.next())
+    }
+
+    /// Response that goes on with this line, if only one of both has a request id.
+    fn other_half(&mut self, line: &ResponseLine) -> Option<usize> {
+        let response = self.going_on?.index();
+        let FileResponse { key, lines, .. } = &mut self.responses[response];
+        let is_half = lines.request.is_some() != line.request.is_some();
+        let is_same = lines.message.is_some() && lines.message == line.message;
+        if !(is_half && is_same && lines.model == line.model) {
+            return None;
+        }
+        if let Some(request) = line.request {
+            lines.request = Some(request);
+            *key = ResponseKey::Request(line.message, request);
+        }
+        Some(response)
+    }
+
+    /// Returns true if a line belongs to the response that has its key.
+    ///
+    /// Some gateways give all answers the same message id, or none, and no request ids. Between two answers
+    /// something is sent, and the prompt becomes another one.
+    fn is_one_answer(&self, known: Ordinal, line: &ResponseLine) -> bool {
+        if line.request.is_some() || self.going_on == Some(known) {
+            return true;
+        }
+        let prompt = |usage: &Result<Usage, UsageProblem>| usage.as_ref().ok().map(|it| it.prompt);
+        let before = prompt(&self.responses[known.index()].lines.usage);
+        // The first line may come before the usage is known.
+        let before = before.filter(|before| before.total() > Tokens::ZERO);
+        let is_other = before.zip(prompt(&line.usage)).is_some_and(|(before, now)| before != now);
+        !is_other && line.message.is_some()
     }
 
     /// Notes the calls of a response.
@@ -306,27 +358,39 @@ fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileRe
 }
 
 /// Key of a response: its message and request, or, if a gateway gives no request ids, its session, message
-/// and model.
+/// and model, and its number among the answers of a file that have the same three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ResponseKey {
     /// `message.id` and `requestId`.
-    Request(Symbol, Symbol),
+    Request(Option<Symbol>, Symbol),
     /// `sessionId`, `message.id` and `message.model`.
-    Session(Option<Symbol>, Symbol, Symbol),
+    Session(Option<Symbol>, Option<Symbol>, Symbol, u32),
 }
 
 impl ResponseKey {
     pub(super) fn of(line: &ResponseLine, session: Option<Symbol>) -> Self {
         match line.request {
             Some(request) => Self::Request(line.message, request),
-            None => Self::Session(session, line.message, line.model),
+            None => Self::Session(session, line.message, line.model, 0),
+        }
+    }
+
+    /// Key of the next answer that has the same ids.
+    fn next(self) -> Self {
+        match self {
+            Self::Session(session, message, model, number) => {
+                Self::Session(session, message, model, number.saturating_add(1))
+            }
+            known @ Self::Request(..) => known,
         }
     }
 
     /// The same key with the session's assigned name, if its lines give none.
     pub(super) fn in_session(self, session: Option<Symbol>) -> Self {
         match self {
-            Self::Session(None, message, model) => Self::Session(session, message, model),
+            Self::Session(None, message, model, number) => {
+                Self::Session(session, message, model, number)
+            }
             known => known,
         }
     }
@@ -339,7 +403,7 @@ impl HasSymbols for ResponseKey {
                 message.move_symbols(moved);
                 request.move_symbols(moved);
             }
-            Self::Session(session, message, model) => {
+            Self::Session(session, message, model, _) => {
                 session.move_symbols(moved);
                 message.move_symbols(moved);
                 model.move_symbols(moved);
@@ -352,8 +416,8 @@ impl HasSymbols for ResponseKey {
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // independent facts
 pub struct ResponseLines {
-    /// `message.id`.
-    pub message: Symbol,
+    /// `message.id`; some gateways give none.
+    pub message: Option<Symbol>,
     /// `requestId`.
     pub request: Option<Symbol>,
     /// `message.model`.

@@ -36,7 +36,7 @@ impl Files {
     /// History of all files together.
     pub(super) fn join(mut self) -> History {
         let mut history = std::mem::take(&mut self.history);
-        let places = std::mem::take(&mut self.places);
+        let places = std::mem::take(&mut self.places).with_lost_ids(&mut self.responses);
         let copies =
             find_copies(&self.responses, places, &self.other_messages, history.files.len());
         history.duplicates = copies.duplicates;
@@ -80,7 +80,8 @@ impl Files {
         // A fork may name a message by its id.
         if self.responses.iter().any(|response| response.is_fork) {
             for (place, response) in self.responses.iter().enumerate() {
-                let message = EntryId::of(symbols.text(response.lines.message));
+                let Some(message) = response.lines.message else { continue };
+                let message = EntryId::of(symbols.text(message));
                 if let Some(known) = wanted.get_mut(&message) {
                     let interruptions = Interruptions::default();
                     known.get_or_insert(Continued { place, interruptions });
@@ -230,7 +231,7 @@ impl Placer<'_> {
         }
         let lines = &response.lines;
         Request {
-            message: Some(lines.message),
+            message: lines.message,
             request: lines.request,
             client: Client::ClaudeCode,
             sum_of: 1,

@@ -29,7 +29,7 @@ pub(super) struct Places {
     several: FxHashMap<ResponseKey, Vec<Place>>,
     /// Keys of responses without a `requestId`, by their message and first line: a session that continues
     /// with copied lines has a name of its own.
-    of_lines: FxHashMap<(Symbol, EntryId), ResponseKey>,
+    of_lines: FxHashMap<(Option<Symbol>, EntryId), ResponseKey>,
 }
 
 impl Places {
@@ -44,7 +44,7 @@ impl Places {
     /// line it proves a copy.
     pub(super) fn key_of(&mut self, response: &FileResponse) -> ResponseKey {
         match (response.key, response.first_entry) {
-            (key @ ResponseKey::Session(_, message, _), Some(entry)) => {
+            (key @ ResponseKey::Session(_, message, ..), Some(entry)) => {
                 *self.of_lines.entry((message, entry)).or_insert(key)
             }
             (key, _) => key,
@@ -65,6 +65,25 @@ impl Places {
                 places.or_insert_with(|| vec![*first.get() as usize]).push(place);
             }
         }
+    }
+
+    /// Places under the keys of their originals, for copies that lost their `requestId`.
+    pub(super) fn with_lost_ids(self, responses: &mut [FileResponse]) -> Self {
+        if self.of_lines.is_empty() {
+            return self;
+        }
+        let line = |response: &FileResponse| Some((response.lines.message, response.first_entry?));
+        let named = responses.iter().filter(|one| matches!(one.key, ResponseKey::Request(..)));
+        let named: FxHashMap<_, _> = named.filter_map(|one| Some((line(one)?, one.key))).collect();
+        let mut places = Self::default();
+        for (place, response) in responses.iter_mut().enumerate() {
+            if let ResponseKey::Session(..) = response.key {
+                let known = line(response).and_then(|line| named.get(&line));
+                response.key = known.copied().unwrap_or(response.key);
+            }
+            places.add(response.key, place);
+        }
+        places
     }
 
     /// Places of the responses that are in several, without the dropped ones.
@@ -124,10 +143,11 @@ fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], cop
         return;
     }
     let own = responses.iter().filter(|response| !response.is_nested);
-    let own = own.map(|response| response.lines.message);
+    let own = own.filter_map(|response| response.lines.message);
     let own_messages: FxHashSet<Symbol> = own.chain(other_messages.iter().copied()).collect();
     for (place, response) in responses.iter().enumerate() {
-        if response.is_nested && own_messages.contains(&response.lines.message) {
+        let message = response.lines.message.filter(|_| response.is_nested);
+        if message.is_some_and(|message| own_messages.contains(&message)) {
             copies.dropped.insert(place);
         }
     }
@@ -142,7 +162,7 @@ fn drop_replays(responses: &[FileResponse], copies: &mut Copies) {
     let side = side_messages(responses);
     let main = main_messages(responses, &side);
     for (place, response) in responses.iter().enumerate() {
-        let ResponseKey::Request(message, _) = response.key else { continue };
+        let ResponseKey::Request(Some(message), _) = response.key else { continue };
         if !response.is_sidechain || !copies.is_origin(place) {
             continue;
         }
@@ -162,7 +182,7 @@ type SessionMessage = (Option<Symbol>, Symbol);
 /// Messages of side conversations.
 fn side_messages(responses: &[FileResponse]) -> FxHashSet<SessionMessage> {
     let side = responses.iter().filter(|response| response.is_sidechain);
-    side.map(|response| (response.session, response.lines.message)).collect()
+    side.filter_map(|response| Some((response.session, response.lines.message?))).collect()
 }
 
 /// Messages of the main conversations that side conversations have as well; `None` if several answers have
@@ -176,7 +196,8 @@ fn main_messages(
         return main;
     }
     for (place, response) in responses.iter().enumerate() {
-        let message = (response.session, response.lines.message);
+        let Some(message) = response.lines.message else { continue };
+        let message = (response.session, message);
         if response.is_sidechain || !side.contains(&message) {
             continue;
         }
