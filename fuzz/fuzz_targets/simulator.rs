@@ -1,7 +1,7 @@
 #![no_main]
 
 /// The second simulator and the random capture files of the tests.
-#[path = "../../tests"]
+#[path = "../../tests/figures"]
 #[allow(dead_code)] // tests use the rest
 mod of_tests {
     pub(crate) mod capture_file;

@@ -2,7 +2,7 @@
 //!
 //! The vocabularies are reconstructed: pieces, each measured to be one token, and rules for writing a text as pieces,
 //! are published as the package `ctok` 1.3.0 (`THIRD_PARTY.md`). Its tests found no text that it counts too low. The
-//! code here is our own and is compared with the package (`tests/tokens.rs`).
+//! code here is our own and is compared with the package (`tests/figures/tokens.rs`).
 //!
 //! A text is normalised (`normal.rs`) and split into runs of characters of one class (`runs.rs`, `traits.rs`). Markers
 //! record where words begin and end and which have capitals (`case.rs`); a single space between two marked runs is the

@@ -1,0 +1,37 @@
+//! Tokens, dollars, causes and advice: worked out by hand, by a second implementation, or taken from real sessions.
+
+mod advise;
+mod applicability;
+mod automatic;
+mod automatic_captures;
+mod blocks;
+mod bound;
+mod breaks;
+pub(crate) mod capture_file;
+mod compare;
+mod conformance;
+mod context;
+mod corpus;
+mod designs;
+mod differences;
+mod drill;
+pub(crate) mod fixtures;
+mod fork;
+mod generated;
+mod keys;
+mod laws;
+mod lint;
+mod management;
+mod marked;
+mod models;
+pub(crate) mod naive;
+mod orderings;
+mod placement;
+mod prices;
+mod providers;
+mod random_captures;
+mod random_designs;
+pub(crate) mod since_change;
+mod stored;
+mod thinking;
+mod tokens;
