@@ -1,8 +1,8 @@
 //! Replays coding-agent sessions through the providers' prompt-cache rules: tokens that each request read from cache
 //! and wrote to it, its cost, and the results of other policies.
 //!
-//! The rooms are listed in the order of the flow; each uses only earlier ones, and so does each module of a room.
-//! `ARCHITECTURE.md` has the picture and the invariants.
+//! The rooms are listed in the order of the flow, and each uses only earlier ones. `ARCHITECTURE.md` has the picture and
+//! the invariants.
 //!
 //! A program needs a [`Study`] and little else:
 //!
