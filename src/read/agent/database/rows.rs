@@ -1,4 +1,4 @@
-//! Rows of a database as JSON lines: `cachesim.rows/v1`, as `redact` writes databases (`docs/rows.md`).
+//! Rows of a database as JSON lines: `cachesim.rows/v1`, as `redact` writes databases (`docs/privacy.md`).
 //!
 //! A line names a table with its columns, or has a row of one. The rows are put into a database in
 //! memory, which is read like any other.
