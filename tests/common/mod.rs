@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
+use walkdir::WalkDir;
 
 /// The program, in an environment that holds nothing of the user's, and that looks for no
 /// configuration file: there may be one above this project. Its clock stands still.
@@ -58,13 +59,43 @@ pub(crate) fn utf8(path: &Path) -> &str {
     path.to_str().expect("a plain path")
 }
 
+/// The paths in a folder, in order, those that a shell hides included.
+pub(crate) fn entries(folder: impl AsRef<Path>) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths
+}
+
 /// The names in a folder, those that a shell hides included.
 pub(crate) fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).expect("a folder");
-    let names = entries.map(|entry| entry.expect("an entry").file_name());
-    let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
-    names.sort();
-    names
+    entries(folder)
+        .iter()
+        .map(|path| utf8(path.strip_prefix(folder).expect("below it")).to_owned())
+        .collect()
+}
+
+/// The files below a folder, in order, whose names have this ending.
+pub(crate) fn files(folder: impl AsRef<Path>, ending: &str) -> Vec<PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    let files = entries.map(|entry| entry.expect("an entry").into_path());
+    files.filter(|path| path.is_file() && path.to_string_lossy().ends_with(ending)).collect()
+}
+
+/// The largest file below a folder.
+pub(crate) fn largest(folder: &Path) -> PathBuf {
+    let size = |path: &PathBuf| path.metadata().map_or(0, |one| one.len());
+    files(folder, "").into_iter().max_by_key(size).expect("a file")
+}
+
+/// The folders of the fixtures, in order.
+pub(crate) fn fixtures() -> Vec<PathBuf> {
+    entries(project("fixtures"))
+}
+
+/// The session of the fixture with which the README begins.
+pub(crate) fn first_look() -> String {
+    utf8(&project("fixtures/first-look/session.jsonl")).to_owned()
 }
 
 /// Reference data beside the project; `None`, noted, where it is missing.
@@ -241,6 +272,18 @@ pub(crate) fn prompt_of(row: &Value) -> u64 {
     .iter()
     .map(|column| count(row, column))
     .sum()
+}
+
+/// Picodollars of an amount as outputs have it, a decimal number of dollars.
+pub(crate) fn picodollars(amount: &str) -> i128 {
+    let (sign, digits) = amount.strip_prefix('-').map_or((1, amount), |digits| (-1, digits));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    sign * format!("{whole}{fraction:0<12}").parse::<i128>().expect("an amount")
+}
+
+/// Picodollars of a field, zero if the amount is unknown.
+pub(crate) fn known_picodollars(field: &Value) -> i128 {
+    field.as_str().map_or(0, picodollars)
 }
 
 /// A token column of a row.

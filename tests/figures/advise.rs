@@ -21,7 +21,7 @@ use cachesim::simulate::strategy::{
 use enumset::enum_set;
 use serde_json::{Value, json};
 
-use crate::common::{self, project, shared, stdout};
+use crate::common::{self, files, fixtures, project, shared, stdout};
 
 /// Everything that changes are applied to.
 struct Input {
@@ -186,17 +186,9 @@ fn assert_adds_up(path: &Path) {
     }
 }
 
-fn folders() -> Vec<PathBuf> {
-    let entries = fs::read_dir(project("fixtures")).expect("the fixtures");
-    let mut folders: Vec<PathBuf> =
-        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    folders
-}
-
 #[test]
 fn changes_add_up_on_every_fixture() {
-    for folder in folders() {
+    for folder in fixtures() {
         assert_adds_up(&folder);
     }
 }
@@ -204,15 +196,8 @@ fn changes_add_up_on_every_fixture() {
 #[test]
 fn changes_add_up_on_every_session_of_the_corpus() {
     let parts = ["corpus", "corpus-b"].map(shared);
-    let files = parts
-        .into_iter()
-        .flatten()
-        .flat_map(|part| walkdir::WalkDir::new(part).sort_by_file_name());
-    let files = files.map(|entry| entry.expect("an entry").into_path());
-    let sessions: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|one| one == "jsonl")).collect();
-    for session in &sessions {
-        assert_adds_up(session);
+    for session in parts.into_iter().flatten().flat_map(|part| files(part, ".jsonl")) {
+        assert_adds_up(&session);
     }
 }
 

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, count, json, ledger, project, run, shared, stdout, text, utf8};
+use crate::common::{
+    cachesim, count, json, known_picodollars as picodollars, ledger, project, run, shared, stdout,
+    text, utf8,
+};
 
 /// The seconds since 1970 of a moment.
 fn epoch(moment: &str) -> String {
@@ -30,12 +33,6 @@ fn json_at(moment: &str, arguments: &[&str]) -> Value {
 
 /// Long after all that is read.
 const LATER: &str = "2027-01-01T00:00:00Z";
-
-fn picodollars(amount: &Value) -> i128 {
-    let Some(text) = amount.as_str() else { return 0 };
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    format!("{whole}{fraction:0<12}").parse().expect("a decimal number")
-}
 
 fn list<'v>(value: &'v Value, name: &str) -> &'v [Value] {
     value[name].as_array().unwrap_or_else(|| panic!("{name} of {value}"))

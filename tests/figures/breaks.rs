@@ -7,7 +7,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::common::{count, json as report, project, shared, stdout, transcripts};
+use crate::common::{
+    count, json as report, known_picodollars, project, shared, stdout, transcripts,
+};
 
 mod session;
 
@@ -662,14 +664,9 @@ fn no_shortfall_is_missed_and_none_is_made_up() {
     assert!(false_alarms * 1_000 <= full * 3, "{false_alarms} false alarms among {full}");
 }
 
-/// Picodollars of an exact amount.
+/// Picodollars of a field that is never unknown.
 fn picodollars(amount: &Value) -> i128 {
-    let text = amount.as_str().expect("an amount");
-    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let padded = format!("{fraction:0<12}");
-    let parse = |digits: &str| digits.parse::<i128>().expect("digits");
-    sign * (parse(whole) * 1_000_000_000_000 + parse(&padded))
+    crate::common::picodollars(amount.as_str().expect("an amount"))
 }
 
 #[test]
@@ -688,9 +685,7 @@ fn the_sums_are_those_of_the_rows_and_explain_the_bill_exactly() {
     assert_eq!(explained, amount("billed_usd") - amount("replay_usd"));
     for group in ["by_class", "by_project", "by_client_version", "by_week"] {
         let parts = report[group].as_object().expect("sums").values();
-        let sum: i128 = parts
-            .map(|part| part["excess_usd"].as_str().map_or(0, |_| picodollars(&part["excess_usd"])))
-            .sum();
+        let sum: i128 = parts.map(|part| known_picodollars(&part["excess_usd"])).sum();
         assert_eq!(sum, excess, "{group}");
     }
     let analyze = crate::common::json(&["analyze", path, "--format", "json", "-q"]);

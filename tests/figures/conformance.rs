@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{ledger, project};
+use crate::common::{files, ledger, project};
 
 const FIGURES: [&str; 4] = [
     "input_tokens",
@@ -23,11 +23,7 @@ fn outcome(value: &Value) -> (Option<&str>, Vec<u64>) {
 fn every_case_is_equal() {
     let scratch = tempfile::tempdir().expect("a folder");
     let mut cases = 0;
-    for entry in std::fs::read_dir(project("tests/figures/conformance")).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
+    for path in files(project("tests/figures/conformance"), ".json") {
         let text = std::fs::read_to_string(&path).expect("a case");
         let case: Case<'_> = serde_json::from_str(&text).expect("a case");
         // The requests as they are written: the order of their keys counts.

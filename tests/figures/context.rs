@@ -15,7 +15,9 @@ use cachesim::simulate::strategy::{Assumptions, Strategy as Policy};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::common::{count, is_thorough, json, project, run, shared, stdout, text, transcripts};
+use crate::common::{
+    count, is_thorough, json, known_picodollars, project, run, shared, stdout, text, transcripts,
+};
 
 const CLASSES: [&str; 4] = [
     "input_tokens",
@@ -42,10 +44,7 @@ fn billed_of(path: &Path, arguments: &[&str]) -> Value {
 
 /// An exact amount of dollars as it is written.
 fn picodollars(amount: &Value) -> Picodollars {
-    let Some(text) = amount.as_str() else { return Picodollars::ZERO };
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let digits = format!("{whole}{fraction:0<12}");
-    Picodollars(digits.parse().expect("a decimal number"))
+    Picodollars(known_picodollars(amount))
 }
 
 /// The kinds of a part of the report are its totals, and these are what `analyze` says.
@@ -308,6 +307,16 @@ fn user(id: &str, fields: &str, content: &str) -> String {
     )
 }
 
+/// A prompt of 100 tokens: 200 bytes and its frame.
+fn next_prompt(id: &str, parent: &str) -> String {
+    user(id, &format!(r#""parentUuid":"{parent}","#), &"p".repeat(200))
+}
+
+/// The summary behind a boundary, 500 tokens: 1,160 bytes and its frame.
+fn summary() -> String {
+    user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160))
+}
+
 /// Read, written and answered; two more tokens are sent in full. Its call is `t` and its line's id.
 fn answer(parent: &str, [read, written, output]: [u64; 3]) -> String {
     format!(
@@ -340,10 +349,9 @@ fn sizes<const N: usize>(expected: [(&str, (u64, u64)); N]) -> Sizes {
 fn a_compaction_leaves_the_hidden_prefix_and_the_summary() {
     let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a-v1","sessionId":"s"}
 "#;
-    let summary = user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160));
-    let prompt = user("u2", r#""parentUuid":"c","#, &"p".repeat(200));
+    let next = next_prompt("u2", "c");
     let last = answer("u2", [15_000, 6_498, 10]);
-    let more = [&result_and_answer(), boundary, &summary, &prompt, &last].concat();
+    let more = [&result_and_answer(), boundary, &summary(), &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 2 * 100 + 100)),
@@ -361,9 +369,9 @@ fn a_compaction_leaves_the_hidden_prefix_and_the_summary() {
 fn a_microcompaction_takes_from_results() {
     let boundary = r#"{"type":"system","subtype":"microcompact_boundary","uuid":"b","parentUuid":"a-v1","sessionId":"s"}
 "#;
-    let prompt = user("u2", r#""parentUuid":"b","#, &"p".repeat(200));
+    let next = next_prompt("u2", "b");
     let last = answer("u2", [15_000, 5_998, 10]);
-    let more = [&result_and_answer(), boundary, &prompt, &last].concat();
+    let more = [&result_and_answer(), boundary, &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 3 * 100 + 100)),
@@ -379,10 +387,9 @@ fn a_microcompaction_takes_from_results() {
 fn what_a_compaction_keeps_behind_its_summary_counts_as_what_it_is() {
     let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a-v1","sessionId":"s","compactMetadata":{"preservedSegment":{"headUuid":"v1","anchorUuid":"c","tailUuid":"a-v1"}}}
 "#;
-    let summary = user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160));
-    let prompt = user("u2", r#""parentUuid":"c","#, &"p".repeat(200));
+    let next = next_prompt("u2", "c");
     let last = answer("u2", [15_000, 8_898, 10]);
-    let more = [&result_and_answer(), boundary, &summary, &prompt, &last].concat();
+    let more = [&result_and_answer(), boundary, &summary(), &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 2 * 100 + 100)),
@@ -400,10 +407,9 @@ fn what_a_compaction_keeps_behind_its_summary_counts_as_what_it_is() {
 fn what_a_compaction_keeps_in_front_of_its_summary_stays() {
     let boundary = r#"{"type":"system","subtype":"compact_boundary","uuid":"b","parentUuid":null,"logicalParentUuid":"a-v1","sessionId":"s","compactMetadata":{"preservedMessages":{"anchorUuid":"b","uuids":["u0","a-u0"],"allUuids":["u0","a-u0"]}}}
 "#;
-    let summary = user("c", r#""parentUuid":"b","isCompactSummary":true,"#, &"s".repeat(1_160));
-    let prompt = user("u2", r#""parentUuid":"c","#, &"p".repeat(200));
+    let next = next_prompt("u2", "c");
     let last = answer("u2", [19_998, 1_700, 10]);
-    let more = [&result_and_answer(), boundary, &summary, &prompt, &last].concat();
+    let more = [&result_and_answer(), boundary, &summary(), &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 3 * 100 + 100)),
@@ -422,9 +428,9 @@ fn a_microcompaction_takes_from_the_results_that_it_names() {
     let boundary = r#"{"type":"system","subtype":"microcompact_boundary","uuid":"b","parentUuid":"a-v2","sessionId":"s","microcompactMetadata":{"compactedToolIds":["t-u0"]}}
 "#;
     let second = result("v2", "v1") + &answer("v2", [22_098, 2_400, 10]);
-    let prompt = user("u3", r#""parentUuid":"b","#, &"p".repeat(200));
+    let next = next_prompt("u3", "b");
     let last = answer("u3", [19_998, 2_710, 10]);
-    let more = [&result_and_answer(), &second, boundary, &prompt, &last].concat();
+    let more = [&result_and_answer(), &second, boundary, &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 4 * 19_900)),
         ("user_text", (200, 4 * 100 + 100)),
@@ -439,9 +445,9 @@ fn a_microcompaction_takes_from_the_results_that_it_names() {
 fn a_snip_takes_out_what_it_names() {
     let snip = r#"{"type":"system","subtype":"snip","uuid":"b","parentUuid":"a-v1","sessionId":"s","removedUuids":["v1","a-v1"]}
 "#;
-    let prompt = user("u2", r#""parentUuid":"b","#, &"p".repeat(200));
+    let next = next_prompt("u2", "b");
     let last = answer("u2", [19_998, 200, 10]);
-    let more = [&result_and_answer(), snip, &prompt, &last].concat();
+    let more = [&result_and_answer(), snip, &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 3 * 100 + 100)),
@@ -459,9 +465,9 @@ fn a_collapse_puts_its_summary_in_the_place_of_what_it_archived() {
 "#,
         "s".repeat(1_158)
     );
-    let prompt = user("u2", r#""parentUuid":"a-v1","#, &"p".repeat(200));
+    let next = next_prompt("u2", "a-v1");
     let last = answer("u2", [19_998, 700, 10]);
-    let more = [&result_and_answer(), commit.as_str(), &prompt, &last].concat();
+    let more = [&result_and_answer(), commit.as_str(), &next, &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 3 * 100 + 100)),
@@ -475,10 +481,10 @@ fn a_collapse_puts_its_summary_in_the_place_of_what_it_archived() {
 /// The service deletes 1,500 tokens: the third prompt has 21,100, 500 more for an answer and a prompt.
 #[test]
 fn what_the_service_deletes_is_taken_from_results() {
-    let prompt = user("u2", r#""parentUuid":"a-v1","#, &"p".repeat(200));
+    let next = next_prompt("u2", "a-v1");
     let last = answer("u2", [20_598, 500, 10]);
     let last = last.replace(r#""usage":{"#, r#""usage":{"cache_deleted_input_tokens":1500,"#);
-    let more = [&result_and_answer(), prompt.as_str(), &last].concat();
+    let more = [&result_and_answer(), next.as_str(), &last].concat();
     let expected = sizes([
         ("hidden_prefix", (19_900, 3 * 19_900)),
         ("user_text", (200, 3 * 100 + 100)),

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{count, json, ledger, prompt_of, run, transcripts};
+use crate::common::{count, files, json, ledger, prompt_of, run, transcripts};
 
 const ALL_STRATEGIES: &str = "billed,replay,none,5m,1h,mixed";
 
@@ -20,18 +20,7 @@ struct NaiveCount {
 
 impl NaiveCount {
     fn walk(&mut self, folder: &Path) {
-        let mut paths: Vec<_> = fs::read_dir(folder)
-            .expect("a folder")
-            .map(|entry| entry.expect("one").path())
-            .collect();
-        paths.sort();
-        for path in paths {
-            if path.is_dir() {
-                self.walk(&path);
-            } else if path.extension().is_some_and(|extension| extension == "jsonl") {
-                self.file(&path);
-            }
-        }
+        files(folder, ".jsonl").iter().for_each(|path| self.file(path));
     }
 
     fn file(&mut self, path: &Path) {

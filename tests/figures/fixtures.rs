@@ -12,21 +12,19 @@ use cachesim::simulate::strategy::ALL;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-use crate::common::{json, ledger, project, stdout};
+use crate::common::{files, fixtures, json, ledger, project, stdout};
 
 /// The folders of all sessions. Of one whose session is a database, the folder in which a test made it.
 pub(crate) fn folders() -> &'static [PathBuf] {
     static FOLDERS: LazyLock<Vec<PathBuf>> = LazyLock::new(|| {
-        written().into_iter().map(|folder| made(&folder).unwrap_or(folder)).collect()
+        fixtures().into_iter().map(|folder| made(&folder).unwrap_or(folder)).collect()
     });
     &FOLDERS
 }
 
 /// Makes the database of which the statements stand in a folder.
 fn made(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut paths = entries.map(|entry| entry.expect("an entry").path());
-    let statements = paths.find(|path| path.extension().is_some_and(|ending| ending == "sql"))?;
+    let statements = files(folder, ".sql").pop()?;
     let name = folder.file_name().expect("a name");
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("databases").join(name);
     fs::remove_dir_all(&made).ok();
@@ -38,16 +36,6 @@ fn made(folder: &Path) -> Option<PathBuf> {
     let connection = rusqlite::Connection::open(database).expect("a database");
     connection.execute_batch(&text).expect("SQL");
     Some(made)
-}
-
-fn written() -> Vec<PathBuf> {
-    let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
-        .expect("the fixtures")
-        .map(|entry| entry.expect("an entry").path())
-        .filter(|path| path.is_dir())
-        .collect();
-    folders.sort();
-    folders
 }
 
 #[test]

@@ -466,7 +466,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::common::project;
+    use crate::common::{files, project};
 
     /// A conformance case.
     #[derive(serde::Deserialize)]
@@ -478,19 +478,14 @@ mod tests {
 
     #[test]
     fn the_conformance_cases_hold() {
-        let folder = project("tests/figures/conformance");
-        let mut cases = 0;
-        for entry in std::fs::read_dir(folder).expect("the folder of the cases") {
-            let path = entry.expect("an entry").path();
-            if path.extension().is_some_and(|extension| extension == "json") {
-                let text = std::fs::read_to_string(&path).expect("a case");
-                let case: Case = serde_json::from_str(&text).expect("a case");
-                let records: Vec<&str> = case.requests.iter().map(|record| record.get()).collect();
-                let expected: Vec<Expected> = case.expect.iter().map(Expected::of).collect();
-                assert_eq!(simulate(&records, 1), expected, "{}", path.display());
-                cases += 1;
-            }
+        let cases = files(project("tests/figures/conformance"), ".json");
+        assert!(cases.len() >= 63, "only {} cases", cases.len());
+        for path in cases {
+            let text = std::fs::read_to_string(&path).expect("a case");
+            let case: Case = serde_json::from_str(&text).expect("a case");
+            let records: Vec<&str> = case.requests.iter().map(|record| record.get()).collect();
+            let expected: Vec<Expected> = case.expect.iter().map(Expected::of).collect();
+            assert_eq!(simulate(&records, 1), expected, "{}", path.display());
         }
-        assert!(cases >= 63, "only {cases} cases");
     }
 }

@@ -17,7 +17,7 @@ use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
 use cachesim::simulate::provider::{self, token_ratio};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
-use crate::common::{project, shared, transcripts};
+use crate::common::{entries, project, shared, transcripts};
 
 /// Everything that strategies are applied to.
 struct Corpus {
@@ -104,9 +104,7 @@ fn no_strategy_is_cheaper_than_the_bound_on_any_session() {
 #[test]
 fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
     // What one capture sends is warm for another one, so that together they show less.
-    let captures = shared("captures").and_then(|folder| std::fs::read_dir(folder).ok());
-    let captures =
-        captures.into_iter().flatten().map(|entry| Some(entry.expect("an entry").path()));
+    let captures = shared("captures").map_or_else(Vec::new, entries).into_iter().map(Some);
     // Fixtures share prompts, so that what one session pays for another depends on their sizes.
     let fixtures = read_counted(project("fixtures"), TokenCounting::Estimated);
     let folders = [transcripts("corpus"), shared("agents")].into_iter().chain(captures);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::common::project;
+use crate::common::{files, fixtures, project};
 
 /// Bundle records, and what each becomes: a request, or an object with an `error`.
 #[derive(Deserialize)]
@@ -41,17 +41,12 @@ fn check_request(placed: &str, bundle: &Value, expected: &RawValue, context: &st
 
 #[test]
 fn every_case_gives_its_requests() {
-    let mut cases = 0;
-    for entry in fs::read_dir(project("tests/figures/placement")).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_none_or(|extension| extension != "json") {
-            continue;
-        }
+    let cases = files(project("tests/figures/placement"), ".json");
+    assert_eq!(cases.len(), 31);
+    for path in cases {
         let text = fs::read_to_string(&path).expect("a case");
         check_case(&serde_json::from_str(&text).expect("a case"));
-        cases += 1;
     }
-    assert_eq!(cases, 31);
 }
 
 fn check_case(case: &Case) {
@@ -77,8 +72,7 @@ fn check_case(case: &Case) {
 #[test]
 fn every_fixture_gives_its_requests() {
     let mut cases = 0;
-    for entry in fs::read_dir(project("fixtures")).expect("the fixtures") {
-        let folder = entry.expect("an entry").path();
+    for folder in fixtures() {
         let Ok(expect) = fs::read_to_string(folder.join("requests.json")) else { continue };
         let bundles = fs::read_to_string(folder.join("session.jsonl")).expect("bundles");
         let bundles = bundles.lines().map(|line| serde_json::from_str(line).expect("a bundle"));

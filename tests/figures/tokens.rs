@@ -13,7 +13,7 @@ use cachesim::{Study, StudyOptions};
 use serde_json::{Value, json};
 
 use crate::common::{
-    cachesim, ledger, project, prompt_of, run, shared, skip, stdout, text, transcripts,
+    cachesim, entries, ledger, project, prompt_of, run, shared, skip, stdout, text, transcripts,
 };
 
 const CLAUDES: [Vocabulary; 3] = [Vocabulary::Claude3, Vocabulary::Claude47, Vocabulary::Claude48];
@@ -112,13 +112,7 @@ fn counted_prompt(path: &Path) -> u64 {
 }
 
 fn recordings() -> Vec<PathBuf> {
-    let Some(folder) = shared("captures") else { return Vec::new() };
-    let mut files: Vec<PathBuf> = fs::read_dir(folder)
-        .expect("a folder")
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    files.sort();
-    files
+    shared("captures").map_or_else(Vec::new, entries)
 }
 
 #[test]

@@ -11,7 +11,9 @@ use cachesim::{Strategy, Study, StudyOptions, Ttl};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, is_thorough, json, project, shared, text, utf8};
+use crate::common::{
+    cachesim, fixtures as fixture_folders, is_thorough, json, project, shared, text, utf8,
+};
 use crate::figures::fixtures;
 
 /// Input, read, written and output tokens, and how many requests they are the sum of.
@@ -198,14 +200,15 @@ fn damaged_sessions_panic_nowhere() {
         return;
     }
     let mut damage = Damage(0x9e37_79b9_7f4a_7c15);
-    let folders = fs::read_dir(project("fixtures")).expect("the fixtures");
-    let folders = folders.map(|entry| entry.expect("an entry").path());
     let is_others = |path: &PathBuf| {
         let name = path.file_name().expect("a name").to_string_lossy();
         ["agent-", "litellm-", "helicone-", "har-"].iter().any(|one| name.starts_with(one))
     };
-    let mut files: Vec<PathBuf> =
-        folders.filter(is_others).flat_map(|folder| files_of(&folder)).collect();
+    let mut files: Vec<PathBuf> = fixture_folders()
+        .into_iter()
+        .filter(is_others)
+        .flat_map(|folder| files_of(&folder))
+        .collect();
     files.retain(|path| path.extension().is_none_or(|ending| ending != "sql" && ending != "md"));
     files.sort();
     assert!(files.len() > 20);
@@ -269,7 +272,7 @@ fn pi(session: &str, answers: &[Entry<'_>]) -> Source {
     Source::in_memory(&format!("{session}.jsonl"), text.as_bytes())
 }
 
-fn history_of(sources: Vec<Source>) -> History {
+pub(super) fn history_of(sources: Vec<Source>) -> History {
     let found = Discovered { sources, ..Discovered::default() };
     read(found, ReadOptions::default(), |_| {})
 }

@@ -9,16 +9,14 @@ use cachesim::read::input::{Kind, discover};
 use cachesim::requests::conversation::{History, read};
 use serde_json::{Value, json};
 
-use crate::common::{cachesim, count, ledger, project, prompt_of, run, shared, stdout, text};
+use crate::common::{
+    cachesim, count, entries, ledger, project, prompt_of, run, shared, stdout, text,
+};
 
 const BYTES: [&str; 4] = ["--tokens", "bytes:1", "--strategy", "replay"];
 
 fn exchanges() -> Vec<PathBuf> {
-    let Some(folder) = shared("captures") else { return Vec::new() };
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    files.sort();
-    files
+    shared("captures").map_or_else(Vec::new, entries)
 }
 
 /// The read and the end of the cached prefix of a row.

@@ -2,13 +2,13 @@
 //! show` shows, and that nothing changes where nothing is configured.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Output;
 
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, project, run, text};
+use crate::common::{cachesim, project, run, text, utf8};
 
 /// A folder with a project in it, and a home beside that.
 struct Place {
@@ -69,12 +69,8 @@ impl Place {
     }
 }
 
-fn plain(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
-
 fn fixture(name: &str) -> String {
-    plain(&project("fixtures").join(name)).to_owned()
+    utf8(&project("fixtures").join(name)).to_owned()
 }
 
 /// What is shown of an option in a command.
@@ -230,7 +226,7 @@ fn a_file_can_be_named_and_files_can_be_left_out() {
     let elsewhere = place.path("elsewhere");
     fs::create_dir_all(elsewhere.join("cachesim")).expect("a folder");
     place.write("elsewhere/cachesim/config.toml", "[defaults]\ncolor = 'never'\n");
-    let variable = ("XDG_CONFIG_HOME", plain(&elsewhere));
+    let variable = ("XDG_CONFIG_HOME", utf8(&elsewhere));
     assert_eq!(levels(&[variable], &[]), ["project", "default", "user"]);
     let relative = [("XDG_CONFIG_HOME", "../elsewhere")];
     assert_eq!(levels(&relative, &[]), ["project", "user", "default"], "as XDG says");

@@ -2,14 +2,10 @@
 
 use cachesim::Study;
 use cachesim::base::units::{Millis, Tokens};
-use cachesim::read::input::{Discovered, Kind, Source};
-use cachesim::requests::conversation::{History, ReadOptions, read};
+use cachesim::read::input::{Kind, Source};
 use serde_json::{Value, json};
 
-fn history_of(sources: Vec<Source>) -> History {
-    let found = Discovered { sources, ..Discovered::default() };
-    read(found, ReadOptions::default(), |_| {})
-}
+use super::agents::history_of;
 
 /// How many milliseconds after ten a moment lies.
 fn millis(at: Millis) -> i64 {

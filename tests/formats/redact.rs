@@ -16,7 +16,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, is_thorough, project, run, shared, text};
+use crate::common::{
+    cachesim, entries, files, fixtures, is_thorough, project, run, shared, text, utf8,
+};
 
 /// Commands whose figures must not change, each with its options.
 const COMMANDS: [&[&str]; 6] = [
@@ -32,10 +34,6 @@ const COMMANDS: [&[&str]; 6] = [
 const STRATEGIES: &str = "billed,replay,1h,mixed,every-10,cheapest-layout,5m-pinged,\
                           cached-microcompact,compact-100k,sessions-apart,tools-sorted,\
                           static-first,global-scope,latched-settings,stable-attribution,optimal";
-
-fn utf8(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
 
 /// The redacted copy of a file or folder.
 fn redacted(input: &Path, scratch: &TempDir, options: &[&str]) -> PathBuf {
@@ -185,7 +183,7 @@ fn sessions_of_other_agents_keep_their_figures() {
 #[test]
 fn sessions_of_other_agents_lose_their_words() {
     let Some(agents) = shared("agents") else { return };
-    let all = all_files(&agents);
+    let all = files(&agents, "");
     assert!(all.len() > 90, "{} files", all.len());
     all.par_iter().for_each(|file| {
         let scratch = tempfile::tempdir().expect("a folder");
@@ -197,21 +195,12 @@ fn sessions_of_other_agents_lose_their_words() {
     });
 }
 
-/// All files below a folder, whatever they are called.
-fn all_files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let below = |path: PathBuf| if path.is_dir() { all_files(&path) } else { vec![path] };
-    entries.flat_map(|entry| below(entry.expect("an entry").path())).collect()
-}
-
 /// The name of a folder with a database.
 const WITH_DATABASE: &str = "with-database";
 
 /// The folder with the database of which the statements stand in a fixture.
 fn with_database(fixture: &Path, scratch: &TempDir) -> Option<PathBuf> {
-    let entries = fs::read_dir(fixture).expect("a folder");
-    let mut paths = entries.map(|entry| entry.expect("an entry").path());
-    let statements = paths.find(|path| path.extension().is_some_and(|ending| ending == "sql"))?;
+    let statements = files(fixture, ".sql").pop()?;
     let folder = scratch.path().join(WITH_DATABASE);
     fs::create_dir(&folder).expect("a folder");
     let database = folder.join(statements.file_stem().expect("a name")).with_extension("db");
@@ -226,11 +215,9 @@ fn fixtures_keep_their_figures() {
     if !is_thorough() {
         return;
     }
-    for entry in fs::read_dir(project("fixtures")).expect("the fixtures") {
-        let entry = entry.expect("an entry");
-        let folder = entry.path();
+    for fixture in fixtures() {
         let scratch = tempfile::tempdir().expect("a folder");
-        let folder = with_database(&folder, &scratch).unwrap_or(folder);
+        let folder = with_database(&fixture, &scratch).unwrap_or_else(|| fixture.clone());
         let output = redacted(&folder, &scratch, &["-q"]);
         for command in &COMMANDS[1..5] {
             same_figures(&folder, &output, command, &[]);
@@ -238,7 +225,7 @@ fn fixtures_keep_their_figures() {
         let designs = ["compare", "--format", "json", "--strategy", STRATEGIES];
         same_figures(&folder, &output, &designs, &[]);
         if folder.ends_with(WITH_DATABASE) {
-            no_word_of_statements(&entry.path(), &output);
+            no_word_of_statements(&fixture, &output);
         } else {
             scan(&folder, &output, &tool_names(&folder));
         }
@@ -249,12 +236,10 @@ fn fixtures_keep_their_figures() {
 /// the fixed ones, and those of tools.
 fn no_word_of_statements(fixture: &Path, output: &Path) {
     let allowed = allowed_words();
-    let statements = all_files(fixture)
-        .into_iter()
-        .filter(|file| file.extension().is_some_and(|ending| ending == "sql"));
+    let statements = files(fixture, ".sql").into_iter();
     let before: String = statements.map(|file| fs::read_to_string(file).expect("SQL")).collect();
     let before: BTreeSet<String> = words(&before).collect();
-    let written = files(output);
+    let written = inputs(output);
     assert_eq!(written.len(), 1, "{}", fixture.display());
     let after = fs::read_to_string(&written[0]).expect("lines");
     let tools = tool_names(output);
@@ -276,17 +261,14 @@ fn cases(folder: &str, scratch: &TempDir) -> PathBuf {
     let folder = project("tests/figures").join(folder);
     let lines = scratch.path().join("cases");
     fs::create_dir(&lines).expect("a folder");
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.extension().is_some_and(|extension| extension == "json") {
-            let case = fs::read_to_string(&path).expect("a case");
-            let case: Case = serde_json::from_str(&case).expect("a case");
-            let records: Vec<String> =
-                case.requests.iter().map(|record| record.get().replace('\n', " ")).collect();
-            let name = path.with_extension("jsonl");
-            let name = name.file_name().expect("a file has a name");
-            fs::write(lines.join(name), records.join("\n")).expect("a file");
-        }
+    for path in files(folder, ".json") {
+        let case = fs::read_to_string(&path).expect("a case");
+        let case: Case = serde_json::from_str(&case).expect("a case");
+        let records: Vec<String> =
+            case.requests.iter().map(|record| record.get().replace('\n', " ")).collect();
+        let name = path.with_extension("jsonl");
+        let name = name.file_name().expect("a file has a name");
+        fs::write(lines.join(name), records.join("\n")).expect("a file");
     }
     lines
 }
@@ -352,19 +334,16 @@ fn words(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// The files of a folder in the order in which they are read, or the file.
-fn files(path: &Path) -> Vec<PathBuf> {
+fn inputs(path: &Path) -> Vec<PathBuf> {
     if path.is_file() {
         return vec![path.to_owned()];
     }
-    let entries = fs::read_dir(path).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort_by_key(|path| path.file_name().map(ToOwned::to_owned));
     let is_input = |path: &PathBuf| match path.extension().and_then(|ending| ending.to_str()) {
         Some("jsonl" | "har" | "csv") => true,
         Some("json") => is_session(path),
         _ => false,
     };
-    paths.iter().flat_map(|path| files(path)).filter(is_input).collect()
+    entries(path).iter().flat_map(|path| inputs(path)).filter(is_input).collect()
 }
 
 /// Whether a JSON document is the session of an agent, by fields that stay.
@@ -378,7 +357,7 @@ fn is_session(path: &Path) -> bool {
 /// The words of the names of tools, wherever one stands in a structural place.
 fn tool_names(folder: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for file in files(folder) {
+    for file in inputs(folder) {
         let text = String::from_utf8_lossy(&fs::read(file).expect("a file")).into_owned();
         if let Ok(document) = serde_json::from_str::<Value>(&text) {
             add_tool_names(&document, &mut names);
@@ -433,7 +412,7 @@ fn scan(root: &Path, output_root: &Path, tools: &BTreeSet<String>) {
     let allowed = allowed_words().into_iter().chain(tools.clone()).chain([ending]);
     let allowed: BTreeSet<String> = allowed.collect();
     let (mut before, mut after) = (HashSet::new(), HashSet::new());
-    let (inputs, outputs) = (files(root), files(output_root));
+    let (inputs, outputs) = (inputs(root), inputs(output_root));
     assert_eq!(inputs.len(), outputs.len());
     for (input, output) in inputs.iter().zip(&outputs) {
         let read = |path: &Path| fs::read(path).expect("a file");
@@ -503,8 +482,7 @@ fn the_same_input_gives_the_same_bytes_and_compression_stays() {
     let result = run(&["redact", utf8(&plain), "-q"]);
     let output = scratch.path().join("out");
     assert!(run(&["redact", utf8(&input), "-o", utf8(&output), "-q"]).status.success());
-    let files = fs::read_dir(&output).expect("a folder");
-    let files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+    let files = entries(&output);
     assert!(utf8(&files[0]).ends_with(".jsonl.zst"), "{files:?}");
     let file = fs::File::open(&files[0]).expect("a file");
     let mut unpacked = Vec::new();

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::common::{json as json_of, project, run, shared, skip, stdout, text, utf8};
+use crate::common::{files, json as json_of, project, run, shared, skip, stdout, text, utf8};
 
 /// The strategies that only place markers, or say how long these last.
 const STRATEGIES: [&str; 11] = [
@@ -62,13 +62,8 @@ fn blocks(body: &Value) -> Vec<(Value, Value)> {
 /// Every request of recorded exchanges, each once.
 fn recorded() -> Vec<Value> {
     let Some(folder) = shared("captures") else { return Vec::new() };
-    let files =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let mut files: Vec<_> =
-        files.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect();
-    files.sort();
     let mut bodies: Vec<Value> = Vec::new();
-    for file in files {
+    for file in files(folder, ".jsonl") {
         for line in fs::read_to_string(file).expect("a capture").lines() {
             let record: Value = serde_json::from_str(line).expect("a line");
             let body = &record["request"];

@@ -68,6 +68,15 @@ impl Project {
         }
     }
 
+    /// Changes the body of the requests at some places.
+    fn only(&mut self, is_meant: fn(usize) -> bool, change: impl Fn(&mut Value)) {
+        self.requests(|at, request| {
+            if is_meant(at) {
+                change(request);
+            }
+        });
+    }
+
     /// Changes every line.
     fn each(&mut self, change: impl Fn(usize, &mut Value)) {
         self.lines().iter_mut().enumerate().for_each(|(at, line)| change(at, line));

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::common::{project, skip, stdout, text};
+use crate::common::{first_look, project, skip, stdout, text, utf8};
 
 /// The address space of a run, in KiB: far more than any needs here, far less than a machine has.
 const ADDRESSES: u64 = 6 << 20;
@@ -50,14 +50,6 @@ fn report(arguments: &[&str]) -> Value {
     let output = guarded(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("JSON")
-}
-
-fn utf8(path: &Path) -> &str {
-    path.to_str().expect("a plain path")
-}
-
-fn first_look() -> String {
-    utf8(&project("fixtures/first-look/session.jsonl")).to_owned()
 }
 
 fn capture() -> String {

@@ -4,7 +4,6 @@
 //! fixed seeds. `TEST_MUTATION_ROUNDS` sets how long; `fuzz/` has coverage-guided targets.
 
 use std::fs;
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cachesim::base::units::{Picodollars, Tokens};
@@ -25,7 +24,7 @@ use cachesim::simulate::ledger::{Ledger, Selection, StrategyColumn};
 use cachesim::simulate::pricing::{PriceTable, RequestRates};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Strategy};
 
-use crate::common::{is_thorough, project, shared};
+use crate::common::{files, is_thorough, project, shared};
 
 /// A small generator with a fixed seed; the tests must be repeatable.
 struct Random(u64);
@@ -50,35 +49,18 @@ fn rounds() -> usize {
 
 /// Lines to mutate: those of every fixture, and some of every file of the corpus.
 fn seeds() -> Vec<Vec<u8>> {
-    let mut files = Vec::new();
-    collect(&project("fixtures"), &mut files);
-    let fixtures = files.len();
-    for folder in ["captures", "corpus"] {
-        if let Some(folder) = shared(folder) {
-            collect(&folder, &mut files);
-        }
-    }
+    let mut seeds = files(project("fixtures"), ".jsonl");
+    let fixtures = seeds.len();
+    let more = ["captures", "corpus"].into_iter().filter_map(shared);
+    seeds.extend(more.flat_map(|folder| files(folder, ".jsonl")));
     let mut lines = Vec::new();
-    for (number, file) in files.iter().enumerate() {
+    for (number, file) in seeds.iter().enumerate() {
         let bytes = fs::read(file).expect("a file");
         let all = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 20_000);
         let some = if number < fixtures { usize::MAX } else { 40 };
         lines.extend(all.take(some).map(<[u8]>::to_vec));
     }
     lines
-}
-
-fn collect(folder: &PathBuf, files: &mut Vec<PathBuf>) {
-    let mut paths: Vec<_> =
-        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("one").path()).collect();
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|extension| extension == "jsonl") {
-            files.push(path);
-        }
-    }
 }
 
 const TOKENS: [&[u8]; 16] = [

@@ -9,12 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plant::{Session, Words, all_planted, files, sessions};
+use plant::{Session, Words, all_planted, sessions};
 use rayon::prelude::*;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, is_thorough, project, text};
+use crate::common::{cachesim, files, is_thorough, project, text};
 
 /// Commands over sessions with their formats. Each is also run with `--show-text` where `+` is in front.
 const RUNS: [(&str, &str); 32] = [
@@ -166,7 +166,7 @@ fn seen(place: &Place) -> Seen {
         "baseline.json",
     ]);
     let mut runs = runs();
-    for (number, file) in files(&place.path("all"), ".jsonl").iter().enumerate().step_by(40) {
+    for (number, file) in files(place.path("all"), ".jsonl").iter().enumerate().step_by(40) {
         let file = file.strip_prefix(place.folder.path()).expect("below").display().to_string();
         let asked =
             |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
@@ -322,7 +322,7 @@ fn redacted_copies(place: &Place) {
     for tool_names in ["keep", "hash"] {
         let output = format!("redacted-{tool_names}");
         place.run(&["redact", "all", "-o", &output, "--tool-names", tool_names, "-q"]);
-        let files = files(&place.path(&output), ".jsonl");
+        let files = files(place.path(&output), ".jsonl");
         assert!(files.len() > 100, "{} files", files.len());
         let left: BTreeSet<String> = files
             .par_iter()

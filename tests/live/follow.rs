@@ -13,7 +13,7 @@ use cachesim::requests::conversation::RequestIndex;
 use cachesim::study::{Study, StudyError, StudyOptions};
 use rayon::prelude::*;
 
-use crate::common::{project, transcripts};
+use crate::common::{files, project, transcripts};
 
 /// Windows so small that short sessions go on from many places.
 const SMALL: WindowSize = WindowSize { open: 3, context: 6, most: 96 * 1_024 };
@@ -73,9 +73,7 @@ impl Figures {
 
 fn sessions(corpus: &str) -> Vec<PathBuf> {
     let Some(folder) = transcripts(corpus) else { return Vec::new() };
-    let files = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-    let paths = files.map(|entry| entry.expect("an entry").into_path());
-    paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl")).collect()
+    files(folder, ".jsonl")
 }
 
 /// What following a session came to.

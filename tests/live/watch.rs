@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::common::{run, shared, signal, text, utf8};
+use crate::common::{files, run, shared, signal, text, utf8};
 use crate::live::statusline::{AFTER, first_look};
 
 /// The id of the first session.
@@ -155,11 +155,10 @@ fn by_session<'a>(breaks: impl Iterator<Item = &'a Value>) -> BTreeMap<String, V
 #[test]
 fn a_replay_shows_every_break_once_and_in_order() {
     let Some(corpus) = shared("corpus") else { return };
-    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
-    let paths = files.map(|entry| entry.expect("an entry").into_path());
-    let sessions = paths.filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"));
+    let sessions = files(corpus, ".jsonl");
     let longest = Duration::from_secs(20);
-    let replays: Vec<Replay> = sessions.filter_map(|path| Replay::of(&path, longest)).collect();
+    let replays: Vec<Replay> =
+        sessions.iter().filter_map(|path| Replay::of(path, longest)).collect();
     let all: usize = replays.iter().map(|replay| replay.breaks.len()).sum();
     assert_eq!((replays.len(), all), (15, 35));
     let folder = tempfile::tempdir().expect("a folder");

@@ -9,7 +9,7 @@ use resvg::tiny_skia::Pixmap;
 use serde_json::{Value, json};
 
 use crate::common::{
-    cachesim, is_thorough, ledger, project, run, shared, stdout, text, transcripts,
+    cachesim, fixtures, is_thorough, ledger, project, run, shared, stdout, text, transcripts,
 };
 use picture::{Area, Picture, read};
 
@@ -110,11 +110,7 @@ fn no_chart_of_any_fixture_covers_or_cuts_anything() {
     if !is_thorough() {
         return;
     }
-    let mut folders: Vec<PathBuf> = fs::read_dir(project("fixtures"))
-        .expect("the fixtures")
-        .map(|entry| entry.expect("a folder").path())
-        .filter(|path| path.is_dir())
-        .collect();
+    let mut folders = fixtures();
     folders.push(project("fixtures"));
     for folder in folders {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or("").to_owned();

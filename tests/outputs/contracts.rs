@@ -2,11 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{json, ledger, project, stdout};
-
-fn first_look() -> String {
-    project("fixtures/first-look/session.jsonl").to_str().expect("a plain path").to_owned()
-}
+use crate::common::{first_look, json, ledger, project, stdout};
 
 #[test]
 fn a_ledger_row_has_the_columns_of_the_contract() {

@@ -9,7 +9,7 @@ use cachesim::base::units::Picodollars;
 use cachesim::report::dollars;
 use serde_json::Value;
 
-use crate::common::{names, project, run, shared, stdout, text, utf8};
+use crate::common::{known_picodollars, names, project, run, shared, stdout, text, utf8};
 
 /// Some folders below a root, each of which is a domain.
 struct Domains {
@@ -175,11 +175,7 @@ fn each_domain_has_what_it_has_alone() {
 }
 
 fn picodollars(value: &Value) -> Picodollars {
-    let Some(text) = value.as_str() else { return Picodollars::ZERO };
-    let (sign, digits) = text.strip_prefix('-').map_or((1, text), |digits| (-1, digits));
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
-    let part = format!("{part:0<12}");
-    Picodollars(sign * format!("{whole}{part}").parse::<i128>().expect("an amount"))
+    Picodollars(known_picodollars(value))
 }
 
 /// The line of a text whose first words are these, without the spaces between its cells.

@@ -3,11 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::common::{cachesim, names, project, run, skip, stdout, text, utf8};
-
-fn first_look() -> String {
-    project("fixtures/first-look/session.jsonl").to_str().expect("a plain path").to_owned()
-}
+use crate::common::{cachesim, first_look, names, project, run, skip, stdout, text, utf8};
 
 /// Runs the program, expects that it refuses, and returns what it said.
 fn refused(arguments: &[&str]) -> String {

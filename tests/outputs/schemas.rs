@@ -7,13 +7,12 @@ mod sarif;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use documents::{WITHOUT_INPUT, all_documents, commands, documents};
 use jsonschema::{Draft, Validator};
 use serde_json::{Value, json};
 
-use crate::common::{is_thorough, project, run, stdout, text};
+use crate::common::{files, is_thorough, project, run, stdout, text};
 
 const OUTPUTS: [&str; 27] = [
     "report",
@@ -138,11 +137,6 @@ fn closed(schema: Value) -> Value {
         Value::Array(list) => Value::Array(list.into_iter().map(closed).collect()),
         other => other,
     }
-}
-
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let walk = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter();
-    walk.map(|entry| entry.expect("an entry").into_path()).filter(|path| path.is_file()).collect()
 }
 
 fn assert_valid(validator: &Validator, document: &Value, context: &str) {
@@ -346,7 +340,7 @@ fn the_files_are_current() {
         assert!(kept == stdout(&["schema", name]), "schemas/{file} is out of date; {refresh}");
         names.insert(file);
     }
-    let kept: BTreeSet<String> = files(&folder)
+    let kept: BTreeSet<String> = files(&folder, "")
         .iter()
         .map(|path| path.file_name().and_then(|name| name.to_str()).expect("plain").to_owned())
         .collect();
@@ -367,7 +361,7 @@ fn no_format_is_forgotten() {
         })
         .collect();
     let mut written = BTreeSet::new();
-    for path in files(&project("src/report")) {
+    for path in files(project("src/report"), "") {
         let code = fs::read_to_string(&path).expect("code");
         let tags = code.lines().filter_map(|line| line.split_once("SCHEMA: &str = \"cachesim."));
         written.extend(tags.map(|(_, tag)| format!("cachesim.{}", tag.trim_end_matches("\";"))));
@@ -380,8 +374,8 @@ fn all_schemas_go_into_a_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let folder = folder.path().join("new/schemas");
     stdout(&["schema", "--all", folder.to_str().expect("plain")]);
-    assert_eq!(files(&folder).len(), OUTPUTS.len() + INPUTS.len());
-    for path in files(&folder) {
+    assert_eq!(files(&folder, "").len(), OUTPUTS.len() + INPUTS.len());
+    for path in files(&folder, "") {
         let schema: Value =
             serde_json::from_str(&fs::read_to_string(&path).expect("a schema")).expect("JSON");
         jsonschema::meta::validate(&schema).expect("a schema of the draft");

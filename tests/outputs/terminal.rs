@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, json, ledger, project, run, shared, skip, text};
+use crate::common::{cachesim, json, largest, ledger, project, run, shared, skip, text};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
 
@@ -118,10 +118,7 @@ fn rows_of_turns(page: &str) -> usize {
 #[test]
 fn quiet_turns_of_a_long_session_fold_on_a_terminal_alone() {
     let Some(corpus) = shared("corpus-b") else { return };
-    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
-    let files = files.filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
-    let largest = files.max_by_key(|entry| entry.metadata().map_or(0, |one| one.len()));
-    let session = largest.expect("a session").into_path();
+    let session = largest(&corpus);
     let session = session.to_str().expect("a plain path");
     let requests = ledger(Path::new(session), &["--strategy", "billed"]).len();
     assert!(requests > 40, "a long one");

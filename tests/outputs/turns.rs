@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use cachesim::explain::breaks::Cause;
 use rayon::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::Value;
 
-use crate::common::{cachesim, ledger, names, project, run, shared, text, utf8};
+use crate::common::{cachesim, files, largest, ledger, names, project, run, shared, text, utf8};
 
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 
@@ -164,12 +164,8 @@ fn dollars_are_those_worked_out_by_hand() {
 #[test]
 fn every_turn_of_real_sessions_has_the_figures_of_the_ledger() {
     let Some(corpus) = shared("corpus-b") else { return };
-    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
-    let files = files.map(|entry| entry.expect("an entry").into_path());
-    let sessions: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|one| one == "jsonl")).collect();
     let (mut all, mut folded) = (0, 0);
-    for session in sessions.iter().step_by(3) {
+    for session in files(corpus, ".jsonl").iter().step_by(3) {
         all += assert_is_ledger(session, "all");
         folded += assert_is_ledger(session, "events");
     }
@@ -180,10 +176,7 @@ fn every_turn_of_real_sessions_has_the_figures_of_the_ledger() {
 #[test]
 fn what_happened_is_never_folded() {
     let Some(corpus) = shared("corpus-b") else { return };
-    let files = walkdir::WalkDir::new(corpus).sort_by_file_name().into_iter();
-    let sizes = files.filter_map(Result::ok).filter(|entry| entry.file_type().is_file());
-    let largest = sizes.max_by_key(|entry| entry.metadata().map_or(0, |one| one.len()));
-    let path = largest.expect("a session").into_path();
+    let path = largest(&corpus);
     let (all, folded) = (turns(&path, "all"), turns(&path, "events"));
     let amount = |row: &BTreeMap<String, String>| -> Decimal {
         row["billed"].replace(['$', ','], "").parse().expect("dollars")

@@ -8,14 +8,13 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::document::{Action, Job, Step, Workflow, read};
-use crate::common::{cachesim, json, project, text};
+use crate::common::{cachesim, entries, json, project, text};
 
 pub(crate) const SAMPLE: &str = "docs/ci/sample";
 
 fn workflows() -> Vec<PathBuf> {
     let folder = project(SAMPLE).join(".github/workflows");
-    let entries = fs::read_dir(folder).expect("the workflows");
-    let paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let paths = entries(folder);
     assert_eq!(paths.len(), 2);
     paths
 }

@@ -11,11 +11,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "a longer description in one session",
         change: |p| {
-            p.requests(|at, request| {
-                if at >= 3 {
+            p.only(
+                |at| at >= 3,
+                |request| {
                     lengthen(&mut request["tools"][1]["description"], 3_000);
-                }
-            });
+                },
+            );
         },
         answer: Exceeds("cost of a session"),
     },
@@ -118,35 +119,38 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "tools in another order in every second request",
         change: |p| {
-            p.requests(|at, request| {
-                if at % 2 == 1 {
+            p.only(
+                |at| at % 2 == 1,
+                |request| {
                     request["tools"].as_array_mut().expect("tools").reverse();
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
     Attack {
         name: "fields of a schema in another order in every second request",
         change: |p| {
-            p.requests(|at, request| {
-                if at % 2 == 1 {
+            p.only(
+                |at| at % 2 == 1,
+                |request| {
                     let schema = &mut request["tools"][0]["input_schema"];
                     *schema = json!({"type": "object", "additionalProperties": false,
-                        "required": schema["required"], "properties": schema["properties"]});
-                }
-            });
+                    "required": schema["required"], "properties": schema["properties"]});
+                },
+            );
         },
         answer: COST,
     },
     Attack {
         name: "system blocks that take turns",
         change: |p| {
-            p.requests(|at, request| {
-                if at % 2 == 1 {
+            p.only(
+                |at| at % 2 == 1,
+                |request| {
                     request["system"].as_array_mut().expect("blocks").reverse();
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
@@ -184,11 +188,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "another tool in the last request",
         change: |p| {
-            p.requests(|at, request| {
-                if at == 2 {
+            p.only(
+                |at| at == 2,
+                |request| {
                     request["tools"][0]["name"] = json!("read_any_file");
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
@@ -210,11 +215,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "no marker in one request",
         change: |p| {
-            p.requests(|at, request| {
-                if at == 2 {
+            p.only(
+                |at| at == 2,
+                |request| {
                     unmark(request);
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
@@ -266,11 +272,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "an hour in the first request of each session",
         change: |p| {
-            p.requests(|at, request| {
-                if at == 0 || at == 3 {
+            p.only(
+                |at| at == 0 || at == 3,
+                |request| {
                     keep_for_an_hour(request);
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
@@ -303,11 +310,12 @@ pub(super) const ATTACKS: &[Attack] = &[
     Attack {
         name: "another model in between",
         change: |p| {
-            p.requests(|at, request| {
-                if at == 1 {
+            p.only(
+                |at| at == 1,
+                |request| {
                     request["model"] = json!("claude-sonnet-4-6");
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },
@@ -320,11 +328,12 @@ pub(super) const ATTACKS: &[Attack] = &[
         name: "one request of a model without a price",
         change: |p| {
             p.grow();
-            p.requests(|at, request| {
-                if at == 0 {
+            p.only(
+                |at| at == 0,
+                |request| {
                     request["model"] = json!("claude-unheard-of");
-                }
-            });
+                },
+            );
         },
         answer: COST,
     },

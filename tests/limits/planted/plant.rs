@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-use crate::common::{project, shared};
+use crate::common::{files, project, shared};
 
 /// Fields that decide how a line is read. Each is planted in a copy of its own; the others all at once.
 #[rustfmt::skip] // one field a line would be pages
@@ -222,16 +222,6 @@ fn places_of(line: &Value) -> BTreeSet<String> {
     found
 }
 
-/// The files below a folder with such endings, in order.
-pub(super) fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    paths.sort();
-    let below = |path: PathBuf| if path.is_dir() { files(&path, ending) } else { vec![path] };
-    let all = paths.into_iter().flat_map(below);
-    all.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
-}
-
 fn lines_of(path: &Path) -> Vec<Value> {
     let text = String::from_utf8_lossy(&fs::read(path).expect("a file")).into_owned();
     text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()).collect()
@@ -421,10 +411,10 @@ pub(super) fn sessions() -> Vec<Session> {
         ),
     ];
     sessions.extend(ADDED.map(with_field));
-    for path in files(&project("fixtures"), ".jsonl") {
+    for path in files(project("fixtures"), ".jsonl") {
         sessions.push(Session { name: "fixture".to_owned(), lines: lines_of(&path) });
     }
-    for path in files(&project("fixtures"), ".json") {
+    for path in files(project("fixtures"), ".json") {
         // A document of another agent's is one value.
         if path.to_string_lossy().contains("/agent-") {
             let text = fs::read_to_string(&path).expect("a document");

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::chrome::{Browser, ENTER, SPACE};
-use super::report::{Report, open_session, ordinary, report, utf8};
-use crate::common::{json, ledger, prompt_of, stdout};
+use super::report::{Report, open_session, ordinary, report};
+use crate::common::{json, ledger, picodollars, prompt_of, stdout, utf8};
 
 const COLUMNS: [&str; 8] =
     ["session", "began", "requests", "prompt", "hit", "cost", "difference", "lost"];
@@ -24,14 +24,6 @@ fn cells(browser: &Browser, column: &str) -> BTreeMap<String, String> {
             row.querySelector('[data-column={column}]').textContent])"
     ));
     texts.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
-}
-
-/// Picodollars of an exact decimal.
-fn picodollars(usd: &str) -> i128 {
-    let (sign, digits) = usd.strip_prefix('-').map_or((1, usd), |digits| (-1, digits));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    let fraction = format!("{fraction:0<12}");
-    sign * format!("{whole}{fraction}").parse::<i128>().expect("a decimal")
 }
 
 /// Dollars as the page shows them: four decimals below a dollar, two from one on.

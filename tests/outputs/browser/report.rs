@@ -1,12 +1,12 @@
 //! A folder of invented sessions, and the report of it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
 
 use super::chrome::Browser;
-use crate::common::{cachesim, text};
+use crate::common::{cachesim, text, utf8};
 
 /// A model with a price, and one that nobody has heard of.
 pub(super) const PRICED: &str = "claude-opus-5";
@@ -159,8 +159,4 @@ pub(super) fn report_in(name: &str, sessions: &[Session], arguments: &[&str]) ->
 pub(super) fn open_session(browser: &Browser, css: &str) {
     browser.click(css);
     browser.wait_for("document.activeElement.id === 'session-title'");
-}
-
-pub(super) fn utf8(path: &Path) -> &str {
-    path.to_str().expect("UTF-8")
 }

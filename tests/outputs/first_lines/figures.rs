@@ -7,7 +7,7 @@ use std::fs;
 use serde_json::Value;
 
 use super::{COMMANDS, shown};
-use crate::common::{run, text, utf8};
+use crate::common::{picodollars, run, text, utf8};
 
 /// Where an output gives a figure.
 enum Place {
@@ -422,12 +422,6 @@ fn size(figure: &str) -> String {
         Some(share) => format!("{share:.1} %"),
         None => bare.to_owned(),
     }
-}
-
-fn picodollars(amount: &str) -> i128 {
-    let (sign, digits) = amount.strip_prefix('-').map_or((1, amount), |digits| (-1, digits));
-    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    sign * format!("{whole}{fraction:0<12}").parse::<i128>().expect("an amount")
 }
 
 fn shown_sum(amounts: impl IntoIterator<Item = i128>) -> String {

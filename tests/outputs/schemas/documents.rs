@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::{lines, project, recorded, run, text};
+use crate::common::{fixtures, lines, project, recorded, run, text};
 use crate::figures::since_change::write_sessions;
 use crate::live::watch::every_event;
 
@@ -283,13 +283,6 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
             words(&["config", "show", "--config", &path("review.toml"), "--format", "json"]),
         ),
     ]
-}
-
-pub(super) fn fixtures() -> Vec<PathBuf> {
-    let folders = fs::read_dir(project("fixtures")).expect("the fixtures");
-    let mut folders: Vec<PathBuf> = folders.map(|entry| entry.expect("an entry").path()).collect();
-    folders.sort();
-    folders
 }
 
 /// The line of a domain, that of its part, of input that is damaged, and the manifest of its run.

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{assert_valid, files, schema, validator};
-use crate::common::{project, shared, stdout};
+use super::{assert_valid, schema, validator};
+use crate::common::{files, project, shared, stdout};
 
 /// The records of a file that are captures or bundles.
 fn records(path: &Path) -> Vec<(&'static str, Value)> {
@@ -31,8 +31,8 @@ fn inputs_follow_their_schemas() {
         assert_valid(&validators[name], record, path.to_str().expect("plain"));
         *counts.entry(name).or_default() += 1;
     };
-    let captures = shared("captures").map(|folder| files(&folder)).unwrap_or_default();
-    for path in files(&project("fixtures")).into_iter().chain(captures) {
+    let captures = shared("captures").map(|folder| files(folder, "")).unwrap_or_default();
+    for path in files(project("fixtures"), "").into_iter().chain(captures) {
         for (name, record) in records(&path) {
             check(name, &record, &path);
         }
@@ -40,7 +40,7 @@ fn inputs_follow_their_schemas() {
     for (folder, list, name) in
         [("conformance", "requests", "capture"), ("placement", "records", "bundle")]
     {
-        for path in files(&project("tests/figures").join(folder)) {
+        for path in files(project("tests/figures").join(folder), "") {
             let case = fs::read_to_string(&path).expect("a case");
             let Ok(case) = serde_json::from_str::<Value>(&case) else { continue };
             for record in case[list].as_array().into_iter().flatten() {

@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::documents::{documents, fixtures, more_inputs};
+use super::documents::{documents, more_inputs};
 use super::{assert_valid, closed, validator};
+use crate::common::fixtures;
 
 /// SARIF 2.1.0, sections 3.13 to 3.52, as far as the output goes.
 fn standard() -> Value {
