@@ -64,7 +64,7 @@ impl Sums {
 
     /// Sums of lines; `None` if some have no price or no record.
     fn of_lines(totals: &Totals) -> Option<Self> {
-        let cost = totals.cost().filter(|_| totals.unpriced == 0 && totals.unrecorded == 0)?;
+        let cost = totals.whole_cost()?;
         let prompt = [totals.input, totals.read, totals.write_5m + totals.write_1h];
         Some(Self { prompt, output: totals.output, cost })
     }

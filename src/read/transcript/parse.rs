@@ -357,7 +357,7 @@ mod tests {
         let calls: Vec<EntryId> = response.tool_uses.iter().map(|call| call.id).collect();
         assert_eq!(calls, [EntryId::of("toolu_A")]);
         assert_eq!(response.stop, Some(StopReason::ToolUse));
-        assert_eq!(parsed.symbols.text(response.message), "msg_1");
+        assert_eq!(response.message.map(|id| parsed.symbols.text(id)), Some("msg_1"));
         let usage = response.usage.as_ref().expect("usage");
         assert_eq!(usage.prompt.total(), Tokens(41_309));
     }
