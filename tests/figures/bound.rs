@@ -183,6 +183,28 @@ fn pings(trace: &PromptTrace, service: &Service, before: &Prompt, gap: i64) -> V
     series
 }
 
+/// Many pauses have more states than are followed one by one. The cheapest of these do not write the last large prompt,
+/// which is cheaper at first and dearer in the end.
+#[test]
+fn many_pauses_leave_the_bound_below_what_can_be_reached() {
+    let step = |growth| Step { minutes: 10, growth, rewind: 0 };
+    let steps = [vec![step(50); 100], vec![step(200_000)], vec![step(50); 6]].concat();
+    let trace = conversation(&steps);
+    let mut hour = trace.clone();
+    for place in 0..hour.prompts.len() {
+        hour.markers.push(marker(&trace, trace.prompts[place].node, Ttl::OneHour));
+        hour.prompts[place].markers = place..place + 1;
+    }
+    let policy = ANTHROPIC.assumptions(Reading::Conservative).policy(Markers::AsRecorded);
+    let outcomes = simulate(&hour, &policy);
+    let costs = outcomes.iter().map(|one| Billing::of(one, Tokens::ZERO).cost(&RATES));
+    let reached: Picodollars = costs.sum();
+    let found = ANTHROPIC.cost(&bound(&trace, &ANTHROPIC, Reading::Conservative));
+    assert!(found <= reached, "{found:?} {reached:?}");
+    // All but the first prompt of a pause is read, so that the bound cannot be far below.
+    assert!(found.0 * 10 >= reached.0 * 9, "{found:?} {reached:?}");
+}
+
 /// The cheapest of all markings and pings under the real simulator.
 fn exhaustive(trace: &PromptTrace, service: &Service, reading: Reading) -> Picodollars {
     let policy = service.assumptions(reading).policy(Markers::AsRecorded);

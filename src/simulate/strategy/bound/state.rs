@@ -14,7 +14,8 @@ use crate::requests::prompt::{NodeId, Prompt, PromptTrace};
 use crate::simulate::cache::{Outcome, Reading};
 use crate::simulate::strategy::run::Material;
 
-/// Largest number of states that are followed, by cost (beam search); real threads have a handful.
+/// Largest number of states that are followed one by one. Most threads have a handful; each pause of more than five
+/// minutes may add one, so that long conversations with many pauses have more.
 const MOST_STATES: usize = 64;
 
 /// Choice for a request.
@@ -182,19 +183,34 @@ fn cheapest(trace: &PromptTrace, mut layer: Layer) -> Layer {
     let mut kept = Layer::new();
     for state in layer {
         let mut same_kind = kept.iter().rev().take_while(|other| kind(other) == kind(&state));
-        let is_useless = same_kind.any(|other| {
-            let is_as_free = other.cached.is_hour_free || !state.cached.is_hour_free;
-            is_as_free && depth(other.cached.hour) >= depth(state.cached.hour)
-        });
-        if !is_useless {
+        if !same_kind.any(|other| other.cached.covers(state.cached, trace)) {
             kept.push(state);
         }
     }
-    if kept.len() > MOST_STATES {
-        kept.sort_by_key(|state| state.cost);
-        kept.truncate(MOST_STATES);
+    if kept.len() > MOST_STATES { fewer(trace, kept) } else { kept }
+}
+
+/// The cheapest of many states, without those that have no more cached than a cheaper one of any end.
+///
+/// All others become one that has cached what any of them has, at the cost of the cheapest: the bound may get lower
+/// through it, but never higher than what can be reached.
+fn fewer(trace: &PromptTrace, mut layer: Layer) -> Layer {
+    layer.sort_by_key(|state| state.cost);
+    let mut kept = Layer::new();
+    let mut rest: Option<State> = None;
+    for state in layer {
+        if kept.iter().any(|other: &State| other.cached.covers(state.cached, trace)) {
+            continue;
+        }
+        if kept.len() < MOST_STATES {
+            kept.push(state);
+            continue;
+        }
+        let all = rest.get_or_insert(state);
+        let is_deeper = depth(trace, state.cached.end) > depth(trace, all.cached.end);
+        all.cached = Cached::free(if is_deeper { state.cached.end } else { all.cached.end });
     }
-    kept
+    kept.into_iter().chain(rest).collect()
 }
 
 /// Cached part of a thread's latest prompt.
@@ -212,6 +228,15 @@ impl Cached {
     /// One-hour entry that was free.
     pub(super) fn free(end: Option<NodeId>) -> Self {
         Self { end, hour: end, is_hour_free: true }
+    }
+
+    /// Returns true if another state, of the same lifetimes, has no more cached and is no freer.
+    fn covers(self, other: Self, trace: &PromptTrace) -> bool {
+        let reaches = |own, other| depth(trace, own) >= depth(trace, other);
+        self.is_all_for_an_hour() == other.is_all_for_an_hour()
+            && (self.is_hour_free || !other.is_hour_free)
+            && reaches(self.end, other.end)
+            && reaches(self.hour, other.hour)
     }
 
     /// Returns true if all of it lives for an hour.
