@@ -76,6 +76,7 @@ fn has_expired_nearby(trace: &Trace<'_>, index: RequestIndex, marker: WireNodeId
 }
 
 /// Effect of the markers in one place over the trace.
+#[derive(Default)]
 struct MarkerSlot {
     first: Option<RequestIndex>,
     requests: u64,
@@ -144,18 +145,8 @@ fn never_read(place: String, slot: &MarkerSlot, first: RequestIndex) -> Finding 
 }
 
 impl MarkerSlot {
-    fn new() -> Self {
-        Self {
-            first: None,
-            requests: 0,
-            below_minimum: 0,
-            largest: Tokens::ZERO,
-            prefixes: FxHashSet::default(),
-            latest: None,
-            is_extended: false,
-            tokens: Tokens::ZERO,
-            cost: Some(Picodollars::ZERO),
-        }
+    fn free() -> Self {
+        Self { cost: Some(Picodollars::ZERO), ..Self::default() }
     }
 
     /// Adds a marker of a request that reads and writes up to `before` in front of it.
@@ -185,7 +176,7 @@ fn slots(trace: &Trace<'_>) -> BTreeMap<String, MarkerSlot> {
         let mut before = trace.outcome(index).read;
         for marker in trace.markers(index) {
             let name = slot_name(trace, &view, trace.wire_node(marker.node));
-            slots.entry(name).or_insert_with(MarkerSlot::new).add(trace, index, marker, before);
+            slots.entry(name).or_insert_with(MarkerSlot::free).add(trace, index, marker, before);
             before = before.max(marker.end);
         }
     }
