@@ -34,6 +34,7 @@ use std::collections::BTreeMap;
 
 use captured::CapturedPaths;
 use carry::Carrier;
+use derive_more::AddAssign;
 use growth::Growth;
 use rustc_hash::{FxHashMap, FxHashSet};
 use segment::{Item, ItemId, SegmentId, SegmentTree};
@@ -71,7 +72,7 @@ pub struct Contents {
 impl Contents {
     /// Adds the contents of other requests.
     pub fn absorb(&mut self, other: &Self) {
-        self.bill.absorb(&other.bill);
+        self.bill += other.bill;
         self.kinds = sum_of_kinds(self.kinds.iter().chain(&other.kinds).copied());
     }
 }
@@ -80,7 +81,7 @@ impl Contents {
 pub type Division = Vec<Option<usize>>;
 
 /// Bill, in lines that add up to its cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bill {
     /// Totals as in the ledger.
     pub totals: Totals,
@@ -95,20 +96,6 @@ pub struct Bill {
 }
 
 impl Bill {
-    /// Adds the bill of another history.
-    pub fn absorb(&mut self, other: &Self) {
-        self.totals += other.totals;
-        self.add_lines(other);
-    }
-
-    /// Adds the lines of another bill. The totals are set from the ledger.
-    fn add_lines(&mut self, other: &Self) {
-        self.prompts += other.prompts;
-        self.output += other.output;
-        self.output_cost += other.output_cost;
-        self.searches_cost += other.searches_cost;
-    }
-
     /// Bill of a session's requests without the tokens of their prompts.
     fn beside_prompts(
         ledger: &Ledger<'_>,
@@ -338,12 +325,6 @@ fn by_kind(items: &[CarriedItem]) -> Vec<KindTotals> {
     sum_of_kinds(items.iter().map(of_one))
 }
 
-/// Sorts kinds by cost, highest first, and without prices by tokens sent.
-fn sort_kinds(kinds: &mut [KindTotals]) {
-    kinds
-        .order_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
-}
-
 /// Keeps the `top` most expensive items, most expensive first.
 fn most_expensive(items: &mut Vec<CarriedItem>, top: usize) {
     items.order_by_key(|one| {
@@ -378,15 +359,15 @@ pub fn context(
     let sources = Sources::new(ledger, steps, trace)?;
     let sessions: Vec<SessionContext> =
         side_by_side(&selection.sessions, |session| sources.session(session, top));
-    let totals = ledger.totals(sources.column, selection.requests());
-    let mut bill = Bill { totals, ..Bill::default() };
+    let mut bill = Bill::default();
     for session in &sessions {
-        bill.add_lines(&session.bill);
+        bill += session.bill;
     }
     let mut items: Vec<CarriedItem> =
         sessions.iter().flat_map(|session| session.items.iter().copied()).collect();
     most_expensive(&mut items, top);
-    Some(Context { bill, kinds: all_kinds(&sessions), items, sessions })
+    let kinds = sum_of_kinds(sessions.iter().flat_map(|session| &session.kinds).copied());
+    Some(Context { bill, kinds, items, sessions })
 }
 
 /// Contents of the selected requests, by the parts of each division. `None` if the ledger lacks the record.
@@ -412,16 +393,14 @@ pub fn contents_of_parts(
     Some(all)
 }
 
-fn all_kinds(sessions: &[SessionContext]) -> Vec<KindTotals> {
-    sum_of_kinds(sessions.iter().flat_map(|session| &session.kinds).copied())
-}
-
+/// Sums by kind, highest cost first, and without prices by tokens sent.
 fn sum_of_kinds(kinds: impl Iterator<Item = KindTotals>) -> Vec<KindTotals> {
     let mut by_kind: FxHashMap<ContextKind, KindTotals> = FxHashMap::default();
     for totals in kinds {
         by_kind.entry(totals.kind).or_insert_with(|| KindTotals::nothing(totals.kind)).add(&totals);
     }
     let mut kinds: Vec<KindTotals> = by_kind.into_values().collect();
-    sort_kinds(&mut kinds);
+    kinds
+        .order_by_key(|one| (Reverse((one.carried.priced_cost(), one.carried.tokens())), one.kind));
     kinds
 }

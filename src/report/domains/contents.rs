@@ -47,7 +47,7 @@ impl DomainSums for ContentSums {
     }
 
     fn absorb(&mut self, other: Self) {
-        self.bill.absorb(&other.bill);
+        self.bill += other.bill;
         for (name, kind) in other.kinds {
             add(&mut self.kinds, name, &kind);
         }
