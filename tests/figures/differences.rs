@@ -5,9 +5,7 @@ use cachesim::read::capture::AttributionKey;
 use cachesim::read::capture::WireNodeId;
 use cachesim::read::input::{Discovered, Source};
 use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read};
-use cachesim::requests::difference::{
-    Difference, DifferenceKind, Dimension, Divergence, differences, divergence,
-};
+use cachesim::requests::difference::{Difference, DifferenceKind, differences};
 use proptest::prelude::*;
 
 const READ: &str =
@@ -152,7 +150,6 @@ fn the_system_prompt() {
     let expected = found(DifferenceKind::SystemPrompt, "system[1]", Some(26));
     assert_eq!(only(&Sent::default(), &after), expected);
     let difference = &between(&Sent::default(), &after)[0];
-    assert_eq!(difference.dimension(), Dimension::SystemPrompt);
     assert_eq!(difference.detail, "the text differs");
     let bytes = difference.bytes.as_ref().expect("bytes");
     assert_eq!(bytes.before, r#"{"type":"text","text":"Be brief."}"#);
@@ -178,7 +175,6 @@ fn tools_one_by_one() {
     let one = |after: &[&str]| {
         let found = between(&Sent::default(), &Sent::with_tools(after));
         assert_eq!(found.len(), 1, "{found:#?}");
-        assert_eq!(found[0].dimension(), Dimension::Tools);
         (shown(&found[0]), found[0].tool.clone().expect("a tool"))
     };
     let grep = r#"{"name":"Grep","input_schema":{}}"#;
@@ -212,8 +208,7 @@ fn the_model() {
     let expected = found(DifferenceKind::Model, "model", Some("claude-opus-".len()));
     assert_eq!(only(&Sent::default(), &after), expected);
     let history = history(&[&Sent::default(), &after]);
-    let parting =
-        divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
+    let parting = Parting::of(&history);
     assert_eq!(parting.shared, None);
     assert_eq!(parting.first.expect("one").kind, DifferenceKind::Model);
 }
@@ -245,7 +240,6 @@ fn cache_control() {
     let expected = found(DifferenceKind::MarkersMoved, "system[1]", None);
     assert_eq!(only(&before, &after), expected);
     assert_eq!(between(&before, &after)[0].detail, "2 markers before, 1 now");
-    assert_eq!(between(&before, &after)[0].dimension(), Dimension::CacheControl);
 }
 
 #[test]
@@ -430,7 +424,6 @@ fn a_rewritten_block() {
     // 23 bytes, and "Now 10:0".
     let expected = found(DifferenceKind::MessageRewritten, "messages[2].content[0]", Some(31));
     assert_eq!(only(&before, &after), expected);
-    assert_eq!(between(&before, &after)[0].dimension(), Dimension::Messages);
 }
 
 #[test]
@@ -623,22 +616,28 @@ fn stands_behind(history: &History, node: Option<WireNodeId>, shared: Option<Wir
     node.is_some_and(|node| history.captured.tree.node(node).parent == shared)
 }
 
-fn check_place(history: &History, parting: &Divergence) -> Result<(), TestCaseError> {
+/// Where the prompts of two requests part.
+#[derive(Debug)]
+struct Parting {
+    /// Last node that both share, or `None` if even the model differs.
+    shared: Option<WireNodeId>,
+    first: Option<Difference>,
+}
+
+impl Parting {
+    fn of(history: &History) -> Self {
+        let leaf = |request: usize| history.captured.requests[request].leaf;
+        let found = differences(history, RequestIndex::new(0), RequestIndex::new(1));
+        let shared = history.captured.tree.shared(leaf(0), leaf(1));
+        Self { shared, first: found.into_iter().next() }
+    }
+}
+
+fn check_place(history: &History, parting: &Parting) -> Result<(), TestCaseError> {
     let leaves: Vec<WireNodeId> =
         history.captured.requests.iter().map(|request| request.leaf).collect();
     if parting.shared == Some(leaves[0]) {
-        let kind = parting.first.as_ref().map(Difference::dimension);
-        let is_beside = matches!(
-            kind,
-            None | Some(
-                Dimension::Scope
-                    | Dimension::CacheControl
-                    | Dimension::Overage
-                    | Dimension::Betas
-                    | Dimension::AutoMode
-                    | Dimension::ExtraBody
-            )
-        );
+        let is_beside = parting.first.as_ref().is_none_or(|first| !first.is_of_prefix());
         prop_assert!(is_beside, "{parting:#?}");
         return Ok(());
     }
@@ -657,7 +656,7 @@ proptest! {
         let history = history(&[&sent, &sent]);
         prop_assert_eq!(history.captured.requests.len(), 2);
         prop_assert_eq!(differences(&history, RequestIndex::new(0), RequestIndex::new(1)), []);
-        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
+        let parting = Parting::of(&history);
         prop_assert_eq!(parting.shared, Some(history.captured.requests[0].leaf));
     }
 
@@ -671,14 +670,16 @@ proptest! {
         let history = history(&[&sent, &later]);
         let found = differences(&history, RequestIndex::new(0), RequestIndex::new(1));
         // The markers in what was added may be more than one.
-        let beside = |one: &Difference| one.dimension() == Dimension::CacheControl;
+        let beside = |one: &Difference| {
+            matches!(one.kind, DifferenceKind::TtlTier | DifferenceKind::MarkersMoved)
+        };
         prop_assert!(found.iter().all(beside), "{found:#?}");
     }
 
     #[test]
     fn the_first_difference_stands_where_the_paths_part(before in random(), after in random()) {
         let history = history(&[&before, &after]);
-        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
+        let parting = Parting::of(&history);
         check_place(&history, &parting)?;
     }
 
@@ -693,7 +694,7 @@ proptest! {
             _ => { later.messages.pop(); }
         }
         let history = history(&[&sent, &later]);
-        let parting = divergence(&history, RequestIndex::new(0), RequestIndex::new(1)).expect("captured");
+        let parting = Parting::of(&history);
         check_place(&history, &parting)?;
     }
 }

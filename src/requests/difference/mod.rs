@@ -85,22 +85,6 @@ impl Difference {
     pub fn is_of_prefix(&self) -> bool {
         self.before.is_some() || self.after.is_some() || self.kind == DifferenceKind::Model
     }
-
-    /// Dimension that the difference belongs to.
-    #[must_use]
-    pub fn dimension(&self) -> Dimension {
-        self.kind.dimension()
-    }
-}
-
-/// Divergence of two prompts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Divergence {
-    /// Last node that both share, or `None` if even the model differs.
-    pub shared: Option<WireNodeId>,
-    /// First difference: right after the shared node, unless the later prompt continues the earlier one and
-    /// they differ only outside the prefix.
-    pub first: Option<Difference>,
 }
 
 /// All differences between two captured requests, with `before` the earlier one.
@@ -140,20 +124,6 @@ pub fn differences(
         history.text(after.other_fields),
     ));
     differences
-}
-
-/// Divergence of two captured requests, or `None` if either comes from a transcript.
-///
-/// The captures must be read with their bytes kept.
-#[must_use]
-pub fn divergence(
-    history: &History,
-    before: RequestIndex,
-    after: RequestIndex,
-) -> Option<Divergence> {
-    let leaves = (history.wire(before)?.leaf, history.wire(after)?.leaf);
-    let shared = history.captured.tree.shared(leaves.0, leaves.1);
-    Some(Divergence { shared, first: differences(history, before, after).into_iter().next() })
 }
 
 /// Prompts of an earlier and a later request.
@@ -219,45 +189,7 @@ impl<'a> Pair<'a> {
     }
 }
 
-/// Part of a request that a client watches to explain a break: the twelve dimensions of Claude Code's break
-/// detector, and the messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Dimension {
-    /// Blocks of the system prompt, and the service's additions to it.
-    SystemPrompt,
-    /// Tools that are not deferred.
-    Tools,
-    /// Model of the request.
-    Model,
-    /// `speed`, and the beta feature that allows it.
-    FastMode,
-    /// Places of markers, and their TTLs.
-    CacheControl,
-    /// `scope: global` on a marker.
-    Scope,
-    /// Set of beta features.
-    Betas,
-    /// Mode in which the client decides by itself which calls need no permission.
-    ///
-    /// No field of the prompt records it. Claude Code adds the beta features `afk-mode-…` and
-    /// `dangerous-tool-use-…`, and then keeps them for the session. A capture without headers cannot show it.
-    AutoMode,
-    /// Payment for usage beyond the subscriber's plan.
-    ///
-    /// No field records it. Its visible effect is that every marker drops from an hour to five minutes.
-    Overage,
-    /// Results deleted on the server: `cache_edits` in messages, `context_management`, and the beta feature
-    /// `cache-editing-…`.
-    CachedMicrocompaction,
-    /// `output_config.effort`.
-    Effort,
-    /// Fields of the body that no other dimension covers.
-    ExtraBody,
-    /// Messages, and the settings before them.
-    Messages,
-}
-
-/// Kind of a difference. Each belongs to one [`Dimension`].
+/// Kind of a difference, in one of the twelve dimensions of Claude Code's break detector or in the messages.
 #[derive(Debug, EnumSetType, Hash, Ord, PartialOrd)]
 pub enum DifferenceKind {
     /// Another model, which has its own caches.
@@ -307,7 +239,8 @@ pub enum DifferenceKind {
     CachedMicrocompaction,
     /// Marker that became global, or none any longer.
     Scope,
-    /// All markers had an hour, and now have five minutes.
+    /// All markers had an hour, and now have five minutes: usage beyond the subscriber's plan, of which no field says
+    /// anything.
     Overage,
     /// Another TTL on a marker.
     TtlTier,
@@ -315,41 +248,9 @@ pub enum DifferenceKind {
     MarkersMoved,
     /// Beta features added or removed.
     Betas,
-    /// Beta features of auto mode added or removed.
+    /// Beta features of auto mode (`afk-mode-…`, `dangerous-tool-use-…`) added or removed, in which the client decides by
+    /// itself which calls need no permission. A capture without headers cannot show it.
     AutoMode,
     /// Field of the body that no other kind covers.
     ExtraBody,
-}
-
-impl DifferenceKind {
-    /// Dimension that the kind belongs to.
-    #[must_use]
-    pub fn dimension(self) -> Dimension {
-        match self {
-            Self::Model => Dimension::Model,
-            Self::ToolAdded
-            | Self::ToolRemoved
-            | Self::ToolChanged
-            | Self::ToolMoved
-            | Self::ToolRespelled => Dimension::Tools,
-            Self::Citations | Self::Attribution | Self::SystemPrompt => Dimension::SystemPrompt,
-            Self::FastMode => Dimension::FastMode,
-            Self::Effort => Dimension::Effort,
-            Self::Thinking
-            | Self::ToolChoice
-            | Self::Image
-            | Self::MessageRewritten
-            | Self::ResultsCleared
-            | Self::ThinkingStripped
-            | Self::Rewound
-            | Self::MessagesReplaced => Dimension::Messages,
-            Self::CachedMicrocompaction => Dimension::CachedMicrocompaction,
-            Self::Scope => Dimension::Scope,
-            Self::Overage => Dimension::Overage,
-            Self::TtlTier | Self::MarkersMoved => Dimension::CacheControl,
-            Self::Betas => Dimension::Betas,
-            Self::AutoMode => Dimension::AutoMode,
-            Self::OutputFormat | Self::ExtraBody => Dimension::ExtraBody,
-        }
-    }
 }
