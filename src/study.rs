@@ -283,19 +283,12 @@ impl Study {
         self.findings(ledger, analysis)
     }
 
-    /// Finds unstable prefixes of captured prompts, most expensive first.
+    /// Finds unstable prefixes of captured prompts, most expensive first, in a ledger that [`run`](Self::run) made of at
+    /// least [`lint_strategies`].
     ///
     /// # Errors
-    /// There is no captured prompt, or its bytes were not kept.
-    pub fn lint(&self) -> Result<Linted, StudyError> {
-        self.lint_in(&self.ledger(&lint_strategies(), &[], &self.assumptions))
-    }
-
-    /// Like [`lint`](Self::lint), in a ledger that [`run`](Self::run) made of at least [`lint_strategies`].
-    ///
-    /// # Errors
-    /// As for [`lint`](Self::lint), or the ledger is of another kind.
-    pub fn lint_in(&self, ledger: &Ledger<'_>) -> Result<Linted, StudyError> {
+    /// There is no captured prompt, its bytes were not kept, or the ledger is of another kind.
+    pub fn lint(&self, ledger: &Ledger<'_>) -> Result<Linted, StudyError> {
         self.need_prompts()?;
         self.need_bytes("looking for unstable prefixes")?;
         if ledger.expected().is_none() {
@@ -325,7 +318,7 @@ impl Study {
         lengths: &[BlockLength],
         now: Millis,
     ) -> Result<Vec<Quota>, StudyError> {
-        let breaks = &self.breaks_among_in(ledger, &self.selection)?;
+        let breaks = &self.breaks_among(ledger, &self.selection)?;
         let Self { steps, trace, selection, .. } = self;
         let sources = BlockSources { ledger, steps, trace, selection, breaks, now };
         let blocks = blocks(sources, lengths);
@@ -371,21 +364,11 @@ impl Study {
         Comparison::new(ledger, &self.selection)
     }
 
-    /// Breaks among some requests, without the rest of the ledger. Faster than [`breaks`](Self::breaks).
-    ///
-    /// # Errors
-    /// As for [`breaks`](Self::breaks).
-    pub fn breaks_among(&self, selection: &Selection) -> Result<Breaks, StudyError> {
-        let assumptions = self.assuming(false, Reading::Literal);
-        let ledger = self.ledger(&[Strategy::billed(), Strategy::expected()], &[], &assumptions);
-        self.breaks_among_in(&ledger, selection)
-    }
-
-    /// Breaks among some requests, in a ledger of the record and its replay.
+    /// Breaks among some requests, in a ledger of the record and its replay. Faster than [`breaks`](Self::breaks).
     ///
     /// # Errors
     /// As for [`breaks`](Self::breaks), or the ledger lacks either.
-    pub fn breaks_among_in(
+    pub fn breaks_among(
         &self,
         ledger: &Ledger<'_>,
         selection: &Selection,
@@ -393,6 +376,13 @@ impl Study {
         self.need_evidence_of_breaks()?;
         let found = find(ledger, &self.trace, &self.steps, selection, Options::default());
         found.ok_or(StudyError::NotSimulated("finding breaks", BILLED_AND_EXPECTED))
+    }
+
+    /// Simulates the record and its replay, under the literal reading.
+    #[must_use]
+    pub fn record_and_replay(&self) -> Ledger<'_> {
+        let assumptions = self.assuming(false, Reading::Literal);
+        self.ledger(&[Strategy::billed(), Strategy::expected()], &[], &assumptions)
     }
 
     /// Simulates the strategies for finding and pricing breaks, under the literal reading.

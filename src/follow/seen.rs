@@ -141,7 +141,7 @@ impl Seen {
     pub(super) fn of(study: &Study) -> Result<Self, StudyError> {
         let Study { history, selection, steps, .. } = study;
         let ledger = study.run(&[Strategy::billed(), Strategy::expected()])?;
-        let found = study.breaks_among_in(&ledger, selection)?;
+        let found = study.breaks_among(&ledger, selection)?;
         let indices = || (0..history.requests.len()).map(RequestIndex::new);
         let mut requests: Vec<SeenRequest> = indices()
             .map(|index| {

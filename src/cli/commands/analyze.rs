@@ -117,7 +117,7 @@ fn refuse_one_domain(args: &AnalyzeArgs) -> Result<(), CliError> {
 /// Groups of a run.
 fn grouped(run: &PreparedRun, ledger: &Ledger<'_>, grouping: Grouping) -> Result<Groups, CliError> {
     let selection = &run.study.selection;
-    let found = run.study.breaks_among(selection)?;
+    let found = run.study.breaks_among(&run.study.record_and_replay(), selection)?;
     Ok(groups(ledger, selection, &found.list, grouping))
 }
 

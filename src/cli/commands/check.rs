@@ -308,8 +308,8 @@ struct Found {
 fn found(study: &Study, ledger: &Ledger<'_>) -> Result<Found, CliError> {
     let is_captured = !study.history.captured.requests.is_empty();
     // Transcripts hold no prompts that lint could look at.
-    let linted = is_captured.then(|| study.lint_in(ledger)).transpose()?;
-    Ok(Found { breaks: study.breaks_among_in(ledger, &study.selection)?, linted })
+    let linted = is_captured.then(|| study.lint(ledger)).transpose()?;
+    Ok(Found { breaks: study.breaks_among(ledger, &study.selection)?, linted })
 }
 
 /// Adds the place of the budget to the error.

@@ -222,7 +222,7 @@ impl ToldStory {
         let ledger = run.ledger()?;
         let asked = run.study.history.request(located.index);
         let alone = Selection::of(&run.study.history, |request| std::ptr::eq(request, asked));
-        let breaks = run.study.breaks_among(&alone)?;
+        let breaks = run.study.breaks_among(&run.study.record_and_replay(), &alone)?;
         let story = story(&ledger, located, &breaks.list);
         // In all formats at once, as the run is freed before the right story is known.
         let mut json = Vec::new();

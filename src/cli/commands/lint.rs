@@ -84,7 +84,7 @@ fn linted(
     run: &PreparedRun,
     accepted: &[AcceptedFinding],
 ) -> Result<Linted, CliError> {
-    let mut linted = run.study.lint_in(&run.ledger()?)?;
+    let mut linted = run.study.lint(&run.ledger()?)?;
     linted.findings.retain(|finding| args.has(finding.rule));
     linted.accept(accepted);
     Ok(linted)
