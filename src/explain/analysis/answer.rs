@@ -85,15 +85,9 @@ impl Answer {
     pub fn new(ledger: &Ledger<'_>, analysis: &Analysis, selection: &Selection) -> Self {
         let history = ledger.history;
         let times = || selection.requests().map(|index| history.request(index).start);
-        let total = |name: &str| {
-            let column = ledger.column(name)?;
-            Some(ledger.totals(column, selection.requests()))
-        };
-        let simulated = ledger.expected().and_then(|column| {
-            let totals = ledger.totals(column, selection.requests());
-            (totals.unrecorded == 0).then_some(totals)
-        });
-        let billed = total("billed").unwrap_or_default();
+        let totals = |column| ledger.totals(column, selection.requests());
+        let simulated = ledger.expected().map(totals).filter(|totals| totals.unrecorded == 0);
+        let billed = ledger.billed().map(totals).unwrap_or_default();
         let is_of_agent = |index: &RequestIndex| history.request(*index).agent.is_some();
         let agents = |column| ledger.totals(column, selection.requests().filter(is_of_agent));
         let of_agents = [ledger.billed(), ledger.expected()]

@@ -182,7 +182,7 @@ pub fn groups(
 /// Index of the billed column if it is known for all requests, else of the first known one.
 fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
     let is_known = |number: &usize| total.by_strategy[*number].unrecorded == 0;
-    let billed = ledger.columns.iter().position(|column| column.strategy.name == "billed");
+    let billed = ledger.columns.iter().position(|column| column.strategy.is_record());
     let first = || (0..ledger.columns.len()).find(is_known);
     billed.filter(is_known).or_else(first).unwrap_or_default()
 }

@@ -144,6 +144,17 @@ impl<'a> Case<'a> {
         vec![Evidence::of_field(self.request, field, meaning)]
     }
 
+    /// Candidate with evidence in a field of this request's answer.
+    pub(super) fn candidate(
+        &self,
+        cause: Cause,
+        confidence: Confidence,
+        field: &'static str,
+        meaning: impl Into<String>,
+    ) -> Candidate {
+        Candidate::new(cause, confidence, self.answer_field(field, meaning))
+    }
+
     /// Evidence in the readable length.
     pub(super) fn by_length(&self) -> Vec<Evidence> {
         self.answer_field(READ_FIELD, self.readable.meaning())

@@ -50,11 +50,7 @@ pub(super) fn thinking_stripped(case: &Case<'_>) -> Option<Candidate> {
     let is_explained = case.split.read >= case.step.kept_end || is_behind_system;
     let confidence = if is_explained { Confidence::High } else { Confidence::Medium };
     let meaning = "the prompt shrank at a new turn, on a model that drops earlier thinking";
-    Some(Candidate::new(
-        Cause::ThinkingStripped,
-        confidence,
-        case.answer_field("message.usage", meaning),
-    ))
+    Some(case.candidate(Cause::ThinkingStripped, confidence, "message.usage", meaning))
 }
 
 /// First or last image: the presence of images is part of the prefix before the messages, so the messages are
@@ -110,11 +106,7 @@ pub(super) fn client_version(case: &Case<'_>) -> Option<Candidate> {
     let meaning = format!("{} before, {} now", text(before), text(after));
     // Another system prompt would have left no messages to read.
     let confidence = if case.reaches_into_messages() { Confidence::Low } else { Confidence::High };
-    Some(Candidate::new(
-        Cause::ClientVersionChanged,
-        confidence,
-        case.answer_field("version", meaning),
-    ))
+    Some(case.candidate(Cause::ClientVersionChanged, confidence, "version", meaning))
 }
 
 /// Resumed session: a hook says so, the client was quit, another file continues it, or a call was never
@@ -134,11 +126,7 @@ pub(super) fn resumed(case: &Case<'_>) -> Option<Candidate> {
         case.request.session != case.previous.session || case.request.file != case.previous.file;
     if is_elsewhere && !is_fork {
         let meaning = "another session goes on from there";
-        return Some(Candidate::new(
-            Cause::Resumed,
-            sure(Confidence::High),
-            case.answer_field("sessionId", meaning),
-        ));
+        return Some(case.candidate(Cause::Resumed, sure(Confidence::High), "sessionId", meaning));
     }
     if is_abandoned(case) {
         let meaning = "a tool call was never answered, and a new prompt came";

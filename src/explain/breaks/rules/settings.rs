@@ -36,7 +36,7 @@ pub(super) fn effort(case: &Case<'_>) -> Option<Candidate> {
     let confidence =
         if is_kept || case.reaches_into_messages() { Confidence::Low } else { Confidence::High };
     let meaning = format!("{} before, {} now", text(before), text(after));
-    Some(Candidate::new(Cause::EffortChanged, confidence, case.answer_field("effort", meaning)))
+    Some(case.candidate(Cause::EffortChanged, confidence, "effort", meaning))
 }
 
 /// Change of speed: requests of different speeds share no prefix.
@@ -50,8 +50,7 @@ pub(super) fn fast_mode(case: &Case<'_>) -> Option<Candidate> {
     }
     let name = |fast| if fast { "fast" } else { "standard" };
     let meaning = format!("{} before, {} now", name(before), name(after));
-    let evidence = case.answer_field("message.usage.speed", meaning);
-    Some(Candidate::new(Cause::FastModeChanged, Confidence::High, evidence))
+    Some(case.candidate(Cause::FastModeChanged, Confidence::High, "message.usage.speed", meaning))
 }
 
 /// Change of the markers' TTL, which is part of what the client sends.

@@ -55,8 +55,7 @@ pub(super) fn expiry(case: &Case<'_>) -> Option<Candidate> {
         duration(gap),
         name(ttl)
     );
-    let evidence = case.answer_field("timestamp", meaning);
-    Some(Candidate::new(Cause::expiry(ttl), confidence, evidence))
+    Some(case.candidate(Cause::expiry(ttl), confidence, "timestamp", meaning))
 }
 
 fn name(ttl: Ttl) -> &'static str {
@@ -86,8 +85,7 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
         duration(gap),
         duration(kept_for)
     );
-    let evidence = case.answer_field("timestamp", meaning);
-    Some(Candidate::new(Cause::IdleTooLong, confidence, evidence))
+    Some(case.candidate(Cause::IdleTooLong, confidence, "timestamp", meaning))
 }
 
 /// Entry that a service without markers did not find, in the middle of a turn and soon after the request
@@ -98,8 +96,7 @@ pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
     let meaning =
         "soon after the request before, in the middle of a turn, and nothing was seen to change";
     (is_alive && case.is_undisturbed()).then(|| {
-        let evidence = case.answer_field("message.usage", meaning);
-        Candidate::new(Cause::LikelyServerSide, Confidence::Medium, evidence)
+        case.candidate(Cause::LikelyServerSide, Confidence::Medium, "message.usage", meaning)
     })
 }
 
@@ -115,11 +112,7 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
         "a prompt of {} tokens, and the model caches from {} on",
         total.0, case.prompt.minimum.0
     );
-    Some(Candidate::new(
-        Cause::BelowMinimum,
-        Confidence::High,
-        case.answer_field("message.usage", meaning),
-    ))
+    Some(case.candidate(Cause::BelowMinimum, Confidence::High, "message.usage", meaning))
 }
 
 /// Last write not readable, but everything before it.
@@ -160,11 +153,8 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     }
     let meaning = format!("{added} positions were added; a marker looks back over {LOOKBACK}");
     let is_sure = added >= SURELY_TOO_MANY;
-    Some(Candidate::new(
-        Cause::LookbackExceeded,
-        if is_sure { Confidence::High } else { Confidence::Medium },
-        case.answer_field("parentUuid", meaning),
-    ))
+    let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
+    Some(case.candidate(Cause::LookbackExceeded, confidence, "parentUuid", meaning))
 }
 
 /// Dropped entry: inside the TTL, in the middle of a turn, where the client only appends, and without any
@@ -182,8 +172,6 @@ pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
     };
     let is_alive = case.step.is_inside_ttl();
     let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
-    (is_alive && case.is_undisturbed()).then(|| {
-        let evidence = case.answer_field("message.usage", meaning);
-        Candidate::new(Cause::LikelyServerSide, confidence, evidence)
-    })
+    (is_alive && case.is_undisturbed())
+        .then(|| case.candidate(Cause::LikelyServerSide, confidence, "message.usage", meaning))
 }
