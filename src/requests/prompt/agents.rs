@@ -12,7 +12,7 @@
 //! A request's own cached tokens decide nothing about it, except for the first request of a session, whose
 //! read shows the prefix that was warm. Nothing else is known about prefixes that sessions share.
 
-use super::trace::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
+use super::trace::{Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 use super::{Kept, SharedPrefix, Step, StepKind, first_step};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
@@ -111,7 +111,8 @@ impl Chain<'_> {
         let markers = self.trace.markers.len();
         if let Some(kept) = parent.filter(|_| is_rewritten) {
             // Probably all of it is kept, but the record does not say.
-            self.trace.markers.push(estimated_marker(kept, self.trace.node(kept).end));
+            let end = self.trace.node(kept).end;
+            self.trace.markers.push(Marker::new(kept, end, Basis::Estimated));
         }
         let shared_prefix = self.shared_prefix(model);
         let opening = self.state.is_none().then_some(request.usage.prompt.read);
@@ -145,16 +146,7 @@ impl Chain<'_> {
 
     fn add_node(&mut self, parent: Option<NodeId>, end: Tokens) -> NodeId {
         let blocks = parent.map_or(0, |parent| self.trace.node(parent).blocks) + 1;
-        self.trace.nodes.push(Node {
-            parent,
-            end,
-            basis: Basis::Derived,
-            positions: blocks,
-            blocks,
-            level: Level::Messages,
-            is_markable: true,
-            session: None,
-        });
+        self.trace.nodes.push(Node { positions: blocks, blocks, ..Node::new(parent, end) });
         NodeId::at(self.trace.nodes.len() - 1)
     }
 
@@ -183,17 +175,5 @@ impl Chain<'_> {
         if request.reasoning > Tokens::ZERO {
             state.before_reasoning.get_or_insert(node);
         }
-    }
-}
-
-fn estimated_marker(node: NodeId, end: Tokens) -> Marker {
-    Marker {
-        node,
-        end,
-        basis: Basis::Estimated,
-        ttl: None,
-        is_global: false,
-        is_automatic: false,
-        is_markable: true,
     }
 }

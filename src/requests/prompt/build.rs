@@ -223,15 +223,7 @@ impl Tree {
     }
 
     fn add_marker(&mut self, node: NodeId, end: Tokens, basis: Basis, ttl: Option<Ttl>) {
-        self.trace.markers.push(Marker {
-            node,
-            end,
-            basis,
-            ttl,
-            is_global: false,
-            is_automatic: false,
-            is_markable: true,
-        });
+        self.trace.markers.push(Marker { ttl, ..Marker::new(node, end, basis) });
     }
 
     /// Adds a system prompt, whose size each of its requests estimates for itself.
@@ -239,14 +231,11 @@ impl Tree {
         let node = NodeId::at(self.trace.nodes.len());
         self.systems.push(node);
         self.trace.nodes.push(Node {
-            parent: None,
-            end: Tokens::ZERO,
             basis: Basis::Estimated,
             positions: 1,
             blocks: 1,
             level: Level::System,
-            is_markable: true,
-            session: None,
+            ..Node::new(None, Tokens::ZERO)
         });
         node
     }
@@ -267,14 +256,11 @@ impl Tree {
         let before = *self.trace.node(parent);
         self.systems.push(self.systems[parent.index()]);
         self.trace.nodes.push(Node {
-            parent: Some(parent),
-            end,
             basis,
             positions: before.positions + positions,
             blocks: before.blocks + positions,
-            level: Level::Messages,
-            is_markable: true,
             session: Some(request.session),
+            ..Node::new(Some(parent), end)
         });
         NodeId::at(self.trace.nodes.len() - 1)
     }

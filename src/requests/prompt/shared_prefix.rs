@@ -93,19 +93,9 @@ impl SharedPrefixes {
         step: &Step,
         memory: &PrefixMemory,
     ) -> Tokens {
-        memory
-            .rewrite
-            .or_else(|| self.system_prefix_elsewhere(history, versions, request, step))
-            .unwrap_or(Tokens::ZERO)
-    }
-
-    fn system_prefix_elsewhere(
-        &self,
-        history: &History,
-        versions: &ClientVersions,
-        request: &Request,
-        step: &Step,
-    ) -> Option<Tokens> {
+        if let Some(own) = memory.rewrite {
+            return own;
+        }
         let rewrites = self.rewrites.of_client(request);
         let openings = self.openings.of_client(request);
         let same_project = |one: &&Observation| one.project == request.project;
@@ -121,6 +111,7 @@ impl SharedPrefixes {
             .or_else(|| median(openings.clone().filter(same_project)))
             .or_else(|| median(openings))
             .or_else(|| self.nearest_rewrite(versions, request))
+            .unwrap_or(Tokens::ZERO)
     }
 
     /// Prefix that was warm when the chain began, plus the same growth as in the session of the nearest

@@ -111,6 +111,22 @@ pub struct Marker {
     pub is_markable: bool,
 }
 
+impl Marker {
+    /// Marker of a block, without a TTL.
+    #[must_use]
+    pub fn new(node: NodeId, end: Tokens, basis: Basis) -> Self {
+        Self {
+            node,
+            end,
+            basis,
+            ttl: None,
+            is_global: false,
+            is_automatic: false,
+            is_markable: true,
+        }
+    }
+}
+
 /// Request that the client sent without recording it, and that extended the cached prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BackgroundWrite {

@@ -3,7 +3,7 @@
 use super::{ForkPlan, Part, Shares, Start, Variant};
 use crate::base::id::{Symbol, Symbols};
 use crate::base::units::{Basis, Millis, Tokens};
-use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace};
+use crate::requests::prompt::{Marker, Node, NodeId, Prompt, PromptTrace};
 
 /// Start of the first child, in milliseconds: late enough for every earlier request.
 const FIRST_CHILD: i64 = 24 * 60 * 60 * 1_000;
@@ -97,16 +97,8 @@ impl<'a> Forks<'a> {
     fn extend(&mut self, parent: Option<NodeId>, tokens: Tokens) -> NodeId {
         let before = parent.map(|parent| *self.trace.node(parent));
         let blocks = before.map_or(1, |before| before.blocks + 1);
-        self.trace.nodes.push(Node {
-            parent,
-            end: before.map_or(Tokens::ZERO, |before| before.end) + tokens,
-            basis: Basis::Derived,
-            positions: blocks,
-            blocks,
-            level: Level::Messages,
-            is_markable: true,
-            session: None,
-        });
+        let end = before.map_or(Tokens::ZERO, |before| before.end) + tokens;
+        self.trace.nodes.push(Node { positions: blocks, blocks, ..Node::new(parent, end) });
         NodeId::at(self.trace.nodes.len() - 1)
     }
 
@@ -115,15 +107,8 @@ impl<'a> Forks<'a> {
         let first_marker = self.trace.markers.len();
         for marked in marked {
             let end = self.trace.node(marked).end;
-            self.trace.markers.push(Marker {
-                node: marked,
-                end,
-                basis: Basis::Derived,
-                ttl: Some(self.plan.ttl),
-                is_global: false,
-                is_automatic: false,
-                is_markable: true,
-            });
+            let marker = Marker::new(marked, end, Basis::Derived);
+            self.trace.markers.push(Marker { ttl: Some(self.plan.ttl), ..marker });
         }
         self.trace.prompts.push(Prompt {
             readable_from: Millis::new(start.get() + UNTIL_RESPONSE),

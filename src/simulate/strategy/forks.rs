@@ -245,15 +245,7 @@ impl Forking<'_> {
         let parent = self.trace.prompts[fork.stem.parent].clone();
         let first = self.trace.markers.len();
         let system = self.trace.markers_of(&parent).first().copied();
-        let own = last.copied().unwrap_or(Marker {
-            node,
-            end,
-            basis: Basis::Estimated,
-            ttl: None,
-            is_global: false,
-            is_automatic: false,
-            is_markable: true,
-        });
+        let own = last.copied().unwrap_or(Marker::new(node, end, Basis::Estimated));
         let at = |node, end| Marker { node, end, basis: Basis::Estimated, ..own };
         let system = system.map(|system| Marker { ttl: own.ttl, ..system });
         self.trace.markers.extend(system);

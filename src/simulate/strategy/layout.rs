@@ -73,14 +73,10 @@ fn marker_at(trace: &PromptTrace, prompt: &Prompt, node: NodeId) -> Marker {
     }
     let place = trace.node(node);
     Marker {
-        node,
-        end: trace.end_in(prompt, node),
-        basis: place.basis,
         // A request without markers has no TTL, and a marker that names no TTL lives for five minutes.
         ttl: last.map_or(Some(Ttl::FiveMinutes), |last| last.ttl),
-        is_global: false,
-        is_automatic: false,
         is_markable: place.is_markable,
+        ..Marker::new(node, trace.end_in(prompt, node), place.basis)
     }
 }
 
