@@ -40,7 +40,7 @@ pub struct RunSession {
 }
 
 /// Sums of a run. Requests are added session by session.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct RunSums {
     /// Strategies, with their applicability over all domains. Compared ones come first; the record and its replay are
     /// among the others if they are not compared.
@@ -80,23 +80,8 @@ impl RunSums {
     /// Empty sums under some strategies; the first `compared` are compared.
     #[must_use]
     pub fn new(strategies: Vec<(Strategy, Applicability)>, compared: usize) -> Self {
-        Self {
-            compared,
-            sessions: Vec::new(),
-            symbols: Symbols::default(),
-            sums: strategies.iter().map(|_| StrategySums::default()).collect(),
-            strategies,
-            billed: BTreeMap::new(),
-            span: None,
-            most_expensive: Vec::new(),
-            breaks: Sum::default(),
-            expected_breaks: Sum::default(),
-            by_cause: BTreeMap::new(),
-            breaks_basis: None,
-            looked_at: 0,
-            domains: 0,
-            files: FxHashSet::default(),
-        }
+        let sums = vec![StrategySums::default(); strategies.len()];
+        Self { strategies, compared, sums, ..Self::default() }
     }
 
     /// Begins a domain with this number of requests that were compared with the ones before them.

@@ -331,7 +331,8 @@ pub(super) fn is_message(entry: &Entry) -> bool {
     !entry.is_sidechain && matches!(entry.kind, EntryKind::User(_) | EntryKind::Response)
 }
 
-fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileResponse {
+/// Response that begins with a line of an entry.
+pub(super) fn begin_response(key: ResponseKey, line: ResponseLine, entry: &Entry) -> FileResponse {
     FileResponse {
         key,
         file: 0,

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::between::{Between, Call, Calls, Trail};
 use super::file::FileResponse;
-use super::gathered::{Gathered, ResponseKey, ResponseLines};
+use super::gathered::{Gathered, ResponseKey, begin_response};
 use crate::base::id::{EntryId, Ordinal, Symbol};
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};
@@ -260,27 +260,14 @@ pub(super) fn nested_responses(
             continue;
         }
         responses.push(FileResponse {
-            key,
-            file: 0,
-            lines: ResponseLines::begin(line.clone(), entry.line, entry.timestamp),
             first_entry: None,
-            session: entry.session,
             agent: nested.agent,
             is_sidechain: true,
-            is_forked: entry.is_forked,
-            client_version: entry.client_version,
-            project: entry.project,
-            branch: entry.branch,
-            agent_setting: None,
             predecessor: agent.latest,
-            continues: None,
-            has_gap: false,
-            is_fork: false,
             between: std::mem::take(&mut agent.between),
-            recovered_results: 0,
             is_live: true,
-            is_cut: false,
             is_nested: true,
+            ..begin_response(key, line.clone(), entry)
         });
         by_key.insert(key, responses.len() - 1);
         agent.latest = Some(responses.len() - 1);

@@ -319,6 +319,6 @@ impl StrategyMetric {
 
     /// Both names.
     fn names(self) -> [&'static str; 2] {
-        [self.json_name(), self.name()]
+        [self.name(), self.json_name()]
     }
 }
