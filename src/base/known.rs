@@ -34,12 +34,6 @@ impl KnownSum {
     pub fn whole(self) -> Option<Picodollars> {
         (self.unknown == 0).then_some(self.sum)
     }
-
-    /// Number of amounts.
-    #[must_use]
-    pub fn count(self) -> u64 {
-        self.known + self.unknown
-    }
 }
 
 impl FromIterator<Option<Picodollars>> for KnownSum {
@@ -68,7 +62,6 @@ mod tests {
             let sum = sum(amounts);
             assert_eq!(sum.value(), value.map(Picodollars), "{amounts:?}");
             assert_eq!(sum.whole(), whole.map(Picodollars), "{amounts:?}");
-            assert_eq!(sum.count(), amounts.len() as u64);
         }
     }
 }

@@ -58,8 +58,8 @@ impl Caveats {
         self.unpriced += other.unpriced;
         self.unrecorded += other.unrecorded;
         self.snapshots += other.snapshots;
-        self.lifetimes.absorb(&other.lifetimes);
-        self.writes.absorb(&other.writes);
+        self.lifetimes += other.lifetimes;
+        self.writes += other.writes;
         add_each(&mut self.not_simulated, other.not_simulated);
     }
 

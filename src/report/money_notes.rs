@@ -1,6 +1,9 @@
 //! Notes on money that list prices and recorded tokens alone do not show.
 
+use derive_more::AddAssign;
+
 use super::number::{counted, dollars, grouped};
+use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 use crate::requests::conversation::{Charge, Request, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection};
@@ -18,12 +21,11 @@ pub(super) fn money_notes(ledger: &Ledger<'_>, selection: &Selection) -> Vec<Str
 }
 
 /// Some requests, some of their tokens, and the extra cost that these might have.
-#[derive(Clone, Debug, Default)]
+#[derive(AddAssign, Clone, Copy, Debug, Default)]
 pub(super) struct Doubt {
     requests: u64,
     tokens: Tokens,
-    premium: Picodollars,
-    has_unpriced: bool,
+    premium: KnownSum,
 }
 
 impl Doubt {
@@ -48,20 +50,9 @@ impl Doubt {
             }
             doubt.requests += u64::from(request.sum_of);
             doubt.tokens += tokens;
-            match more {
-                Some(more) => doubt.premium += more.times(tokens),
-                None => doubt.has_unpriced = true,
-            }
+            doubt.premium.add(more.map(|more| more.times(tokens)));
         }
         doubt
-    }
-
-    /// Adds the doubt of another history.
-    pub(super) fn absorb(&mut self, other: &Self) {
-        self.requests += other.requests;
-        self.tokens += other.tokens;
-        self.premium += other.premium;
-        self.has_unpriced |= other.has_unpriced;
     }
 
     /// Sentence about writes whose lifetime is assumed.
@@ -78,7 +69,7 @@ impl Doubt {
 
     /// Sentence about writes that nothing reports.
     pub(super) fn of_writes(&self) -> Option<String> {
-        (self.premium > Picodollars::ZERO).then(|| {
+        (self.premium.sum > Picodollars::ZERO).then(|| {
             format!(
                 "Nothing tells how much {} wrote, and all of it counts as input. If all of it was written it cost {}.",
                 counted(self.requests, "request", "requests"),
@@ -89,10 +80,10 @@ impl Doubt {
 
     /// Extra cost such as "$1.20 more", if prices are known.
     fn more(&self) -> String {
-        match (self.premium > Picodollars::ZERO, self.has_unpriced) {
-            (true, false) => format!("{} more", dollars(Some(self.premium))),
-            (true, true) => format!("at least {} more", dollars(Some(self.premium))),
-            (false, _) => "more, by an unknown amount".to_owned(),
+        match (self.premium.known, self.premium.unknown) {
+            (0, _) => "more, by an unknown amount".to_owned(),
+            (_, 0) => format!("{} more", dollars(self.premium.value())),
+            _ => format!("at least {} more", dollars(self.premium.value())),
         }
     }
 }

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::PageView;
 use crate::base::id::Symbol;
+use crate::base::known::KnownSum;
 use crate::base::units::Picodollars;
 use crate::explain::breaks::Break;
 use crate::report::breaks_view::{dearest_breaks, evidence};
@@ -66,8 +67,8 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
 #[derive(Debug, Default)]
 pub(super) struct BreakIndex<'a> {
     breaks: FoundBreaks<'a>,
-    /// Loss of each session, or `None` if one of its breaks has no price.
-    lost: FxHashMap<Symbol, Option<Picodollars>>,
+    /// Loss of each session.
+    lost: FxHashMap<Symbol, KnownSum>,
 }
 
 impl<'a> BreakIndex<'a> {
@@ -76,8 +77,7 @@ impl<'a> BreakIndex<'a> {
         for found in breaks {
             index.breaks.insert(found.request, found);
             let session = history.request(found.request).session;
-            let lost = index.lost.entry(session).or_insert(Some(Picodollars::ZERO));
-            *lost = lost.zip(found.excess).map(|(lost, excess)| lost + excess);
+            index.lost.entry(session).or_default().add(found.excess);
         }
         index
     }
@@ -89,6 +89,6 @@ impl<'a> BreakIndex<'a> {
 
     /// Loss of a session by breaks, or `None` if one of them has no price.
     pub(super) fn lost(&self, session: Symbol) -> Option<Picodollars> {
-        self.lost.get(&session).copied().unwrap_or(Some(Picodollars::ZERO))
+        self.lost.get(&session).copied().unwrap_or_default().whole()
     }
 }
