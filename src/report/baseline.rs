@@ -14,12 +14,9 @@ use serde::{Deserialize, Serialize};
 use super::applicability::ApplicabilityObject;
 use super::report_json::{ByStrategy, Report, SessionTotals, TotalsObject};
 use crate::base::known::KnownSum;
-use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::explain::breaks::Cause;
-use crate::explain::lint::{Rule, Severity};
 use crate::explain::snapshot::{
-    BlockId, Blocks, Counted, Digest, Figures, Fingerprint, LintCount, Pieces, Snapshot,
+    BlockId, Blocks, Counted, Digest, Figures, Fingerprint, Pieces, Settings, Snapshot,
     SnapshotBlock, SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker,
 };
 use crate::read::capture::Part;
@@ -82,9 +79,7 @@ pub(super) struct TurnObject<'a> {
     /// Line in the file.
     line: u64,
     /// Time of sending, as well as it is known.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Millis"))]
-    start: Cow<'a, str>,
+    start: Millis,
     /// Sums of its rows under each strategy that it is recorded under.
     totals: ByStrategy<'a>,
     /// Figures by the rules and the bytes of its prompt alone, if it is captured.
@@ -92,19 +87,20 @@ pub(super) struct TurnObject<'a> {
     counted: Option<CountedObject<'a>>,
     /// Break, if it is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    r#break: Option<BreakObject<'a>>,
+    r#break: Option<TurnBreak>,
     /// Last block of its prompt, by its place in `blocks`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<usize>,
+    block: Option<BlockId>,
     /// Last block that conversations are meant to share.
     #[serde(skip_serializing_if = "Option::is_none")]
-    front: Option<usize>,
+    front: Option<BlockId>,
     /// Markers of its prompt.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    markers: Vec<MarkerObject<'a>>,
+    markers: Vec<TurnMarker>,
     /// Of a captured request, first 64 bits of the BLAKE2b of each setting besides its prompt, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    settings: Option<BTreeMap<Cow<'a, str>, String>>,
+    #[cfg_attr(test, schemars(with = "Option<BTreeMap<String, String>>"))]
+    settings: Option<Settings>,
 }
 
 /// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is recorded for it.
@@ -116,48 +112,6 @@ struct CountedObject<'a> {
     prompt: ByStrategy<'a>,
     /// Cost of its recorded output, in dollars; null if the output or its price is unknown.
     output_usd: Option<Picodollars>,
-}
-
-/// Request that read less than it could have.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct BreakObject<'a> {
-    /// Why.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Cause"))]
-    cause: Cow<'a, str>,
-    /// Tokens sent again.
-    rewritten_tokens: Tokens,
-    /// Cost beyond reading them; null where the model has no price.
-    excess_usd: Option<Picodollars>,
-}
-
-impl From<&TurnBreak> for BreakObject<'_> {
-    fn from(broken: &TurnBreak) -> Self {
-        Self {
-            cause: broken.cause.name().into(),
-            rewritten_tokens: broken.rewritten,
-            excess_usd: broken.excess,
-        }
-    }
-}
-
-/// Marker.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct MarkerObject<'a> {
-    /// Its block, by its place in `blocks`.
-    block: usize,
-    /// TTL.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Ttl"))]
-    ttl: Cow<'a, str>,
-}
-
-impl From<&TurnMarker> for MarkerObject<'_> {
-    fn from(marker: &TurnMarker) -> Self {
-        Self { block: marker.block.0, ttl: marker.ttl.name().into() }
-    }
 }
 
 impl<'a> TurnObject<'a> {
@@ -179,17 +133,14 @@ impl<'a> TurnObject<'a> {
             model: (&turn.model).into(),
             file: Cow::from(&*turn.file),
             line: turn.line,
-            start: turn.start.to_string().into(),
+            start: turn.start,
             totals: by_strategy(&turn.figures),
             counted,
-            r#break: turn.broken.as_ref().map(BreakObject::from),
-            block: turn.block.map(|block| block.0),
-            front: turn.front.map(|block| block.0),
-            markers: turn.markers.iter().map(MarkerObject::from).collect(),
-            settings: turn.settings.as_ref().map(|settings| {
-                let all = settings.iter();
-                all.map(|(name, digest)| (name.into(), digest.to_string())).collect()
-            }),
+            r#break: turn.broken.clone(),
+            block: turn.block,
+            front: turn.front,
+            markers: turn.markers.clone(),
+            settings: turn.settings.clone(),
         }
     }
 }
@@ -199,22 +150,21 @@ impl<'a> TurnObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlockObject<'a> {
     /// Block in front, by its place in `blocks`.
-    parent: Option<usize>,
+    parent: Option<BlockId>,
     /// Part of the prompt.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Part"))]
-    part: Cow<'a, str>,
+    part: Part,
     /// Name of a tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<Cow<'a, str>>,
     /// Digests of a tool's fields.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    fields: BTreeMap<Cow<'a, str>, String>,
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
+    fields: BTreeMap<String, Digest>,
     /// Length of its canonical bytes.
     bytes: u64,
     /// First 64 bits of their BLAKE2b.
-    #[serde(borrow)]
-    digest: Cow<'a, str>,
+    #[cfg_attr(test, schemars(with = "String"))]
+    digest: Digest,
     /// Digests of up to 64 pieces of equal length, of tools and the system prompt.
     #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pieces: Cow<'a, str>,
@@ -222,41 +172,14 @@ pub(super) struct BlockObject<'a> {
 
 impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
     fn from(block: &'a SnapshotBlock) -> Self {
-        let fields = block.fields.iter();
         Self {
-            parent: block.parent.map(|parent| parent.0),
-            part: block.part.name().into(),
+            parent: block.parent,
+            part: block.part,
             name: block.name.as_deref().map(Cow::from),
-            fields: fields.map(|(name, digest)| (name.into(), digest.to_string())).collect(),
+            fields: block.fields.clone(),
             bytes: block.fingerprint.bytes,
-            digest: block.fingerprint.digest.to_string().into(),
+            digest: block.fingerprint.digest,
             pieces: block.pieces.to_string().into(),
-        }
-    }
-}
-
-/// Violations of a rule of `lint`.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct LintObject<'a> {
-    /// Rule.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Rule"))]
-    rule: Cow<'a, str>,
-    /// Severity of these findings.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Severity"))]
-    severity: Cow<'a, str>,
-    /// Number of places in the prompts.
-    findings: u64,
-}
-
-impl From<&LintCount> for LintObject<'_> {
-    fn from(count: &LintCount) -> Self {
-        Self {
-            rule: count.rule.name().into(),
-            severity: count.severity.name().into(),
-            findings: count.findings,
         }
     }
 }
@@ -276,7 +199,9 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     let reader = BaselineReader { strategies: &strategies, blocks: &blocks };
     let sessions = report.sessions.into_iter().map(|session| reader.session(session));
     let sessions = sessions.collect::<Result<_, _>>()?;
-    let lint = report.lint.map(|lint| lint.iter().map(lint_count).collect());
+    if report.lint.iter().flatten().any(|count| count.findings > MOST_COUNT) {
+        return Err(damaged(NO_FIGURES));
+    }
     Ok(Snapshot {
         prices: report.prices.map(|prices| prices.id.into_owned()),
         counting: report.tokens.map(counting),
@@ -285,7 +210,7 @@ pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
         damage: report.damage.unwrap_or_default(),
         inapplicable: inapplicable(report.applicability),
         sessions,
-        lint: lint.transpose()?,
+        lint: report.lint,
         is_uncompared: false,
         blocks,
         strategies,
@@ -332,18 +257,6 @@ fn damaged(problem: impl Into<String>) -> BaselineError {
     BaselineError::Damaged(problem.into())
 }
 
-fn lint_count(lint: &LintObject<'_>) -> Result<LintCount, BaselineError> {
-    let rule = Rule::by_name(&lint.rule);
-    let rule = rule.ok_or_else(|| damaged(format!("`{}` is no rule of lint", lint.rule)))?;
-    if lint.findings > MOST_COUNT {
-        return Err(damaged("figures that no session has"));
-    }
-    let severity = Severity::by_name(&lint.severity);
-    let severity =
-        severity.ok_or_else(|| damaged(format!("`{}` is no severity of lint", lint.severity)))?;
-    Ok(LintCount { rule, severity, findings: lint.findings })
-}
-
 fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {
     let block = |(number, object): (usize, BlockObject<'_>)| {
         block(number, object).ok_or_else(|| damaged(format!("block {number} makes no sense")))
@@ -354,25 +267,18 @@ fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {
 }
 
 fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
-    let parent = object.parent.map(BlockId);
     // A block comes after its parent, so that no chain of parents is a cycle.
-    if parent.is_some_and(|parent| parent.0 >= number) {
+    if object.parent.is_some_and(|parent| parent.0 >= number) {
         return None;
     }
     Some(SnapshotBlock {
-        parent,
-        part: Part::by_name(&object.part)?,
+        parent: object.parent,
+        part: object.part,
         name: object.name.map(Cow::into_owned),
-        fields: digests(object.fields)?,
-        fingerprint: Fingerprint { bytes: object.bytes, digest: Digest::parse(&object.digest)? },
+        fields: object.fields,
+        fingerprint: Fingerprint { bytes: object.bytes, digest: object.digest },
         pieces: Pieces::parse(&object.pieces, object.bytes)?,
     })
-}
-
-/// Digests by name.
-fn digests(texts: BTreeMap<Cow<'_, str>, String>) -> Option<BTreeMap<String, Digest>> {
-    let all = texts.into_iter();
-    all.map(|(name, text)| Some((name.into_owned(), Digest::parse(&text)?))).collect()
 }
 
 struct BaselineReader<'a> {
@@ -401,23 +307,22 @@ impl BaselineReader<'_> {
     }
 
     fn turn(&self, object: TurnObject<'_>) -> Result<SnapshotTurn, BaselineError> {
-        let start: Result<jiff::Timestamp, _> = object.start.parse();
-        let start = start.map_err(|_| damaged(format!("`{}` is no moment", object.start)))?;
-        let marker = |marker: MarkerObject<'_>| {
-            let ttl = Ttl::by_name(&marker.ttl);
-            let ttl = ttl.ok_or_else(|| damaged(format!("`{}` is no TTL", marker.ttl)))?;
-            Ok(TurnMarker { block: self.block(marker.block)?, ttl })
-        };
-        let settings = |settings| digests(settings).ok_or_else(|| damaged("a digest that is none"));
+        let marked = object.markers.iter().map(|marker| marker.block);
+        for block in marked.chain(object.block).chain(object.front) {
+            self.check_block(block)?;
+        }
+        if object.r#break.as_ref().is_some_and(|broken| !is_possible(broken)) {
+            return Err(damaged(NO_FIGURES));
+        }
         Ok(SnapshotTurn {
             figures: self.figures_of_request(&object.totals)?,
             counted: object.counted.as_ref().map(|counted| self.counted(counted)).transpose()?,
-            broken: object.r#break.as_ref().map(turn_break).transpose()?,
-            block: object.block.map(|block| self.block(block)).transpose()?,
-            front: object.front.map(|block| self.block(block)).transpose()?,
-            markers: object.markers.into_iter().map(marker).collect::<Result<_, _>>()?,
-            settings: object.settings.map(settings).transpose()?,
-            start: Millis::new(start.as_millisecond()),
+            broken: object.r#break,
+            block: object.block,
+            front: object.front,
+            markers: object.markers,
+            settings: object.settings,
+            start: object.start,
             request_id: object.request_id.map(Cow::into_owned),
             agent_id: object.agent_id.map(Cow::into_owned),
             model: object.model.into_owned(),
@@ -429,7 +334,7 @@ impl BaselineReader<'_> {
     fn counted(&self, object: &CountedObject<'_>) -> Result<Counted, BaselineError> {
         let output = object.output_usd;
         if output.is_some_and(|cost| !(Picodollars::ZERO..=MOST_COST).contains(&cost)) {
-            return Err(damaged("figures that no session has"));
+            return Err(damaged(NO_FIGURES));
         }
         Ok(Counted { prompts: self.figures_of_request(&object.prompt)?, output })
     }
@@ -445,11 +350,11 @@ impl BaselineReader<'_> {
         self.figures(totals)
     }
 
-    fn block(&self, number: usize) -> Result<BlockId, BaselineError> {
-        if number >= self.blocks.list.len() {
-            return Err(damaged(format!("there is no block {number}")));
+    fn check_block(&self, block: BlockId) -> Result<(), BaselineError> {
+        if block.0 >= self.blocks.list.len() {
+            return Err(damaged(format!("there is no block {}", block.0)));
         }
-        Ok(BlockId(number))
+        Ok(())
     }
 
     fn figures(&self, totals: &ByStrategy<'_>) -> Result<Vec<Option<Figures>>, BaselineError> {
@@ -465,6 +370,13 @@ const MOST_TOKENS: Tokens = Tokens(1_000_000_000_000_000);
 const MOST_COST: Picodollars = Picodollars(1_000_000_000_000_000_000_000_000);
 const MOST_COUNT: u64 = 1_000_000_000_000;
 
+const NO_FIGURES: &str = "figures that no session has";
+
+fn is_possible(broken: &TurnBreak) -> bool {
+    let excess = broken.excess.unwrap_or_default();
+    broken.rewritten <= MOST_TOKENS && excess.0.abs() <= MOST_COST.0
+}
+
 fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
     let tokens = [
         totals.input_tokens,
@@ -479,7 +391,7 @@ fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
         && totals.requests <= MOST_COUNT
         && totals.unpriced_requests <= totals.requests;
     if !is_sound {
-        return Err(damaged("figures that no session has"));
+        return Err(damaged(NO_FIGURES));
     }
     // Without a cost none of the requests has a price.
     let unknown =
@@ -495,20 +407,6 @@ fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
     })
 }
 
-fn turn_break(object: &BreakObject<'_>) -> Result<TurnBreak, BaselineError> {
-    let cause = Cause::by_name(&object.cause);
-    let cause = cause.ok_or_else(|| damaged(format!("`{}` is no cause", object.cause)))?;
-    let excess = object.excess_usd.unwrap_or_default();
-    if object.rewritten_tokens > MOST_TOKENS || excess.0.abs() > MOST_COST.0 {
-        return Err(damaged("figures that no session has"));
-    }
-    Ok(TurnBreak {
-        cause,
-        rewritten: object.rewritten_tokens,
-        excess: object.excess_usd,
-        evidence: None,
-    })
-}
 /// Measurement of prompts; before there were counts, `auto` meant estimates.
 fn counting(written: Cow<'_, str>) -> String {
     if written == "auto" { "estimated".to_owned() } else { written.into_owned() }

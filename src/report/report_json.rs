@@ -9,13 +9,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
-use super::baseline::{BlockObject, LintObject, TurnObject};
+use super::baseline::{BlockObject, TurnObject};
 use super::inputs::Inputs;
 use super::json::write_document;
 use super::key_notes::key_notes;
 use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::snapshot::{Figures, Snapshot};
+use crate::explain::snapshot::{Figures, LintCount, Snapshot};
 use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
 use crate::simulate::pricing::PriceTable;
 
@@ -104,8 +104,8 @@ pub(super) struct Report<'a> {
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
     pub(super) blocks: Vec<BlockObject<'a>>,
     /// Violations of each rule of `lint`; in a baseline of captured prompts.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub(super) lint: Option<Vec<LintObject<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) lint: Option<Vec<LintCount>>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -319,7 +319,7 @@ pub fn write_report(
         sessions: selection.sessions.iter().enumerate().map(session).collect(),
         tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()).map(Cow::from),
         blocks: blocks.iter().map(BlockObject::from).collect(),
-        lint: lint.map(|lint| lint.iter().map(LintObject::from).collect()),
+        lint: lint.cloned(),
     };
     write_document(&report, out)
 }

@@ -1,9 +1,12 @@
 //! Rules of `lint`: their names, their severity, and their explanations.
 
+use serde::Deserialize;
+
 use crate::base::words::words;
 
 words! {
     /// Importance of a finding.
+    #[derive(Deserialize)]
     pub enum Severity {
         /// The service refuses the request.
         Error = "error";
@@ -16,6 +19,7 @@ words! {
 
 words! {
     /// Rule of `lint`.
+    #[derive(Deserialize)]
     pub enum Rule {
         /// More than four markers.
         TooManyMarkers = "too-many-markers",

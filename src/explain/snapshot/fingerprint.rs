@@ -10,6 +10,9 @@ use blake2::Blake2b;
 use blake2::digest::Digest as _;
 use blake2::digest::consts::U8;
 use rustc_hash::FxBuildHasher;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::read::capture::{Part, WireNode};
 
@@ -26,6 +29,19 @@ impl fmt::Display for Digest {
     /// Sixteen hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| de::Error::custom("a digest that is none"))
     }
 }
 
@@ -137,7 +153,8 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
 }
 
 /// Index of a block in [`Blocks::list`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub struct BlockId(pub usize);
 
 /// Block, or setting before some blocks.

@@ -13,6 +13,9 @@ use std::sync::Arc;
 
 use derive_more::with_trait::AddAssign;
 use rustc_hash::FxHashMap;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use settings::settings;
 
 use crate::base::id::Symbol;
@@ -54,7 +57,8 @@ pub struct Snapshot {
 }
 
 /// Number of violations of a rule of `lint`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "LintObject"))]
 pub struct LintCount {
     /// Rule of the findings.
     pub rule: Rule,
@@ -122,24 +126,29 @@ pub struct Counted {
 }
 
 /// Marker of a captured prompt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "MarkerObject"))]
 pub struct TurnMarker {
-    /// Block with the marker.
+    /// Block with the marker, by its place in the list of blocks.
     pub block: BlockId,
     /// Lifetime that it asks for.
     pub ttl: Ttl,
 }
 
 /// Break of the cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BreakObject"))]
 pub struct TurnBreak {
     /// Cause of the break.
     pub cause: Cause,
     /// Tokens that were sent again.
+    #[serde(rename = "rewritten_tokens")]
     pub rewritten: Tokens,
-    /// Cost beyond reading these tokens, or `None` if the model has no price.
+    /// Cost beyond reading these tokens, in dollars; unknown if the model has no price.
+    #[serde(rename = "excess_usd")]
     pub excess: Option<Picodollars>,
     /// Evidence for the cause, without words of the prompt. Not saved.
+    #[serde(skip)]
     pub evidence: Option<String>,
 }
 

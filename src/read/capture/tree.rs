@@ -43,6 +43,7 @@ use blake2::Blake2b;
 use blake2::digest::Digest;
 use blake2::digest::consts::U32;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use serde::Deserialize;
 
 use super::block::BlockKind;
 use super::size::TokenCounting;
@@ -55,6 +56,7 @@ pub struct WireNodeId(pub u32);
 
 words! {
     /// A node's part of the prompt.
+    #[derive(Deserialize)]
     pub enum Part {
         /// The model. Each has caches of its own.
         Model = "model";
