@@ -120,15 +120,17 @@ impl Looking {
         let is_lost = other.is_some() || told.is_warm == Some(false);
         let latest = now.plus(LONGEST_LIFETIME);
         let until = told.warm_until.filter(|until| *until <= latest).unwrap_or(next.warm_until);
+        let [compact_warm, compact_cold] = next.compaction;
         Some(StatusOfNext {
             // A clock that is behind would have it live longer.
             left: if is_lost { 0 } else { until.since(now).min(next.ttl.millis()) },
             prompt: next.prompt,
-            warm: next.warm,
-            cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
-            compaction: next.compaction,
             // A larger prompt shows that the window is another one.
             window: next.window.filter(|window| next.prompt <= *window),
+            warm: next.warm,
+            cold: other.map_or(next.cold, |model| next.cold_at(model, now, prices)),
+            compact_warm,
+            compact_cold,
         })
     }
 

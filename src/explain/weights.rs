@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::base::words::words;
@@ -26,7 +30,8 @@ words! {
 }
 
 /// One part of a prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Weight {
     /// Name of the part.
     pub name: String,

@@ -12,31 +12,33 @@ use super::seen::{About, Billed, FoundBreak};
 use super::state::Followed;
 use crate::base::order::Order as _;
 use crate::base::units::Millis;
+use crate::base::words::words;
 
 /// News from a file since the last look.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Happening {
-    /// The file was replaced, shortened, rewritten or lost.
-    Changed(FileChange),
+    /// The file was replaced, shortened, rewritten or lost, or cannot be read: then with the error.
+    Changed(FileChange, Option<String>),
     /// A request read less than it could have. Each break is reported once, in whatever files it is.
     Broke(FoundBreak),
     /// The requests of the file, or their costs, differ from before.
     WentOn,
 }
 
-/// Change of a file other than growth.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileChange {
-    /// Shorter than before.
-    Shortened,
-    /// Another file under the same name, with other requests.
-    Replaced,
-    /// As long as before or longer, but with other requests at its beginning.
-    Rewritten,
-    /// Removed.
-    Gone,
-    /// Unreadable, with the error.
-    Unreadable(String),
+words! {
+    /// Change of a file other than growth.
+    pub enum FileChange {
+        /// Shorter than before.
+        Shortened = "shortened";
+        /// Another file under the same name, with other requests.
+        Replaced = "replaced";
+        /// As long as before or longer, but with other requests at its beginning.
+        Rewritten = "rewritten";
+        /// Removed.
+        Gone = "gone";
+        /// Unreadable.
+        Unreadable = "unreadable";
+    }
 }
 
 /// A file to be looked at.
@@ -140,7 +142,7 @@ impl Watched {
             };
             self.unreadable.remove(&path);
             let change = before.as_ref().and_then(|before| change(before, &now));
-            all.extend(change.map(|change| (path.clone(), Happening::Changed(change))));
+            all.extend(change.map(|change| (path.clone(), Happening::Changed(change, None))));
             let news = self.news(&now, before.is_none(), is_old);
             broke.extend(news.into_iter().map(|found| (path.clone(), found)));
             let is_same = before
@@ -185,7 +187,7 @@ impl Watched {
             let was_there = was_session | self.unreadable.remove(path).is_some();
             let about = before.and_then(|before| before.about);
             self.past.extend(about.map(|about| (path.to_owned(), about)));
-            return was_there.then_some(Happening::Changed(FileChange::Gone));
+            return was_there.then_some(Happening::Changed(FileChange::Gone, None));
         }
         // The state is kept for the time when the file can be read again.
         if let Some(before) = before {
@@ -193,7 +195,8 @@ impl Watched {
         }
         let why = error.to_string();
         let known = self.unreadable.insert(path.to_owned(), why.clone());
-        (known.as_ref() != Some(&why)).then_some(Happening::Changed(FileChange::Unreadable(why)))
+        (known.as_ref() != Some(&why))
+            .then_some(Happening::Changed(FileChange::Unreadable, Some(why)))
     }
 }
 

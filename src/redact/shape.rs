@@ -5,6 +5,10 @@
 
 use std::fmt;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::fields::{
     ANSWER, ATTRIBUTE, ATTRIBUTES, BLOCK, CONTENT, LOG_ROOTS, METADATA, RESPONSE, ROOTS,
     SYSTEM_PART, VALUE,
@@ -28,11 +32,13 @@ pub struct KeptObject {
 }
 
 /// Fields with the same kept part.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct KeptFields {
     /// Names of the fields in the format.
+    #[serde(skip)]
     pub names: &'static [&'static str],
-    /// Kept part of the values; `None` if nothing stays.
+    /// Kept part of the values, if any.
     pub stays: Option<&'static str>,
     /// Reason for keeping it.
     pub why: Option<&'static str>,

@@ -12,11 +12,11 @@ use serde::Serialize;
 use super::answer_view::answer_grid;
 use super::document::{Align, Document, Grid};
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::{dollars, part, percent};
 use super::table::Tone;
 use crate::base::units::Picodollars;
-use crate::explain::advice::{Advice, AdviceEntry, Change, ClientSetting, SettingValue, Who};
+use crate::explain::advice::{Advice, AdviceEntry, Change, ClientSetting, Who};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::Confidence;
 use crate::requests::conversation::{History, RequestIndex};
@@ -305,10 +305,6 @@ pub(super) const SCHEMA: &str = "cachesim.advice/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct AdviceDocument<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Input read.
     inputs: Inputs,
     /// Changes to make; null if no model has a price.
@@ -365,7 +361,7 @@ struct ChangeObject<'a> {
     setting: Option<&'static str>,
     /// Keys of Claude Code's settings that make it, which `advise --apply` sets. Empty if it takes more than
     /// keys.
-    settings: Vec<SettingObject>,
+    settings: &'static [ClientSetting],
     /// Field of the request.
     field: Option<&'static str>,
     /// Observation.
@@ -374,15 +370,6 @@ struct ChangeObject<'a> {
     advice: &'a str,
     /// Requests that show it most clearly.
     evidence: Vec<PlaceObject<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct SettingObject {
-    /// Key: the names that lead to it, outermost first.
-    key: &'static [&'static str],
-    /// Value.
-    value: SettingValue,
 }
 
 #[derive(Serialize)]
@@ -434,16 +421,12 @@ fn change<'a>(history: &'a History, entry: &'a AdviceEntry) -> ChangeObject<'a> 
         assumption: &change.assumption,
         who: change.who,
         setting: change.setting,
-        settings: change.settings().iter().map(setting).collect(),
+        settings: change.settings(),
         field: change.field,
         observation: &change.observation,
         advice: &change.advice,
         evidence: change.evidence.iter().map(place).collect(),
     }
-}
-
-fn setting(setting: &ClientSetting) -> SettingObject {
-    SettingObject { key: setting.key, value: setting.value }
 }
 
 /// Writes advice as JSON.
@@ -456,10 +439,8 @@ pub fn write_advice(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let document = AdviceDocument {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs::of(history),
         advice: advice.map(|advice| advice_object(history, advice)),
     };
-    write_document(&document, out)
+    write_versioned(SCHEMA, &document, out)
 }

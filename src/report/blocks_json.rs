@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::context_json::{ContextTotalsObject, KindObject, kinds};
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::report_json::{Prices, is_zero};
 use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -25,10 +25,6 @@ pub(super) const SCHEMA: &str = "cachesim.blocks/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BlocksObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -244,34 +240,13 @@ struct BurnObject {
     /// no limit is recorded whose per cents fit list prices.
     all_used_at: Option<Millis>,
     /// Likely use at its end, by earlier windows; null if these are too few.
-    projection: Option<ProjectionObject>,
+    projection: Option<Projection>,
     /// Number of earlier windows to go by: those that were in use, or were not, for the same time into them.
     earlier_windows: usize,
 }
 
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct ProjectionObject {
-    /// Use that nine of ten windows exceed, in dollars.
-    low_usd: Picodollars,
-    /// Half of them.
-    middle_usd: Picodollars,
-    /// One of ten.
-    high_usd: Picodollars,
-    /// Number of earlier windows for which the range from low to high of the others would have held.
-    held: usize,
-}
-
 impl BurnObject {
     fn of(quota: &Quota, burn: &Burn, now: Millis) -> Self {
-        let (projection, earlier_windows) = match burn.projection {
-            Projection::TooFew(windows) => (None, windows),
-            Projection::Range { low, middle, high, windows, held } => {
-                let object =
-                    ProjectionObject { low_usd: low, middle_usd: middle, high_usd: high, held };
-                (Some(object), windows)
-            }
-        };
         Self {
             so_far_usd: burn.so_far.sum,
             unpriced_requests: burn.so_far.unknown,
@@ -280,8 +255,8 @@ impl BurnObject {
             left_ms: burn.left,
             at_last_rate_usd: burn.at_last_rate(),
             all_used_at: quota.all_used(now),
-            projection,
-            earlier_windows,
+            projection: burn.projection,
+            earlier_windows: burn.earlier_windows,
         }
     }
 }
@@ -404,8 +379,6 @@ pub fn write_blocks(
 ) -> io::Result<()> {
     let history = ledger.history;
     let object = BlocksObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: Inputs::of(history),
         now,
@@ -413,5 +386,5 @@ pub fn write_blocks(
         later_requests: history.requests.iter().filter(|one| one.start > now).count() as u64,
         quotas: quotas.iter().map(|quota| QuotaObject::of(history, quota, now)).collect(),
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }

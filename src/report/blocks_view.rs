@@ -166,17 +166,17 @@ fn spent(burn: &Burn, amount: Picodollars) -> String {
 fn at_its_end(burn: &Burn, lately: &str) -> (String, String) {
     let at_last_rate = spent(burn, burn.at_last_rate());
     match burn.projection {
-        Projection::TooFew(windows) => {
-            let told = match windows {
+        None => {
+            let told = match burn.earlier_windows {
                 0 => "no earlier window like it tells how sure".to_owned(),
                 1 => "1 earlier window like it is too few to tell how sure".to_owned(),
                 more => format!("{more} earlier windows like it are too few to tell how sure"),
             };
             (at_last_rate, format!("at the rate of the last {lately}; {told}"))
         }
-        Projection::Range { low, middle, high, windows, held } => {
+        Some(Projection { low, middle, high, held }) => {
             let [low, middle, high] = [low, middle, high].map(|amount| spent(burn, amount));
-            let windows = grouped(windows as u64);
+            let windows = grouped(burn.earlier_windows as u64);
             let note = format!(
                 "as {windows} earlier windows like it went on, likely {low} to {high}: that would have held for {held} of \
                  them; {at_last_rate} at the rate of the last {lately}"

@@ -9,13 +9,13 @@ use serde::Serialize;
 
 use super::compare_json::BestCachingObject;
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::share;
 #[cfg(test)]
 use super::schemas::Keyed;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
-    Analysis, Cause, Counted, Ground, Pattern, Reconciliation, Sum, VerdictAgreement,
+    Analysis, Cause, Counted, Pattern, Reconciliation, Sum, VerdictAgreement,
 };
 use crate::requests::conversation::History;
 
@@ -24,10 +24,6 @@ pub(super) const SCHEMA: &str = "cachesim.breaks/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct BreaksObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Input read.
     inputs: Inputs,
     /// Requests compared with the one before.
@@ -54,7 +50,7 @@ pub(super) struct BreaksObject<'a> {
     /// Breaks by ISO week, in the time zone of `--timezone`, else in UTC.
     by_week: BTreeMap<&'a str, SumObject>,
     /// Patterns and what to change; savings overlap and do not add up.
-    patterns: Vec<PatternObject<'a>>,
+    patterns: &'a [Pattern],
     /// Inferred causes compared with the service's own verdicts.
     verdicts: VerdictsObject<'a>,
     /// Breaks as a part of the difference between bill and rules.
@@ -100,65 +96,17 @@ struct CauseObject {
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-struct PatternObject<'a> {
-    /// Name of the pattern.
-    pattern: &'static str,
-    /// Observation, in a sentence.
-    observation: &'a str,
-    /// Change to make, in a sentence.
-    advice: &'a str,
-    /// Number of cases.
-    occurrences: u64,
-    /// Number of sessions.
-    sessions: u64,
-    /// Saving of the change here, in dollars; null without prices.
-    saving_usd: Option<Picodollars>,
-    /// Basis of the saving.
-    saving_rests_on: Ground,
-}
-
-impl<'a> From<&'a Pattern> for PatternObject<'a> {
-    fn from(pattern: &'a Pattern) -> Self {
-        Self {
-            pattern: pattern.name,
-            observation: &pattern.observation,
-            advice: &pattern.advice,
-            occurrences: pattern.occurrences,
-            sessions: pattern.sessions,
-            saving_usd: pattern.saving,
-            saving_rests_on: pattern.ground,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
 struct VerdictsObject<'a> {
     /// Misses for which the service named a cause.
-    named: CountObject,
+    named: Counted,
     /// Misses of these with the same inferred cause.
-    agreeing: CountObject,
+    agreeing: Counted,
     /// Share of the latter in the former; null if there are none.
     agreement: Option<f64>,
     /// Same inside the lifetime of the entries.
     agreement_inside_ttl: Option<f64>,
     /// Each verdict with each cause inferred next to it.
     table: Vec<VerdictRow<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct CountObject {
-    /// All misses.
-    misses: u64,
-    /// Misses inside the entries' lifetime.
-    inside_ttl: u64,
-}
-
-impl From<Counted> for CountObject {
-    fn from(count: Counted) -> Self {
-        Self { misses: count.all, inside_ttl: count.inside_ttl }
-    }
 }
 
 #[derive(Serialize)]
@@ -171,7 +119,7 @@ struct VerdictRow<'a> {
     /// True if both say the same; null if the verdict names nothing.
     agrees: Option<bool>,
     #[serde(flatten)]
-    count: CountObject,
+    count: Counted,
 }
 
 impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
@@ -181,11 +129,11 @@ impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
             server_reason: reason,
             inferred: *cause,
             agrees: cause.agrees_with(reason),
-            count: (*count).into(),
+            count: *count,
         };
         Self {
-            named: named.into(),
-            agreeing: agreeing.into(),
+            named,
+            agreeing,
             agreement: share(agreeing.all, named.all),
             agreement_inside_ttl: share(agreeing.inside_ttl, named.inside_ttl),
             table: agreement.table.iter().map(row).collect(),
@@ -256,8 +204,6 @@ pub fn write_breaks(
         sum: sum.into(),
     };
     let object = BreaksObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs::of(history),
         compared: breaks.compared,
         not_comparable: breaks.not_comparable,
@@ -270,10 +216,10 @@ pub fn write_breaks(
         by_project: by_name(&summary.by_project),
         by_client_version: by_name(&summary.by_client_version),
         by_week: by_name(&summary.by_week),
-        patterns: analysis.patterns.iter().map(PatternObject::from).collect(),
+        patterns: &analysis.patterns,
         verdicts: (&summary.agreement).into(),
         reconciliation: (&summary.reconciliation).into(),
         best_caching: BestCachingObject { cost_usd: best_caching },
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }

@@ -9,14 +9,12 @@ use serde::Serialize;
 use super::check_view::CheckView;
 use super::check_words::reasons;
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::report_json::{Prices, is_zero};
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::budget::{
-    Amount, BudgetLevel, Limit, LimitChange, NamePattern, Selector, Unit,
-};
+use crate::explain::budget::{Amount, BudgetLevel, Limit, LimitChange, Selector, Unit};
 use crate::explain::check::{
-    BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChangeKind, PromptDifference,
+    BudgetOutcome, CountedSession, Exceeded, MatchedBy, PromptChange, PromptDifference,
     RunDifference, SessionChange, SettingChange, Status, TurnChange, UsageFault, Verdict,
 };
 use crate::explain::snapshot::{Snapshot, SnapshotSession};
@@ -26,10 +24,6 @@ pub(super) const SCHEMA: &str = "cachesim.check/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CheckObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -62,7 +56,7 @@ struct BudgetObject<'a> {
     /// True if it is built in, and no configuration asks for it.
     is_built_in: bool,
     /// Requests it is about; all if it is empty.
-    selector: SelectorObject<'a>,
+    selector: &'a Selector,
     /// Status of the limit.
     status: Status,
     /// Figure farthest beyond the limit, or nearest to it.
@@ -137,39 +131,6 @@ impl From<Limit> for LimitObject {
             },
         };
         Self { kind: limit.key(), amount }
-    }
-}
-
-/// Requests a budget is about.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct SelectorObject<'a> {
-    /// Pattern of projects.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    project: Option<&'a str>,
-    /// Pattern of sessions.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<&'a str>,
-    /// Pattern of models.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<&'a str>,
-    /// Pattern of files.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    files: Option<&'a str>,
-    /// Strategy whose figures count.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    strategy: Option<&'a str>,
-}
-
-impl<'a> From<&'a Selector> for SelectorObject<'a> {
-    fn from(selector: &'a Selector) -> Self {
-        Self {
-            project: selector.project.as_ref().map(NamePattern::text),
-            session: selector.session.as_ref().map(NamePattern::text),
-            model: selector.model.as_ref().map(NamePattern::text),
-            files: selector.files.as_ref().map(NamePattern::text),
-            strategy: selector.strategy.as_deref(),
-        }
     }
 }
 
@@ -295,23 +256,8 @@ struct Matched {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct PromptObject<'a> {
-    /// Place, such as `tools[1]`; of a gone part, the earlier one.
-    place: &'a str,
-    /// Kind of change.
-    kind: PromptChangeKind,
-    /// Name of a tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tool: Option<&'a str>,
-    /// Fields of a changed tool that differ.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    fields: &'a [String],
-    /// Bytes with the first difference: from the first on, before the second.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_difference: Option<(u64, u64)>,
-    /// Bytes before.
-    bytes_before: Option<u64>,
-    /// Bytes now.
-    bytes: Option<u64>,
+    #[serde(flatten)]
+    change: &'a PromptChange,
     /// Number of requests.
     requests: u64,
     /// Sessions with it.
@@ -378,8 +324,6 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
     // Names of the baseline's sessions are in its snapshot, not in the difference.
     let difference = check.difference.as_ref().zip(view.before);
     let document = CheckObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::named(view.prices),
         inputs: view.inputs,
         verdict: check.verdict,
@@ -388,7 +332,7 @@ pub fn write_check(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
         budgets: check.outcomes.iter().map(|outcome| budget(view.now, outcome)).collect(),
         difference: difference.map(|(difference, before)| differences(view, difference, before)),
     };
-    write_document(&document, out)
+    write_versioned(SCHEMA, &document, out)
 }
 
 fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a> {
@@ -409,7 +353,7 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a>
         limit: budget.limit.into(),
         level: budget.level,
         is_built_in: budget.is_default,
-        selector: (&budget.selector).into(),
+        selector: &budget.selector,
         status: outcome.status,
         figure: outcome.figure.map(AmountObject::from),
         baseline: outcome.baseline.map(AmountObject::from),
@@ -475,15 +419,8 @@ fn setting_object<'a>(now: &'a Snapshot, change: &'a SettingChange) -> SettingCh
 }
 
 fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptObject<'a> {
-    let change = &prompt.change;
     PromptObject {
-        place: &change.place,
-        kind: change.kind,
-        tool: change.tool.as_deref(),
-        fields: &change.fields,
-        first_difference: change.bytes,
-        bytes_before: change.bytes_before,
-        bytes: change.bytes_now,
+        change: &prompt.change,
         requests: prompt.requests,
         sessions: prompt.sessions.iter().map(|at| now.sessions[*at].id.as_str()).collect(),
         first: ComparedRequestObject::new(&now.sessions[prompt.first.0], prompt.first.1),

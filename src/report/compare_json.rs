@@ -13,24 +13,20 @@ use serde::Serialize;
 use super::applicability::{ManagedObject, ObstacleObject, obstacles};
 use super::compare_view::CompareView;
 use super::inputs::Inputs;
-use super::json::{write_document, write_line};
+use super::json::{write_line, write_versioned};
 use super::report_json::{Prices, TotalsObject};
 use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
 use crate::base::id::Symbols;
-use crate::base::units::{Picodollars, Tokens};
-use crate::explain::compare::{Compared, Paired};
+use crate::base::units::Picodollars;
+use crate::explain::compare::{Bound, Compared, Paired};
 use crate::simulate::cache::Reading;
-use crate::simulate::provider::{Provider, RolloutAgreement};
+use crate::simulate::provider::RolloutAgreement;
 
 pub(super) const SCHEMA: &str = "cachesim.compare/v1";
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct CompareObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -47,7 +43,7 @@ pub(super) struct CompareObject<'a> {
     /// prompts at their recorded times, with the recorded breaks unless `--assume breaks=drop` leaves them
     /// out. `above_bound_usd` is counted from it. Another service has a bound of its own, the strategy that
     /// ends with `+optimal`.
-    bound: BoundObject,
+    bound: Bound,
     /// Best caching of the same prompts, as the headline of tables has it.
     best_caching: BestCachingObject,
     /// Sessions that are compared one by one.
@@ -67,55 +63,10 @@ pub(super) struct CompareObject<'a> {
 #[cfg_attr(test, schemars(rename = "AgreementObject"))]
 struct RolloutAgreementObject {
     /// Provider, under whose rules they were simulated.
-    #[cfg_attr(test, schemars(with = "Provider"))]
+    #[cfg_attr(test, schemars(with = "crate::simulate::provider::Provider"))]
     provider: &'static str,
-    /// Requests that were compared.
-    requests: u64,
-    /// Requests whose simulated and recorded reads differ by at most 1 % of the prompt.
-    within_1_percent: u64,
-    /// Requests with a difference below a step of the rules.
-    within_step: u64,
-    /// Requests with a difference below the step that the record shows.
-    within_recorded_step: u64,
-    /// Cached tokens, as recorded.
-    recorded_cached_tokens: Tokens,
-    /// Cached tokens, by the rules.
-    simulated_cached_tokens: Tokens,
-    /// Sum of the absolute differences.
-    error_tokens: Tokens,
-    /// Requests that lost their prefix in the record and by the rules.
-    lost_in_both: u64,
-    /// Requests losing it in the record alone.
-    lost_in_record_only: u64,
-    /// Requests losing it by the rules alone.
-    lost_under_rules_only: u64,
-}
-
-impl RolloutAgreementObject {
-    fn new(provider: &Provider, agreement: &RolloutAgreement) -> Self {
-        Self {
-            provider: provider.name,
-            requests: agreement.requests,
-            within_1_percent: agreement.within_1_percent,
-            within_step: agreement.within_step,
-            within_recorded_step: agreement.within_recorded_step,
-            recorded_cached_tokens: agreement.recorded,
-            simulated_cached_tokens: agreement.simulated,
-            error_tokens: agreement.error,
-            lost_in_both: agreement.both_lost,
-            lost_in_record_only: agreement.only_recorded_lost,
-            lost_under_rules_only: agreement.only_simulated_lost,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct BoundObject {
-    /// Bound under the reading of the strategies, in dollars; null if it is unknown.
-    cost_usd: Option<Picodollars>,
-    /// Bound under the other reading, in dollars.
-    other_reading_cost_usd: Option<Picodollars>,
+    #[serde(flatten)]
+    agreement: RolloutAgreement,
 }
 
 /// Least cost that any markers, lifetimes and pings could have had for the same prompts without breaks, if
@@ -260,17 +211,12 @@ pub fn write_comparison(
     let comparison = view.comparison;
     let strategies = comparison.strategies.iter();
     let object = CompareObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::named(view.prices),
         inputs: &view.inputs,
         assumptions: &view.assumed,
         reading: view.reading,
         base: comparison.base().map(|base| base.strategy.name.as_ref()),
-        bound: BoundObject {
-            cost_usd: comparison.bound.own_reading,
-            other_reading_cost_usd: comparison.bound.other_reading,
-        },
+        bound: comparison.bound,
         best_caching: BestCachingObject { cost_usd: best_caching },
         compared_sessions: comparison.sessions,
         incomparable_sessions: comparison.incomparable,
@@ -280,10 +226,13 @@ pub fn write_comparison(
             .iter()
             // A provider without comparable requests would have a row of zeros.
             .filter(|(_, agreement)| agreement.requests > 0)
-            .map(|(provider, agreement)| RolloutAgreementObject::new(provider, agreement))
+            .map(|(provider, agreement)| RolloutAgreementObject {
+                provider: provider.name,
+                agreement: *agreement,
+            })
             .collect(),
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }
 
 /// Strategy by itself.

@@ -12,8 +12,8 @@ use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use crate::base::project::ProjectNaming;
 use crate::explain::config::{
-    BASELINE, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective, Origin, PATHS,
-    PlacedBudget, Takes,
+    BASELINE, ConfigFiles, ConfigLevel, ConfigOption, ConfigSetting, Configuration, Effective,
+    Origin, PATHS, PlacedBudget, Takes,
 };
 
 pub(super) const SCHEMA: &str = "cachesim.config-show/v1";
@@ -102,24 +102,13 @@ pub(super) struct ConfigObject<'a> {
     /// Format and its version.
     schema: &'static str,
     /// Files in use.
-    files: FilesObject<'a>,
+    files: &'a ConfigFiles,
     /// Every option that can be configured.
     options: Vec<OptionObject<'a>>,
     /// Inputs of `check`.
     check: CheckSettingsObject<'a>,
     /// Budgets of `check`.
     budgets: Vec<PlacedBudgetObject<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct FilesObject<'a> {
-    /// File of the project; null if none.
-    project: Option<&'a str>,
-    /// File of the user.
-    user: Option<&'a str>,
-    /// Files that were looked for.
-    looked_for: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -248,18 +237,13 @@ pub fn write_config(
     naming: &ProjectNaming,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let files = &configuration.files;
     let of_check = |option| {
         let setting = configuration.of_check(option)?;
         Some(CheckSettingObject::of(setting, naming))
     };
     let object = ConfigObject {
         schema: SCHEMA,
-        files: FilesObject {
-            project: files.project.as_deref(),
-            user: files.user.as_deref(),
-            looked_for: &files.looked_for,
-        },
+        files: &configuration.files,
         options: options.iter().map(|option| OptionObject::of(option, naming)).collect(),
         check: CheckSettingsObject { baseline: of_check(&BASELINE), paths: of_check(&PATHS) },
         budgets: configuration.budgets.iter().map(PlacedBudgetObject::of).collect(),

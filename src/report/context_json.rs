@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::report_json::{Prices, is_zero};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::explain::context::{Bill, CarriedItem, Carrying, Context, KindTotals, SessionContext};
@@ -19,10 +19,6 @@ pub(super) const SCHEMA: &str = "cachesim.context/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ContextObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -221,8 +217,6 @@ pub fn write_context(
     let history = ledger.history;
     let session = |one| SessionContextObject::new(history, one);
     let object = ContextObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: Inputs::of(history),
         kinds: kinds(history, &context.kinds),
@@ -230,5 +224,5 @@ pub fn write_context(
         items: context.items.iter().map(|item| ItemObject::new(history, item)).collect(),
         sessions: context.sessions.iter().map(session).collect(),
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::explain_view::reasons;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::report_json::TotalsObject;
 use super::rows::breaks::BreakRow;
 use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::units::{Millis, Tokens};
 use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::Ledger;
@@ -21,10 +21,6 @@ pub(super) const SCHEMA: &str = "cachesim.explain/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ExplainObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Request.
     request: RequestObject<'a>,
     /// Number in its session, from 1 on.
@@ -64,8 +60,7 @@ struct RequestObject<'a> {
     /// Model.
     model: &'a str,
     /// Time of sending.
-    #[cfg_attr(test, schemars(with = "crate::base::units::Millis"))]
-    sent: String,
+    sent: Millis,
     /// File where its answer begins, relative to the given path.
     file: &'a str,
     /// Line of the file, from 1 on.
@@ -83,7 +78,7 @@ impl<'a> RequestObject<'a> {
             agent_id: history.text(request.agent),
             agent_type: history.text(kind),
             model: history.symbols.text(request.model),
-            sent: request.start.to_string(),
+            sent: request.start,
             file: &history.files[request.file].label,
             line: request.line,
         }
@@ -126,8 +121,7 @@ struct CachedObject<'a> {
     /// Lifetime of its messages, if known.
     ttl: Option<Ttl>,
     /// End of that lifetime, if known.
-    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Millis>"))]
-    until: Option<String>,
+    until: Option<Millis>,
     /// Request that left it.
     left_by: RequestObject<'a>,
 }
@@ -137,7 +131,7 @@ impl<'a> CachedObject<'a> {
         Self {
             tokens: cached.tokens,
             ttl: cached.lifetime.map(|(ttl, _)| ttl),
-            until: cached.lifetime.map(|(_, until)| until.to_string()),
+            until: cached.lifetime.map(|(_, until)| until),
             left_by: RequestObject::new(history, cached.by),
         }
     }
@@ -188,8 +182,6 @@ pub fn write_explanation(
     #[allow(clippy::cast_precision_loss)] // milliseconds are exact far beyond any gap
     let seconds = |gap: i64| gap as f64 / 1e3;
     let document = ExplainObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         request: RequestObject::new(history, index),
         turn: story.located.turn,
         turns: story.located.session.requests.len(),
@@ -209,5 +201,5 @@ pub fn write_explanation(
             .collect(),
         lost: story.lost.map(|found| BreakRow::new(history, found, shows_text, &projects)),
     };
-    write_document(&document, out)
+    write_versioned(SCHEMA, &document, out)
 }

@@ -8,13 +8,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::{counted, dollars, equivalents, grouped, percent_difference, tokens};
 use super::report_json::Prices;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::fork::{
-    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable,
+    Equivalents, ForkCharge, ForkComparison, ForkPlan, ForkPrices, ForkTable, Multipliers,
 };
 
 /// Every way to fork, in total and by child.
@@ -152,65 +152,16 @@ pub(super) const SCHEMA: &str = "cachesim.fork/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ForkObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices; null without --model.
     prices: Option<Prices<'a>>,
     /// Model; null if none was given.
     model: Option<&'a str>,
     /// Sizes that were given.
-    plan: PlanObject<'a>,
+    plan: &'a ForkPlan,
     /// Weights of tokens that are not sent in full.
-    multipliers: MultipliersObject,
+    multipliers: Multipliers,
     /// Ways to fork, the one that shares nothing first.
     variants: Vec<VariantObject>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct PlanObject<'a> {
-    /// Tokens of the parent's prompt.
-    parent_tokens: Tokens,
-    /// Tokens of its last answer.
-    assistant_tokens: Tokens,
-    /// Tokens of the placeholders for the results of its calls, all together.
-    placeholder_tokens: Tokens,
-    /// Tokens of each child's directive.
-    directive_tokens: &'a [Tokens],
-    /// Tokens of the parent's prompt that children still share if they replace other results.
-    kept_tokens: Tokens,
-    /// True if the parent's prompt is still cached.
-    parent_is_warm: bool,
-    /// Lifetime of written tokens.
-    ttl: Ttl,
-    /// Tokens that a prefix needs to be cached.
-    minimum_prefix_tokens: Tokens,
-}
-
-impl<'a> PlanObject<'a> {
-    fn of(plan: &'a ForkPlan) -> Self {
-        Self {
-            parent_tokens: plan.parent,
-            assistant_tokens: plan.assistant,
-            placeholder_tokens: plan.placeholders,
-            directive_tokens: &plan.directives,
-            kept_tokens: plan.kept,
-            parent_is_warm: plan.parent_is_warm,
-            ttl: plan.ttl,
-            minimum_prefix_tokens: plan.minimum,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct MultipliersObject {
-    /// Of a token that is read.
-    read: Equivalents,
-    /// Of a token that is written.
-    write: Equivalents,
 }
 
 #[derive(Serialize)]
@@ -279,16 +230,11 @@ pub fn write_fork(table: &ForkTable<'_>, out: &mut dyn Write) -> io::Result<()> 
     let of_model = table.prices.as_ref();
     let variants = table.comparisons.iter();
     let fork = ForkObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: of_model.map(|ForkPrices { table, .. }| Prices::of(table)),
         model: of_model.map(|prices| prices.model),
-        plan: PlanObject::of(table.plan),
-        multipliers: MultipliersObject {
-            read: table.multipliers.read,
-            write: table.multipliers.write,
-        },
+        plan: table.plan,
+        multipliers: table.multipliers,
         variants: variants.map(|one| VariantObject::of(one, table.plan.ttl)).collect(),
     };
-    write_document(&fork, out)
+    write_versioned(SCHEMA, &fork, out)
 }

@@ -13,7 +13,7 @@ use super::analyze_view::cost_cell;
 use super::applicability::acts_without_markers;
 use super::document::{Align, Document, Grid};
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::key_notes::key_notes;
 use super::notes::notes;
 use super::number::{counted, grouped, known_dollars, percent, share};
@@ -164,10 +164,6 @@ pub(super) const SCHEMA: &str = "cachesim.groups/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct GroupsObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -237,8 +233,6 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
     let object = |group| GroupObject::new(ledger, group, groups.shown);
     let list: Vec<Group> = groups.list.iter().map(|group| applied(ledger, group)).collect();
     let document = GroupsObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: Inputs::of(ledger.history),
         assumptions: key_notes(ledger.history, ledger.steps, &ledger.assumptions),
@@ -248,7 +242,7 @@ pub fn write_groups(ledger: &Ledger<'_>, groups: &Groups, out: &mut dyn Write) -
         // The total keeps the sums of idle groups, as recorded.
         total: object(&groups.total),
     };
-    write_document(&document, out)
+    write_versioned(SCHEMA, &document, out)
 }
 
 /// Writes a row for each group as CSV, and none for the total.

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Serializer;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
@@ -14,6 +16,30 @@ use super::escape::is_unsafe;
 /// Writing to `out` fails.
 pub(super) fn write_document(value: &impl Serialize, out: &mut dyn Write) -> io::Result<()> {
     write_value(value, PrettyFormatter::new(), out)
+}
+
+/// Document behind its format and version.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+pub(super) struct Versioned<'a, T> {
+    /// Format and its version.
+    schema: &'static str,
+    /// Version of the program.
+    tool_version: &'static str,
+    #[serde(flatten)]
+    document: &'a T,
+}
+
+/// Writes a document behind its format and the version of the program.
+///
+/// # Errors
+/// Writing to `out` fails.
+pub(super) fn write_versioned(
+    schema: &'static str,
+    document: &impl Serialize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_document(&Versioned { schema, tool_version: env!("CARGO_PKG_VERSION"), document }, out)
 }
 
 /// Writes a JSON value as one line.

@@ -70,7 +70,7 @@ struct ObjectKept<'a> {
     /// Shortest path to one from the beginning of a line or a document; empty for the outermost ones.
     path: &'a str,
     /// Known fields, whose names stay.
-    fields: Vec<FieldKept>,
+    fields: Vec<FieldKept<'a>>,
     /// Part that stays of unknown names; null if nothing does.
     others_are: Option<&'static str>,
     /// Objects under other names; null if nothing of them stays.
@@ -79,42 +79,24 @@ struct ObjectKept<'a> {
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-struct FieldKept {
+struct FieldKept<'a> {
     /// Name.
     name: &'static str,
-    /// Part of its value that stays; null if none.
-    stays: Option<&'static str>,
-    /// Reason.
-    why: Option<&'static str>,
-    /// Objects in it; null if nothing of them stays.
-    holds: Option<&'static str>,
-    /// True if the name of a tool stays.
-    keeps_tool_names: bool,
+    #[serde(flatten)]
+    kept: &'a KeptFields,
 }
 
 /// Writes the kept parts as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_kept(kept: &[KeptObject], out: &mut dyn Write) -> io::Result<()> {
-    let field = |fields: &KeptFields, name| FieldKept {
-        name,
-        stays: fields.stays,
-        why: fields.why,
-        holds: fields.holds,
-        keeps_tool_names: fields.keeps_tool_names,
-    };
-    let object = |object: &KeptObject| {
-        // Programs get one object for each name, people one row for each rule.
-        let named = |fields: &KeptFields| {
-            fields.names.iter().map(|name| field(fields, *name)).collect::<Vec<_>>()
-        };
-        object.fields.iter().flat_map(named).collect::<Vec<_>>()
-    };
+pub fn write_kept<'k>(kept: &'k [KeptObject], out: &mut dyn Write) -> io::Result<()> {
+    // Programs get one object for each name, people one row for each rule.
+    let named = |kept: &'k KeptFields| kept.names.iter().map(move |name| FieldKept { name, kept });
     let objects = kept.iter().map(|kept| ObjectKept {
         object: kept.object,
         path: &kept.path,
-        fields: object(kept),
+        fields: kept.fields.iter().flat_map(named).collect(),
         others_are: kept.others_are,
         others_hold: kept.others_hold,
     });

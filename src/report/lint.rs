@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::Document;
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, grouped, tokens};
 use crate::base::units::{Picodollars, Tokens};
@@ -190,10 +190,6 @@ pub(super) const SCHEMA: &str = "cachesim.lint/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Lint<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Input read.
     inputs: Inputs,
     /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
@@ -287,8 +283,6 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
     let LintView { history, steps, assumptions, linted, shows_text } = view;
     let findings = linted.findings.iter();
     let lint = Lint {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs::of(history),
         assumptions: key_notes(history, steps, &assumptions),
         compared_requests: linted.compared,
@@ -296,7 +290,7 @@ pub fn write_lint(view: LintView<'_>, out: &mut dyn Write) -> io::Result<()> {
         accepted_more_tokens: linted.more,
         findings: findings.map(|one| FindingObject::new(history, one, shows_text)).collect(),
     };
-    write_document(&lint, out)
+    write_versioned(SCHEMA, &lint, out)
 }
 
 /// Fields of a saved `cachesim.lint/v1` that identify its findings.

@@ -3,7 +3,7 @@
 use std::io;
 use std::io::Write;
 
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use super::document::{Align, Document, Grid};
 use super::json::write_document;
 use super::number::counted;
 use super::prices::{ModelObject, per_million, price_grid, size_label, tier_label};
-use crate::base::units::Tokens;
+use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{PriceChange, PriceUpdate};
 
@@ -90,13 +90,17 @@ fn changes(update: &PriceUpdate, day: Date) -> Grid {
                 model.id.clone(),
                 change.class.to_owned(),
                 terms(change, day),
-                change.ours.map_or_else(|| "none".to_owned(), per_million),
-                change.theirs.map_or_else(|| "none".to_owned(), per_million),
+                price(change.ours),
+                price(change.theirs),
                 share(change).unwrap_or_default(),
             ]);
         }
     }
     grid
+}
+
+fn price(price: Option<Picodollars>) -> String {
+    price.map_or_else(|| "none".to_owned(), |price| per_million(price).to_string())
 }
 
 /// Conditions of a change: its tier, its prompts, and its time if that is later than the day.
@@ -125,8 +129,7 @@ pub(super) struct UpdateObject<'a> {
     /// Name of the other table.
     source: &'a str,
     /// Day on which prices are compared.
-    #[cfg_attr(test, schemars(with = "Date"))]
-    day: String,
+    day: Date,
     /// Count of models with the same prices.
     same: usize,
     /// Prices that differ.
@@ -149,14 +152,11 @@ struct ChangeObject<'a> {
     /// For prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
     /// First time at which it differs, in UTC.
-    #[cfg_attr(test, schemars(with = "jiff::civil::DateTime"))]
-    at: String,
+    at: DateTime,
     /// Price in use, in dollars for a million tokens; null if none.
-    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
-    in_use_usd_per_mtok: Option<String>,
+    in_use_usd_per_mtok: Option<Picodollars>,
     /// New one.
-    #[cfg_attr(test, schemars(with = "Option<crate::base::units::Picodollars>"))]
-    new_usd_per_mtok: Option<String>,
+    new_usd_per_mtok: Option<Picodollars>,
 }
 
 /// Writes the differences as JSON.
@@ -174,7 +174,7 @@ pub fn write_price_changes(
             price: change.class,
             tier: change.tier,
             above_tokens: change.above,
-            at: change.at.to_string(),
+            at: change.at,
             in_use_usd_per_mtok: change.ours.map(per_million),
             new_usd_per_mtok: change.theirs.map(per_million),
         })
@@ -182,7 +182,7 @@ pub fn write_price_changes(
     let object = UpdateObject {
         schema: SCHEMA,
         source: update.source,
-        day: view.day.to_string(),
+        day: view.day,
         same: update.same,
         changed: changed.collect(),
         added: update.added.iter().map(|model| ModelObject::of(model, None)).collect(),
@@ -194,7 +194,6 @@ pub fn write_price_changes(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::units::Picodollars;
 
     #[test]
     fn changes_are_shares_of_the_price_in_use() {

@@ -116,7 +116,7 @@ fn add_rate(text: &mut String, rate: &Rate, hours: &[(String, &Hours)]) {
     ];
     for (key, price) in prices {
         if let Some(price) = price {
-            add(text, key, &quoted(&per_million(price)));
+            add(text, key, &quoted(&per_million(price).to_string()));
         }
     }
 }

@@ -21,9 +21,9 @@ use crate::simulate::strategy::{ALL, Reach};
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
 /// Price per token, in dollars per million tokens.
-pub(super) fn per_million(price: Picodollars) -> String {
+pub(super) fn per_million(price: Picodollars) -> Picodollars {
     // Picodollars per token equal micro-dollars per million tokens.
-    Picodollars(price.0 * 1_000_000).to_string()
+    Picodollars(price.0 * 1_000_000)
 }
 
 pub(super) fn day(date: Option<Date>) -> String {
@@ -103,7 +103,7 @@ pub(super) fn price_grid<'r>(
     let mut grid = Grid::new(&first.iter().copied().chain(names).collect::<Vec<_>>());
     for (mut cells, rates) in rows {
         let prices = columns.iter().map(|(_, price)| price(rates).map(per_million));
-        cells.extend(prices.map(Option::unwrap_or_default));
+        cells.extend(prices.map(|price| price.map_or_else(String::new, |price| price.to_string())));
         grid.add(cells);
     }
     grid
@@ -254,19 +254,16 @@ struct HoursObject {
     /// Days on which they begin, `mon` to `sun`.
     weekdays: Vec<&'static str>,
     /// Days on which none begins.
-    #[cfg_attr(test, schemars(with = "Vec<Date>"))]
-    except: Vec<String>,
+    except: Vec<Date>,
 }
 
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 struct RateObject {
     /// First day on which it holds; null from the beginning.
-    #[cfg_attr(test, schemars(with = "Option<Date>"))]
-    from: Option<String>,
+    from: Option<Date>,
     /// Day from which it no longer holds; null if it has no end.
-    #[cfg_attr(test, schemars(with = "Option<Date>"))]
-    until: Option<String>,
+    until: Option<Date>,
     /// For prompts of more tokens than this; null for any.
     above_tokens: Option<Tokens>,
     /// Its speed: fast, or standard, which is for every other tier.
@@ -276,23 +273,17 @@ struct RateObject {
     /// Hours at which it holds; null for the whole day.
     hours_utc: Option<HoursObject>,
     /// Tokens sent in full, in dollars for a million.
-    #[cfg_attr(test, schemars(with = "Picodollars"))]
-    input_usd_per_mtok: String,
+    input_usd_per_mtok: Picodollars,
     /// Tokens written for five minutes, in dollars for a million.
-    #[cfg_attr(test, schemars(with = "Picodollars"))]
-    cache_write_5m_usd_per_mtok: String,
+    cache_write_5m_usd_per_mtok: Picodollars,
     /// Tokens written for an hour, in dollars for a million.
-    #[cfg_attr(test, schemars(with = "Picodollars"))]
-    cache_write_1h_usd_per_mtok: String,
+    cache_write_1h_usd_per_mtok: Picodollars,
     /// Tokens written for twelve hours, in dollars for a million; null if not offered.
-    #[cfg_attr(test, schemars(with = "Option<Picodollars>"))]
-    cache_write_12h_usd_per_mtok: Option<String>,
+    cache_write_12h_usd_per_mtok: Option<Picodollars>,
     /// Tokens read, in dollars for a million.
-    #[cfg_attr(test, schemars(with = "Picodollars"))]
-    cache_read_usd_per_mtok: String,
+    cache_read_usd_per_mtok: Picodollars,
     /// Tokens of answers, in dollars for a million.
-    #[cfg_attr(test, schemars(with = "Picodollars"))]
-    output_usd_per_mtok: String,
+    output_usd_per_mtok: Picodollars,
 }
 
 impl HoursObject {
@@ -300,7 +291,7 @@ impl HoursObject {
         Self {
             windows: hours.windows().collect(),
             weekdays: hours.weekdays().collect(),
-            except: hours.except().iter().map(Date::to_string).collect(),
+            except: hours.except().to_vec(),
         }
     }
 }
@@ -321,8 +312,8 @@ impl<'a> ModelObject<'a> {
 impl RateObject {
     fn of(rate: &Rate) -> Self {
         Self {
-            from: rate.from.map(|date| date.to_string()),
-            until: rate.until.map(|date| date.to_string()),
+            from: rate.from,
+            until: rate.until,
             above_tokens: rate.above,
             speed: if rate.tier == ServiceTier::Fast { "fast" } else { "standard" },
             tier: rate.tier,

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::{dollars, percent, percent_difference, relative};
 use super::report_json::Prices;
 use crate::base::units::{Millis, Picodollars};
@@ -74,8 +74,8 @@ fn answer(told: &ToldChange, since: &SinceChange) -> String {
             "No kind of session has {LEAST_SESSIONS} sessions before and {LEAST_SESSIONS} after it{promised}."
         );
     }
-    let (_, after) = since.sides();
-    let (Some(saved), Some((low, high))) = (since.saved, since.interval) else {
+    let after = since.after;
+    let (Some(saved), Some([low, high])) = (since.saved, since.interval) else {
         return format!("Too little was billed before or after it to be compared{promised}.");
     };
     format!(
@@ -106,7 +106,7 @@ fn kinds(kinds: &[KindOfSession]) -> Grid {
         grid.add(vec![
             kind.model.clone(),
             // The range excludes its end, people's ranges include it.
-            format!("{}–{}", kind.size.start, kind.size.end - 1),
+            format!("{}–{}", kind.requests_from, kind.requests_below - 1),
             format!("{} → {}", kind.before.sessions, kind.after.sessions),
             format!("{} → {}", dollars(before), dollars(after)),
             percent_difference(relative(after, before)),
@@ -129,7 +129,7 @@ fn notes(told: &ToldChange, since: &SinceChange) -> String {
     if told.promised.is_some() {
         notes.push("The promise is of the sessions that were read when it was made.".to_owned());
     }
-    let (before, after) = since.left_out;
+    let [before, after] = since.left_out;
     if before + after > 0 {
         notes.push(format!(
             "{} before and {after} after it are of kinds with fewer than {LEAST_SESSIONS} on a side, and in no figure.",
@@ -164,10 +164,6 @@ pub(super) const SCHEMA: &str = "cachesim.change/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ChangeSinceObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Table of list prices.
     prices: Prices<'a>,
     /// Input read.
@@ -184,59 +180,8 @@ pub(super) struct ChangeSinceObject<'a> {
     in_force: Option<bool>,
     /// Result of it.
     verdict: SinceVerdict,
-    /// Share saved of the amount that the requests after it would have cost before; negative if they cost
-    /// more.
-    saved_share: Option<f64>,
-    /// Interval of that share in 95 of 100 cases, by sessions drawn again.
-    saved_share_interval: Option<[f64; 2]>,
-    /// Cost of the requests after it at the price of those before, kind by kind.
-    expected_usd: Picodollars,
-    /// Sessions that are compared, before it.
-    before: SideObject,
-    /// Sessions that are compared, after it.
-    after: SideObject,
-    /// Kinds of sessions.
-    kinds: Vec<KindObject>,
-    /// Sessions of kinds with too few on one side, before and after.
-    left_out_sessions: [u64; 2],
-    /// Sessions that began while it was made.
-    sessions_during: u64,
-    /// Sessions of programs that the change is not about.
-    sessions_of_other_programs: u64,
-    /// Sessions whose cost is not known.
-    sessions_of_unknown_cost: u64,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct SideObject {
-    /// Sessions.
-    sessions: u64,
-    /// Their requests.
-    requests: u64,
-    /// Bill of these.
-    cost_usd: Picodollars,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct KindObject {
-    /// Model of most requests.
-    model: String,
-    /// Fewest requests of a session.
-    requests_from: u64,
-    /// One more than the most.
-    requests_below: u64,
-    /// Before the change.
-    before: SideObject,
-    /// After it.
-    after: SideObject,
-}
-
-impl From<Side> for SideObject {
-    fn from(side: Side) -> Self {
-        Self { sessions: side.sessions, requests: side.requests, cost_usd: side.cost }
-    }
+    #[serde(flatten)]
+    since: &'a SinceChange,
 }
 
 /// Writes the results of a change as JSON; `since` is `None` if no usage is recorded.
@@ -252,17 +197,7 @@ pub fn write_since(
     // Without recorded usage programs get the same fields, all of them empty.
     let nothing = SinceChange::default();
     let since = since.unwrap_or(&nothing);
-    let (before, after) = since.sides();
-    let kind = |kind: &KindOfSession| KindObject {
-        model: kind.model.clone(),
-        requests_from: kind.size.start,
-        requests_below: kind.size.end,
-        before: kind.before.into(),
-        after: kind.after.into(),
-    };
     let object = ChangeSinceObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         prices: Prices::of(ledger.prices),
         inputs: Inputs::of(ledger.history),
         change: told.code.as_deref(),
@@ -271,16 +206,7 @@ pub fn write_since(
         promised_share: told.promised,
         in_force: told.in_force,
         verdict: since.verdict(told.promised),
-        saved_share: since.saved,
-        saved_share_interval: since.interval.map(|(low, high)| [low, high]),
-        expected_usd: since.expected,
-        before: before.into(),
-        after: after.into(),
-        kinds: since.kinds.iter().map(kind).collect(),
-        left_out_sessions: [since.left_out.0, since.left_out.1],
-        sessions_during: since.during,
-        sessions_of_other_programs: since.others,
-        sessions_of_unknown_cost: since.unknown,
+        since,
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }

@@ -7,22 +7,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
-use super::json::write_document;
+use super::json::write_versioned;
 use super::{counted, grouped};
 use crate::base::client::Client;
 
 /// Place that a program may keep sessions in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PlaceObject"))]
 pub struct SourceRow {
-    /// Program that keeps the sessions.
+    /// Program that may keep sessions there, as `--source` names it.
+    #[serde(rename = "source")]
     pub client: Client,
-    /// Folder or database, as it is shown.
+    /// Folder or database; `~` is the home folder.
     pub place: String,
-    /// Variable that names the place, if it is set.
+    /// Environment variable that names the place, if one is set.
     pub variable: Option<&'static str>,
-    /// Variables that move the place, strongest first.
+    /// Environment variables that can move the place; the first that is set does.
     pub variables: Vec<&'static str>,
-    /// Number of files; `None` if nothing is there.
+    /// Number of files; unknown if nothing is there.
     pub files: Option<u64>,
 }
 
@@ -95,34 +97,8 @@ pub(super) const SCHEMA: &str = "cachesim.sources/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SourcesObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Every place to look for sessions.
-    places: Vec<PlaceObject<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct PlaceObject<'a> {
-    /// Program that may keep sessions there, as `--source` names it.
-    source: Client,
-    /// Folder or database; `~` is the home folder.
-    place: &'a str,
-    /// Environment variable that moves it; null if none is set.
-    variable: Option<&'static str>,
-    /// Environment variables that can move it; the first that is set does.
-    variables: &'a [&'static str],
-    /// Number of files; null if nothing is there.
-    files: Option<u64>,
-}
-
-impl<'a> From<&'a SourceRow> for PlaceObject<'a> {
-    fn from(row: &'a SourceRow) -> Self {
-        let SourceRow { client, place, variable, variables, files } = row;
-        Self { source: *client, place, variable: *variable, variables, files: *files }
-    }
+    places: &'a [SourceRow],
 }
 
 /// Writes the places as JSON.
@@ -130,7 +106,5 @@ impl<'a> From<&'a SourceRow> for PlaceObject<'a> {
 /// # Errors
 /// Writing to `out` fails.
 pub fn write_sources(rows: &[SourceRow], out: &mut dyn Write) -> io::Result<()> {
-    let places = rows.iter().map(PlaceObject::from).collect();
-    let tool_version = env!("CARGO_PKG_VERSION");
-    write_document(&SourcesObject { schema: SCHEMA, tool_version, places }, out)
+    write_versioned(SCHEMA, &SourcesObject { places: rows }, out)
 }

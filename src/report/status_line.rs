@@ -2,6 +2,10 @@
 
 use std::fmt::Write as _;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::escape::terminal_safe;
 use super::number::{dollars, duration};
 use crate::base::known::KnownSum;
@@ -27,21 +31,37 @@ pub struct Status {
     pub last_break: Option<(Cause, Option<Picodollars>)>,
 }
 
-/// Cache that the next message finds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// State and costs of the next message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "NextObject"))]
 pub struct StatusOfNext {
-    /// Time for which the prompt can still be read, in milliseconds; zero if it cannot.
+    /// Time for which the prompt can still be read, in milliseconds; zero if it cannot. In JSON in seconds.
+    #[serde(rename = "warm_s", serialize_with = "seconds")]
+    #[cfg_attr(test, schemars(with = "u64"))]
     pub left: i64,
-    /// Size of the prompt.
+    /// Tokens of the next prompt, without new text.
+    #[serde(rename = "tokens")]
     pub prompt: Tokens,
-    /// Cost of the message as long as the prompt can be read; `None` if the model has no price.
+    /// Largest prompt that the model takes, in tokens, if known.
+    #[serde(rename = "window_tokens")]
+    pub window: Option<Tokens>,
+    /// Cost of the message as long as the prompt can be read, in dollars; unknown if the model has no price.
+    #[serde(rename = "warm_usd")]
     pub warm: Option<Picodollars>,
     /// Cost of the message after that.
+    #[serde(rename = "cold_usd")]
     pub cold: Option<Picodollars>,
-    /// Cost of a request for a summary until then, and after that.
-    pub compaction: [Option<Picodollars>; 2],
-    /// Largest prompt that the model takes, in tokens, if known.
-    pub window: Option<Tokens>,
+    /// Cost of a request for a summary of an assumed size as long as the prompt can be read, in dollars.
+    #[serde(rename = "compact_warm_usd")]
+    pub compact_warm: Option<Picodollars>,
+    /// Cost of such a request after that.
+    #[serde(rename = "compact_cold_usd")]
+    pub compact_cold: Option<Picodollars>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
+fn seconds<S: Serializer>(millis: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(millis / 1_000)
 }
 
 /// Field of a template.
@@ -261,7 +281,8 @@ mod tests {
                 prompt: Tokens(131_200),
                 warm: Some(Picodollars(120_000_000_000)),
                 cold: Some(Picodollars(1_312_500_000_000)),
-                compaction: [None; 2],
+                compact_warm: None,
+                compact_cold: None,
                 window: None,
             }),
             session: known(8_404_999_999_999),
@@ -304,7 +325,8 @@ mod tests {
             prompt: Tokens(1),
             warm: None,
             cold: None,
-            compaction: [None; 2],
+            compact_warm: None,
+            compact_cold: None,
             window: None,
         };
         let unknown = Status { next: Some(next), ..Status::default() };

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::share;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{
-    Added, Agreement, CountTally, Counts, Expiries, Verification, Worst,
+    Added, Agreement, CountTally, Counts, Expiries, RuleCount, Unsimulated, Verification, Worst,
 };
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
@@ -24,10 +24,6 @@ pub(super) const SCHEMA: &str = "cachesim.verify/v1";
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct VerifyObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// Input read.
     inputs: Inputs,
     /// Requests that were simulated and compared.
@@ -77,27 +73,8 @@ struct CountObject<'a> {
     model: &'a str,
     /// Added content.
     added: &'static str,
-    /// Steps whose added content is all in lines.
-    steps: u64,
-    /// Steps counted to the token.
-    exact: u64,
-    /// Steps counted within 1 % or 3 tokens.
-    within: u64,
-    /// Largest difference, in tokens.
-    worst: u64,
-}
-
-impl<'a> From<(&'a (String, Added), &CountTally)> for CountObject<'a> {
-    fn from(((model, added), tally): (&'a (String, Added), &CountTally)) -> Self {
-        Self {
-            model,
-            added: added.name(),
-            steps: tally.steps,
-            exact: tally.exact,
-            within: tally.within,
-            worst: tally.worst.0,
-        }
-    }
+    #[serde(flatten)]
+    tally: CountTally,
 }
 
 #[derive(Serialize)]
@@ -108,10 +85,8 @@ struct RuleObject<'a> {
     rule: &'static str,
     /// Client's version.
     client_version: &'a str,
-    /// Requests whose read is nearer to the rule than to the read expected without it.
-    agreeing: u64,
-    /// Others.
-    against: u64,
+    #[serde(flatten)]
+    count: RuleCount,
 }
 
 #[derive(Serialize)]
@@ -168,12 +143,8 @@ struct UnsimulatedObject<'a> {
     model: &'a str,
     /// Reason for no expectation.
     reason: NotSimulated,
-    /// Number of them.
-    requests: u64,
-    /// Requests continuing another.
-    pairs: u64,
-    /// Pairs that read the prompt before within 1 %.
-    pairs_within_1_percent: u64,
+    #[serde(flatten)]
+    count: Unsimulated,
 }
 
 #[derive(Serialize)]
@@ -313,6 +284,15 @@ impl<'a> WorstObject<'a> {
     }
 }
 
+fn counted<'a>(counts: &'a Counts) -> Vec<CountObject<'a>> {
+    let object = |((model, added), tally): (&'a (String, Added), &'a CountTally)| CountObject {
+        model,
+        added: added.name(),
+        tally: *tally,
+    };
+    counts.iter().map(object).collect()
+}
+
 fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, AgreementObject> {
     agreements.iter().map(|(name, agreement)| (name.as_str(), agreement.into())).collect()
 }
@@ -332,8 +312,6 @@ pub fn write_verification(
     // Sums over no request would pass for amounts of zero.
     let known = |amount| dollars.is_known().then_some(amount);
     let object = VerifyObject {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs::of(history),
         coverage: CoverageObject {
             requests: coverage.requests,
@@ -359,11 +337,10 @@ pub fn write_verification(
             .map(|((rule, version), count)| RuleObject {
                 rule: rule.name(),
                 client_version: version,
-                agreeing: count.agreeing,
-                against: count.against,
+                count: *count,
             })
             .collect(),
-        counts: counts.map(|counts| counts.iter().map(CountObject::from).collect()),
+        counts: counts.map(counted),
         expiries: (&verification.expiries).into(),
         dollars: DollarsObject {
             billed_usd: known(dollars.billed),
@@ -400,12 +377,10 @@ pub fn write_verification(
             .map(|((reason, model), count)| UnsimulatedObject {
                 model,
                 reason: *reason,
-                requests: count.requests,
-                pairs: count.pairs,
-                pairs_within_1_percent: count.pairs_within,
+                count: *count,
             })
             .collect(),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };
-    write_document(&object, out)
+    write_versioned(SCHEMA, &object, out)
 }

@@ -7,23 +7,26 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::document::{Align, Document, Grid};
-use super::json::write_document;
+use super::json::write_versioned;
 use super::number::{counted, dollars, grouped, percent, share, tokens};
 use crate::base::units::{Basis, Tokens};
 use crate::base::vocabulary::Vocabulary;
-use crate::explain::weights::{Division, Weights};
+use crate::explain::weights::{Division, Weight, Weights};
 use crate::simulate::pricing::Rates;
 
 pub(super) const SCHEMA: &str = "cachesim.tokens/v1";
 
 /// Text counted in a vocabulary.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "TextTokens"))]
 pub struct WeighedText {
     /// Vocabulary of the count.
+    #[cfg_attr(test, schemars(with = "&str"))]
     pub vocabulary: Vocabulary,
     /// Tokens of the text.
     pub tokens: Tokens,
     /// Size of a prompt with the text as its only message, if the frame of one is known.
+    #[serde(rename = "as_prompt")]
     pub message: Option<Tokens>,
 }
 
@@ -149,28 +152,12 @@ fn how(prompt: &WeighedPrompt<'_>) -> String {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TokensObject<'a> {
-    /// Format and its version.
-    schema: &'static str,
-    /// Version of the program.
-    tool_version: &'static str,
     /// File.
     file: &'a str,
     /// Text in each vocabulary, if the input is no prompt.
-    text: Option<Vec<TextObject>>,
+    text: Option<&'a [WeighedText]>,
     /// Prompt, if it is one.
     prompt: Option<PromptObject<'a>>,
-}
-
-#[derive(Serialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(rename = "TextTokens"))]
-struct TextObject {
-    /// Vocabulary.
-    vocabulary: &'static str,
-    /// Tokens of the text.
-    tokens: u64,
-    /// Prompt with it as the only message; null if the frame of one is not known.
-    as_prompt: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -202,12 +189,8 @@ struct PromptObject<'a> {
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(rename = "PartTokens"))]
 struct PartObject<'a> {
-    /// Name.
-    name: &'a str,
-    /// Number of its pieces.
-    pieces: u64,
-    /// Tokens.
-    tokens: u64,
+    #[serde(flatten)]
+    weight: &'a Weight,
     /// Cost for one request to read it from the cache, in dollars; null if the model has no price.
     read_usd: Option<String>,
     /// Cost for one request to write it for five minutes.
@@ -219,12 +202,7 @@ struct PartObject<'a> {
 /// # Errors
 /// Writing to `out` fails.
 pub fn write_text(file: &str, texts: &[WeighedText], out: &mut dyn Write) -> io::Result<()> {
-    let object = |text: &WeighedText| TextObject {
-        vocabulary: text.vocabulary.name(),
-        tokens: text.tokens.0,
-        as_prompt: text.message.map(|tokens| tokens.0),
-    };
-    write(file, Some(texts.iter().map(object).collect()), None, out)
+    write_versioned(SCHEMA, &TokensObject { file, text: Some(texts), prompt: None }, out)
 }
 
 /// Writes the tokens of a prompt as JSON.
@@ -246,9 +224,7 @@ pub fn write_prompt(prompt: &WeighedPrompt<'_>, out: &mut dyn Write) -> io::Resu
             .parts
             .iter()
             .map(|part| PartObject {
-                name: &part.name,
-                pieces: part.pieces,
-                tokens: part.tokens.0,
+                weight: part,
                 read_usd: prompt.rates.map(|rates| rates.cache_read.times(part.tokens).to_string()),
                 write_5m_usd: prompt
                     .rates
@@ -256,15 +232,6 @@ pub fn write_prompt(prompt: &WeighedPrompt<'_>, out: &mut dyn Write) -> io::Resu
             })
             .collect(),
     };
-    write(prompt.file, None, Some(object), out)
-}
-
-fn write(
-    file: &str,
-    text: Option<Vec<TextObject>>,
-    prompt: Option<PromptObject<'_>>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let tool_version = env!("CARGO_PKG_VERSION");
-    write_document(&TokensObject { schema: SCHEMA, tool_version, file, text, prompt }, out)
+    let tokens = TokensObject { file: prompt.file, text: None, prompt: Some(object) };
+    write_versioned(SCHEMA, &tokens, out)
 }

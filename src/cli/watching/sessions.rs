@@ -110,7 +110,7 @@ impl<'a> Sessions<'a> {
         let mut all: Vec<Happened> = Vec::new();
         for (path, happening) in self.watched.look(looks) {
             let (at, kind) = match happening {
-                Happening::Changed(change) => (now, WatchEventKind::File(change)),
+                Happening::Changed(change, error) => (now, WatchEventKind::File { change, error }),
                 Happening::Broke(found) => {
                     let (cause, excess) = (found.cause, found.excess);
                     (found.sent, WatchEventKind::Break { cause, excess })
@@ -240,7 +240,8 @@ impl<'a> Sessions<'a> {
         Some(WatchEventKind::Session {
             cost: cost(std::iter::once(followed)),
             requests: followed.requests.len() as u64,
-            read_of_prompts: (sum(|one| one.read), sum(|one| one.prompt)),
+            read: sum(|one| one.read),
+            prompt: sum(|one| one.prompt),
             next: self.next(followed, now),
         })
     }

@@ -7,13 +7,15 @@ use serde::Serialize;
 use super::Change;
 
 /// A key of Claude Code's settings, with the value that it is to have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SettingObject"))]
 pub struct ClientSetting {
     /// Names on the path to the key, outermost first.
     pub key: &'static [&'static str],
     /// Value to set.
     pub value: SettingValue,
     /// First version that has the key, if known.
+    #[serde(skip)]
     pub since: Option<&'static str>,
 }
 

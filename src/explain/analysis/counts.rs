@@ -6,6 +6,10 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::base::units::Tokens;
 use crate::base::words::words;
 use crate::read::transcript::ContentSource;
@@ -58,9 +62,10 @@ pub struct CountedStep {
 }
 
 /// Accuracy of the count over several steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CountTally {
-    /// Number of steps.
+    /// Steps whose added content is all in lines.
     pub steps: u64,
     /// Steps counted to the token.
     pub exact: u64,

@@ -18,4 +18,6 @@ pub use gaps::{GapBin, Gaps};
 pub use groups::{Group, Grouping, Groups, Period, PeriodLength, groups};
 pub use lifetime::{ByLifetime, Lifetimes};
 pub use turn::{Event, Turn};
-pub use verify::{Agreement, Coverage, Expiries, RuleCount, Verification, Worst, verify};
+pub use verify::{
+    Agreement, Coverage, Expiries, RuleCount, Unsimulated, Verification, Worst, verify,
+};

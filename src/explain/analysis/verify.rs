@@ -7,6 +7,9 @@
 use std::collections::BTreeMap;
 
 use derive_more::AddAssign;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::base::client::Client;
 use crate::base::order::Order as _;
@@ -113,13 +116,15 @@ fn is_lost(comparison: &ComparedRead) -> bool {
 const SLACK: Tokens = Tokens(128);
 
 /// Requests that are not simulated.
-#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Unsimulated {
     /// Number of requests.
     pub requests: u64,
     /// Requests that continue another one.
     pub pairs: u64,
     /// Requests of `pairs` that read the prompt before within 1 %, as from a cache that keeps everything.
+    #[serde(rename = "pairs_within_1_percent")]
     pub pairs_within: u64,
 }
 
@@ -149,7 +154,8 @@ pub struct Expiries {
 }
 
 /// Decisions of a measured rule, by the verdict of the record.
-#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct RuleCount {
     /// Requests whose read is nearer to the rule's than to the one without the rule.
     pub agreeing: u64,

@@ -5,6 +5,10 @@
 //! windows that were not, so only windows in the same state count. The coverage of such a range is measured
 //! by leave-one-out: each of these windows is compared with the range of the others.
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Spent;
 use super::span::{BlockLength, BlockSpan};
 use crate::base::known::KnownSum;
@@ -31,8 +35,10 @@ pub struct Burn {
     pub since_reading: Picodollars,
     /// Time until the window ends, in milliseconds.
     pub left: i64,
-    /// Use at its end, as earlier windows suggest.
-    pub projection: Projection,
+    /// Use at its end, as earlier windows suggest; `None` if these are too few.
+    pub projection: Option<Projection>,
+    /// Number of earlier windows in the same state at the same time, in use or not.
+    pub earlier_windows: usize,
 }
 
 impl Burn {
@@ -44,24 +50,21 @@ impl Burn {
     }
 }
 
-/// Projected use of an open window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Projection {
-    /// Too few earlier windows in the same state at the same time, in use or not; their number.
-    TooFew(usize),
-    /// Range from the continuation of earlier windows.
-    Range {
-        /// Use that ninety per cent of the windows would have exceeded.
-        low: Picodollars,
-        /// Use that half of them would have exceeded.
-        middle: Picodollars,
-        /// Use that ten per cent would have exceeded.
-        high: Picodollars,
-        /// Number of earlier windows.
-        windows: usize,
-        /// Number of these windows for which the range of the others, from low to high, would have held.
-        held: usize,
-    },
+/// Projected use of an open window, from the continuation of earlier ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "ProjectionObject"))]
+pub struct Projection {
+    /// Use that nine of ten windows would have exceeded, in dollars.
+    #[serde(rename = "low_usd")]
+    pub low: Picodollars,
+    /// Use that half of them would have exceeded.
+    #[serde(rename = "middle_usd")]
+    pub middle: Picodollars,
+    /// Use that one of ten would have exceeded.
+    #[serde(rename = "high_usd")]
+    pub high: Picodollars,
+    /// Number of earlier windows for which the range of the others, from low to high, would have held.
+    pub held: usize,
 }
 
 /// Use of the window that is open at `now`: the last one, as nothing was sent after `now`.
@@ -83,7 +86,7 @@ pub(super) fn burn(
         // A window that was cut short earlier has no use after this time.
         span.end.since(span.start) > elapsed && is_used(span, used, elapsed) == is_in_use
     });
-    let later = alike.map(|(span, used)| used_after(span, used, elapsed)).collect();
+    let later: Vec<_> = alike.map(|(span, used)| used_after(span, used, elapsed)).collect();
     let so_far: KnownSum = used.iter().map(|one| one.cost).collect();
     Some(Burn {
         so_far,
@@ -91,6 +94,7 @@ pub(super) fn burn(
         lately_is,
         since_reading: cost(used.iter().filter(|one| !is_read(one))),
         left: span.end.since(now),
+        earlier_windows: later.len(),
         projection: projection(so_far.sum, later),
     })
 }
@@ -110,10 +114,10 @@ fn used_after(span: &BlockSpan, used: &[Spent], elapsed: i64) -> Picodollars {
     cost(used.iter().filter(|one| one.sent.since(span.start) > elapsed))
 }
 
-fn projection(so_far: Picodollars, mut later: Vec<Picodollars>) -> Projection {
+fn projection(so_far: Picodollars, mut later: Vec<Picodollars>) -> Option<Projection> {
     let windows = later.len();
     if windows < FEWEST_WINDOWS {
-        return Projection::TooFew(windows);
+        return None;
     }
     later.sort_unstable();
     // Quantile of the sorted list, without one place if that is given. Between two places it is the outer
@@ -125,13 +129,12 @@ fn projection(so_far: Picodollars, mut later: Vec<Picodollars>) -> Projection {
     };
     let holds =
         |place: &usize| (at(1, Some(*place))..=at(9, Some(*place))).contains(&later[*place]);
-    Projection::Range {
+    Some(Projection {
         low: so_far + at(1, None),
         middle: so_far + at(5, None),
         high: so_far + at(9, None),
-        windows,
         held: (0..windows).filter(holds).count(),
-    }
+    })
 }
 
 #[cfg(test)]
@@ -187,13 +190,11 @@ mod tests {
         assert_eq!(burn.left, 180 * MINUTE);
         // Three more hours at $6.
         assert_eq!(dollars(burn.at_last_rate()), 29);
-        let Projection::Range { low, middle, high, windows, held } = burn.projection else {
-            panic!("{burn:?}");
-        };
+        let Projection { low, middle, high, held } = burn.projection.expect("a range");
         // Of $0 to $9 the places 0.9, 4.5 and 8.1 of 0 to 9, the outer one of both sides.
         assert_eq!([low, middle, high].map(dollars), [11, 16, 20]);
         // Without the window itself, those with $0 and $9 are outside of what the others have.
-        assert_eq!((windows, held), (10, 8));
+        assert_eq!((burn.earlier_windows, held), (10, 8));
     }
 
     /// A minute after its beginning, with $7 in the hour before and $3 in an earlier one.
@@ -218,7 +219,7 @@ mod tests {
         let (spans, spent) = history();
         let now = Millis::new((11_000 + 120) * MINUTE);
         let burn = burn(FIVE, (&spans[4..], &spent[4..]), None, now).expect("an open window");
-        assert_eq!(burn.projection, Projection::TooFew(6));
+        assert_eq!((burn.projection, burn.earlier_windows), (None, 6));
     }
 
     #[test]

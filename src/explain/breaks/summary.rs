@@ -7,6 +7,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use derive_more::with_trait::AddAssign;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Cause;
 use super::find::{Break, Breaks, Options, find};
@@ -160,12 +163,14 @@ pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut BTreeMap<K, S>, other:
     }
 }
 
-/// A count, with its part inside the TTL.
-#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Number of misses, with its part inside the entries' lifetime.
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "CountObject"))]
 pub struct Counted {
-    /// Whole count.
+    /// All misses.
+    #[serde(rename = "misses")]
     pub all: u64,
-    /// Part inside the TTL.
+    /// Misses inside the entries' lifetime.
     pub inside_ttl: u64,
 }
 

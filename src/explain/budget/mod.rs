@@ -25,6 +25,9 @@ use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use rust_decimal::Decimal;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::base::words::words;
 use crate::explain::lint::Severity;
@@ -95,30 +98,37 @@ impl fmt::Display for Budget {
 
 /// A pattern for names: `*` is anything but a `/`, `**` anything, `?` one character, `{a,b}` either
 /// of several.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[serde(transparent)]
 pub struct NamePattern {
     text: String,
     /// Set with one glob: unlike a single matcher, a set reports a glob that cannot be compiled.
+    #[serde(skip)]
     matcher: GlobSet,
 }
 
 /// Length of the longest pattern in bytes, which limits how deeply braces can nest.
 const MOST_BYTES: usize = 256;
 
-/// A selection of requests; a field of `None` selects everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// A selection of requests: all of them if no field is set.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SelectorObject"))]
 pub struct Selector {
-    /// Project, by as much of the end of its folder as distinguishes it from others.
+    /// Pattern of projects: as much of the end of a folder as distinguishes it from others.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<NamePattern>,
-    /// Session, by its id.
+    /// Pattern of the ids of sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<NamePattern>,
-    /// Model of a request.
+    /// Pattern of models.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<NamePattern>,
-    /// File of a request, relative to the given paths.
+    /// Pattern of files, relative to the given paths.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<NamePattern>,
-    /// Strategy whose figures count.
-    ///
-    /// `None` is the record, or its replay if something is not recorded.
+    /// Strategy whose figures count: by default the record, or its replay if something is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<String>,
 }
 

@@ -4,6 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::words::words;
 use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
@@ -24,7 +28,8 @@ words! {
 }
 
 /// Part of a prompt that differs from the baseline's.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct PromptChange {
     /// Place of the part, such as `tools[1]`, `system[0]`, `messages[2].content[0]`. A removed part has
     /// its former place.
@@ -32,14 +37,18 @@ pub struct PromptChange {
     /// Kind of the change.
     pub kind: PromptChangeKind,
     /// Name of the tool, if the part is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// Fields of a changed tool that differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub fields: Vec<String>,
-    /// Range of bytes with the first difference, in the canonical bytes of the block.
+    /// Canonical bytes of the block with the first difference: from the first on, before the second.
+    #[serde(rename = "first_difference", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<(u64, u64)>,
     /// Bytes of the part in the baseline.
     pub bytes_before: Option<u64>,
     /// Bytes of the part in the run.
+    #[serde(rename = "bytes")]
     pub bytes_now: Option<u64>,
 }
 

@@ -16,6 +16,9 @@ use std::collections::BTreeMap;
 use paired::{SessionCost, pair};
 use rayon::prelude::*;
 use rust_decimal::Decimal;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::base::id::Symbol;
 use crate::base::order::side_by_side;
@@ -52,11 +55,14 @@ pub struct Compared<'l> {
 }
 
 /// Least possible cost of the same prompts under any markers, TTLs and pings.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BoundObject"))]
 pub struct Bound {
-    /// Bound under the reading that the strategies are simulated with.
+    /// Bound under the reading that the strategies are simulated with, in dollars, if known.
+    #[serde(rename = "cost_usd")]
     pub own_reading: Option<Picodollars>,
-    /// Bound under the other reading.
+    /// Bound under the other reading, in dollars.
+    #[serde(rename = "other_reading_cost_usd")]
     pub other_reading: Option<Picodollars>,
 }
 

@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use derive_more::AddAssign;
+use derive_more::with_trait::AddAssign;
 use rustc_hash::FxHashSet;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -31,23 +31,28 @@ pub const LEAST_SESSIONS: usize = 3;
 const SIZE_STEP: u64 = 4;
 
 /// Sessions on one side of a change.
-#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "SideObject"))]
 pub struct Side {
     /// Number of sessions.
     pub sessions: u64,
     /// Number of their requests.
     pub requests: u64,
-    /// Billed cost of these requests.
+    /// Billed cost of these requests, in dollars.
+    #[serde(rename = "cost_usd")]
     pub cost: Picodollars,
 }
 
 /// Sessions of one kind, on both sides.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "KindObject"))]
 pub struct KindOfSession {
     /// Model of most requests.
     pub model: String,
-    /// Range of the number of requests of a session.
-    pub size: Range<u64>,
+    /// Fewest requests of a session.
+    pub requests_from: u64,
+    /// One more than the most.
+    pub requests_below: u64,
     /// Sessions before the change.
     pub before: Side,
     /// Sessions after the change.
@@ -55,24 +60,36 @@ pub struct KindOfSession {
 }
 
 /// Sessions before and after a change.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct SinceChange {
+    /// Share of the expected cost that was saved; negative if more was spent. Unknown if nothing is compared.
+    #[serde(rename = "saved_share")]
+    pub saved: Option<f64>,
+    /// Interval of that share in 95 of 100 cases, by sessions drawn again.
+    #[serde(rename = "saved_share_interval")]
+    pub interval: Option<[f64; 2]>,
+    /// Expected cost of the requests after the change at the price of those before, kind by kind, in dollars.
+    #[serde(rename = "expected_usd")]
+    pub expected: Picodollars,
+    /// Compared sessions before the change.
+    pub before: Side,
+    /// Compared sessions after the change.
+    pub after: Side,
     /// Kinds that are compared, highest cost after the change first.
     pub kinds: Vec<KindOfSession>,
     /// Sessions of kinds with too few on one side, before and after.
-    pub left_out: (u64, u64),
-    /// Sessions whose cost is not known.
-    pub unknown: u64,
+    #[serde(rename = "left_out_sessions")]
+    pub left_out: [u64; 2],
     /// Sessions that began while the change was made.
+    #[serde(rename = "sessions_during")]
     pub during: u64,
     /// Sessions of programs that the change is not about.
+    #[serde(rename = "sessions_of_other_programs")]
     pub others: u64,
-    /// Expected cost of the requests after the change, at the price of the requests before.
-    pub expected: Picodollars,
-    /// Share of the expected cost that was saved; negative if more was spent. `None` if nothing is compared.
-    pub saved: Option<f64>,
-    /// Interval of that share in 95 of 100 cases.
-    pub interval: Option<(f64, f64)>,
+    /// Sessions whose cost is not known.
+    #[serde(rename = "sessions_of_unknown_cost")]
+    pub unknown: u64,
 }
 
 /// Outcome of a change.
@@ -141,8 +158,8 @@ impl SinceChange {
         }
         let is_compared = |sides: &Sides| sides.iter().all(|side| side.len() >= LEAST_SESSIONS);
         for [before, after] in kinds.values().filter(|sides| !is_compared(sides)) {
-            found.left_out.0 += before.len() as u64;
-            found.left_out.1 += after.len() as u64;
+            found.left_out[0] += before.len() as u64;
+            found.left_out[1] += after.len() as u64;
         }
         kinds.retain(|_, sides| is_compared(sides));
         found.expected = kinds.values().map(|[before, after]| expected(before, after)).sum();
@@ -151,36 +168,29 @@ impl SinceChange {
         found.interval = found.saved.and_then(|saved| interval(&sides, saved));
         let kind = |((model, size), [before, after]): (&(String, u32), &Sides)| KindOfSession {
             model: model.clone(),
-            size: SIZE_STEP.saturating_pow(*size)..SIZE_STEP.saturating_pow(*size + 1),
+            requests_from: SIZE_STEP.saturating_pow(*size),
+            requests_below: SIZE_STEP.saturating_pow(*size + 1),
             before: side(before),
             after: side(after),
         };
         found.kinds = kinds.iter().map(kind).collect();
+        for kind in &found.kinds {
+            found.before += kind.before;
+            found.after += kind.after;
+        }
         found.kinds.order_by_key(|kind| Reverse(kind.after.cost));
         Some(found)
-    }
-
-    /// All compared sessions, before and after.
-    #[must_use]
-    pub fn sides(&self) -> (Side, Side) {
-        let sum = |side: fn(&KindOfSession) -> Side| {
-            self.kinds.iter().map(side).fold(Side::default(), |mut sum, side| {
-                sum += side;
-                sum
-            })
-        };
-        (sum(|kind| kind.before), sum(|kind| kind.after))
     }
 
     /// Verdict against the promised share, if one was promised.
     #[must_use]
     pub fn verdict(&self, promised: Option<f64>) -> SinceVerdict {
         match (self.interval, promised.map(rounded)) {
-            (Some((_, high)), _) if high < 0.0 => SinceVerdict::MoreExpensive,
-            (Some((low, _)), Some(promised)) if low > promised => SinceVerdict::More,
-            (Some((_, high)), Some(promised)) if high < promised => SinceVerdict::Less,
-            (Some((low, _)), Some(_)) if low > 0.0 => SinceVerdict::Kept,
-            (Some((low, _)), None) if low > 0.0 => SinceVerdict::Cheaper,
+            (Some([_, high]), _) if high < 0.0 => SinceVerdict::MoreExpensive,
+            (Some([low, _]), Some(promised)) if low > promised => SinceVerdict::More,
+            (Some([_, high]), Some(promised)) if high < promised => SinceVerdict::Less,
+            (Some([low, _]), Some(_)) if low > 0.0 => SinceVerdict::Kept,
+            (Some([low, _]), None) if low > 0.0 => SinceVerdict::Cheaper,
             _ => SinceVerdict::CannotTell,
         }
     }
@@ -241,7 +251,7 @@ fn rounded(share: f64) -> f64 {
 }
 
 /// Interval of the share in 95 of 100 cases, by sessions that are drawn again. `None` if a draw has nothing to compare.
-fn interval(kinds: &[&Sides], saved_share: f64) -> Option<(f64, f64)> {
+fn interval(kinds: &[&Sides], saved_share: f64) -> Option<[f64; 2]> {
     let mut random = SplitMix(0);
     // One session fewer than there are: drawing all of them would understate the spread.
     let mut draw = |side: &Vec<Cost>| {
@@ -258,7 +268,7 @@ fn interval(kinds: &[&Sides], saved_share: f64) -> Option<(f64, f64)> {
     // As a factor of the expected cost, an end is as far from the middle either way.
     let cost = 1.0 - saved_share;
     let widened = |end: f64| rounded(1.0 - cost * ((1.0 - end) / cost).powf(factor));
-    (cost > 0.0).then(|| (widened(low), widened(high)))
+    (cost > 0.0).then(|| [widened(low), widened(high)])
 }
 
 /// 97.5th percentile of the normal distribution.

@@ -5,6 +5,10 @@ use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::file::{Accepts, Config, ConfigError, PlacedBudget, read};
 use super::{ConfigOption, ConfigSetting, PRICES};
 use crate::base::toml_text::{TomlError, line_and_column};
@@ -25,7 +29,8 @@ pub struct Configuration {
 }
 
 /// Files of a configuration, as the user would type them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "FilesObject"))]
 pub struct ConfigFiles {
     /// File of the project.
     pub project: Option<String>,

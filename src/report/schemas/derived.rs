@@ -21,6 +21,7 @@ use crate::explain::budget::{BudgetLevel, Limit, Metric};
 use crate::explain::check::{MatchedBy, PromptChangeKind, Status, UsageFault, Verdict};
 use crate::explain::context::ContextKind as ContentKind;
 use crate::explain::lint::{Rule, Severity};
+use crate::follow::FileChange;
 use crate::read::capture::Part as PromptPart;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::read::input::ServiceTier;
@@ -35,6 +36,7 @@ use crate::report::domains::{self, DomainResult};
 use crate::report::explain_json::{self, ExplainObject};
 use crate::report::fork::{self, ForkObject};
 use crate::report::groups::{self, GroupsObject};
+use crate::report::json::Versioned;
 #[cfg(feature = "redact")]
 use crate::report::kept::{self, KeptDocument};
 use crate::report::lint::{self, Lint};
@@ -64,30 +66,30 @@ type Output = (&'static str, &'static str, fn() -> Schema);
 #[rustfmt::skip] // an output is a line
 const OUTPUTS: &[Output] = &[
     ("report", report_json::SCHEMA, derived::<Report<'_>>),
-    ("groups", groups::SCHEMA, derived::<GroupsObject<'_>>),
+    ("groups", groups::SCHEMA, versioned::<GroupsObject<'_>>),
     ("ledger", LEDGER_SCHEMA, derived::<Placed<'_, LedgerRow<'_>>>),
-    ("advice", advice::SCHEMA, derived::<AdviceDocument<'_>>),
-    ("change", since::SCHEMA, derived::<ChangeSinceObject<'_>>),
-    ("breaks", breaks_json::SCHEMA, derived::<BreaksObject<'_>>),
+    ("advice", advice::SCHEMA, versioned::<AdviceDocument<'_>>),
+    ("change", since::SCHEMA, versioned::<ChangeSinceObject<'_>>),
+    ("breaks", breaks_json::SCHEMA, versioned::<BreaksObject<'_>>),
     ("break", BREAK_SCHEMA, derived::<Placed<'_, BreakRow<'_>>>),
     ("domain", DOMAIN_SCHEMA, derived::<DomainListing>),
     ("domain-result", domains::SCHEMA, derived::<DomainResult<'_>>),
     ("part", PART_SCHEMA, derived::<Part>),
     ("run", RUN_SCHEMA, derived::<Manifest>),
-    ("check", check_json::SCHEMA, derived::<CheckObject<'_>>),
-    ("compare", compare_json::SCHEMA, derived::<CompareObject<'_>>),
+    ("check", check_json::SCHEMA, versioned::<CheckObject<'_>>),
+    ("compare", compare_json::SCHEMA, versioned::<CompareObject<'_>>),
     ("compare-line", compare_json::SCHEMA, derived::<StrategyLine<'_>>),
-    ("explain", explain_json::SCHEMA, derived::<ExplainObject<'_>>),
-    ("context", context_json::SCHEMA, derived::<ContextObject<'_>>),
-    ("blocks", blocks_json::SCHEMA, derived::<BlocksObject<'_>>),
-    ("verify", verify_json::SCHEMA, derived::<VerifyObject<'_>>),
-    ("lint", lint::SCHEMA, derived::<Lint<'_>>),
-    ("tokens", weights::SCHEMA, derived::<TokensObject<'_>>),
-    ("fork", fork::SCHEMA, derived::<ForkObject<'_>>),
+    ("explain", explain_json::SCHEMA, versioned::<ExplainObject<'_>>),
+    ("context", context_json::SCHEMA, versioned::<ContextObject<'_>>),
+    ("blocks", blocks_json::SCHEMA, versioned::<BlocksObject<'_>>),
+    ("verify", verify_json::SCHEMA, versioned::<VerifyObject<'_>>),
+    ("lint", lint::SCHEMA, versioned::<Lint<'_>>),
+    ("tokens", weights::SCHEMA, versioned::<TokensObject<'_>>),
+    ("fork", fork::SCHEMA, versioned::<ForkObject<'_>>),
     ("prices", prices::SCHEMA, derived::<PricesObject<'_>>),
     ("prices-update", price_changes::SCHEMA, derived::<UpdateObject<'_>>),
     ("event", watch::SCHEMA, derived::<EventObject<'_>>),
-    ("sources", sources::SCHEMA, derived::<SourcesObject<'_>>),
+    ("sources", sources::SCHEMA, versioned::<SourcesObject<'_>>),
     ("config-show", config_view::SCHEMA, derived::<ConfigObject<'_>>),
     #[cfg(feature = "redact")]
     ("redact-explain", kept::SCHEMA, derived::<KeptDocument<'_>>),
@@ -108,6 +110,12 @@ fn complete(format: &MachineFormat, mut schema: Schema, tag: &str) -> Value {
     }
     schema
 }
+
+/// Schema of a document behind its format and version.
+fn versioned<T: JsonSchema>() -> Schema {
+    derived::<Versioned<'_, T>>()
+}
+
 /// Schema of a type as it is written. Fields are required unless they may be left out.
 fn derived<T: JsonSchema>() -> Schema {
     SchemaSettings::draft2020_12()
@@ -256,6 +264,7 @@ words! {
     Metric as "Metric": Metric::ALL.map(|metric| metric.name).as_slice();
     BudgetLevel as "Level": BudgetLevel::ALL.map(BudgetLevel::name);
     Limit as "LimitKind": Limit::KEYS;
+    FileChange as "ChangeObject": FileChange::ALL.map(FileChange::name);
     Status as "BudgetStatus": Status::ALL.map(Status::name);
     Verdict as "Verdict": Verdict::ALL.map(Verdict::name);
     MatchedBy as "MatchedBy": MatchedBy::ALL.map(MatchedBy::name);

@@ -2,6 +2,10 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
 use super::super::escape::terminal_safe;
 use super::super::number::{dollars, tokens};
 use super::super::session_names::SessionNames;
@@ -35,16 +39,24 @@ pub struct WatchedSession<'a> {
 }
 
 /// Kind of an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "WhatObject"))]
+#[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WatchEventKind {
     /// The session continued, or exists at the start; its figures now.
     Session {
         /// Cost of the session.
+        #[serde(flatten, serialize_with = "write_cost")]
+        #[cfg_attr(test, schemars(with = "CostObject"))]
         cost: KnownSum,
         /// Number of requests.
         requests: u64,
-        /// Prompt tokens that were read from cache, and all prompt tokens.
-        read_of_prompts: (Tokens, Tokens),
+        /// Tokens of the prompts that were read from cache.
+        #[serde(rename = "read_tokens")]
+        read: Tokens,
+        /// Tokens of the prompts.
+        #[serde(rename = "prompt_tokens")]
+        prompt: Tokens,
         /// State for the next message, if it is known.
         next: Option<StatusOfNext>,
     },
@@ -52,25 +64,54 @@ pub enum WatchEventKind {
     Break {
         /// Cause of the break.
         cause: Cause,
-        /// Cost beyond that of reading, or `None` if the model has no price.
+        /// Cost beyond that of reading, in dollars; unknown if the model has no price.
+        #[serde(rename = "excess_usd")]
         excess: Option<Picodollars>,
     },
     /// The cache entries of the session have expired.
     Cold {
-        /// Cost that the next message would have had before.
+        /// Cost that the next message would have had before, in dollars; unknown if the model has no price.
+        #[serde(rename = "warm_usd")]
         warm: Option<Picodollars>,
         /// Cost of the next message now.
+        #[serde(rename = "cold_usd")]
         cold: Option<Picodollars>,
     },
     /// Today's spending exceeds the budget.
     Budget {
-        /// Spending of today.
+        /// Cost of the watched sessions today, in dollars, without requests whose model has no price.
+        #[serde(rename = "today_usd", serialize_with = "write_sum")]
+        #[cfg_attr(test, schemars(with = "Picodollars"))]
         today: KnownSum,
         /// Budget of a day.
+        #[serde(rename = "budget_usd")]
         budget: Picodollars,
     },
     /// The file changed other than by growth.
-    File(FileChange),
+    File {
+        /// Kind of the change.
+        change: FileChange,
+        /// Error if it cannot be read.
+        error: Option<String>,
+    },
+}
+
+/// Partly known cost.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
+struct CostObject {
+    /// Cost in dollars, without requests whose model has no price.
+    cost_usd: Picodollars,
+    /// True if requests whose model has no price are left out.
+    is_partial: bool,
+}
+
+fn write_cost<S: Serializer>(cost: &KnownSum, serializer: S) -> Result<S::Ok, S::Error> {
+    CostObject { cost_usd: cost.sum, is_partial: cost.unknown > 0 }.serialize(serializer)
+}
+
+fn write_sum<S: Serializer>(cost: &KnownSum, serializer: S) -> Result<S::Ok, S::Error> {
+    cost.sum.serialize(serializer)
 }
 
 /// Short names of sessions and projects.
@@ -171,14 +212,16 @@ impl WatchEventKind {
             Self::Budget { today, budget } => {
                 format!("today cost {}, more than {}", known_cents(*today), cents(*budget))
             }
-            Self::File(change) => match change {
+            Self::File { change, error } => match change {
                 FileChange::Shortened => "its file became shorter, and was read again".to_owned(),
                 FileChange::Replaced => {
                     "its file was replaced by another, which was read again".to_owned()
                 }
                 FileChange::Rewritten => "its file was rewritten, and was read again".to_owned(),
                 FileChange::Gone => "its file is gone".to_owned(),
-                FileChange::Unreadable(why) => format!("its file cannot be read: {why}"),
+                FileChange::Unreadable => {
+                    format!("its file cannot be read: {}", error.as_deref().unwrap_or_default())
+                }
             },
         }
     }

@@ -86,7 +86,7 @@ fn row(name: &str, open: &OpenSession<'_>) -> [String; COLUMNS] {
         let none = || "–".to_owned();
         return [name, none(), none(), none(), none(), none(), cost];
     };
-    let [warm, cold] = next.compaction;
+    let (warm, cold) = (next.compact_warm, next.compact_cold);
     let fill = fill(next.prompt, next.window);
     if next.left > 0 {
         let cache = format!("warm {}", left_for(next.left));

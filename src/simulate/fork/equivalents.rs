@@ -6,6 +6,8 @@ use std::ops::Add;
 use std::str::FromStr;
 
 use rust_decimal::Decimal;
+#[cfg(test)]
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::base::ttl::Ttl;
@@ -98,7 +100,8 @@ impl Serialize for Equivalents {
 }
 
 /// Weights of tokens that are not sent in full.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "MultipliersObject"))]
 pub struct Multipliers {
     /// Weight of a token that is read.
     pub read: Equivalents,

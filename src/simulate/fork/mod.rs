@@ -32,6 +32,10 @@ mod trace;
 pub use compare::{ForkCharge, ForkComparison, ForkError, ForkPrices, ForkTable, compare};
 pub use equivalents::{Equivalents, Multipliers};
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 
@@ -42,18 +46,24 @@ pub const MOST_CHILDREN: usize = 10_000;
 pub const MOST_TOKENS: u64 = 1_000_000_000_000;
 
 /// Sizes of a parent and its children.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PlanObject"))]
 pub struct ForkPlan {
-    /// Parent's prompt up to its last marker: tools, system prompt, messages.
+    /// Tokens of the parent's prompt up to its last marker: tools, system prompt, messages.
+    #[serde(rename = "parent_tokens")]
     pub parent: Tokens,
-    /// Parent's last answer, after that marker.
+    /// Tokens of the parent's last answer, after that marker.
+    #[serde(rename = "assistant_tokens")]
     pub assistant: Tokens,
-    /// All placeholders for the results of the answer's calls.
+    /// Tokens of all placeholders for the results of the answer's calls.
+    #[serde(rename = "placeholder_tokens")]
     pub placeholders: Tokens,
-    /// Directive of each child.
+    /// Tokens of each child's directive.
+    #[serde(rename = "directive_tokens")]
     pub directives: Vec<Tokens>,
-    /// Part of the parent's prompt, up to a marker, that children share if they decide again which
+    /// Tokens of the parent's prompt, up to a marker, that children share if they decide again which
     /// of its results are replaced.
+    #[serde(rename = "kept_tokens")]
     pub kept: Tokens,
     /// True if the parent's prefix is still cached when the children start.
     pub parent_is_warm: bool,
@@ -61,8 +71,10 @@ pub struct ForkPlan {
     pub ttl: Ttl,
     /// Weight of a token written, in tokens sent in full, or `None` for the usual one of its TTL.
     /// Prices of a model take precedence.
+    #[serde(skip)]
     pub write_weight: Option<Equivalents>,
-    /// Shortest prefix that the model caches.
+    /// Tokens that a prefix needs to be cached.
+    #[serde(rename = "minimum_prefix_tokens")]
     pub minimum: Tokens,
 }
 

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use super::Provider;
 use super::unmarked::Unmarked;
 use crate::base::units::Tokens;
@@ -11,7 +15,8 @@ use crate::requests::prompt::PromptTrace;
 
 /// Comparison of reads under the rules with recorded ones, over all requests but the first of each
 /// session, whose read is an input of the simulation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct RolloutAgreement {
     /// Number of compared requests.
     pub requests: u64,
@@ -21,20 +26,27 @@ pub struct RolloutAgreement {
     pub within_step: u64,
     /// Requests whose reads differ by less than the step that their session's record shows.
     pub within_recorded_step: u64,
-    /// Sum of the recorded reads.
+    /// Sum of the cached tokens, as recorded.
+    #[serde(rename = "recorded_cached_tokens")]
     pub recorded: Tokens,
-    /// Sum of the reads under the rules.
+    /// Sum of the cached tokens, by the rules.
+    #[serde(rename = "simulated_cached_tokens")]
     pub simulated: Tokens,
     /// Sum of the absolute differences.
+    #[serde(rename = "error_tokens")]
     pub error: Tokens,
     /// Requests that read less than half of what their predecessor sent, both in the record and
     /// under the rules.
+    #[serde(rename = "lost_in_both")]
     pub both_lost: u64,
     /// Requests with such a loss only in the record: other machines, evictions, changed prompts.
+    #[serde(rename = "lost_in_record_only")]
     pub only_recorded_lost: u64,
     /// Requests with such a loss only under the rules: prefixes that lived longer than assumed.
+    #[serde(rename = "lost_under_rules_only")]
     pub only_simulated_lost: u64,
     /// Requests that read more than their predecessor sent: an unrecorded one came between.
+    #[serde(skip)]
     pub beyond_predecessor: u64,
 }
 

@@ -9,6 +9,9 @@ mod prefix;
 use std::cmp::Reverse;
 
 use rustc_hash::FxHashSet;
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::Cause;
 use super::find::{Break, Breaks};
@@ -23,9 +26,11 @@ use crate::requests::prompt::Step;
 use crate::simulate::ledger::{Ledger, Selection};
 
 /// A recurring break.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "PatternObject"))]
 pub struct Pattern {
-    /// Name in outputs.
+    /// Name of the pattern.
+    #[serde(rename = "pattern")]
     pub name: &'static str,
     /// Observation, in a sentence.
     pub observation: String,
@@ -35,9 +40,11 @@ pub struct Pattern {
     pub occurrences: u64,
     /// Number of sessions with an occurrence.
     pub sessions: u64,
-    /// Saving of the change, or `None` without prices.
+    /// Saving of the change, in dollars; unknown without prices.
+    #[serde(rename = "saving_usd")]
     pub saving: Option<Picodollars>,
     /// Basis of the saving.
+    #[serde(rename = "saving_rests_on")]
     pub ground: Ground,
 }
 
