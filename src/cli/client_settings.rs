@@ -352,8 +352,7 @@ impl Records {
 impl Record {
     /// Removes the record.
     pub(super) fn forget(path: &Path) -> Result<(), CliError> {
-        let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
-        fs::remove_file(path).map_err(failed)
+        fs::remove_file(path).map_err(CliError::unwritable(path))
     }
 }
 

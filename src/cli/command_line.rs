@@ -27,9 +27,7 @@ impl CommandLine {
     pub(super) fn add_prices(&mut self, args: &PriceArgs) -> Result<(), CliError> {
         for file in &args.files {
             // Claude Code runs the command in another folder, so paths must be absolute.
-            let place = fs::canonicalize(file);
-            let place =
-                place.map_err(|source| CliError::PriceFile { path: file.clone(), source })?;
+            let place = fs::canonicalize(file).map_err(CliError::unreadable("price file", file))?;
             self.add("--prices", &text_of(&place)?);
         }
         if args.platform.is_some()

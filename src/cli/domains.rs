@@ -298,6 +298,6 @@ struct Told {
 impl Told {
     fn tell(&self, setup: &Setup<'_>) -> Result<(), CliError> {
         tell_unpriced(&self.unpriced, false, setup.output.quiet)?;
-        tell_damage(&self.diagnostics, self.files, setup.input, setup.output)
+        tell_damage(&self.diagnostics, self.files, setup.input.strict, setup.output)
     }
 }

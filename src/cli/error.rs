@@ -1,7 +1,7 @@
 //! Errors that end a run, and the exit codes, which scripts rely on.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::toml_text::TomlError;
 use crate::base::wording::counted;
@@ -68,9 +68,11 @@ pub(super) enum CliError {
          smaller files"
     )]
     Memory(u64),
-    /// Unreadable price file.
-    #[error("cannot read the price file {}: {source}", path.display())]
-    PriceFile {
+    /// Unreadable file that an option names.
+    #[error("cannot read the {what} {}: {source}", path.display())]
+    Unreadable {
+        /// Content of the file.
+        what: &'static str,
         /// Path of the file.
         path: PathBuf,
         /// Error of the system.
@@ -82,14 +84,6 @@ pub(super) enum CliError {
     /// Facts about models in a price file that cannot be used.
     #[error(transparent)]
     Models(#[from] TomlError),
-    /// Unreadable strategy file.
-    #[error("cannot read the strategy file {}: {source}", path.display())]
-    StrategyFile {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
     /// Strategy file without usable strategies.
     #[error(transparent)]
     Strategies(#[from] StrategyFileError),
@@ -116,14 +110,6 @@ pub(super) enum CliError {
          --save-baseline {}`", path.display(), path.display()
     )]
     BaselineFile {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the system.
-        source: io::Error,
-    },
-    /// Unreadable file of accepted findings.
-    #[error("cannot read the accepted findings {}: {source}", path.display())]
-    AcceptedFile {
         /// Path of the file.
         path: PathBuf,
         /// Error of the system.
@@ -199,6 +185,18 @@ impl CliError {
         Self::Memory(MemoryBound::of_process().map_or(0, |bound| bound.0 >> 20))
     }
 
+    /// Error of reading a file that an option names.
+    pub(super) fn unreadable(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Unreadable { what, path, source }
+    }
+
+    /// Error of writing to a path.
+    pub(super) fn unwritable(path: &Path) -> impl Fn(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::OutputFile { path: path.clone(), source }
+    }
+
     /// Error with its domain, if its words do not name one.
     pub(super) fn in_domain(self, domain: &str) -> Self {
         match self {
@@ -237,16 +235,14 @@ impl CliError {
             | Self::NotBuilt { .. }
             | Self::Domains(_)
             | Self::Seam(_)
-            | Self::PriceFile { .. }
+            | Self::Unreadable { .. }
             | Self::Prices(_)
             | Self::Models(_)
-            | Self::StrategyFile { .. }
             | Self::Strategies(_)
             | Self::Configuration(_)
             | Self::Expression { .. }
             | Self::BaselineFile { .. }
             | Self::Baseline { .. }
-            | Self::AcceptedFile { .. }
             | Self::Accepted { .. }
             | Self::OutputFile { .. }
             | Self::Write(_)

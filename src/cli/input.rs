@@ -1,7 +1,7 @@
 //! Reads the input of a run with a progress bar, and reports its problems.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::{Component, Path, PathBuf, absolute};
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -18,7 +18,7 @@ use crate::base::client::Client;
 use crate::base::order::Ordered as _;
 use crate::read::input::{
     Diagnostics, Discovered, Inside, Kind, Location, MemoryBound, Source, discover, discover_below,
-    discover_inside, read_standard_input_bytes, read_whole,
+    discover_inside, read_standard_input, read_standard_input_bytes, read_text, read_whole,
 };
 use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
@@ -70,14 +70,14 @@ pub(super) fn read_history(
 pub(super) fn tell_damage(
     diagnostics: &Diagnostics,
     files: usize,
-    input: &InputArgs,
+    strict: bool,
     output: &OutputArgs,
 ) -> Result<(), CliError> {
     if !output.quiet {
         name_foreign_files(diagnostics, files);
         name_damage(diagnostics, output.verbose);
     }
-    if input.strict && diagnostics.has_damage() {
+    if strict && diagnostics.has_damage() {
         return Err(CliError::DamagedInput);
     }
     Ok(())
@@ -317,6 +317,11 @@ fn usable(
     }
     refuse_to_overwrite(&discovered, &output.output, "--output")?;
     Ok(discovered)
+}
+
+/// Text of a file, or of standard input for `-`.
+pub(super) fn read_given(file: &Path, most: u64) -> io::Result<String> {
+    if file.as_os_str() == "-" { read_standard_input(most) } else { read_text(file, most) }
 }
 
 /// Path as people write it, with `~` for the home.

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
@@ -84,6 +85,12 @@ pub(super) fn span_of(text: &str, option: &str, zone: &Zone) -> Result<Range<Mil
 /// Moment at which the program runs.
 pub(super) fn moment() -> Millis {
     Millis::new(now().as_millisecond())
+}
+
+/// Moment of the system's clock, if it is after 1970.
+pub(super) fn moment_of(time: SystemTime) -> Option<Millis> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
 }
 
 /// Only clock that a figure may depend on, and only if a time is relative to now, or a window may be open.

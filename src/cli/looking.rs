@@ -4,7 +4,7 @@
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::sync::OnceLock;
-use std::{fs, thread};
+use std::thread;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -163,10 +163,6 @@ pub(super) fn told_by_client(command: &str, other: &str) -> Result<Told, CliErro
     let told = Told::parse(&text)
         .map_err(|error| wrong(&format!("standard input is no JSON object: {error}")))?;
     // Claude Code names the file before it is there.
-    let transcript = told.transcript.filter(|path| !is_missing(path));
+    let transcript = told.transcript.filter(|path| path.try_exists().unwrap_or(true));
     Ok(Told { transcript, ..told })
-}
-
-fn is_missing(path: &Path) -> bool {
-    fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }

@@ -47,28 +47,15 @@ impl Output {
 
     /// Opens standard output.
     pub(super) fn standard(color: ColorArg) -> Self {
-        let is_terminal = io::stdout().is_terminal();
-        let style = TextStyle {
-            width: width(is_terminal),
-            bold: bold(color, is_terminal),
-            bars: is_terminal && !is_dumb(),
-            height: None,
-            notes: true,
-        };
+        let style = style(color, io::stdout().is_terminal());
         Self { writer: Target::Standard(BufWriter::new(io::stdout().lock())), style }
     }
 
     /// Opens a file, which is replaced once everything is written.
     pub(super) fn to_file(path: &Path, color: ColorArg) -> Result<Self, CliError> {
-        let file = OutputFile::open(path).map_err(|source| failed(path, source))?;
-        let style = TextStyle {
-            width: width(false),
-            bold: bold(color, false),
-            bars: false,
-            height: None,
-            notes: true,
-        };
-        Ok(Self { writer: Target::File(BufWriter::new(file), path.to_owned()), style })
+        let file = OutputFile::open(path).map_err(CliError::unwritable(path))?;
+        let writer = Target::File(BufWriter::new(file), path.to_owned());
+        Ok(Self { writer, style: style(color, false) })
     }
 
     /// Returns true if the output is a terminal.
@@ -160,13 +147,25 @@ impl Output {
             }
             Target::File(mut file, path) => {
                 // A failed write is about this file, so the error names its path.
+                let failed = CliError::unwritable(&path);
                 write(&mut file).map_err(|error| match error {
-                    CliError::Write(source) => failed(&path, source),
+                    CliError::Write(source) => failed(source),
                     other => other,
                 })?;
-                finish(file).map_err(|source| failed(&path, source))
+                finish(file).map_err(failed)
             }
         }
+    }
+}
+
+/// Form of a document of any length, with its notes.
+fn style(color: ColorArg, is_terminal: bool) -> TextStyle {
+    TextStyle {
+        width: width(is_terminal),
+        bold: bold(color, is_terminal),
+        bars: is_terminal && !is_dumb(),
+        height: None,
+        notes: true,
     }
 }
 
@@ -193,26 +192,27 @@ pub(super) fn finish(file: BufWriter<OutputFile>) -> io::Result<()> {
     file.into_inner()?.finish()
 }
 
-fn failed(path: &Path, source: io::Error) -> CliError {
-    CliError::OutputFile { path: path.to_owned(), source }
-}
-
 /// Writes files into a folder, and creates the folder if it is missing.
 pub(super) fn write_files(
     folder: &Path,
     files: impl IntoIterator<Item = (String, Vec<u8>)>,
 ) -> Result<(), CliError> {
-    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
-    for (name, bytes) in files {
-        let path = folder.join(name);
-        let write = || {
-            let mut file = OutputFile::open(&path)?;
-            file.write_all(&bytes)?;
-            file.finish()
-        };
-        write().map_err(|source| failed(&path, source))?;
-    }
-    Ok(())
+    fs::create_dir_all(folder).map_err(CliError::unwritable(folder))?;
+    let mut files = files.into_iter();
+    files.try_for_each(|(name, bytes)| replace(&folder.join(name), |out| out.write_all(&bytes)))
+}
+
+/// Writes a file as a whole.
+pub(super) fn replace(
+    place: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), CliError> {
+    let written = || {
+        let mut out = BufWriter::new(OutputFile::open(place)?);
+        write(&mut out)?;
+        finish(out)
+    };
+    written().map_err(CliError::unwritable(place))
 }
 
 /// Returns true if a terminal is written to with colours.

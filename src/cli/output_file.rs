@@ -219,9 +219,7 @@ pub(super) fn is_temporary(name: &OsStr) -> bool {
 fn heed_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let ignored = ignored_signals();
-        let heeded = [SIGHUP, SIGINT, SIGTERM].into_iter();
-        let heeded = heeded.filter(|signal| ignored & (1 << (signal - 1)) == 0);
+        let heeded = heeded_of([SIGHUP, SIGINT, SIGTERM]);
         let Ok(mut signals) = Signals::new(heeded) else { return };
         let work = move || {
             for signal in signals.forever() {
@@ -239,12 +237,19 @@ fn heed_signals() {
 #[cfg(not(unix))]
 fn heed_signals() {}
 
-/// Mask of the ignored signals, a bit for each; zero if the system does not report them.
+/// Signals that are not ignored, as they are under `nohup`; only Linux reports those that are.
 #[cfg(unix)]
-fn ignored_signals() -> u64 {
+pub(super) fn heeded_of<const N: usize>(signals: [i32; N]) -> impl Iterator<Item = i32> {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default();
+    signals.into_iter().filter(move |signal| mask >> (signal - 1) & 1 == 0)
+}
+
+/// Folder of a file.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// Follows links to the final path, except links of the system, which name open streams.
@@ -258,8 +263,7 @@ pub(super) fn place(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
         let name = path.file_name().ok_or(io::ErrorKind::NotFound)?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = fs::canonicalize(folder.unwrap_or(Path::new(".")))?;
+        let folder = fs::canonicalize(folder_of(&path))?;
         let here = folder.join(name);
         if is_of_system(&here) {
             return Ok(here);

@@ -126,19 +126,6 @@ pub(super) fn whole(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
     )))
 }
 
-/// Writes a file as a whole.
-pub(super) fn replace(
-    place: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), CliError> {
-    let written = || {
-        let mut out = BufWriter::new(OutputFile::open(place)?);
-        write(&mut out)?;
-        finish(out)
-    };
-    written().map_err(|source| CliError::OutputFile { path: place.to_owned(), source })
-}
-
 /// Writes a file below the folder for parts, as a whole.
 pub(super) fn write_file(
     folder: &Path,
@@ -146,9 +133,9 @@ pub(super) fn write_file(
     rows: impl FnOnce(&mut dyn Write) -> Result<u64, CliError>,
 ) -> Result<PartFile, CliError> {
     let place = folder.join(&path);
-    let failed = |source| CliError::OutputFile { path: place.clone(), source };
-    fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(failed)?;
-    let file = OutputFile::open(&place).map_err(failed)?;
+    let failed = CliError::unwritable(&place);
+    fs::create_dir_all(place.parent().unwrap_or(folder)).map_err(&failed)?;
+    let file = OutputFile::open(&place).map_err(&failed)?;
     let mut out = Digesting { out: BufWriter::new(file), digest: Blake2b::new(), bytes: 0 };
     let rows = rows(&mut out).map_err(|error| match error {
         CliError::Write(source) => failed(source),

@@ -166,8 +166,8 @@ pub(super) fn tables(
     let mut table = PriceTable::built_in();
     table.platform = platform;
     for path in files {
-        let text = read_text(path, MOST_REPORT)
-            .map_err(|source| CliError::PriceFile { path: path.clone(), source })?;
+        let text =
+            read_text(path, MOST_REPORT).map_err(CliError::unreadable("price file", path))?;
         let file = path.display().to_string();
         // A file may have both prices and facts.
         table.overlay(&text, &file)?;

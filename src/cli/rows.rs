@@ -3,7 +3,7 @@
 use blake2::digest::consts::U16;
 use blake2::{Blake2b, Digest};
 
-use super::args::{OutputFormat, RowFormat};
+use super::args::Rows;
 use super::domains::Histories;
 use super::error::CliError;
 use super::output::Output;
@@ -18,27 +18,7 @@ pub(super) fn needs_parquet(what: &'static str) -> Result<(), CliError> {
     if is_built { Ok(()) } else { Err(CliError::NotBuilt { what, feature: "fleet" }) }
 }
 
-/// Format of rows.
-#[derive(Clone, Copy)]
-pub(super) enum Rows {
-    Jsonl,
-    Csv,
-    Parquet,
-}
-
 impl Rows {
-    /// Row format of an output format, if it has rows.
-    pub(super) fn of(format: OutputFormat<RowFormat>) -> Option<Self> {
-        match format {
-            OutputFormat::Own(RowFormat::Jsonl) => Some(Self::Jsonl),
-            OutputFormat::Own(RowFormat::Csv) => Some(Self::Csv),
-            OutputFormat::Own(RowFormat::Parquet) => Some(Self::Parquet),
-            OutputFormat::Own(RowFormat::Json) | OutputFormat::Text | OutputFormat::Markdown => {
-                None
-            }
-        }
-    }
-
     /// Encoding of rows of a schema. Parquet is for programs, and not for a terminal.
     pub(super) fn encoding(
         self,

@@ -28,8 +28,9 @@ fn each(entries: &[String]) -> impl Iterator<Item = &str> {
 }
 
 fn of_file(path: &str, quiet: bool) -> Result<Vec<Strategy>, CliError> {
-    let text = read_text(Path::new(path), MOST_SETTINGS)
-        .map_err(|source| CliError::StrategyFile { path: path.into(), source })?;
+    let file = Path::new(path);
+    let text =
+        read_text(file, MOST_SETTINGS).map_err(CliError::unreadable("strategy file", file))?;
     let file = parse_strategies(&text, path)?;
     for left_out in file.left_out.iter().filter(|_| !quiet) {
         warn(format!("{path}: {} is left out: {}", left_out.name, left_out.contradiction));

@@ -11,6 +11,7 @@ use super::number::{dollars, duration};
 use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{grouped, nearest, suggestion};
+use crate::base::words::words;
 use crate::explain::breaks::Cause;
 
 /// Template that is used by default.
@@ -64,30 +65,19 @@ fn seconds<S: Serializer>(millis: &i64, serializer: S) -> Result<S::Ok, S::Error
     serializer.serialize_i64(millis / 1_000)
 }
 
-/// Field of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Field {
-    Warm,
-    Next,
-    Cold,
-    Session,
-    Today,
-    Hit,
-    Break,
-    Prompt,
+words! {
+    /// Field of a template.
+    enum Field {
+        Warm = "warm";
+        Next = "next";
+        Cold = "cold";
+        Session = "session";
+        Today = "today";
+        Hit = "hit";
+        Break = "break";
+        Prompt = "prompt";
+    }
 }
-
-/// Names of the fields.
-const FIELDS: [(&str, Field); 8] = [
-    ("warm", Field::Warm),
-    ("next", Field::Next),
-    ("cold", Field::Cold),
-    ("session", Field::Session),
-    ("today", Field::Today),
-    ("hit", Field::Hit),
-    ("break", Field::Break),
-    ("prompt", Field::Prompt),
-];
 
 /// Text between the parts of a line.
 const BETWEEN: &str = " · ";
@@ -191,9 +181,8 @@ fn begins(characters: &[char], text: &str) -> bool {
 }
 
 fn field(name: &str) -> Result<Field, TemplateError> {
-    let found = FIELDS.iter().find(|(known, _)| *known == name);
-    found.map(|(_, field)| *field).ok_or_else(|| {
-        let near = nearest(name, FIELDS.iter().map(|(known, _)| *known));
+    Field::by_name(name).ok_or_else(|| {
+        let near = nearest(name, Field::ALL.map(Field::name));
         TemplateError::Unknown(name.to_owned(), suggestion(&near))
     })
 }

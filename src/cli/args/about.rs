@@ -9,7 +9,7 @@ use clap_complete::Shell;
 use super::format::{DocumentFormats, FormatArgs};
 use super::shared::{OutputArgs, WrittenArgs};
 
-pub(super) const CONFIG_NOTES: &str = "\
+const CONFIG_NOTES: &str = "\
 A value on the command line holds over the environment (CACHESIM_JOBS for --jobs), that over the \
 project's file, that over the user's, and that over the program's default.";
 
@@ -32,6 +32,7 @@ pub(in crate::cli) struct ConfigurationArgs {
 
 /// `config`.
 #[derive(Debug, Args)]
+#[command(after_help = CONFIG_NOTES)]
 pub(in crate::cli) struct ConfigArgs {
     /// Command.
     #[command(subcommand)]
@@ -52,7 +53,7 @@ pub(in crate::cli) enum ConfigCommand {
     },
 }
 
-pub(super) const COMPLETIONS_EXAMPLES: &str = "\
+const COMPLETIONS_EXAMPLES: &str = "\
 Examples:
   cachesim completions bash -o ~/.local/share/bash-completion/completions/cachesim
   cachesim completions zsh -o ~/.zfunc/_cachesim
@@ -60,6 +61,7 @@ Examples:
 
 /// `completions`.
 #[derive(Debug, Args)]
+#[command(after_help = COMPLETIONS_EXAMPLES)]
 pub(in crate::cli) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
@@ -69,7 +71,7 @@ pub(in crate::cli) struct CompletionsArgs {
     pub(in crate::cli) output: WrittenArgs,
 }
 
-pub(super) const MAN_EXAMPLES: &str = "\
+const MAN_EXAMPLES: &str = "\
 Examples:
   cachesim man | man -l -
   cachesim man prices list -o cachesim-prices-list.1
@@ -77,6 +79,7 @@ Examples:
 
 /// `man`.
 #[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
 pub(in crate::cli) struct ManArgs {
     /// The command [default: the page of the program]
     #[arg(value_name = "COMMAND")]
@@ -91,7 +94,7 @@ pub(in crate::cli) struct ManArgs {
     pub(in crate::cli) output: WrittenArgs,
 }
 
-pub(super) const SCHEMA_EXAMPLES: &str = "\
+const SCHEMA_EXAMPLES: &str = "\
 Examples:
   cachesim schema
   cachesim schema ledger -o ledger.schema.json
@@ -102,6 +105,7 @@ know.";
 
 /// `schema`.
 #[derive(Debug, Args)]
+#[command(after_help = SCHEMA_EXAMPLES)]
 pub(in crate::cli) struct SchemaArgs {
     /// The format [default: all are listed]
     #[arg(value_name = "NAME")]
@@ -116,7 +120,7 @@ pub(in crate::cli) struct SchemaArgs {
     pub(in crate::cli) output: WrittenArgs,
 }
 
-pub(super) const SOURCES_EXAMPLES: &str = "\
+const SOURCES_EXAMPLES: &str = "\
 Examples:
   cachesim sources
   cachesim sources --all
@@ -129,6 +133,7 @@ places, as they do for the programs themselves.";
 
 /// `sources`.
 #[derive(Debug, Args)]
+#[command(after_help = SOURCES_EXAMPLES)]
 pub(in crate::cli) struct SourcesArgs {
     /// The format.
     #[command(flatten)]
@@ -138,13 +143,14 @@ pub(in crate::cli) struct SourcesArgs {
     pub(in crate::cli) output: OutputArgs,
 }
 
-pub(super) const STRATEGIES_EXAMPLES: &str = "\
+const STRATEGIES_EXAMPLES: &str = "\
 Examples:
   cachesim strategies
   cachesim compare session.jsonl --strategy billed,5m,1h,compact-100k";
 
 /// `strategies`.
 #[derive(Debug, Args)]
+#[command(after_help = STRATEGIES_EXAMPLES)]
 pub(in crate::cli) struct StrategiesArgs {
     /// The output.
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::run::RunArgs;
 use super::shared::{READINGS, whole};
 use crate::simulate::cache::Reading;
 
-pub(super) const ADVISE_EXAMPLES: &str = "\
+const ADVISE_EXAMPLES: &str = "\
 Examples:
   cachesim advise
   cachesim advise session.jsonl --top 3
@@ -43,6 +43,7 @@ pub(in crate::cli) const LAST: &str = "last";
 
 /// `advise`.
 #[derive(Debug, Args)]
+#[command(after_help = ADVISE_EXAMPLES)]
 pub(in crate::cli) struct AdviseArgs {
     /// Options of a command over requests.
     #[command(flatten)]

@@ -10,7 +10,7 @@ use super::shared::{DEFAULT_STRATEGIES, RecordedBreaksArgs, whole};
 use crate::explain::analysis::{Grouping, PeriodLength};
 use crate::report::TurnDetail;
 
-pub(super) const ANALYZE_EXAMPLES: &str = "\
+const ANALYZE_EXAMPLES: &str = "\
 Examples:
   cachesim analyze session.jsonl
   cachesim analyze ~/.claude/projects --since 2026-07-01 --strategy billed,5m,1h,mixed
@@ -24,6 +24,7 @@ pub(in crate::cli) type AnalyzeArgs = RunArgs<AnalyzeOptions, TurnsArgs>;
 
 /// Options that only `analyze` has.
 #[derive(Debug, Args)]
+#[command(after_help = ANALYZE_EXAMPLES)]
 pub(in crate::cli) struct AnalyzeOptions {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_STRATEGIES)]

@@ -7,7 +7,7 @@ use super::run::RunArgs;
 use super::shared::whole;
 use crate::explain::blocks::BlockLength;
 
-pub(super) const BLOCKS_EXAMPLES: &str = "\
+const BLOCKS_EXAMPLES: &str = "\
 Examples:
   cachesim blocks
   cachesim blocks --since 7d --timezone Europe/Berlin
@@ -24,6 +24,7 @@ pub(in crate::cli) type BlocksArgs = RunArgs<BlocksOptions>;
 
 /// Options that only `blocks` has.
 #[derive(Debug, Args)]
+#[command(after_help = BLOCKS_EXAMPLES)]
 pub(in crate::cli) struct BlocksOptions {
     /// Only windows of this length: 5h or week
     ///

@@ -11,7 +11,7 @@ use super::run::RunArgs;
 use super::shared::{FLEET, NOT_OF_A_RUN, PolicyArgs, whole};
 use crate::report::Theme;
 
-pub(super) const CHART_EXAMPLES: &str = "\
+const CHART_EXAMPLES: &str = "\
 Examples:
   cachesim chart turns session.jsonl -o turns.svg
   cachesim chart turns session.jsonl --strategy billed,5m,1h -o turns.svg
@@ -22,7 +22,7 @@ Examples:
 turns and context show one session: of several the one that cost most, or the one that --session \
 names.";
 
-pub(super) const REPORT_EXAMPLES: &str = "\
+const REPORT_EXAMPLES: &str = "\
 Examples:
   cachesim report -o report.html
   cachesim report session.jsonl -o report.html
@@ -40,6 +40,7 @@ const DEFAULT_DRAWN: &str = "billed,replay,5m,1h,mixed,optimal";
 
 /// `chart`.
 #[derive(Debug, Args)]
+#[command(after_help = CHART_EXAMPLES)]
 pub(in crate::cli) struct ChartArgs {
     /// The chart
     #[arg(value_enum)]
@@ -110,6 +111,7 @@ pub(in crate::cli) type ReportArgs = RunArgs<ReportOptions, ()>;
 
 /// Options that only `report` has.
 #[derive(Debug, Args)]
+#[command(after_help = REPORT_EXAMPLES)]
 pub(in crate::cli) struct ReportOptions {
     /// Report a run of the fleet instead of sessions
     ///

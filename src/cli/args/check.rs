@@ -10,7 +10,7 @@ use super::format::{
 use super::run::RunArgs;
 use super::shared::{FLEET, NOT_OF_A_RUN, whole};
 
-pub(super) const CHECK_EXAMPLES: &str = "\
+const CHECK_EXAMPLES: &str = "\
 Examples:
   cachesim check sessions/ --save-baseline baseline.json
   cachesim check sessions/ --baseline baseline.json
@@ -38,6 +38,7 @@ pub(in crate::cli) type CheckArgs = RunArgs<CheckOptions, FormatArgs<CheckFormat
 
 /// Options that only `check` has.
 #[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
 pub(in crate::cli) struct CheckOptions {
     /// Check a run of the fleet instead of sessions
     ///

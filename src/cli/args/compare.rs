@@ -6,7 +6,7 @@ use super::format::{CompareFormats, FormatArgs};
 use super::run::RunArgs;
 use super::shared::PolicyArgs;
 
-pub(super) const COMPARE_EXAMPLES: &str = "\
+const COMPARE_EXAMPLES: &str = "\
 Examples:
   cachesim compare session.jsonl
   cachesim compare ~/.claude/projects --strategy billed,5m,1h,cheapest-layout,cheapest-pings
@@ -26,6 +26,7 @@ pub(in crate::cli) type CompareArgs = RunArgs<CompareOptions, FormatArgs<Compare
 
 /// Options that only `compare` has.
 #[derive(Debug, Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
 pub(in crate::cli) struct CompareOptions {
     /// Strategies: names, and files (*.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = DEFAULT_COMPARED)]

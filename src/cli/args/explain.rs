@@ -12,7 +12,7 @@ use super::shared::{RecordedBreaksArgs, whole};
 use crate::explain::breaks::DetectionRule;
 use crate::explain::lint::{Rule, Severity};
 
-pub(super) const EXPLAIN_EXAMPLES: &str = "\
+const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   cachesim explain req_011CS session.jsonl
   cachesim explain session.jsonl:1207 session.jsonl
@@ -28,6 +28,7 @@ const DEFAULT_EXPLAINED: &str = "billed,replay,5m,1h";
 
 /// `explain`.
 #[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_EXAMPLES)]
 pub(in crate::cli) struct ExplainArgs {
     /// The request.
     #[arg(value_name = "REQUEST", help = "An id, FILE:LINE, or SESSION:TURN", long_help = REQUEST_HELP)]
@@ -61,7 +62,7 @@ pub(in crate::cli) struct ExplainOptions {
     pub(in crate::cli) show_text: bool,
 }
 
-pub(super) const BREAKS_EXAMPLES: &str = "\
+const BREAKS_EXAMPLES: &str = "\
 Examples:
   cachesim breaks
   cachesim breaks session.jsonl --top 50
@@ -75,6 +76,7 @@ pub(in crate::cli) type BreaksArgs = RunArgs<BreaksOptions, FormatArgs<BreaksFor
 
 /// Options that only `breaks` has.
 #[derive(Debug, Args)]
+#[command(after_help = BREAKS_EXAMPLES)]
 pub(in crate::cli) struct BreaksOptions {
     /// Rule for breaks: complete or client
     #[arg(long, value_parser = Choices(RULES), default_value = RULES[0].0)]
@@ -108,7 +110,7 @@ const RULES: &[Choice<DetectionRule>] = &[
     ),
 ];
 
-pub(super) const CONTEXT_EXAMPLES: &str = "\
+const CONTEXT_EXAMPLES: &str = "\
 Examples:
   cachesim context session.jsonl
   cachesim context ~/.claude/projects --since 2026-07-01 --top 25
@@ -121,6 +123,7 @@ pub(in crate::cli) type ContextArgs = RunArgs<ContextOptions>;
 
 /// Options that only `context` has.
 #[derive(Debug, Args)]
+#[command(after_help = CONTEXT_EXAMPLES)]
 pub(in crate::cli) struct ContextOptions {
     /// Number of kinds, sessions and items to list
     ///
@@ -129,7 +132,7 @@ pub(in crate::cli) struct ContextOptions {
     pub(in crate::cli) top: u16,
 }
 
-pub(super) const VERIFY_EXAMPLES: &str = "\
+const VERIFY_EXAMPLES: &str = "\
 Examples:
   cachesim verify
   cachesim verify ~/.claude/projects --format json -o verify.json";
@@ -139,6 +142,7 @@ pub(in crate::cli) type VerifyArgs = RunArgs<VerifyOptions>;
 
 /// Options that only `verify` has.
 #[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
 pub(in crate::cli) struct VerifyOptions {
     /// List the evidence on each rule
     ///
@@ -152,7 +156,7 @@ pub(in crate::cli) struct VerifyOptions {
     pub(in crate::cli) counts: bool,
 }
 
-pub(super) const LINT_EXAMPLES: &str = "\
+const LINT_EXAMPLES: &str = "\
 Examples:
   cachesim lint capture.jsonl
   cachesim lint bundle.jsonl --format sarif -o lint.sarif
@@ -171,6 +175,7 @@ pub(in crate::cli) type LintArgs = RunArgs<LintOptions, FormatArgs<LintFormats>>
 
 /// Options that only `lint` has.
 #[derive(Debug, Args)]
+#[command(after_help = LINT_EXAMPLES)]
 pub(in crate::cli) struct LintOptions {
     /// Exit with 1 on findings: a severity or rules
     ///

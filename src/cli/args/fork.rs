@@ -14,7 +14,7 @@ use crate::simulate::fork::{Equivalents, ForkPlan, MOST_CHILDREN};
 /// Number of children if no option sets it.
 const USUAL_CHILDREN: usize = 3;
 
-pub(super) const FORK_EXAMPLES: &str = "\
+const FORK_EXAMPLES: &str = "\
 Examples:
   cachesim fork
   cachesim fork --parent 150000 --assistant 2000 --children 8 --model claude-opus-5
@@ -26,6 +26,7 @@ counted.";
 
 /// `fork`.
 #[derive(Debug, Args)]
+#[command(after_help = FORK_EXAMPLES)]
 pub(in crate::cli) struct ForkArgs {
     /// Tokens of the parent's prompt
     ///

@@ -120,6 +120,23 @@ pub(in crate::cli) struct Json;
 pub(in crate::cli) enum RowFormat {
     /// Sums, as one document.
     Json,
+    /// Each row.
+    Rows(Rows),
+}
+
+impl OutputFormat<RowFormat> {
+    /// Format of each row, if there are rows.
+    pub(in crate::cli) fn rows(self) -> Option<Rows> {
+        match self {
+            Self::Own(RowFormat::Rows(rows)) => Some(rows),
+            _ => None,
+        }
+    }
+}
+
+/// Format of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cli) enum Rows {
     /// A document for each row.
     Jsonl,
     /// A line for each row.
@@ -187,10 +204,10 @@ impl Formats for AnalyzeFormats {
         own(
             "jsonl",
             "A line for each request and strategy, as cachesim.ledger/v1",
-            RowFormat::Jsonl,
+            RowFormat::Rows(Rows::Jsonl),
         ),
-        own("csv", "The same lines as CSV", RowFormat::Csv),
-        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
+        own("csv", "The same lines as CSV", RowFormat::Rows(Rows::Csv)),
+        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Rows(Rows::Parquet)),
         OutputFormat::MARKDOWN,
     ];
 }
@@ -204,9 +221,9 @@ impl Formats for BreaksFormats {
     const ALL: &'static [Choice<OutputFormat<RowFormat>>] = &[
         OutputFormat::TABLE,
         own("json", "Sums and patterns, as cachesim.breaks/v1", RowFormat::Json),
-        own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Jsonl),
-        own("csv", "The same lines as CSV", RowFormat::Csv),
-        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Parquet),
+        own("jsonl", "A line for each break, as cachesim.break/v1", RowFormat::Rows(Rows::Jsonl)),
+        own("csv", "The same lines as CSV", RowFormat::Rows(Rows::Csv)),
+        own("parquet", "The same lines as Parquet (-o FILE)", RowFormat::Rows(Rows::Parquet)),
         OutputFormat::MARKDOWN,
     ];
 }

@@ -6,7 +6,7 @@ use super::shared::PriceArgs;
 use super::statusline::SetupArgs;
 use crate::base::units::Picodollars;
 
-pub(super) const HOOK_EXAMPLES: &str = "\
+const HOOK_EXAMPLES: &str = "\
 Examples:
   cachesim hook < event.json
   cachesim hook --at-least 1.00
@@ -26,6 +26,7 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), together with what s
 
 /// `hook`.
 #[derive(Debug, Args)]
+#[command(after_help = HOOK_EXAMPLES)]
 pub(in crate::cli) struct HookArgs {
     /// Warn from this many dollars on
     ///

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-pub(super) const INIT_EXAMPLES: &str = "\
+const INIT_EXAMPLES: &str = "\
 Examples:
   cachesim redact ~/.claude/projects -o sessions
   cachesim init
@@ -18,6 +18,7 @@ A file that is there stays as it is, and nothing is written then.";
 
 /// `init`. No configuration applies, as CI has none of the user's: its options have own names.
 #[derive(Debug, Args)]
+#[command(after_help = INIT_EXAMPLES)]
 pub(in crate::cli) struct InitArgs {
     /// Recorded sessions and captured requests in this folder
     ///

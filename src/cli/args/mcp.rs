@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-pub(super) const MCP_EXAMPLES: &str = "\
+const MCP_EXAMPLES: &str = "\
 Examples:
   cachesim mcp ~/.claude/projects
   claude mcp add cachesim -- cachesim mcp ~/.claude/projects
@@ -21,6 +21,7 @@ their sessions.";
 
 /// `mcp`.
 #[derive(Debug, Args)]
+#[command(after_help = MCP_EXAMPLES)]
 pub(in crate::cli) struct McpArgs {
     /// Folders with the sessions that may be read
     ///

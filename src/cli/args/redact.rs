@@ -8,7 +8,7 @@ use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
 use super::shared::{MemoryArgs, NamingArgs, OutputArgs};
 use crate::redact::ToolNames;
 
-pub(super) const REDACT_EXAMPLES: &str = "\
+const REDACT_EXAMPLES: &str = "\
 Examples:
   cachesim redact session.jsonl -o report.jsonl
   cachesim redact ~/.claude/projects/-home-me-project -o fixture/
@@ -26,6 +26,7 @@ Lengths and times stay, and so do the names of tools: look at those before you p
 
 /// `redact`.
 #[derive(Debug, Args)]
+#[command(after_help = REDACT_EXAMPLES)]
 pub(in crate::cli) struct RedactArgs {
     /// Files, folders, or - for standard input
     ///
@@ -77,7 +78,7 @@ const TOOL_NAMES: &[Choice<ToolNames>] = &[
     ("hash", "They are replaced; only that a tool is of an MCP server stays", ToolNames::Hash),
 ];
 
-pub(super) const PLACE_EXAMPLES: &str = "\
+const PLACE_EXAMPLES: &str = "\
 Examples:
   cachesim place bundle.jsonl -o capture.jsonl
   my-harness --print-bundle | cachesim place - | cachesim analyze -
@@ -87,6 +88,7 @@ is also printed, as {\"request_id\": …, \"error\": \"volatile_without_reason\"
 
 /// `place`.
 #[derive(Debug, Args)]
+#[command(after_help = PLACE_EXAMPLES)]
 pub(in crate::cli) struct PlaceArgs {
     /// Bundles: files, folders, or - for standard input
     ///

@@ -8,7 +8,7 @@ use super::advise::SettingsArgs;
 use super::shared::PriceArgs;
 use crate::report::STATUS_TEMPLATE;
 
-pub(super) const STATUSLINE_EXAMPLES: &str = "\
+const STATUSLINE_EXAMPLES: &str = "\
 Examples:
   cachesim statusline --transcript session.jsonl
   cachesim statusline --template '{warm} · next {next}[ (cold {cold})]' < input.json
@@ -32,6 +32,7 @@ What was read is kept in the cache folder (XDG_CACHE_HOME), and only what is new
 
 /// `statusline`.
 #[derive(Debug, Args)]
+#[command(after_help = STATUSLINE_EXAMPLES)]
 pub(in crate::cli) struct StatuslineArgs {
     /// Show this session
     ///

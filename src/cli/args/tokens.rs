@@ -8,7 +8,7 @@ use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
 use super::shared::OutputArgs;
 use crate::explain::weights::Division;
 
-pub(super) const TOKENS_EXAMPLES: &str = "\
+const TOKENS_EXAMPLES: &str = "\
 Examples:
   cachesim tokens CLAUDE.md --model claude-opus-5
   cachesim tokens request.json
@@ -21,6 +21,7 @@ anywhere.";
 
 /// `tokens`.
 #[derive(Debug, Args)]
+#[command(after_help = TOKENS_EXAMPLES)]
 pub(in crate::cli) struct TokensCommandArgs {
     /// A text, a request, captures or bundles; - is standard input
     ///

@@ -10,7 +10,7 @@ use super::shared::{ColorArg, NamingArgs, PriceArgs};
 use crate::base::units::Picodollars;
 use crate::cli::span::span_in_millis;
 
-pub(super) const WATCH_EXAMPLES: &str = "\
+const WATCH_EXAMPLES: &str = "\
 Examples:
   cachesim watch
   cachesim watch ~/.claude/projects/-home-me-app --budget 20
@@ -32,6 +32,7 @@ Nothing is written to disk.";
 
 /// `watch`.
 #[derive(Debug, Args)]
+#[command(after_help = WATCH_EXAMPLES)]
 pub(in crate::cli) struct WatchArgs {
     /// Files and folders [default: your sessions]
     ///

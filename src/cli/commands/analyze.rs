@@ -1,11 +1,10 @@
 //! Command `cachesim analyze`.
 
-use crate::cli::args::{AnalyzeArgs, OutputFormat, RowFormat};
+use crate::cli::args::{AnalyzeArgs, OutputFormat, RowFormat, Rows};
 use crate::cli::domains::{Histories, RunView};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
-use crate::cli::rows::Rows;
 use crate::cli::runs::with_own;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Grouping, Groups, groups};
@@ -38,7 +37,7 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
     };
     let assumptions = args.simulation.assumptions(args.breaks.are_kept, Reading::Literal);
     let setup = args.setup(options, strategies, assumptions)?;
-    if let Some(rows) = Rows::of(format).filter(|_| grouping.is_none()) {
+    if let Some(rows) = format.rows().filter(|_| grouping.is_none()) {
         return ledger_rows(args, &setup, rows, output);
     }
     if args.domains.domains.is_some() {
@@ -61,17 +60,17 @@ pub(in crate::cli) fn analyze(args: &AnalyzeArgs) -> Result<(), CliError> {
         };
         let groups = grouped(run, &ledger, grouping)?;
         Ok(match format {
-            RowFormat::Csv => write_groups_csv(&ledger, &groups, out),
-            _ => write_groups(&ledger, &groups, out),
+            RowFormat::Rows(_) => write_groups_csv(&ledger, &groups, out),
+            RowFormat::Json => write_groups(&ledger, &groups, out),
         }?)
     })
 }
 
 /// Refuses formats that groups lack.
 fn refuse_groups(args: &AnalyzeArgs) -> Result<(), CliError> {
-    let format = match args.format.chosen {
-        OutputFormat::Own(RowFormat::Jsonl) => "JSON Lines",
-        OutputFormat::Own(RowFormat::Parquet) => "Parquet",
+    let format = match args.format.chosen.rows() {
+        Some(Rows::Jsonl) => "JSON Lines",
+        Some(Rows::Parquet) => "Parquet",
         _ => return Ok(()),
     };
     if args.by.is_none() {

@@ -9,7 +9,7 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources};
+use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources, tell_damage};
 use crate::cli::output::{Output, finish};
 use crate::cli::output_file::{OutputFile, is_temporary};
 use crate::cli::say::{say, warn};
@@ -384,7 +384,7 @@ fn placed(folder: &Path, label: &str, argument: usize, arguments: usize) -> Path
 fn open(path: &Path) -> Result<OutputFile, CliError> {
     let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
     let file = folder.and_then(|()| OutputFile::open(path));
-    file.map_err(|source| CliError::OutputFile { path: path.to_owned(), source })
+    file.map_err(CliError::unwritable(path))
 }
 
 /// Writes a file, compressed by the extension of its name.
@@ -394,7 +394,7 @@ fn write_file(
     path: &Path,
     opened: Option<OutputFile>,
 ) -> Result<Extent, CliError> {
-    let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
+    let failed = CliError::unwritable(path);
     let mut file = BufWriter::new(opened.map_or_else(|| open(path), Ok)?);
     let written = match path.extension().and_then(|ending| ending.to_str()) {
         Some("gz") => {
@@ -410,9 +410,9 @@ fn write_file(
         }
         _ => input.write(redaction, &mut file),
     };
-    let extent = written.map_err(failed)?;
+    let extent = written.map_err(&failed)?;
     unchanged(input, &extent)?;
-    finish(file).map_err(failed)?;
+    finish(file).map_err(&failed)?;
     Ok(extent)
 }
 
@@ -432,13 +432,7 @@ pub(in crate::cli) fn place(args: &PlaceArgs) -> Result<(), CliError> {
         Ok::<(), CliError>(())
     })?;
     diagnostics.name_files(|label| naming.label(label));
-    if !args.output.quiet {
-        name_foreign_files(&diagnostics, discovered.sources.len());
-        name_damage(&diagnostics, args.output.verbose);
-    }
-    if args.strict && diagnostics.has_damage() {
-        return Err(CliError::DamagedInput);
-    }
+    tell_damage(&diagnostics, discovered.sources.len(), args.strict, &args.output)?;
     if placed == 0 {
         let message = "no bundle in the input: a bundle is an object with a `prompt`, one a line";
         return Err(CliError::NoInput(message.to_owned()));

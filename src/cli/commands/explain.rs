@@ -6,13 +6,12 @@ use std::{env, fs};
 
 use crate::base::project::ProjectNaming;
 use crate::base::ttl::Ttl;
-use crate::cli::args::{BreaksArgs, ContextArgs, ExplainArgs, Json, VerifyArgs};
+use crate::cli::args::{BreaksArgs, ContextArgs, ExplainArgs, Json, Rows, VerifyArgs};
 use crate::cli::domains::Histories;
 use crate::cli::error::CliError;
 use crate::cli::input::discovered_file;
 use crate::cli::output::Output;
 use crate::cli::prepared::{PreparedRun, Setup};
-use crate::cli::rows::Rows;
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::Verification;
 use crate::explain::breaks::Options;
@@ -239,7 +238,7 @@ pub(in crate::cli) fn breaks(args: &BreaksArgs) -> Result<(), CliError> {
     let read = args.simulation.read_options(true);
     let setup = args.setup(read, evidence_strategies(), assumptions)?;
     let options = Options { rule: args.rule, ignores_server_reason: args.ignore_server_reason };
-    if let Some(rows) = Rows::of(args.format.chosen) {
+    if let Some(rows) = args.format.chosen.rows() {
         return break_rows(args, &setup, rows, options, output);
     }
     let view = BreaksViewOptions {

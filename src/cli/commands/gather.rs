@@ -5,11 +5,12 @@ use std::path::Path;
 use crate::base::order::Order as _;
 use crate::cli::args::GatherArgs;
 use crate::cli::error::CliError;
+use crate::cli::input::read_given;
+use crate::cli::output::replace;
 use crate::cli::part_key::is_in_place;
-use crate::cli::parts::{one_each, replace, same_settings, whole};
+use crate::cli::parts::{one_each, same_settings, whole};
 use crate::cli::rows::needs_parquet;
 use crate::cli::say::say;
-use crate::read::input::{read_standard_input, read_text};
 use crate::report::{Manifest, Part, counted, each_identified};
 use crate::requests::seams::Seams;
 
@@ -45,10 +46,8 @@ pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
 
 /// Parts of lines, in any order.
 fn parts(lines: &Path) -> Result<Vec<Part>, CliError> {
-    let is_standard = lines.as_os_str() == "-";
-    let text =
-        if is_standard { read_standard_input(MOST_LINES) } else { read_text(lines, MOST_LINES) };
     let name = name_of(lines);
+    let text = read_given(lines, MOST_LINES);
     let text = text.map_err(|source| CliError::NoInput(format!("{name}: {source}")))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let part = |(number, line): (usize, &str)| {

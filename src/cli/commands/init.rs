@@ -12,7 +12,7 @@ use crate::cli::consent::Consent;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::output::Output;
-use crate::cli::output_file::OutputFile;
+use crate::cli::output_file::{OutputFile, folder_of};
 use crate::cli::say::say;
 use crate::cli::with_threads;
 use crate::explain::check::{FirstBudget, first_budgets};
@@ -252,14 +252,13 @@ fn refuse_present(files: &[Starter]) -> Result<(), CliError> {
 
 /// Creates a file in this folder, through no link that leads out of it.
 fn open(path: &Path) -> Result<OutputFile, CliError> {
-    let failed = |source| CliError::OutputFile { path: path.to_owned(), source };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
+    let failed = CliError::unwritable(path);
+    let folder = folder_of(path);
     let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
     if is_linked_out(nearest) {
         let outside = "a link leads out of this folder";
         return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, outside)));
     }
-    fs::create_dir_all(folder).map_err(failed)?;
+    fs::create_dir_all(folder).map_err(&failed)?;
     OutputFile::open(path).map_err(failed)
 }

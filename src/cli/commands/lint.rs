@@ -102,7 +102,7 @@ fn view<'a>(args: &LintArgs, run: &'a PreparedRun, linted: &'a Linted) -> LintVi
 
 /// Findings that were accepted before.
 fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
-    let unreadable = |source| CliError::AcceptedFile { path: path.to_owned(), source };
+    let unreadable = CliError::unreadable("accepted findings", path);
     let json = read_whole(path, MOST_REPORT).map_err(unreadable)?;
     parse_accepted(&json)
         .map_err(|source| CliError::Accepted { path: path.to_owned(), problem: source })

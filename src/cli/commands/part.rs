@@ -7,18 +7,16 @@ use crate::cli::args::PartArgs;
 use crate::cli::domains::has_nothing_asked_for;
 use crate::cli::error::CliError;
 use crate::cli::input::{
-    discovered, discovered_below, enough_memory, read_quietly, tell_damage, whole_path,
+    discovered, discovered_below, enough_memory, read_given, read_quietly, tell_damage, whole_path,
 };
-use crate::cli::output::Output;
+use crate::cli::output::{Output, replace};
 use crate::cli::part_key::{PartKey, is_in_place};
-use crate::cli::parts::{fault, replace, write_part};
+use crate::cli::parts::{fault, write_part};
 use crate::cli::prepared::{Setup, Telling, tell_unpriced};
 use crate::cli::rows::{metadata, needs_parquet};
 use crate::cli::say::say;
 use crate::cli::strategies::strategies;
-use crate::read::input::{
-    Diagnostics, Discovered, Kind, MOST_REPORT, read_standard_input, read_text,
-};
+use crate::read::input::{Diagnostics, Discovered, Kind, MOST_REPORT, read_text};
 use crate::report::{BREAK_SCHEMA, DomainListing, Inputs, LEDGER_SCHEMA, Part};
 use crate::simulate::cache::Reading;
 
@@ -86,10 +84,8 @@ fn domain(args: &PartArgs, setup: &Setup<'_>) -> Result<(String, Discovered), Cl
 
 /// Line of a domain.
 fn listing(file: &Path) -> Result<DomainListing, CliError> {
-    let is_standard = file.as_os_str() == "-";
-    let text =
-        if is_standard { read_standard_input(MOST_LISTING) } else { read_text(file, MOST_LISTING) };
     let name = file.display();
+    let text = read_given(file, MOST_LISTING);
     let text = text.map_err(|source| CliError::NoInput(format!("--listing {name}: {source}")))?;
     DomainListing::parse(&text).ok_or_else(|| {
         let problem = "expected one line as `cachesim fleet domains` prints it";
@@ -118,7 +114,7 @@ fn made(
     let history = read_quietly(discovered, setup.options.read.clone());
     enough_memory(&history.diagnostics)?;
     all_read(&history.diagnostics)?;
-    tell_damage(&history.diagnostics, history.files.len(), &args.input, &args.output)?;
+    tell_damage(&history.diagnostics, history.files.len(), args.input.strict, &args.output)?;
     // The key has sizes and times of change, so it shows files that changed meanwhile.
     if PartKey::new(&key.domain, &sources, setup)?.key != key.key {
         let message = format!("{}: files changed while they were read; run it again", key.domain);

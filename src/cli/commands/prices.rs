@@ -11,6 +11,7 @@ use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
 use crate::cli::limits::{day, today};
 use crate::cli::output::Output;
+use crate::cli::output_file::folder_of;
 use crate::cli::prepared::{tables, unknown_model};
 use crate::read::input::{MOST_REPORT, read_text};
 use crate::report::{
@@ -74,7 +75,7 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
         })?,
     };
     let text = read_text(&args.from, MOST_REPORT)
-        .map_err(|source| CliError::PriceFile { path: args.from.clone(), source })?;
+        .map_err(CliError::unreadable("price file", &args.from))?;
     let before = written_before(&target)?;
     // The last update counts as in use, so that its prices are not new again.
     let files: Vec<_> = before.then(|| target.clone()).into_iter().collect();
@@ -112,8 +113,8 @@ fn written_before(target: &Path) -> Result<bool, CliError> {
     if !target.exists() {
         return Ok(false);
     }
-    let text = read_text(target, MOST_REPORT)
-        .map_err(|source| CliError::PriceFile { path: target.to_owned(), source })?;
+    let text =
+        read_text(target, MOST_REPORT).map_err(CliError::unreadable("price file", target))?;
     if text.starts_with(WRITTEN_BY) {
         return Ok(true);
     }
@@ -141,11 +142,8 @@ fn kept_from_before<'t>(
 }
 
 fn write(target: &Path, source: &str, day: Date, models: &[&ModelPrices]) -> Result<(), CliError> {
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder {
-        fs::create_dir_all(folder)
-            .map_err(|source| CliError::OutputFile { path: folder.to_owned(), source })?;
-    }
+    let folder = folder_of(target);
+    fs::create_dir_all(folder).map_err(CliError::unwritable(folder))?;
     let mut content = Vec::new();
     write_price_file(&format!("{source}-{day}"), day, models, &mut content)?;
     // A file that no command could read must not replace one that they can.

@@ -6,7 +6,6 @@ use std::io::{self, Write as _};
 use std::mem;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, UNIX_EPOCH};
 
 use rustc_hash::FxHashSet;
 use serde_json::json;
@@ -104,10 +103,10 @@ fn status(
     if let Some(path) = transcript {
         own.extend(files(&path.with_extension("")).map(|(path, _)| path));
     }
-    let mut sum = Sum::new(day);
-    sum.add(main.requests, Whose::Session);
+    let mut sum = Sum::default();
+    sum.add(main.requests, Whose::Session, &day);
     for path in own.iter().filter(|path| Some(path.as_path()) != transcript) {
-        sum.add(looking.look_or_say(path).requests, Whose::Session);
+        sum.add(looking.look_or_say(path).requests, Whose::Session, &day);
     }
     let folders = places(&[Client::ClaudeCode]);
     // Links may lead to one file by several paths.
@@ -115,9 +114,9 @@ fn status(
     for place in folders {
         for (path, changed) in files(&place.folder) {
             // A file that did not change today has no request of today.
-            let is_of_today = changed.is_none_or(|changed| changed >= sum.day.start);
+            let is_of_today = changed.is_none_or(|changed| changed >= day.start);
             if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
-                sum.add(looking.look_or_say(&path).requests, Whose::Others);
+                sum.add(looking.look_or_say(&path).requests, Whose::Others, &day);
             }
         }
     }
@@ -138,13 +137,8 @@ fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Option<Millis>)> + use
     };
     entries.filter(is_session).map(|entry| {
         let changed = entry.metadata().ok().and_then(|metadata| metadata.modified().ok());
-        let since = changed.and_then(|changed| changed.duration_since(UNIX_EPOCH).ok());
-        (entry.into_path(), since.map(millis))
+        (entry.into_path(), changed.and_then(limits::moment_of))
     })
-}
-
-fn millis(since: Duration) -> Millis {
-    Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// Owner of a file that is added.
@@ -155,8 +149,8 @@ enum Whose {
 }
 
 /// Sums over several files, counting no request twice.
+#[derive(Default)]
 struct Sum {
-    day: Range<Millis>,
     /// Requests of the files before the last one.
     seen: FxHashSet<u64>,
     /// Requests of the last file. They are looked up once there is a file after it, which most sessions do
@@ -168,20 +162,8 @@ struct Sum {
 }
 
 impl Sum {
-    fn new(day: Range<Millis>) -> Self {
-        let nothing = KnownSum::default();
-        Self {
-            day,
-            seen: FxHashSet::default(),
-            last: Vec::new(),
-            session: nothing,
-            today: nothing,
-            read_of_prompts: (Tokens::ZERO, Tokens::ZERO),
-        }
-    }
-
     /// Adds the requests of a file: those of the day to the day, and the session's to the session.
-    fn add(&mut self, requests: Vec<Billed>, whose: Whose) {
+    fn add(&mut self, requests: Vec<Billed>, whose: Whose, day: &Range<Millis>) {
         let last = mem::replace(&mut self.last, requests);
         self.seen.extend(last.iter().map(|one| one.id));
         for request in self.last.iter().filter(|one| !self.seen.contains(&one.id)) {
@@ -190,7 +172,7 @@ impl Sum {
                 self.read_of_prompts.0 += request.read;
                 self.read_of_prompts.1 += request.prompt;
             }
-            if self.day.contains(&request.at) {
+            if day.contains(&request.at) {
                 self.today.add(request.cost);
             }
         }

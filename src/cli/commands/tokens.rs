@@ -11,14 +11,13 @@ use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
 use crate::cli::args::{Json, TokensCommandArgs};
 use crate::cli::error::CliError;
+use crate::cli::input::read_given;
 use crate::cli::output::Output;
 use crate::cli::prepared::tables;
 use crate::cli::say::warn;
 use crate::explain::weights::{Division, weigh};
 use crate::read::capture::as_records;
-use crate::read::input::{
-    Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source, read_standard_input, read_text,
-};
+use crate::read::input::{Diagnostics, Discovered, LONGEST_LINE, ServiceTier, Source};
 use crate::report::{
     WeighedPrompt, WeighedText, counted, prompt_document, text_document, write_prompt, write_text,
 };
@@ -53,9 +52,7 @@ pub(in crate::cli) fn tokens(args: &TokensCommandArgs) -> Result<(), CliError> {
 
 /// Text of a file or of standard input, limited to the length of a line of captured requests.
 fn input(file: &Path) -> io::Result<String> {
-    let most = LONGEST_LINE as u64;
-    let text =
-        if file == Path::new("-") { read_standard_input(most)? } else { read_text(file, most)? };
+    let text = read_given(file, LONGEST_LINE as u64)?;
     // Some editors put a byte order mark before a text.
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

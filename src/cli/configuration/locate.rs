@@ -1,10 +1,11 @@
 //! Search for the configuration files.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, iter};
 
 use crate::cli::args::ConfigurationArgs;
+use crate::cli::input::shown_path;
 use crate::explain::config::{ConfigFile, ConfigLevel, switch};
 
 /// Name of the project's file.
@@ -51,11 +52,7 @@ pub(super) fn locate(args: &ConfigurationArgs) -> Located {
 }
 
 fn named_file(path: PathBuf) -> ConfigFile {
-    ConfigFile {
-        level: ConfigLevel::Project,
-        name: as_typed(&path, env::home_dir().as_deref()),
-        path,
-    }
+    ConfigFile { level: ConfigLevel::Project, name: shown_path(&path), path }
 }
 
 /// Nearest project file, as a path from the working directory.
@@ -77,19 +74,12 @@ pub(in crate::cli) fn user_prices() -> Option<PathBuf> {
 ///
 /// The XDG base directories name that folder on every system, and a relative one is ignored, as they demand.
 fn user_file(name: &str) -> Option<ConfigFile> {
-    let home = env::home_dir();
     let configured =
         variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = configured.or_else(|| home.as_ref().map(|home| home.join(".config")))?;
+    let folder = configured.or_else(|| env::home_dir().map(|home| home.join(".config")))?;
     let path = folder.join(name);
-    let name = as_typed(&path, home.as_deref());
+    let name = shown_path(&path);
     Some(ConfigFile { level: ConfigLevel::User, path, name })
-}
-
-/// Path with `~` for the home folder.
-fn as_typed(path: &Path, home: Option<&Path>) -> String {
-    let in_home = home.and_then(|home| path.strip_prefix(home).ok());
-    in_home.map_or_else(|| path.display().to_string(), |rest| format!("~/{}", rest.display()))
 }
 
 /// Value of an environment variable that is not empty.

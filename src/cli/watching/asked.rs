@@ -20,11 +20,11 @@ pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
 
     use super::exec::end_running;
     use super::screen::give_back;
+    use crate::cli::output_file::heeded_of;
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
     use signal_hook::iterator::Signals;
 
-    let is_heard = |signal: &i32| !is_ignored(*signal);
-    let heard = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP].into_iter().filter(is_heard);
+    let heard = heeded_of([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP]);
     let mut signals = Signals::new(heard)?;
     let sender = sender.clone();
     let answer = move || {
@@ -51,15 +51,6 @@ pub(super) fn listen(sender: &Sender<Signal>) -> io::Result<()> {
 #[cfg(not(unix))]
 pub(super) fn listen(_: &Sender<Signal>) -> io::Result<()> {
     Ok(())
-}
-
-/// Returns true if the program was started with a signal ignored, as under `nohup`. Only Linux reports it.
-#[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
 }
 
 /// Returns true if the terminal is the program's, and not that of a job in the foreground.

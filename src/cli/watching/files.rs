@@ -7,12 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 
 use crate::base::order::Ordered as _;
 use crate::base::units::Millis;
+use crate::cli::limits::moment_of;
 use crate::read::input::{Location, discover};
 
 /// Files below some paths.
@@ -115,8 +116,7 @@ impl WatchedFiles {
 
     /// Time of a file's last change, if the system reports it.
     pub(super) fn changed(&self, path: &Path) -> Option<Millis> {
-        let since = self.known.get(path)?.changed?.duration_since(UNIX_EPOCH).ok()?;
-        Some(Millis::new(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+        moment_of(self.known.get(path)?.changed?)
     }
 
     /// Asks the system for changes of every root that exists by now.
