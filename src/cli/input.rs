@@ -165,26 +165,27 @@ pub(super) fn discovered(input: &InputArgs, output: &OutputArgs) -> Result<Disco
     if let Some(list) = &input.paths_from {
         refuse_lost(list, "--paths-from", &output.output)?;
     }
-    let Some(root) = &input.root else {
-        let paths = match &input.paths_from {
-            Some(list) => listed(input, list)?.paths.clone(),
-            None if !input.paths.is_empty() => input.paths.clone(),
-            None if !input.inside.is_empty() => input.inside.clone(),
-            None => default_paths(&input.filter.source)?,
-        };
-        let inside = inside(input, &paths)?;
-        return usable(discover_inside(&paths, &inside), &paths, output);
-    };
-    // Typed paths start from the working directory, listed ones from the root.
     let paths = match &input.paths_from {
         Some(list) => listed(input, list)?.paths.clone(),
-        None if input.paths.is_empty() && !input.inside.is_empty() => {
-            input.inside.iter().map(|path| whole_path(path)).collect::<Result<_, _>>()?
-        }
-        None if input.paths.is_empty() => vec![whole_path(root)?],
-        None => input.paths.iter().map(|path| whole_path(path)).collect::<Result<_, _>>()?,
+        None => typed_paths(input)?,
     };
-    discovered_below(input, &paths, output)
+    if input.root.is_some() {
+        return discovered_below(input, &paths, output);
+    }
+    let inside = inside(input, &paths)?;
+    usable(discover_inside(&paths, &inside), &paths, output)
+}
+
+/// Paths of the command line, otherwise the folders of `--inside`, the root, or what agents keep at home.
+fn typed_paths(input: &InputArgs) -> Result<Vec<PathBuf>, CliError> {
+    let typed = [&input.paths, &input.inside].into_iter().find(|paths| !paths.is_empty());
+    match (typed, &input.root) {
+        (Some(typed), None) => Ok(typed.clone()),
+        (None, None) => default_paths(&input.filter.source),
+        // Typed paths start from the working directory, listed ones from the root.
+        (Some(typed), Some(_)) => typed.iter().map(|path| whole_path(path)).collect(),
+        (None, Some(root)) => Ok(vec![whole_path(root)?]),
+    }
 }
 
 /// Single file as an input.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::{env, fs, io};
 
-use super::args::{ColorArg, OutputArgs, OutputFormat, WrittenArgs};
+use super::args::{ColorArg, DocumentArgs, Json, OutputArgs, OutputFormat, WrittenArgs};
 use super::error::CliError;
 use super::output_file::OutputFile;
 use super::say::COUNTS_WARNINGS;
@@ -155,6 +155,18 @@ impl Output {
                 finish(file).map_err(failed)
             }
         }
+    }
+}
+
+impl DocumentArgs {
+    /// Writes a document, or the same for programs.
+    pub(super) fn show(
+        &self,
+        document: impl FnOnce() -> Document,
+        json: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), CliError> {
+        let output = Output::open(&self.output)?;
+        output.show(self.format.chosen, || Ok(document()), |Json, out| json(out))
     }
 }
 

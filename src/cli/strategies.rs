@@ -63,10 +63,12 @@ pub(super) fn unique(all: impl IntoIterator<Item = Strategy>) -> Result<Vec<Stra
 }
 
 fn by_name(name: &str) -> Result<Strategy, CliError> {
-    Strategy::by_name(name).ok_or_else(|| {
-        let known = ALL.iter().map(|known| known.name.as_ref());
-        unknown("--strategy", name, &known.collect::<Vec<_>>())
-    })
+    Strategy::by_name(name).ok_or_else(|| unknown("--strategy", name, &names_of_strategies()))
+}
+
+/// Names of all strategies.
+pub(super) fn names_of_strategies() -> Vec<&'static str> {
+    ALL.iter().map(|strategy| strategy.name.as_ref()).collect()
 }
 
 /// Services of `--provider`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
 
-use super::format::{DocumentFormats, FormatArgs};
+use super::run::DocumentArgs;
 use super::shared::{OutputArgs, WrittenArgs};
 
 const CONFIG_NOTES: &str = "\
@@ -44,12 +44,9 @@ pub(in crate::cli) struct ConfigArgs {
 pub(in crate::cli) enum ConfigCommand {
     /// Every option that can be configured, its value, and its origin
     Show {
-        /// The format.
+        /// The document.
         #[command(flatten)]
-        format: FormatArgs<DocumentFormats>,
-        /// The output.
-        #[command(flatten)]
-        output: OutputArgs,
+        shown: DocumentArgs,
     },
 }
 
@@ -135,12 +132,9 @@ places, as they do for the programs themselves.";
 #[derive(Debug, Args)]
 #[command(after_help = SOURCES_EXAMPLES)]
 pub(in crate::cli) struct SourcesArgs {
-    /// The format.
+    /// The document.
     #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) shown: DocumentArgs,
 }
 
 const STRATEGIES_EXAMPLES: &str = "\

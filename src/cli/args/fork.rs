@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
-use super::shared::{OutputArgs, whole};
+use super::format::{Choice, Choices};
+use super::run::DocumentArgs;
+use super::shared::whole;
 use crate::base::model::Models;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
@@ -88,12 +89,9 @@ pub(in crate::cli) struct ForkArgs {
     /// Price files to lay over the built-in table: cachesim's TOML or LiteLLM's JSON
     #[arg(long, value_name = "FILE", requires = "model")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// The format.
+    /// The document.
     #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) shown: DocumentArgs,
 }
 
 impl ForkArgs {

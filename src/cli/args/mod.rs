@@ -54,7 +54,7 @@ pub(super) use mcp::McpArgs;
 pub(super) use part::{DomainsArgs, FleetCommand, GatherArgs, PartArgs};
 pub(super) use prices::{PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs};
 pub(super) use redact::{PlaceArgs, RedactArgs};
-pub(super) use run::RunArgs;
+pub(super) use run::{DocumentArgs, RunArgs};
 pub(super) use shared::{
     ColorArg, DomainArgs, FilterArgs, InputArgs, MemoryArgs, OutputArgs, PolicyArgs, PriceArgs,
     SimulationArgs, WrittenArgs, here, platform_name,

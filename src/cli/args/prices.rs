@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::format::{DocumentFormats, FormatArgs};
-use super::shared::OutputArgs;
+use super::run::DocumentArgs;
 
 /// `prices`.
 #[derive(Debug, Args)]
@@ -64,12 +63,9 @@ pub(in crate::cli) struct PricesUpdateArgs {
     /// Show only the differences, and write nothing
     #[arg(long)]
     pub(in crate::cli) dry_run: bool,
-    /// The format.
+    /// The document.
     #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) shown: DocumentArgs,
 }
 
 const PRICES_UPDATE_EXAMPLES: &str = "\
@@ -88,10 +84,7 @@ pub(in crate::cli) struct PricesShared {
     /// Price files to lay over the built-in table
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// The format.
+    /// The document.
     #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) shown: DocumentArgs,
 }

@@ -1,4 +1,4 @@
-//! Options of the commands over requests.
+//! Options of the commands over requests, and of those that show a document.
 
 use std::ops::Deref;
 
@@ -26,6 +26,17 @@ pub(in crate::cli) struct RunArgs<O: Args, F: Args = FormatArgs<DocumentFormats>
     /// The format.
     #[command(flatten)]
     pub(in crate::cli) format: F,
+    /// The output.
+    #[command(flatten)]
+    pub(in crate::cli) output: OutputArgs,
+}
+
+/// Form and place of a document.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct DocumentArgs {
+    /// The format.
+    #[command(flatten)]
+    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: OutputArgs,

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::format::{Choice, Choices, DocumentFormats, FormatArgs};
-use super::shared::OutputArgs;
+use super::format::{Choice, Choices};
+use super::run::DocumentArgs;
 use crate::explain::weights::Division;
 
 const TOKENS_EXAMPLES: &str = "\
@@ -48,12 +48,9 @@ pub(in crate::cli) struct TokensCommandArgs {
     /// Prices, and facts about models, from this file; later files win
     #[arg(long, value_name = "FILE")]
     pub(in crate::cli) prices: Vec<PathBuf>,
-    /// The format.
+    /// The document.
     #[command(flatten)]
-    pub(in crate::cli) format: FormatArgs<DocumentFormats>,
-    /// The output.
-    #[command(flatten)]
-    pub(in crate::cli) output: OutputArgs,
+    pub(in crate::cli) shown: DocumentArgs,
 }
 
 /// `--by`.

@@ -9,7 +9,7 @@ use clap_mangen::roff::{Roff, roman};
 
 use crate::cli::args::here;
 use crate::cli::args::{
-    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, Json, ManArgs, SchemaArgs, SourcesArgs,
+    Cli, CompletionsArgs, ConfigArgs, ConfigCommand, ManArgs, SchemaArgs, SourcesArgs,
     StrategiesArgs, documented,
 };
 use crate::cli::configuration::effective;
@@ -30,14 +30,12 @@ pub(in crate::cli) fn config(
     args: &ConfigArgs,
     configuration: &Configuration,
 ) -> Result<(), CliError> {
-    let ConfigCommand::Show { format, output, .. } = &args.command;
-    let output = Output::open(output)?;
-    let options = effective(configuration);
-    let naming = here();
-    let document = || Ok(config_document(configuration, &options, &naming));
-    output.show(format.chosen, document, |Json, out| {
-        write_config(configuration, &options, &naming, out)
-    })
+    let ConfigCommand::Show { shown } = &args.command;
+    let (options, naming) = (effective(configuration), here());
+    shown.show(
+        || config_document(configuration, &options, &naming),
+        |out| write_config(configuration, &options, &naming, out),
+    )
 }
 
 /// Prints the script with which a shell completes commands and options.
@@ -86,9 +84,8 @@ pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
         }
     };
     let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
-    let output = Output::open(&args.output)?;
-    let document = || Ok(sources_document(&rows, args.output.all));
-    output.show(args.format.chosen, document, |Json, out| write_sources(&rows, out))
+    let document = || sources_document(&rows, args.shown.output.all);
+    args.shown.show(document, |out| write_sources(&rows, out))
 }
 
 /// Lists every strategy that has a name.

@@ -112,8 +112,7 @@ pub(super) fn last(
     let at = Millis::new(applied.at.as_millisecond());
     let promised = applied.promise.as_ref().and_then(Promise::share);
     let has_value = |setting: &Setting| {
-        let value = file.text.as_ref().map(|text| text.get(&setting.path())).transpose()?.flatten();
-        Ok(value.as_ref() == Some(&setting.value))
+        Ok(value_of(setting, file.text.as_ref())?.as_ref() == Some(&setting.value))
     };
     let values: Result<Vec<bool>, SettingsError> = applied.set.iter().map(has_value).collect();
     let in_force = values.map_err(|error| file.damaged(&error))?.into_iter().all(|holds| holds);
@@ -140,21 +139,7 @@ pub(super) fn undone(
     let changes =
         changes(&applied, file.text.as_ref(), &undone).map_err(|error| file.damaged(&error))?;
     let end = if is_written {
-        let said = match &undone {
-            Undone::Already => "Nothing is written: the keys are what they were before.",
-            Undone::Removed => {
-                file.replace(None)?;
-                "The file was not there before, and is removed."
-            }
-            Undone::File(text) => {
-                file.replace(Some(text.as_str()))?;
-                if applied.before.as_deref() == Some(text.as_str()) {
-                    "Written; the file is what it was, to the byte."
-                } else {
-                    "Written; all else in the file is as it was."
-                }
-            }
-        };
+        let said = written(&file, &undone, &applied)?;
         Record::forget(&path)?;
         said.to_owned()
     } else {
@@ -164,6 +149,37 @@ pub(super) fn undone(
     let title = format!("Takes back `{}`, set at {at}.", applied.change);
     request.show(&settings_document(&title, &file.shown, &changes))?;
     request.show(&settings_outcome(&end))
+}
+
+/// Writes a file whose change is taken back, and says so.
+fn written(
+    file: &SettingsFile,
+    undone: &Undone,
+    applied: &Applied,
+) -> Result<&'static str, CliError> {
+    Ok(match undone {
+        Undone::Already => "Nothing is written: the keys are what they were before.",
+        Undone::Removed => {
+            file.replace(None)?;
+            "The file was not there before, and is removed."
+        }
+        Undone::File(text) => {
+            file.replace(Some(text.as_str()))?;
+            if applied.before.as_deref() == Some(text.as_str()) {
+                "Written; the file is what it was, to the byte."
+            } else {
+                "Written; all else in the file is as it was."
+            }
+        }
+    })
+}
+
+/// Value of a key in a file.
+fn value_of(
+    setting: &Setting,
+    text: Option<&SettingsText>,
+) -> Result<Option<serde_json::Value>, SettingsError> {
+    Ok(text.map(|text| text.get(&setting.path())).transpose()?.flatten())
 }
 
 /// Error for a change that is not taken back, with what to do.
@@ -187,11 +203,8 @@ fn changes(
         Undone::Removed => None,
         Undone::File(text) => Some(text),
     };
-    let value = |text: Option<&SettingsText>, setting: &Setting| {
-        Ok(text.map(|text| text.get(&setting.path())).transpose()?.flatten())
-    };
     let change = |setting: &Setting| {
-        let (before, after) = (value(now, setting)?, value(after, setting)?);
+        let (before, after) = (value_of(setting, now)?, value_of(setting, after)?);
         Ok(KeyChange { key: setting.name(), before, after })
     };
     applied.set.iter().map(change).collect()

@@ -50,7 +50,7 @@ pub(in crate::cli) fn check(
         (Some(manifest), _) => {
             let run = StoredRun::open(manifest)?;
             run.tell(args.input.strict, args.simulation.strict_prices, args.output.quiet)?;
-            outputs_of(args).try_for_each(|path| run.refuse_output(path))?;
+            outputs_of(args).try_for_each(|(_, path)| run.refuse_output(path))?;
             asked_for_are_there(&job.budgets, &run)?;
             of_run(&job, &run, outputs)
         }
@@ -187,7 +187,7 @@ fn not_of_rows(format: OutputFormat<CheckFormat>) -> Option<&'static str> {
         OutputFormat::Own(CheckFormat::Sarif) => Some(
             "sarif: rows hold no prompts, which findings of lint are about; check the captures as a whole",
         ),
-        OutputFormat::Own(CheckFormat::Report) => Some(
+        REPORT => Some(
             "report: the baseline of domains is a run: make parts, gather them, and give the manifest as --baseline",
         ),
         _ => None,
@@ -199,11 +199,8 @@ fn makes_baseline(args: &CheckArgs) -> bool {
     let Some(baseline) = args.baseline.as_deref().and_then(|path| place(path).ok()) else {
         return false;
     };
-    let mut outputs = args.exports().chain([(args.format.chosen, args.output.output.as_path())]);
-    let is_saved = outputs.any(|(format, path)| {
-        matches!(format, OutputFormat::Own(CheckFormat::Report))
-            && place(path).is_ok_and(|place| place == baseline)
-    });
+    let is_saved = outputs_of(args)
+        .any(|(format, path)| format == REPORT && place(path).is_ok_and(|place| place == baseline));
     is_saved && !baseline.exists()
 }
 
@@ -228,9 +225,7 @@ fn budgets(configuration: &Configuration, has_baseline: bool) -> Vec<Budget> {
 
 /// Refuses an output that would replace the configuration, or a baseline by something else.
 fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<(), CliError> {
-    let is_report = |format| matches!(format, OutputFormat::Own(CheckFormat::Report));
-    let own = (args.format.chosen, args.output.output.as_path());
-    for (format, path) in args.exports().chain([own]).filter(|(_, path)| *path != Path::new("-")) {
+    for (format, path) in outputs_of(args).filter(|(_, path)| *path != Path::new("-")) {
         let target = place(path).ok();
         let is_target = |file: &Path| target.is_some() && place(file).ok() == target;
         let files = [&configuration.files.project, &configuration.files.user];
@@ -240,7 +235,7 @@ fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<()
                 "{shown} is the configuration of this run; give another file"
             )));
         }
-        if !is_report(format) && args.baseline.as_deref().is_some_and(is_target) {
+        if format != REPORT && args.baseline.as_deref().is_some_and(is_target) {
             return Err(CliError::Usage(format!(
                 "{shown} is the baseline, which only --save-baseline replaces; give another file"
             )));
@@ -249,9 +244,12 @@ fn refuse_settings(args: &CheckArgs, configuration: &Configuration) -> Result<()
     Ok(())
 }
 
-/// Paths of all outputs.
-fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = &Path> {
-    args.exports().map(|(_, path)| path).chain([args.output.output.as_path()])
+/// Format of a baseline.
+const REPORT: OutputFormat<CheckFormat> = OutputFormat::Own(CheckFormat::Report);
+
+/// Formats and paths of all outputs.
+fn outputs_of(args: &CheckArgs) -> impl Iterator<Item = (OutputFormat<CheckFormat>, &Path)> {
+    args.exports().chain([(args.format.chosen, args.output.output.as_path())])
 }
 
 /// Opens every output with its format before the long work. None may be an input.
@@ -261,7 +259,7 @@ fn outputs(args: &CheckArgs) -> Result<Outputs, CliError> {
     let paths: Vec<_> = args.exports().map(|(_, path)| (option(path), path)).collect();
     match &args.run {
         Some(manifest) => {
-            outputs_of(args).try_for_each(|path| refuse_lost(manifest, "--run", path))?;
+            outputs_of(args).try_for_each(|(_, path)| refuse_lost(manifest, "--run", path))?;
         }
         None => refuse_inputs(&args.input, &args.output, &paths)?,
     }

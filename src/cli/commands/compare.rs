@@ -1,6 +1,6 @@
 //! Commands `cachesim compare`, and `cachesim fork`, which compares by closed formulas.
 
-use crate::cli::args::{CompareArgs, ForkArgs, Json, OutputFormat, PolicyArgs, StrategyFormat};
+use crate::cli::args::{CompareArgs, ForkArgs, OutputFormat, PolicyArgs, StrategyFormat};
 use crate::cli::error::CliError;
 use crate::cli::limits::beginning_of_day;
 use crate::cli::output::Output;
@@ -144,9 +144,7 @@ pub(in crate::cli) fn fork(args: &ForkArgs) -> Result<(), CliError> {
     }
     let prices = args.model.as_deref().map(|model| ForkPrices { table: &table, model, at });
     let forks = compare_forks(&plan, prices).map_err(|error| CliError::Usage(error.to_string()))?;
-    let output = Output::open(&args.output)?;
-    let document = || Ok(fork_document(&forks));
-    output.show(args.format.chosen, document, |Json, out| write_fork(&forks, out))
+    args.shown.show(|| fork_document(&forks), |out| write_fork(&forks, out))
 }
 
 /// Expression of `--fail-if` with its text as typed.

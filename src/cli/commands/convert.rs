@@ -195,31 +195,10 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
             if !seen.insert(identity(&source)) {
                 continue;
             }
-            let file = match &source.location {
-                Location::File(path) => Some(path.clone()),
-                Location::StandardInput | Location::Memory(_) => None,
-            };
-            let source = if source.is_read_once() { held(&source)? } else { source };
-            let source = match as_lines(&source) {
-                Ok(lines) => lines.unwrap_or(source),
-                // A source that cannot be opened is reported when it is read.
-                Err(_) if source.open().is_err() => source,
-                Err(error) => {
-                    left.push(format!("{}: {error}; it is left out", source.label));
-                    continue;
-                }
-            };
-            let (recognised, outline) = Recognised::of(&source).ok().unzip();
-            match recognised {
-                Some(Recognised::NoSession) => {}
-                Some(Recognised::Unknown(what)) => left.push(format!(
-                    "{}: {what}; redaction does not know its fields yet",
-                    source.label
-                )),
-                // A source that cannot be opened is reported when it is read.
-                Some(Recognised::Known) | None => {
-                    inputs.push(Input { source, outline, argument, file, surveyed: 0 });
-                }
+            match input(source, argument)? {
+                Found::Input(input) => inputs.push(input),
+                Found::Left(why) => left.push(why),
+                Found::NoSession => {}
             }
         }
     }
@@ -236,6 +215,40 @@ fn inputs(args: &RedactArgs, diagnostics: &mut Diagnostics) -> Result<Vec<Input>
         return Err(CliError::NoInput(message.to_owned()));
     }
     Ok(inputs)
+}
+
+/// Source among those of the arguments.
+enum Found {
+    Input(Input),
+    /// Source that is left out, with the reason.
+    Left(String),
+    NoSession,
+}
+
+/// Recognises a source, for an argument.
+fn input(source: Source, argument: usize) -> Result<Found, CliError> {
+    let file = match &source.location {
+        Location::File(path) => Some(path.clone()),
+        Location::StandardInput | Location::Memory(_) => None,
+    };
+    let source = if source.is_read_once() { held(&source)? } else { source };
+    let source = match as_lines(&source) {
+        Ok(lines) => lines.unwrap_or(source),
+        // A source that cannot be opened is reported when it is read.
+        Err(_) if source.open().is_err() => source,
+        Err(error) => return Ok(Found::Left(format!("{}: {error}; it is left out", source.label))),
+    };
+    let (recognised, outline) = Recognised::of(&source).ok().unzip();
+    Ok(match recognised {
+        Some(Recognised::NoSession) => Found::NoSession,
+        Some(Recognised::Unknown(what)) => {
+            Found::Left(format!("{}: {what}; redaction does not know its fields yet", source.label))
+        }
+        // A source that cannot be opened is reported when it is read.
+        Some(Recognised::Known) | None => {
+            Found::Input(Input { source, outline, argument, file, surveyed: 0 })
+        }
+    })
 }
 
 /// Holds a source that can be read only once in memory, as redaction reads its sources twice.

@@ -1,11 +1,13 @@
 //! Commands about prices.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 
-use crate::cli::args::{ColorArg, Json, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs};
+use crate::cli::args::{
+    ColorArg, DocumentArgs, Json, PricesArgs, PricesCommand, PricesShared, PricesUpdateArgs,
+};
 use crate::cli::configuration::user_prices;
 use crate::cli::error::CliError;
 use crate::cli::input::shown_path;
@@ -33,12 +35,12 @@ pub(in crate::cli) fn prices(args: &PricesArgs) -> Result<(), CliError> {
 fn list(at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
     let (table, _) = tables(&shared.prices, None)?;
     let at = given_day(at)?.map_or_else(|| day(&table.as_of, "as_of"), Ok)?;
-    let output = Output::open(&shared.output)?;
     let providers = of_providers(&table);
-    let document = || Ok(models_document(&table, &providers, at));
-    output.show(shared.format.chosen, document, |Json, out| {
-        models_json(&table, table.models().chain(providers.iter().copied()), Some(at), out)
-    })
+    let all = table.models().chain(providers.iter().copied());
+    shared.shown.show(
+        || models_document(&table, &providers, at),
+        |out| models_json(&table, all, Some(at), out),
+    )
 }
 
 fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliError> {
@@ -47,11 +49,10 @@ fn show(name: &str, at: Option<&str>, shared: &PricesShared) -> Result<(), CliEr
     let providers = PriceTable::of_providers();
     let model = table.find(name).or_else(|| providers.find(name));
     let model = model.ok_or_else(|| unknown_model(&[&table, providers], name))?;
-    let output = Output::open(&shared.output)?;
-    let document = || Ok(model_document(model, at));
-    output.show(shared.format.chosen, document, |Json, out| {
-        models_json(&table, std::iter::once(model), at, out)
-    })
+    shared.shown.show(
+        || model_document(model, at),
+        |out| models_json(&table, std::iter::once(model), at, out),
+    )
 }
 
 /// Models of other providers, except those whose prices the table has.
@@ -67,13 +68,7 @@ fn given_day(at: Option<&str>) -> Result<Option<Date>, CliError> {
 /// Compares another program's prices with those in use, and writes the changed and the new ones.
 fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
     let day = given_day(args.at.as_deref())?.unwrap_or_else(today);
-    let target = match &args.to {
-        Some(path) => path.clone(),
-        None => user_prices().ok_or_else(|| {
-            let message = "no home folder is known; name the file to write with --to FILE";
-            CliError::Usage(message.to_owned())
-        })?,
-    };
+    let target = args.to.clone().map_or_else(usual_target, Ok)?;
     let text = read_text(&args.from, MOST_REPORT)
         .map_err(CliError::unreadable("price file", &args.from))?;
     let before = written_before(&target)?;
@@ -89,7 +84,8 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
         CliError::Usage(message)
     })?;
     let kept = kept_from_before(&table, &update);
-    let output = Output::open(&args.output)?;
+    let DocumentArgs { format, output } = &args.shown;
+    let output = Output::open(output)?;
     // Without news the file of the last update stays as it is.
     let is_written = !args.dry_run && update.models().next().is_some();
     if is_written {
@@ -105,7 +101,15 @@ fn update(args: &PricesUpdateArgs) -> Result<(), CliError> {
         is_default: args.to.is_none(),
     };
     let document = || Ok(price_changes_document(&update, &view));
-    output.show(args.format.chosen, document, |Json, out| write_price_changes(&update, &view, out))
+    output.show(format.chosen, document, |Json, out| write_price_changes(&update, &view, out))
+}
+
+/// File of the user's prices.
+fn usual_target() -> Result<PathBuf, CliError> {
+    user_prices().ok_or_else(|| {
+        let message = "no home folder is known; name the file to write with --to FILE";
+        CliError::Usage(message.to_owned())
+    })
 }
 
 /// Returns true if the file is one of an earlier run, which this one may replace.

@@ -9,10 +9,9 @@ use serde::de::IgnoredAny;
 use crate::base::model::Models;
 use crate::base::units::Tokens;
 use crate::base::vocabulary::Vocabulary;
-use crate::cli::args::{Json, TokensCommandArgs};
+use crate::cli::args::TokensCommandArgs;
 use crate::cli::error::CliError;
 use crate::cli::input::read_given;
-use crate::cli::output::Output;
 use crate::cli::prepared::tables;
 use crate::cli::say::warn;
 use crate::explain::weights::{Division, weigh};
@@ -62,7 +61,7 @@ fn note_text(args: &TokensCommandArgs, file: &str, text: &str) {
     // The first line is enough to decide, and a large text is not parsed.
     let is_json =
         serde_json::from_str::<IgnoredAny>(text.lines().next().unwrap_or_default()).is_ok();
-    if text.trim_start().starts_with(['{', '[']) && is_json && !args.output.quiet {
+    if text.trim_start().starts_with(['{', '[']) && is_json && !args.shown.output.quiet {
         warn(format!(
             "{file}: counted as a text: it is no body with a list of messages, no captured request and no bundle; of \
              a session `cachesim context` says what its pieces take"
@@ -92,12 +91,7 @@ fn count_text(
     let texts = texts.ok_or_else(|| {
         CliError::Usage("this program was built without vocabularies (feature `tokens`)".to_owned())
     })?;
-    let output = Output::open(&args.output)?;
-    output.show(
-        args.format.chosen,
-        || Ok(text_document(file, &texts)),
-        |Json, out| write_text(file, &texts, out),
-    )
+    args.shown.show(|| text_document(file, &texts), |out| write_text(file, &texts, out))
 }
 
 fn unknown(model: &str) -> CliError {
@@ -152,12 +146,7 @@ fn count_request(
             .map(|usage| usage.prompt.total()),
         rates: rate.map(|rate| &rate.rates),
     };
-    let output = Output::open(&args.output)?;
-    output.show(
-        args.format.chosen,
-        || Ok(prompt_document(&prompt)),
-        |Json, out| write_prompt(&prompt, out),
-    )
+    args.shown.show(|| prompt_document(&prompt), |out| write_prompt(&prompt, out))
 }
 
 /// Requests of an input, or the reason that there are none.

@@ -8,12 +8,12 @@ use std::ffi::OsString;
 use clap::{Arg, Command};
 
 use crate::base::toml_text::quoted;
-use crate::cli::strategies::unknown_name;
+use crate::cli::strategies::{names_of_strategies, unknown_name};
 use crate::explain::config::{
     BASELINE, ConfigOption, ConfigSetting, Configuration, DEFAULTS, Effective, Origin, Takes,
     is_file,
 };
-use crate::simulate::strategy::{ALL, Strategy};
+use crate::simulate::strategy::Strategy;
 
 /// Commands that take strategy files. Designs in such files may need the bytes of prompts, which the other
 /// commands do not keep.
@@ -122,8 +122,7 @@ fn strategy(name: &str) -> Result<(), String> {
     if Strategy::by_name(name).is_some() {
         return Ok(());
     }
-    let known: Vec<&str> = ALL.iter().map(|known| known.name.as_ref()).collect();
-    Err(unknown_name(&quoted(name), &known))
+    Err(unknown_name(&quoted(name), &names_of_strategies()))
 }
 
 fn value(arg: &Arg, text: &str) -> Result<(), String> {

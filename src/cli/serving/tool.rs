@@ -8,8 +8,8 @@ use clap::{Arg, ArgAction, Command};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::cli::strategies::unknown_name;
-use crate::simulate::strategy::{ALL, Strategy};
+use crate::cli::strategies::{names_of_strategies, unknown_name};
+use crate::simulate::strategy::Strategy;
 
 /// Command as a tool.
 pub(super) struct CommandTool {
@@ -207,10 +207,6 @@ fn known_strategies(list: &str) -> Result<(), String> {
     unknown.map_or(Ok(()), |name| {
         Err(format!("{STRATEGY}: {}", unknown_name(name.trim(), &names_of_strategies())))
     })
-}
-
-fn names_of_strategies() -> Vec<&'static str> {
-    ALL.iter().map(|strategy| strategy.name.as_ref()).collect()
 }
 
 /// Schema of an option for a client.
