@@ -15,7 +15,7 @@ use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, R
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
-use crate::read::input::{Count, Kind, Shape, Text, Usage};
+use crate::read::input::{Count, Shape, Text, Usage};
 use crate::read::transcript::{ContentKind, ContentSource};
 
 /// Types of the lines that files of Kimi Code begin with.
@@ -222,12 +222,12 @@ impl Kimi {
         let prompt = parts(usage.other, read_if_any(usage.read, usage.written), usage.written)?;
         let output = tokens(usage.output)?.unwrap_or_default();
         let sent = self.branches.get(&agent).and_then(|branch| branch.sent);
-        let start = sent.or(at).ok_or((Kind::MissingTimestamp, "the request is left out"))?;
+        let start = sent.or(at).unwrap_or_else(|| file.untimed(number));
         let vendor = Vendor::of(file.symbols.text(model));
         let usage = Usage { prompt, output, ..Usage::default() };
         let times = (start, at.unwrap_or(start));
         Ok(AgentRequest {
-            identity: at.map(|at| identity(message, at, &usage)),
+            identity: identity(message, at, &usage),
             session: self.place(file).session,
             agent,
             project: self.project,
@@ -236,10 +236,12 @@ impl Kimi {
     }
 }
 
-/// Key of a request, the same in a forked session's copy: copies keep their times.
-fn identity(message: &str, at: Millis, usage: &Usage) -> EntryId {
+/// Key of a request, the same in a forked session's copy and in a sub-agent's own file, which stamps the same
+/// message a little later. Without a message, copies keep their times.
+fn identity(message: &str, at: Option<Millis>, usage: &Usage) -> Option<EntryId> {
     let tokens = [usage.prompt.input, usage.prompt.read, usage.output].map(|tokens| tokens.0);
-    EntryId::of(&format!("kimi:{message}:{}:{tokens:?}", at.get()))
+    let at = if message.is_empty() { at?.get() } else { 0 };
+    Some(EntryId::of(&format!("kimi:{message}:{at}:{tokens:?}")))
 }
 
 /// Agent of a Kimi Code file: its folder inside that of all agents; `None` for the main one.

@@ -21,6 +21,9 @@ use crate::read::transcript::{ContentKind, ContentSource};
 /// Providers that report writes. A zero from others may mean anything.
 pub(crate) const TELLING_WRITES: [&str; 3] = ["anthropic", "bedrock", "venice"];
 
+/// Prefix of a session's id.
+const SESSION: &str = "ses_";
+
 /// Format of an exported session.
 pub(super) struct OpenCode;
 
@@ -33,13 +36,17 @@ impl DocumentFormat for OpenCode {
     const LAYOUT: Option<Layout> = Some(Layout::OpenCode);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
-        first.text("info.id").is_some_and(|id| id.starts_with("ses_"))
+        let message = || first.first_of("messages");
+        // A filter may have replaced the ids.
+        first.text("info.id").is_some_and(|id| id.starts_with(SESSION))
+            || (first.has("info") && message().is_some_and(|one| one.has("info")))
     }
 
     fn document(export: &Export<'_>, file: &mut AgentFile) {
         let mut session = Session::default();
         if let Some(info) = &export.info.0 {
-            session.id = file.symbol(&info.id);
+            let has_id = info.id.as_str().is_some_and(|id| id.starts_with(SESSION));
+            session.id = if has_id { file.symbol(&info.id) } else { None };
             session.agent = session.id.filter(|_| info.parent_id.as_str().is_some());
             session.project = file.symbol(&info.directory);
             session.client_version = file.symbol(&info.version);
@@ -62,7 +69,10 @@ impl DocumentFormat for OpenCodeMessage {
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let begins = |name, with| first.text(name).is_some_and(|id| id.starts_with(with));
-        begins("id", "msg_") && begins("sessionID", "ses_") && first.has_member("role")
+        let has_ids = begins("id", "msg_") && begins("sessionID", SESSION);
+        let has_usage = first.has("time") && first.has("tokens") && first.has_member("modelID");
+        first.has_member("role")
+            && (has_ids || (has_usage && first.has_member("id") && first.has_member("sessionID")))
     }
 
     fn document(info: &MessageInfo<'_>, file: &mut AgentFile) {
@@ -224,8 +234,7 @@ impl Session {
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let (usage, reasoning) = step.usage.billed()?;
-        let no_time = (Kind::MissingTimestamp, "the request is left out");
-        let sent = step.sent.or(step.finished).ok_or(no_time)?;
+        let sent = step.sent.or(step.finished).unwrap_or_else(|| file.untimed(line));
         let finished = step.finished.unwrap_or(sent);
         let (model, vendor) = file.model(&info.model_id);
         // Never before the previous request, whatever the clock says.

@@ -149,11 +149,33 @@ impl AgentFile {
         self.requests.last().map_or(start, |previous| start.max(previous.start))
     }
 
+    /// Start of a request without a time, until [the others](Self::place_untimed) are known.
+    pub(super) fn untimed(&mut self, line: u64) -> Millis {
+        self.reject(Kind::MissingTimestamp, line, "the request keeps its place in the file");
+        UNTIMED
+    }
+
+    /// Gives requests without a time that of the request before, or else of the first one that has one.
+    pub(crate) fn place_untimed(&mut self) {
+        let first = self.requests.iter().map(|one| one.start).find(|start| *start != UNTIMED);
+        let Some(mut latest) = first else { return };
+        for request in &mut self.requests {
+            if request.start == UNTIMED {
+                request.start = latest;
+                request.finished = request.finished.max(latest);
+            }
+            latest = request.start;
+        }
+    }
+
     pub(in crate::read) fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
         let text = text.as_str().filter(|text| !text.is_empty())?;
         Some(self.symbols.intern(text))
     }
 }
+
+/// Start of a request that has no time of its own.
+const UNTIMED: Millis = Millis::new(0);
 
 /// Name of a model that is not named.
 pub(super) const UNKNOWN_MODEL: &str = "unknown";

@@ -58,6 +58,11 @@ enum Identity {
 }
 
 impl Identity {
+    /// Returns true if the session does not matter.
+    fn is_named(&self) -> bool {
+        matches!(self, Self::Named(..))
+    }
+
     /// Returns true if a file has the identity only once.
     ///
     /// Steps of opencode's messages may be alike, as may requests that are identified by their figures alone.
@@ -71,6 +76,7 @@ impl History {
     /// transcripts, and returns the others, to be [added](Self::add_unmarked) after everything else.
     pub(super) fn add_agents(&mut self, mut files: Vec<AgentFile>) -> UnmarkedRequests {
         join_halves(&mut files);
+        files.iter_mut().for_each(AgentFile::place_untimed);
         let mut placed = self.originals(files);
         let has_moved = self.join_logs(&mut placed);
         // The order matters: chains are linked by time, so starts must ascend first, and requests part into
@@ -152,6 +158,10 @@ impl History {
             let mut origins: Vec<Option<At>> = Vec::with_capacity(of_file.len());
             let mut own: Vec<(Identity, usize)> = Vec::new();
             for mut one in of_file {
+                // Steps may be alike in one session; what another session of the file has as well is a fork's copy.
+                if own.last().is_some_and(|(_, number)| placed[*number].session != one.session) {
+                    known.extend(own.extract_if(.., |(identity, _)| identity.is_named()));
+                }
                 let identity = identity(&one);
                 let origin = known.get(&identity).copied();
                 origins.push(origin.map(|number| placed[number].at()));

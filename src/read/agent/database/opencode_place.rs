@@ -134,7 +134,7 @@ impl Places {
         let newest = self.sessions.get(session).and_then(|one| one.newest);
         let is_copied = row.text("id").as_str().is_some_and(|id| ids.contains(&EntryId::of(id)));
         // Up to its newest message of version 1 a session was moved; later ones are version 2's own.
-        if !is_copied && newest.is_none_or(|newest| created > newest) {
+        if !is_copied && newest.is_none_or(|newest| created >= newest) {
             let order = row.integer("seq").unwrap_or(created);
             self.add(row, session, Generation::Second, order);
         }
