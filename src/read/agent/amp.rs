@@ -2,17 +2,21 @@
 //!
 //! Each answer has its own usage with disjoint parts: `totalInputTokens` is their sum. For GPT models
 //! the uncached prompt is in the write counter, although no write is billed. The usage is stamped at the
-//! end of the answer; earlier messages of the user or of a tool may have timestamps, too.
+//! end of the answer; earlier messages of the user or of a tool may have timestamps, too. A ledger may have
+//! the usage of answers that lack it, and that of requests beside them, such as those for titles.
 
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::document::DocumentFormat;
-use super::request::{Happened, parts, tell_nothing, tokens};
+use rustc_hash::FxHashSet;
+
+use super::request::{Happened, parts, read_if_any, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
+use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
 
@@ -42,11 +46,19 @@ impl DocumentFormat for Amp {
             state.client_version = platform.and_then(|one| file.symbol(&one.client_version));
             state.project = initial.project(file);
         }
+        let events = thread.ledger.0.iter().flat_map(|ledger| &ledger.events.0);
+        let events: Vec<_> = events.filter_map(|event| event.0.as_ref()).collect();
+        state.in_ledger = events.iter().filter_map(|event| value(event.message)).collect();
         for (number, message) in (1..).zip(&thread.messages.0) {
             if let Some(message) = &message.0 {
                 state.message(message, number, file);
             }
         }
+        let first = thread.messages.0.len() as u64 + 1;
+        for (number, event) in (first..).zip(events) {
+            state.event(event, number, file);
+        }
+        file.requests.order_by_key(|request| request.start);
     }
 }
 
@@ -60,6 +72,11 @@ struct State {
     /// Newest time of a client message; after a request, the end of its answer.
     sent: Option<Millis>,
     happened: Happened,
+    /// Messages whose usage is in the ledger.
+    in_ledger: FxHashSet<u64>,
+    /// Messages that have usage of their own, and its figures.
+    told: FxHashSet<u64>,
+    figures: FxHashSet<EntryId>,
 }
 
 impl State {
@@ -72,11 +89,17 @@ impl State {
             }
             Some("assistant") => match &message.usage.0 {
                 Some(usage) if !usage.is_empty() => {
-                    match self.request(message, usage, line, file) {
+                    self.told.extend(value(message.id));
+                    self.figures.insert(usage.figures());
+                    let session = self.session.map(|session| file.symbols.text(session));
+                    let key = session.zip(value(message.id));
+                    let identity = key.map(|(session, id)| identity(session, &id.to_string()));
+                    match self.request(usage, (line, identity), file) {
                         Ok(request) => file.requests.push(request),
                         Err((kind, detail)) => file.reject(kind, line, detail),
                     }
                 }
+                _ if value(message.id).is_some_and(|id| self.in_ledger.contains(&id)) => {}
                 _ if message.is_complete() => {
                     file.reject(Kind::MissingUsage, line, "the answer has no token counts");
                 }
@@ -87,11 +110,33 @@ impl State {
         }
     }
 
+    /// Adds the request of an entry of the ledger, unless a message has its usage.
+    fn event(&mut self, event: &Event<'_>, line: u64, file: &mut AgentFile) {
+        let Some(told) = event.usage().filter(|told| !told.is_empty()) else { return };
+        let number = value(event.message);
+        let is_told = number.is_some_and(|number| self.told.contains(&number));
+        if is_told || self.figures.contains(&told.figures()) {
+            return;
+        }
+        let session = self.session.map(|session| file.symbols.text(session).to_owned());
+        let id = event.id.as_str().map(str::to_owned);
+        let key = number.map(|number| number.to_string()).or(id);
+        let identity = session.zip(key).map(|(session, key)| identity(&session, &key));
+        (self.sent, self.happened) = (told.timestamp.0, Happened::default());
+        match self.request(&told, (line, identity), file) {
+            Ok(request) if number.is_some() => file.requests.push(request),
+            // Titles and the like are outside of the conversation.
+            Ok(request) => {
+                file.requests.push(AgentRequest { follows: Follows::Nothing, ..request });
+            }
+            Err((kind, detail)) => file.reject(kind, line, detail),
+        }
+    }
+
     fn request(
         &mut self,
-        message: &Message<'_>,
         told: &TokenUsage<'_>,
-        line: u64,
+        (line, identity): (u64, Option<EntryId>),
         file: &mut AgentFile,
     ) -> Result<AgentRequest, Rejected> {
         let model = file.model(&told.model);
@@ -108,7 +153,7 @@ impl State {
         let usage = Usage { prompt, output, ..Usage::default() };
         let times = (file.no_earlier(start), finished);
         Ok(AgentRequest {
-            identity: identity(self.session, message, file),
+            identity,
             session: self.session,
             project: self.project,
             client_version: self.client_version,
@@ -119,10 +164,13 @@ impl State {
     }
 }
 
-/// Key of a request, the same in every copy of its thread.
-fn identity(session: Option<Symbol>, message: &Message<'_>, file: &AgentFile) -> Option<EntryId> {
-    let Count::Value(number) = message.id else { return None };
-    Some(EntryId::of(&format!("amp:{}:{number}", file.symbols.text(session?))))
+/// Key of a request by its message or its entry in the ledger, the same in every copy of its thread.
+fn identity(session: &str, key: &str) -> EntryId {
+    EntryId::of(&format!("amp:{session}:{key}"))
+}
+
+fn value(count: Count) -> Option<u64> {
+    if let Count::Value(value) = count { Some(value) } else { None }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -135,6 +183,51 @@ pub(super) struct Thread<'a> {
     env: Shape<Environment<'a>>,
     #[serde(borrow)]
     messages: List<Shape<Message<'a>>>,
+    #[serde(borrow, rename = "usageLedger")]
+    ledger: Shape<Ledger<'a>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Ledger<'a> {
+    #[serde(borrow)]
+    events: List<Shape<Event<'a>>>,
+}
+
+/// Entry of the ledger.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Event<'a> {
+    #[serde(borrow)]
+    id: Text<'a>,
+    timestamp: Time,
+    #[serde(borrow)]
+    model: Text<'a>,
+    tokens: Shape<EventTokens>,
+    /// Answer that the request is for.
+    #[serde(rename = "toMessageId")]
+    message: Count,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct EventTokens {
+    input: Count,
+    output: Count,
+    #[serde(rename = "cacheReadInputTokens")]
+    read: Count,
+    #[serde(rename = "cacheCreationInputTokens")]
+    written: Count,
+}
+
+impl<'a> Event<'a> {
+    /// Usage as a message would have it.
+    fn usage(&self) -> Option<TokenUsage<'a>> {
+        let EventTokens { input, output, read, written } = self.tokens.0?;
+        let read = read_if_any(read, written);
+        let (model, timestamp) = (self.model.clone(), self.timestamp);
+        Some(TokenUsage { model, timestamp, input, output, read, written })
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -238,6 +331,13 @@ struct TokenUsage<'a> {
 impl TokenUsage<'_> {
     fn is_empty(&self) -> bool {
         tell_nothing(&[self.input, self.output, self.read, self.written])
+    }
+
+    /// Key of the figures.
+    fn figures(&self) -> EntryId {
+        let model = self.model.as_str().unwrap_or_default();
+        let counts = [self.input, self.output, self.read, self.written].map(value);
+        EntryId::of(&format!("{model}:{counts:?}"))
     }
 
     /// Billed parts of the prompt. Without writes, the write counter holds the rest of the input.

@@ -4,7 +4,8 @@
 //! The messages that were sent are in [another file](super::cline_messages). The text of an
 //! `api_req_started` entry is JSON with the usage. It is empty until the answer ends, and stays empty if
 //! the request fails. Cline's input leaves out the tokens read and written, as does that of old versions
-//! of Roo for Anthropic's protocol; otherwise Roo's input is the whole prompt.
+//! of Roo for Anthropic's protocol; otherwise Roo's input is the whole prompt. The usage of deleted requests and
+//! of sub-agents is in sums.
 
 use serde::Deserialize;
 
@@ -12,7 +13,7 @@ use super::document::DocumentFormat;
 use super::halves::Half;
 use super::request::{Happened, parts, split, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected, Vendor};
+use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, Rejected, Vendor};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -90,6 +91,7 @@ impl Task {
         let was_sent = std::mem::take(&mut self.is_sent);
         match entry.say.as_str() {
             Some("api_req_started") => return self.started(entry, line, file),
+            Some("deleted_api_reqs" | "subagent_usage") => return self.sum(entry, line, file),
             Some("user_feedback") => self.happened.begins_turn = true,
             Some("condense_context" | "sliding_window_truncation") => {
                 self.compacted(was_sent, file);
@@ -114,9 +116,7 @@ impl Task {
         line: u64,
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
-        let text = entry.text.as_str().unwrap_or_default();
-        let report: Report<'_> = serde_json::from_str(text)
-            .map_err(|_| (Kind::NotJson, "the entry of a request cannot be read"))?;
+        let report = entry.report()?;
         self.is_of_roo |= report.protocol.as_str().is_some();
         if report.is_unanswered() {
             self.happened.is_after_interruption = true;
@@ -129,6 +129,17 @@ impl Task {
         let request = self.request(entry, &report, line, file)?;
         file.requests.push(request.after(std::mem::take(&mut self.happened)));
         self.is_sent = true;
+        Ok(())
+    }
+
+    /// Adds an unknown number of requests, of which only the sum is known.
+    fn sum(&self, entry: &Entry<'_>, line: u64, file: &mut AgentFile) -> Result<(), Rejected> {
+        let report = entry.report()?;
+        if !report.is_empty() {
+            let request = self.request(entry, &report, line, file)?;
+            let usage = Usage { is_sum: true, ..request.usage };
+            file.requests.push(AgentRequest { follows: Follows::Nothing, usage, ..request });
+        }
         Ok(())
     }
 
@@ -169,6 +180,14 @@ pub(super) struct Entry<'a> {
     text: Text<'a>,
     #[serde(borrow, rename = "modelInfo")]
     model_info: Shape<ModelInfo<'a>>,
+}
+
+impl Entry<'_> {
+    /// Usage in the text.
+    fn report(&self) -> Result<Report<'_>, Rejected> {
+        serde_json::from_str(self.text.as_str().unwrap_or_default())
+            .map_err(|_| (Kind::NotJson, "the entry of a request cannot be read"))
+    }
 }
 
 /// Model, as new versions of Cline name it.

@@ -110,14 +110,13 @@ impl Copilot {
 
     /// Adds the usage of the run that ends.
     fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, number: u64, file: &mut AgentFile) {
-        let Some(models) = data.model_metrics.0.as_ref() else { return };
         // An old version: its sums begin again with each run.
         if data.events_file_size_bytes == Count::Missing {
             self.reported.clear();
         }
-        for (name, Shape(metrics)) in models {
-            let request = Sums::of(metrics.as_ref()).and_then(|sums| {
-                let earlier = self.reported.insert(name.clone(), sums);
+        for (name, sums) in data.sums() {
+            let request = sums.and_then(|sums| {
+                let earlier = self.reported.insert(name.to_owned(), sums);
                 let added = earlier.and_then(|earlier| sums.since(&earlier)).unwrap_or(sums);
                 self.sum(&added, name, (line, number), file)
             });
@@ -143,7 +142,7 @@ impl Copilot {
         let requests = u32::try_from(sums.requests.max(1))
             .map_err(|_| (Kind::InvalidUsage, "a number of requests that cannot be one"))?;
         let times = times(self.run_start, line.timestamp.0)?;
-        let usage = sums.usage(requests)?;
+        let usage = sums.usage()?;
         let model = (file.symbols.intern(name), Vendor::of(name));
         Ok(Some(AgentRequest {
             identity: identity(line, name),
@@ -234,7 +233,30 @@ struct Data<'a> {
     compaction_tokens_used: Shape<Compaction<'a>>,
     /// Sums by model, at a shutdown.
     model_metrics: Shape<BTreeMap<String, Shape<Metrics>>>,
+    /// Sums of all models by kind of token, and the model at the end, where no sums by model are written.
+    token_details: Shape<BTreeMap<String, Shape<TokenDetail>>>,
+    #[serde(borrow)]
+    current_model: Text<'a>,
     events_file_size_bytes: Count,
+}
+
+impl Data<'_> {
+    /// Sums of each model.
+    fn sums(&self) -> Vec<(&str, Result<Sums, Rejected>)> {
+        if let Some(models) = self.model_metrics.0.as_ref().filter(|models| !models.is_empty()) {
+            let models = models.iter();
+            return models.map(|(name, of)| (name.as_str(), Sums::of(of.0.as_ref()))).collect();
+        }
+        let name = self.current_model.as_str().unwrap_or(UNKNOWN_MODEL);
+        let details = self.token_details.0.as_ref().filter(|details| !details.is_empty());
+        details.map(|details| (name, Sums::of_details(details))).into_iter().collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct TokenDetail {
+    token_count: Count,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -342,6 +364,24 @@ impl Sums {
         })
     }
 
+    /// Sums of an unknown number of requests, by kind of token.
+    fn of_details(details: &BTreeMap<String, Shape<TokenDetail>>) -> Result<Self, Rejected> {
+        let count = |kind| {
+            let told = details.get(kind).and_then(|detail| detail.0);
+            Ok(tokens(told.unwrap_or_default().token_count)?.unwrap_or_default())
+        };
+        let (read, written) = (count("cache_read")?, count("cache_write")?);
+        Ok(Self {
+            requests: 0,
+            input: count("input")? + read + written,
+            output: count("output")?,
+            read,
+            written,
+            reasoning: Tokens::ZERO,
+            nano_aiu: None,
+        })
+    }
+
     /// Growth since earlier sums; `None` if these sums do not continue them.
     fn since(&self, earlier: &Self) -> Option<Self> {
         let less = |now: Tokens, before: Tokens| now.0.checked_sub(before.0).map(Tokens);
@@ -363,13 +403,13 @@ impl Sums {
         self.input + self.output + self.read + self.written == Tokens::ZERO
     }
 
-    fn usage(&self, requests: u32) -> Result<Usage, Rejected> {
+    fn usage(&self) -> Result<Usage, Rejected> {
         if self.is_empty() {
             return Err((Kind::MissingUsage, "the sums of a model have no tokens"));
         }
         let count = |tokens: Tokens| Count::Value(tokens.0);
         let prompt = split(count(self.input), count(self.read), count(self.written))?;
-        Ok(Usage { prompt, output: self.output, is_sum: requests > 1, ..Usage::default() })
+        Ok(Usage { prompt, output: self.output, is_sum: self.requests != 1, ..Usage::default() })
     }
 }
 

@@ -70,7 +70,10 @@ impl LineFormat for GeminiLines {
         file: &mut AgentFile,
     ) -> Result<(), Rejected> {
         if let Some(id) = line.rewind_to.as_str() {
-            self.chat.rewind(self.places.get(&EntryId::of(id)).copied());
+            // A message that is not there says nothing of those that are.
+            if let Some(place) = self.places.get(&EntryId::of(id)) {
+                self.chat.rewind(Some(*place));
+            }
         } else if line.id.as_str().is_some() {
             self.put(line, number, file);
         } else if let Some(messages) = line.set.0.as_ref().and_then(|set| set.messages.0.as_ref()) {

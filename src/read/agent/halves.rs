@@ -21,7 +21,18 @@ pub enum Half {
     Requests(Vec<Millis>),
     /// Messages that were sent, in file order.
     Messages(Vec<Said>),
+    /// Models of the requests, in file order.
+    Models(Vec<Used>),
 }
+
+/// Model of the requests from some time on.
+#[derive(Clone, Copy, Debug)]
+pub struct Used {
+    pub(super) from: Millis,
+    pub(super) model: Symbol,
+}
+
+has_symbols!(Used { model } beside { from });
 
 /// Message of the client, whose request is in another file.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +62,7 @@ struct Messages {
 ///
 /// The files of the messages remain, but empty.
 pub(crate) fn join_halves(files: &mut [AgentFile]) {
+    let models = models(files);
     let mut messages: FxHashMap<PathBuf, Messages> = FxHashMap::default();
     let mut twice = Vec::new();
     for (number, file) in files.iter_mut().enumerate() {
@@ -68,19 +80,33 @@ pub(crate) fn join_halves(files: &mut [AgentFile]) {
         let detail = "another file of the folder has messages, which are used";
         files[file].reject(Kind::Contradiction, 0, detail);
     }
-    if messages.is_empty() {
+    if messages.is_empty() && models.is_empty() {
         return;
     }
     for file in files.iter_mut() {
-        if let Half::Requests(unanswered) = std::mem::take(&mut file.half)
-            && let Some(other) = messages.remove(&folder(file))
-        {
+        let Half::Requests(unanswered) = std::mem::take(&mut file.half) else { continue };
+        if let Some(other) = messages.remove(&folder(file)) {
             file.take_messages(other, unanswered);
+        }
+        if let Some((used, symbols)) = models.get(&folder(file)) {
+            file.take_models(used.clone(), symbols.clone());
         }
     }
     for Messages { file, .. } in messages.into_values() {
         files[file].reject(Kind::MissingUsage, 0, "messages without the file of their requests");
     }
+}
+
+/// Models of the requests in each folder.
+fn models(files: &mut [AgentFile]) -> FxHashMap<PathBuf, (Vec<Used>, Symbols)> {
+    let mut models = FxHashMap::default();
+    for file in files {
+        if let Half::Models(used) = &mut file.half {
+            let used = std::mem::take(used);
+            models.insert(folder(file), (used, std::mem::take(&mut file.symbols)));
+        }
+    }
+    models
 }
 
 fn folder(file: &AgentFile) -> PathBuf {
@@ -147,8 +173,29 @@ impl AgentFile {
         let request = &mut self.requests[place];
         request.brought = brought;
         request.is_after_compaction |= said.is_summary;
-        let is_named = self.symbols.text(request.model) != UNKNOWN_MODEL;
-        if let Some(model) = said.model.filter(|_| !is_named) {
+        if let Some(model) = said.model {
+            self.name_model(place, model);
+        }
+    }
+
+    /// Names the models of the requests that name none.
+    fn take_models(&mut self, mut used: Vec<Used>, symbols: Symbols) {
+        let moved = self.symbols.absorb(symbols);
+        used.move_symbols(&moved);
+        used.order_by_key(|one| one.from);
+        for place in 0..self.requests.len() {
+            let start = self.requests[place].start;
+            let known = used.iter().rfind(|one| one.from <= start).or(used.first());
+            if let Some(one) = known.copied() {
+                self.name_model(place, one.model);
+            }
+        }
+    }
+
+    /// Names the model of a request, unless it has one.
+    fn name_model(&mut self, place: usize, model: Symbol) {
+        let request = &mut self.requests[place];
+        if self.symbols.text(request.model) == UNKNOWN_MODEL {
             request.model = model;
             let vendor = Vendor::of(self.symbols.text(model));
             request.vendor = if vendor == Vendor::Other { request.vendor } else { vendor };

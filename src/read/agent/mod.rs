@@ -10,6 +10,7 @@ mod calls;
 mod chat;
 mod cline;
 mod cline_messages;
+mod cline_session;
 mod codex;
 mod codex_line;
 mod copilot;
@@ -64,7 +65,7 @@ pub(super) use request::{tell_nothing, tokens};
 pub(super) use time::Time;
 
 /// Every format, in the order of recognition.
-pub(crate) static FORMATS: [AgentFormat; 18] = [
+pub(crate) static FORMATS: [AgentFormat; 20] = [
     lines::<database::Rows>(),
     lines::<codex::Codex>(),
     lines::<pi::Pi>(),
@@ -83,6 +84,8 @@ pub(crate) static FORMATS: [AgentFormat; 18] = [
     documents::<amp::Amp>(),
     documents::<cline::Cline>(),
     documents::<cline_messages::ClineMessages>(),
+    documents::<cline_session::ClineModels>(),
+    documents::<cline_session::ClineSession>(),
 ];
 
 /// Layout of the lines of a file, or of its document, by the fields that readers use

@@ -5,6 +5,7 @@
 //! Anthropic's streams report the prompt's usage at the beginning and the output's at the end.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +26,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Answer in a body or a stream. In a stream the first id counts, and the last model and usage.
+    /// Answer in a body or a stream. In a stream the first id counts, the last model, and of the usage the last of
+    /// each counter.
     pub(super) fn of(text: &str) -> Self {
         if is_object(text) {
             return Self::of_body(text).unwrap_or_default();
@@ -35,7 +37,7 @@ impl Answer {
             known = Self {
                 id: known.id.or(event.id),
                 model: event.model.or(known.model),
-                usage: event.usage.or(known.usage),
+                usage: merged(known.usage, event.usage),
             };
         }
         known
@@ -52,6 +54,18 @@ impl Answer {
             usage: usage.filter(|usage| is_object(usage)).map(str::to_owned),
         })
     }
+}
+
+/// Usage so far with that of an event, which leaves the counters that it does not name as they were.
+fn merged(known: Option<String>, event: Option<String>) -> Option<String> {
+    let (Some(before), Some(later)) = (&known, &event) else { return event.or(known) };
+    let counters = |text| serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok();
+    let (Some(mut all), Some(mut later)) = (counters(before), counters(later)) else {
+        return event;
+    };
+    later.retain(|_, value| value.get() != "null");
+    all.append(&mut later);
+    serde_json::to_string(&all).ok()
 }
 
 /// A body, an event, or the response inside an event.
@@ -166,7 +180,10 @@ mod tests {
         let stream =
             format!("event: message_start\r\ndata: {start}\r\n\r\ndata: {delta}\n\ndata: {end}\n");
         assert_eq!(usage_events(&stream), format!("data: {start}\n\ndata: {end}\n\n"));
-        assert_eq!(Answer::of(&stream).id.as_deref(), Some("msg_1"));
+        let answer = Answer::of(&stream);
+        assert_eq!(answer.id.as_deref(), Some("msg_1"));
+        // The end tells the output alone.
+        assert_eq!(answer.usage.as_deref(), Some(r#"{"input_tokens":3,"output_tokens":42}"#));
     }
 
     #[test]

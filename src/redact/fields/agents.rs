@@ -138,13 +138,18 @@ shapes! {
         Identifier: "sessionId";
         Version: "copilotVersion";
         Moment: "startTime resumeTime";
-        Model: "selectedModel newModel";
+        Model: "selectedModel newModel currentModel";
         Number: "eventsFileSizeBytes";
         Tool: "toolName";
         Shaped(CALL): "toolRequests";
         Shaped(PLACE): "context";
         Shaped(USAGE): "compactionTokensUsed";
         Shaped(SUMS_BY_MODEL): "modelMetrics";
+        Shaped(SUMS_BY_KIND): "tokenDetails";
+    }
+
+    static SUMS_BY_KIND = "sums by kind of token" {
+        Shaped(USAGE): "input output cache_read cache_write";
     }
 
     // The names of the fields are those of models.
@@ -230,6 +235,16 @@ shapes! {
         Moment: "created";
         Shaped(AMP_ENVIRONMENT): "env";
         Shaped(AMP_MESSAGE): "messages";
+        Shaped(AMP_LEDGER): "usageLedger";
+    }
+
+    static AMP_LEDGER = "ledger of a thread of Amp" {
+        Shaped(AMP_LEDGER): "events";
+        Identifier: "id";
+        Moment: "timestamp";
+        Model: "model";
+        Number: "toMessageId";
+        Shaped(USAGE): "tokens";
     }
 
     static AMP_ENVIRONMENT = "environment of a thread of Amp" {
