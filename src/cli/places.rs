@@ -1,7 +1,8 @@
 //! Places of sessions: the folders of all programs in which they are looked for.
 
-use std::env;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use crate::base::client::Client;
 use crate::base::order::Order as _;
@@ -28,7 +29,7 @@ struct Home {
     variables: &'static [Variable],
     /// Path of the home under the user's home folder.
     default: &'static str,
-    /// Folders of sessions in the home.
+    /// Folders of sessions in the home, in which `*` stands for any part of a name.
     sessions: &'static [&'static str],
 }
 
@@ -71,7 +72,8 @@ const OPENCODE: Home = home(
     Client::OpenCode,
     &[("XDG_DATA_HOME", "opencode")],
     ".local/share/opencode",
-    &["storage/message"],
+    // Builds of other channels have databases of their own.
+    &["storage/message", "opencode-*.db"],
 );
 
 /// Variable that names opencode's database: a path, or a name in the folder of its data.
@@ -81,13 +83,18 @@ const OPENCODE_DB: &str = "OPENCODE_DB";
 const IN_MEMORY: &str = ":memory:";
 
 /// Homes of all other programs. Zed's and Amp's are in their platform's data folder.
-const HOMES: [Home; 19] = [
-    home(Client::ClaudeCode, &[("CLAUDE_CONFIG_DIR", "")], ".claude", &["projects"]),
+const HOMES: [Home; 24] = [
+    home(Client::ClaudeCode, &[(CLAUDE_HOMES, "")], ".claude", &["projects"]),
+    home(Client::ClaudeCode, &[("XDG_CONFIG_HOME", "claude")], XDG_CLAUDE, &["projects"]),
+    home(Client::ClaudeCode, &[], "Library/Developer/Xcode/CodingAssistant", XCODE),
+    home(Client::ClaudeCode, &[], "Library/Application Support/Claude", COWORK),
+    home(Client::ClaudeCode, &[], "AppData/Roaming/Claude", COWORK),
+    home(Client::ClaudeCode, &[("XDG_CONFIG_HOME", "Claude")], ".config/Claude", COWORK),
     home(Client::Codex, &[("CODEX_HOME", "")], ".codex", &["sessions", "archived_sessions"]),
     home(Client::Copilot, &[("COPILOT_HOME", "")], ".copilot", COPILOT),
     home(Client::OpenCode, &[("XDG_DATA_HOME", "kilo")], ".local/share/kilo", &["kilo.db"]),
     home(Client::Pi, &[("PI_CODING_AGENT_DIR", "")], ".pi/agent", &["sessions"]),
-    home(Client::Pi, &[], ".omp/agent", &["sessions"]),
+    home(Client::Pi, &[], ".omp", &["agent/sessions", "profiles/*/agent/sessions"]),
     home(Client::OpenClaw, &[("OPENCLAW_STATE_DIR", "")], ".openclaw", &["agents"]),
     home(Client::OpenClaw, &[], ".clawdbot", &["agents"]),
     home(Client::OpenClaw, &[], ".moltbot", &["agents"]),
@@ -100,8 +107,20 @@ const HOMES: [Home; 19] = [
     home(Client::Zed, &[], "Library/Application Support/Zed", &["threads"]),
     home(Client::Zed, &[], "AppData/Local/Zed", &["threads"]),
     home(Client::Grok, &[("GROK_HOME", "")], ".grok", &["sessions"]),
-    home(Client::Cline, &[], ".cline", &["data/tasks"]),
+    home(Client::Cline, &[], ".cline", &["data/tasks", "data/sessions"]),
 ];
+
+/// Variable that names Claude Code's homes.
+const CLAUDE_HOMES: &str = "CLAUDE_CONFIG_DIR";
+
+/// Home in which other versions of Claude Code keep sessions, unless its variable is set.
+const XDG_CLAUDE: &str = ".config/claude";
+
+/// Sessions of the agent in Xcode.
+const XCODE: &[&str] = &["ClaudeAgentConfig/projects"];
+
+/// Sessions of the desktop program's agent, each in a home of its own.
+const COWORK: &[&str] = &["local-agent-mode-sessions/*/*/*/.claude/projects"];
 
 /// Files of Copilot's command line, and its database.
 const COPILOT: &[&str] = &["session-state", "session-store.db"];
@@ -121,8 +140,9 @@ impl Home {
         let mut set = self.variables.iter();
         let set = set.find_map(|(name, inner)| Some((*name, *inner, value_of(name)?)));
         match set {
-            Some((name, _, list)) if self.client == Client::ClaudeCode => {
-                (Some(name), list.split(',').map(|one| PathBuf::from(one.trim())).collect())
+            Some((CLAUDE_HOMES, _, list)) => {
+                let homes = list.split(',').map(|one| claude_home(one.trim(), user));
+                (Some(CLAUDE_HOMES), homes.collect())
             }
             Some((name, "", home)) => (Some(name), vec![PathBuf::from(home)]),
             Some((name, inner, folder)) => (Some(name), vec![Path::new(&folder).join(inner)]),
@@ -136,9 +156,46 @@ impl Home {
         let variables: Vec<_> = self.variables.iter().map(|(name, _)| *name).collect();
         let place =
             |folder| Place { client: self.client, folder, variable, variables: variables.clone() };
-        let in_home = |home: PathBuf| self.sessions.iter().map(move |one| home.join(one));
+        let in_home = |home: PathBuf| self.sessions.iter().flat_map(move |one| paths(&home, one));
         homes.into_iter().flat_map(in_home).map(place).collect()
     }
+}
+
+/// Home of Claude Code by its variable, which some set to the folder of sessions, or with a `~` that no shell has
+/// replaced.
+fn claude_home(text: &str, user: Option<&Path>) -> PathBuf {
+    let in_user = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let path = match user.zip(in_user) {
+        Some((user, rest)) => user.join(rest.trim_start_matches('/')),
+        None => PathBuf::from(text),
+    };
+    let is_home = !path.ends_with("projects") || path.join("projects").is_dir();
+    if is_home { path } else { path.parent().map(Path::to_owned).unwrap_or_default() }
+}
+
+/// Paths in a home that a pattern matches; without any the pattern itself.
+fn paths(home: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut paths = vec![home.to_owned()];
+    for part in pattern.split('/') {
+        paths = match part.split_once('*') {
+            Some(ends) => paths.iter().flat_map(|folder| entries(folder, ends)).collect(),
+            None => paths.into_iter().map(|folder| folder.join(part)).collect(),
+        };
+    }
+    if pattern.contains('*') {
+        paths.retain(|path| path.exists());
+    }
+    if paths.is_empty() { vec![home.join(pattern)] } else { paths }
+}
+
+/// Entries of a folder by the two ends of their names, sorted.
+fn entries(folder: &Path, (begin, end): (&str, &str)) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let has_ends = |name: &String| name.starts_with(begin) && name.ends_with(end);
+    let mut paths: Vec<_> = names.filter(has_ends).map(|name| folder.join(name)).collect();
+    paths.sort();
+    paths
 }
 
 /// Database of opencode, unless its variable turns it off.
@@ -179,7 +236,9 @@ pub(super) fn places(only: &[Client]) -> Vec<Place> {
     let user = user.as_deref();
     let mut places = OPENCODE.places(user);
     places.extend(opencode_database(user));
-    places.extend(HOMES.iter().flat_map(|home| home.places(user)));
+    let is_moved = value_of(CLAUDE_HOMES).is_some();
+    let homes = HOMES.iter().filter(|home| !(is_moved && home.default == XDG_CLAUDE));
+    places.extend(homes.flat_map(|home| home.places(user)));
     for (variables, default) in EDITORS {
         let in_editor = |(client, folder): (Client, &'static str)| {
             // Extensions keep all of their data in the editor's own folder.
@@ -190,8 +249,45 @@ pub(super) fn places(only: &[Client]) -> Vec<Place> {
         };
         places.extend(EXTENSIONS.into_iter().filter_map(in_editor));
     }
+    // A variable may name a place that is found as well.
+    let mut known = HashSet::new();
+    places.retain(|place| known.insert(place.folder.clone()));
     places.retain(|place| only.is_empty() || only.contains(&place.client));
     // A program may have its own places and some in editors: they are listed together.
     places.order_by_key(|place| place.client);
     places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_may_name_the_folder_of_sessions_and_begin_with_a_tilde() {
+        let user = Path::new("/home/me");
+        for (text, home) in [
+            ("~", "/home/me"),
+            ("~/other", "/home/me/other"),
+            ("~/other/projects", "/home/me/other"),
+            ("/x/projects", "/x"),
+            ("~you", "~you"),
+        ] {
+            assert_eq!(claude_home(text, Some(user)), Path::new(home), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_gives_what_is_there_or_itself() {
+        let home = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| home.path().join(name);
+        for folder in ["a/1/in", "b/2", "c/3/in"] {
+            fs::create_dir_all(at(folder)).expect("a folder");
+        }
+        fs::write(at("x-1.db"), "").expect("a file");
+        assert_eq!(paths(home.path(), "*/*/in"), [at("a/1/in"), at("c/3/in")]);
+        assert_eq!(paths(home.path(), "x-*.db"), [at("x-1.db")]);
+        for pattern in ["y-*.db", "a", "z/in"] {
+            assert_eq!(paths(home.path(), pattern), [at(pattern)]);
+        }
+    }
 }
