@@ -34,8 +34,18 @@ pub enum Platform {
     Government,
 }
 
+/// Prefix of Claude's names on Databricks.
+const DATABRICKS: &str = "databricks-";
+
+/// Suffix by which gateways ask for fast mode.
+const FAST: &str = "-fast";
+
+/// First version of Claude whose names begin with the family.
+const FAMILY_FIRST: u32 = 4;
+
 /// Strips additions of clients and platforms from a model id: `[1m]`, Bedrock's region, vendor and version, and Google
-/// Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`.
+/// Cloud's `@date`. Gateways write Claude's versions with a point, `claude-opus-4.6`, in front of the family,
+/// `claude-4.6-opus`, and with a suffix for [fast mode](is_fast).
 #[must_use]
 pub fn canonical_name(name: &str) -> Cow<'_, str> {
     let name = name.split('[').next().unwrap_or(name);
@@ -44,10 +54,38 @@ pub fn canonical_name(name: &str) -> Cow<'_, str> {
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.rsplit_once("anthropic.").map_or(name, |(_, rest)| rest);
     let name = strip_bedrock_version(name);
-    if name.starts_with("claude-") && name.contains('.') {
-        return Cow::Owned(name.replace('.', "-"));
+    let name = name.strip_prefix(DATABRICKS).filter(|rest| is_claude(rest)).unwrap_or(name);
+    if is_claude(name) { of_claude(name) } else { Cow::Borrowed(name) }
+}
+
+/// Returns true if a name asks for fast mode of Claude: `claude-opus-5-fast`.
+#[must_use]
+pub fn is_fast(name: &str) -> bool {
+    let name = name.split('[').next().unwrap_or(name).to_ascii_lowercase();
+    name.ends_with(FAST) && name.contains("claude-")
+}
+
+fn is_claude(name: &str) -> bool {
+    name.get(..7).is_some_and(|begin| begin.eq_ignore_ascii_case("claude-"))
+}
+
+/// Claude's own name of a model, in lower case, without points and with the family in front.
+fn of_claude(name: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte != b'.' && !byte.is_ascii_uppercase();
+    let begins_with_family = !name.as_bytes().get(7).is_some_and(u8::is_ascii_digit);
+    if name.bytes().all(is_plain) && begins_with_family && !name.ends_with(FAST) {
+        return Cow::Borrowed(name);
     }
-    Cow::Borrowed(name)
+    let name = name.to_ascii_lowercase().replace('.', "-");
+    let name = name.strip_suffix(FAST).unwrap_or(&name);
+    let mut parts: Vec<&str> = name.split('-').collect();
+    let is_number = |part: &&str| part.len() <= 2 && part.parse::<u32>().is_ok();
+    let versions = parts[1..].iter().take_while(|part| is_number(part)).count();
+    let first = parts.get(1).and_then(|part| part.parse::<u32>().ok());
+    if versions + 1 < parts.len() && first.is_some_and(|first| first >= FAMILY_FIRST) {
+        parts[1..versions + 2].rotate_right(1);
+    }
+    Cow::Owned(parts.join("-"))
 }
 
 /// Platform that a model's name reveals.

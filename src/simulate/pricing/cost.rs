@@ -5,7 +5,7 @@ use jiff::civil::{Date, DateTime};
 
 use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Multiplier, Rate, Rates};
-use crate::base::model::{Platform, platform};
+use crate::base::model::{Platform, is_fast, platform};
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::read::input::{PriceTier, ServiceTier};
 use crate::simulate::cache::Outcome;
@@ -103,10 +103,11 @@ impl PriceTable {
     /// Rates of a request after every tier, or `None` if the model has no price.
     #[must_use]
     pub fn rates(&self, context: &PriceContext<'_>) -> Option<Rates> {
-        let model = self.find(context.model)?;
+        let model = self.find_on(context.model, time_of(context.at).map(DateTime::date))?;
         let at = model.priced_at(context.at)?;
-        let (rates, mut factors) =
-            self.rates_of_tier(model, at, context.prompt, context.tier.service)?;
+        let is_fast = context.tier.service == ServiceTier::Standard && is_fast(context.model);
+        let service = if is_fast { ServiceTier::Fast } else { context.tier.service };
+        let (rates, mut factors) = self.rates_of_tier(model, at, context.prompt, service)?;
         if context.tier.us_only {
             factors = factors.times(model.us_only);
         }

@@ -212,12 +212,18 @@ struct TableFile {
     _families: IgnoredAny,
 }
 
+/// Addition to the name of the table for prices at second hand.
+const UNCERTAIN: &str = " (uncertain, at second hand)";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelFile {
     id: String,
     #[serde(default)]
     aliases: Vec<String>,
+    /// Prices at second hand.
+    #[serde(default)]
+    uncertain: bool,
     us_only: Option<String>,
     regional: Option<String>,
     batch: Option<FactorsFile>,
@@ -282,7 +288,7 @@ impl Reader<'_> {
             tiers: self.tiers(model)?,
             us_only: self.multiplier(model.us_only.as_deref())?,
             regional: self.multiplier(model.regional.as_deref())?,
-            source: source.to_owned(),
+            source: format!("{source}{}", if model.uncertain { UNCERTAIN } else { "" }),
         })
     }
 

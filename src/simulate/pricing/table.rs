@@ -138,7 +138,7 @@ impl PriceTable {
 
     /// Prices of a model, by its written name or by its canonical one.
     ///
-    /// A date or `-latest` after an id does not matter.
+    /// A date or `-latest` after an id does not matter, nor does the case of letters.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&ModelPrices> {
         let canonical = crate::base::model::canonical_name(name);
@@ -148,8 +148,26 @@ impl PriceTable {
             .or_else(|| self.models.get(without_date(&canonical)))
             .or_else(|| {
                 let plain = without_date(&canonical);
-                self.models.values().find(|model| model.aliases.iter().any(|alias| alias == plain))
+                let is_name = |id: &String| id.eq_ignore_ascii_case(plain);
+                let has_name =
+                    |one: &&ModelPrices| is_name(&one.id) || one.aliases.iter().any(is_name);
+                self.models.values().find(has_name)
             })
+    }
+
+    /// Prices of a model on a day: the newest of its family if the name asks for the latest one.
+    pub(super) fn find_on(&self, name: &str, day: Option<Date>) -> Option<&ModelPrices> {
+        self.find(name).or_else(|| {
+            let canonical = crate::base::model::canonical_name(name);
+            let family =
+                canonical.strip_suffix("latest").filter(|name| name.starts_with("claude-"))?;
+            let known = |model: &&ModelPrices| model.id.starts_with(family);
+            let came = |model: &ModelPrices| model.rates.iter().filter_map(|rate| rate.from).min();
+            let models = self.models.values().filter(known);
+            let models = models.filter_map(|model| Some((came(model)?, model)));
+            let before = models.filter(|(came, _)| day.is_none_or(|day| *came <= day));
+            before.max_by_key(|(came, _)| *came).map(|(_, model)| model)
+        })
     }
 }
 
@@ -245,6 +263,14 @@ mod tests {
             ("claude-opus-4-20250514", "claude-opus-4"),
             ("claude-4-opus-20250514", "claude-opus-4"),
             ("claude-3-5-haiku-latest", "claude-3-5-haiku"),
+            ("anthropic/claude-4.6-opus-20260205", "claude-opus-4-6"),
+            ("anthropic/claude-4-sonnet-20250522", "claude-sonnet-4"),
+            ("anthropic/claude-3.7-sonnet", "claude-3-7-sonnet"),
+            ("anthropic/claude-opus-4.8-fast", "claude-opus-4-8"),
+            ("databricks-claude-sonnet-4-5", "claude-sonnet-4-5"),
+            ("claude-opus-4-0", "claude-opus-4"),
+            ("claude-sonnet-4-0", "claude-sonnet-4"),
+            ("Claude-Haiku-4.5", "claude-haiku-4-5"),
             ("claude-opus-5[1m]", "claude-opus-5"),
             ("us.anthropic.claude-haiku-4-5-20251001-v1:0", "claude-haiku-4-5"),
         ] {
