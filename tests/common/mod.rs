@@ -93,9 +93,20 @@ pub(crate) fn fixtures() -> Vec<PathBuf> {
     entries(project("fixtures"))
 }
 
+/// The path of a fixture, or of a file in one.
+pub(crate) fn fixture(name: &str) -> String {
+    utf8(&project("fixtures").join(name)).to_owned()
+}
+
 /// The session of the fixture with which the README begins.
 pub(crate) fn first_look() -> String {
-    utf8(&project("fixtures/first-look/session.jsonl")).to_owned()
+    fixture("first-look/session.jsonl")
+}
+
+/// The recorded exchanges beside the project; none, noted, where they are missing.
+#[track_caller]
+pub(crate) fn captures() -> Vec<PathBuf> {
+    shared("captures").map_or_else(Vec::new, entries)
 }
 
 /// Reference data beside the project; `None`, noted, where it is missing.
@@ -284,6 +295,13 @@ pub(crate) fn picodollars(amount: &str) -> i128 {
 /// Picodollars of a field, zero if the amount is unknown.
 pub(crate) fn known_picodollars(field: &Value) -> i128 {
     field.as_str().map_or(0, picodollars)
+}
+
+/// A number with a comma before every three digits from the right.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(|group| text(group));
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// A token column of a row.

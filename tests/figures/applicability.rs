@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, json, project, run, stdout, text};
+use crate::common::{cachesim, fixture, json, run, stdout, text};
 
 const DESIGNS: [&str; 8] = [
     "tools-sorted",
@@ -26,10 +26,6 @@ const MANAGEMENTS: [&str; 7] = [
     "session-memory-100k",
 ];
 const AGENTS: [&str; 3] = ["forked-agents", "staggered-agents", "agents-at-once"];
-
-fn fixture(name: &str) -> String {
-    project("fixtures").join(name).to_str().expect("a plain path").to_owned()
-}
 
 /// The obstacles of strategies on a fixture, and whether each is applicable.
 fn obstacles(name: &str, strategies: &[&str]) -> Vec<(bool, Vec<String>)> {

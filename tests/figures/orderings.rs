@@ -17,7 +17,7 @@ use cachesim::simulate::pricing::{Billing, PriceTable, Rates, RequestRates};
 use cachesim::simulate::provider::{self, token_ratio};
 use cachesim::simulate::strategy::{ALL, Assumptions, Material, Simulated, Strategy, StrategyKind};
 
-use crate::common::{entries, project, shared, transcripts};
+use crate::common::{captures, project, shared, transcripts};
 
 /// Everything that strategies are applied to.
 struct Corpus {
@@ -104,7 +104,7 @@ fn no_strategy_is_cheaper_than_the_bound_on_any_session() {
 #[test]
 fn nothing_at_a_provider_is_cheaper_than_its_bound_on_any_session() {
     // What one capture sends is warm for another one, so that together they show less.
-    let captures = shared("captures").map_or_else(Vec::new, entries).into_iter().map(Some);
+    let captures = captures().into_iter().map(Some);
     // Fixtures share prompts, so that what one session pays for another depends on their sizes.
     let fixtures = read_counted(project("fixtures"), TokenCounting::Estimated);
     let folders = [transcripts("corpus"), shared("agents")].into_iter().chain(captures);

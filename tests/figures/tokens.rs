@@ -13,7 +13,7 @@ use cachesim::{Study, StudyOptions};
 use serde_json::{Value, json};
 
 use crate::common::{
-    cachesim, entries, ledger, project, prompt_of, run, shared, skip, stdout, text, transcripts,
+    cachesim, captures, ledger, project, prompt_of, run, skip, stdout, text, transcripts,
 };
 
 const CLAUDES: [Vocabulary; 3] = [Vocabulary::Claude3, Vocabulary::Claude47, Vocabulary::Claude48];
@@ -111,15 +111,11 @@ fn counted_prompt(path: &Path) -> u64 {
     prompt_of(&rows[0])
 }
 
-fn recordings() -> Vec<PathBuf> {
-    shared("captures").map_or_else(Vec::new, entries)
-}
-
 #[test]
 fn recordings_are_counted_to_the_token() {
     let scratch = tempfile::tempdir().expect("a folder");
     let (mut of_text, mut errors) = (0, Vec::new());
-    for file in recordings() {
+    for file in captures() {
         let recorded = ledger(&file, &["--strategy", "billed"]);
         for ((path, request), recorded) in unsent(&file, scratch.path()).iter().zip(&recorded) {
             let tools = request["tools"].as_array().cloned().unwrap_or_default();
@@ -149,8 +145,7 @@ fn recordings_are_counted_to_the_token() {
 fn recordings_with_tools_of_the_service_add_up() {
     let scratch = tempfile::tempdir().expect("a folder");
     let mut errors = Vec::new();
-    for file in recordings().iter().filter(|file| file.to_string_lossy().contains("code_execution"))
-    {
+    for file in captures().iter().filter(|file| file.to_string_lossy().contains("code_execution")) {
         let recorded = ledger(file, &["--strategy", "billed"]);
         let records = fs::read_to_string(file).expect("a file");
         let records: Vec<Value> =

@@ -9,15 +9,9 @@ use cachesim::read::input::{Kind, discover};
 use cachesim::requests::conversation::{History, read};
 use serde_json::{Value, json};
 
-use crate::common::{
-    cachesim, count, entries, ledger, project, prompt_of, run, shared, stdout, text,
-};
+use crate::common::{cachesim, captures, count, ledger, project, prompt_of, run, stdout, text};
 
 const BYTES: [&str; 4] = ["--tokens", "bytes:1", "--strategy", "replay"];
-
-fn exchanges() -> Vec<PathBuf> {
-    shared("captures").map_or_else(Vec::new, entries)
-}
 
 /// The read and the end of the cached prefix of a row.
 fn cached(row: &Value) -> (u64, u64) {
@@ -30,7 +24,7 @@ fn cached(row: &Value) -> (u64, u64) {
 /// simulation, too.
 #[test]
 fn real_exchanges_read_what_earlier_ones_wrote() {
-    let files = exchanges();
+    let files = captures();
     let mut proofs = 0;
     for file in &files {
         let billed = ledger(file, &["--strategy", "billed"]);
@@ -55,7 +49,7 @@ fn real_exchanges_read_what_earlier_ones_wrote() {
 fn estimated_sizes_are_near_the_recorded_ones() {
     let scratch = tempfile::tempdir().expect("a folder");
     let (mut errors, mut largest) = (Vec::new(), 0.0_f64);
-    for file in exchanges() {
+    for file in captures() {
         let records = fs::read_to_string(&file).expect("a file");
         if records.contains("code_execution") {
             continue;
@@ -102,7 +96,7 @@ fn the_tree_does_not_depend_on_the_order_of_files_and_threads() {
         .iter()
         .map(|name| project("fixtures").join(name).join("session.jsonl"))
         .collect();
-    files.extend(exchanges());
+    files.extend(captures());
     let forwards = read_all(&files);
     files.reverse();
     let backwards = read_all(&files);

@@ -8,7 +8,7 @@ use std::process::Output;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::common::{cachesim, project, run, text, utf8};
+use crate::common::{cachesim, fixture, project, run, text, utf8};
 
 /// A folder with a project in it, and a home beside that.
 struct Place {
@@ -67,10 +67,6 @@ impl Place {
         assert_eq!(text(&output.stdout), "");
         text(&output.stderr)
     }
-}
-
-fn fixture(name: &str) -> String {
-    utf8(&project("fixtures").join(name)).to_owned()
 }
 
 /// What is shown of an option in a command.

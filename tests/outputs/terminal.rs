@@ -6,13 +6,9 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::common::{cachesim, json, largest, ledger, project, run, shared, skip, text};
+use crate::common::{cachesim, fixture, json, largest, ledger, project, run, shared, skip, text};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
-
-fn fixture(name: &str) -> String {
-    project(&format!("fixtures/{name}")).to_str().expect("a plain path").to_owned()
-}
 
 /// What the program prints on a terminal where it succeeds.
 fn on_terminal(arguments: &str, terminal: &str) -> Option<String> {

@@ -10,7 +10,9 @@ use rayon::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::Value;
 
-use crate::common::{cachesim, files, largest, ledger, names, project, run, shared, text, utf8};
+use crate::common::{
+    cachesim, files, grouped, largest, ledger, names, project, run, shared, text, utf8,
+};
 
 const SHOWN: [&str; 3] = ["billed", "5m", "1h"];
 
@@ -79,18 +81,6 @@ fn dollars(cost: Decimal, decimals: u32) -> String {
     let rounded = format!("{rounded:.*}", decimals as usize);
     let (whole, rest) = rounded.split_once('.').expect("decimals");
     format!("${}.{rest}", grouped(whole.parse().expect("a number")))
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A row's turns, counted from 1: one, or a run.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::chrome::{Browser, ENTER, SPACE};
 use super::report::{Report, open_session, ordinary, report};
-use crate::common::{json, ledger, picodollars, prompt_of, stdout, utf8};
+use crate::common::{grouped, json, ledger, picodollars, prompt_of, stdout, utf8};
 
 const COLUMNS: [&str; 8] =
     ["session", "began", "requests", "prompt", "hit", "cost", "difference", "lost"];
@@ -45,17 +45,6 @@ fn difference(picodollars: Option<i128>) -> String {
     let text = dollars(picodollars);
     let is_more = picodollars.is_some_and(|amount| amount > 0) && text != "$0.0000";
     format!("{}{text}", if is_more { "+" } else { "" })
-}
-
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits"))
-        .collect();
-    groups.join(",")
 }
 
 /// What `analyze` says of the sessions under a strategy.
