@@ -300,7 +300,7 @@ pub(crate) fn known_picodollars(field: &Value) -> i128 {
 /// A number with a comma before every three digits from the right.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev().map(|group| text(group));
+    let groups = digits.as_bytes().rchunks(3).rev().map(text);
     groups.collect::<Vec<_>>().join(",")
 }
 

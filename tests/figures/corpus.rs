@@ -20,7 +20,9 @@ struct NaiveCount {
 
 impl NaiveCount {
     fn walk(&mut self, folder: &Path) {
-        files(folder, ".jsonl").iter().for_each(|path| self.file(path));
+        for path in files(folder, ".jsonl") {
+            self.file(&path);
+        }
     }
 
     fn file(&mut self, path: &Path) {
