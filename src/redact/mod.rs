@@ -12,6 +12,7 @@
 //! chance, then to replace. Memory holds one line at a time.
 
 mod encoded;
+mod escapes;
 mod fields;
 mod key;
 mod literal;
@@ -19,7 +20,6 @@ mod mapping;
 mod media;
 mod names;
 mod outline;
-mod percent;
 mod phrases;
 mod scribe;
 mod shape;
@@ -109,7 +109,7 @@ impl Survey {
         self.names.add(&source.label, &mut self.words);
         let mut progress = Progress::default();
         let (key, words, scratch) = (&mut self.key, &mut self.words, &mut self.scratch);
-        let reading = read_pieces(source, |piece| {
+        let extent = read_pieces(source, |piece| {
             match piece {
                 Piece::Line(line) => {
                     key.add(line);
@@ -121,7 +121,7 @@ impl Survey {
             Ok(())
         })?;
         self.key.end_source();
-        Ok(Extent { lines: reading.lines, bytes: reading.bytes, strings: 0, error: reading.error })
+        Ok(extent)
     }
 
     /// Builds the redaction of everything that was surveyed.
@@ -166,7 +166,7 @@ impl Redaction {
         out: &mut dyn Write,
     ) -> io::Result<Extent> {
         let (mut scratch, mut progress) = (Scratch::default(), Progress::default());
-        let reading = read_pieces(source, |piece| match piece {
+        let extent = read_pieces(source, |piece| match piece {
             Piece::Line(line) => {
                 let mut scribe = Scribe::Replacing(&self.replacer, &mut scratch);
                 outline.walk(line, &mut progress, &mut scribe);
@@ -179,12 +179,7 @@ impl Redaction {
                 out.write_all(part)
             }
         })?;
-        Ok(Extent {
-            lines: reading.lines,
-            bytes: reading.bytes,
-            strings: scratch.strings,
-            error: reading.error,
-        })
+        Ok(Extent { strings: scratch.strings, ..extent })
     }
 }
 
@@ -195,7 +190,7 @@ mod tests {
 
     use super::*;
 
-    fn redacted(line: &[u8]) -> Vec<u8> {
+    pub(in crate::redact) fn redacted(line: &[u8]) -> Vec<u8> {
         let source = Source::in_memory("a.jsonl", line);
         let mut survey = Survey::default();
         survey.read(&source).expect("memory");
@@ -204,10 +199,10 @@ mod tests {
         out
     }
 
-    /// Column and class of the error of a line that is not JSON.
-    fn fault(line: &[u8]) -> Option<(usize, String)> {
-        let error = serde_json::from_slice::<IgnoredAny>(line).err()?;
-        Some((error.column(), format!("{:?}", error.classify())))
+    /// Place and class of the error of a text that is not JSON.
+    pub(in crate::redact) fn fault(text: &[u8]) -> Option<(usize, usize, String)> {
+        let error = serde_json::from_slice::<IgnoredAny>(text).err()?;
+        Some((error.line(), error.column(), format!("{:?}", error.classify())))
     }
 
     #[test]

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::escapes::escape_at;
 use super::key::{Key, Prefix, Purpose};
 use super::mapping::{Class, learn, members};
-use super::percent::escape_at;
 use super::vocabulary::{id_kind, is_folder, is_part_of_told_apart, is_told_apart};
 use super::words::{SHORTEST_WORD, Words};
 use crate::read::agent::SESSION_FOLDER;
@@ -211,6 +211,13 @@ mod tests {
     use super::super::key::KeyMaker;
     use super::*;
 
+    fn replaced(labels: &[&str]) -> Vec<String> {
+        let (mut names, mut words) = (Names::default(), Words::default());
+        labels.iter().for_each(|label| names.add(label, &mut words));
+        names.replace(&KeyMaker::default().finish(), &words);
+        labels.iter().map(|label| names.label(label)).collect()
+    }
+
     #[test]
     fn names_that_readers_look_at_stay() {
         let labels = [
@@ -221,12 +228,7 @@ mod tests {
             "tasks/private/ui_messages_private.json",
             "storage/message/ses_b73e01/msg_b73e02.json",
         ];
-        let (mut names, mut words) = (Names::default(), Words::default());
-        for label in labels {
-            names.add(label, &mut words);
-        }
-        names.replace(&KeyMaker::default().finish(), &words);
-        let images: Vec<String> = labels.iter().map(|label| names.label(label)).collect();
+        let images = replaced(&labels);
         let held = [
             "/.openclaw/agents/",
             "/agents/main/",
@@ -251,11 +253,7 @@ mod tests {
 
     #[test]
     fn escapes_in_names_stay_escapes() {
-        let labels = ["%2Fhome%2Fann%20b/%D0%BF%D1%80%D0%B8/T-5e1f.json"];
-        let (mut names, mut words) = (Names::default(), Words::default());
-        names.add(labels[0], &mut words);
-        names.replace(&KeyMaker::default().finish(), &words);
-        let image = names.label(labels[0]);
+        let image = replaced(&["%2Fhome%2Fann%20b/%D0%BF%D1%80%D0%B8/T-5e1f.json"]).concat();
         let decoded = percent_encoding::percent_decode_str(&image).decode_utf8().expect("text");
         assert!(image.starts_with("%2F") && image.contains("/T-"), "{image}");
         assert!(!decoded.contains("home") && !decoded.contains('п'), "{decoded}");
@@ -270,12 +268,7 @@ mod tests {
             "-home-ann-secret/session.jsonl.zst",
             "-home-ann-work/Grüße.jsonl",
         ];
-        let (mut names, mut words) = (Names::default(), Words::default());
-        for label in labels {
-            names.add(label, &mut words);
-        }
-        names.replace(&KeyMaker::default().finish(), &words);
-        let images: Vec<String> = labels.iter().map(|label| names.label(label)).collect();
+        let images = replaced(&labels);
         let parts = |label: &str| label.split('/').map(str::to_owned).collect::<Vec<_>>();
         assert!(images.iter().map(|image| parts(image)).is_sorted(), "{images:?}");
         for (label, image) in labels.iter().zip(&images) {

@@ -25,18 +25,14 @@ pub(super) fn known_phrases() -> impl Iterator<Item = &'static str> {
 
 /// Ranges of a client's text that report a shortened history.
 pub(super) fn notice_phrases(text: &str) -> Vec<Range<usize>> {
-    let mut phrases: Vec<Range<usize>> =
-        COMPRESSIONS.iter().flat_map(|words| occurrences(text, words)).collect();
-    phrases.order_by_key(|phrase| phrase.start);
-    phrases
+    ranges_of(text, COMPRESSIONS)
 }
 
 /// Ranges of a message text that show its kind.
 pub(super) fn spoken_phrases(text: &str) -> Vec<Range<usize>> {
     let mut phrases: Vec<Range<usize>> = beginning_of(text).map(|end| 0..end).into_iter().collect();
     phrases.extend(command_name(text));
-    phrases.extend(occurrences(text, CLEARED));
-    phrases.extend(occurrences(text, FORK_TAG));
+    phrases.extend(ranges_of(text, [CLEARED, FORK_TAG]));
     phrases.extend(task_marks(text));
     if let Some(name) = task_model(text) {
         let inside = |range: Range<usize>| name.start + range.start..name.start + range.end;
@@ -52,15 +48,18 @@ pub(super) fn system_phrases(text: &str) -> Vec<Range<usize>> {
     if text == BOUNDARY || IDENTITIES.contains(&text) {
         return std::iter::once(0..text.len()).collect();
     }
-    occurrences(text, ATTRIBUTION).collect()
+    ranges_of(text, [ATTRIBUTION])
 }
 
-/// Ranges of a phrase in a text.
-pub(super) fn occurrences<'t>(
-    text: &'t str,
-    phrase: &'static str,
-) -> impl Iterator<Item = Range<usize>> + 't {
-    text.match_indices(phrase).map(|(at, found)| at..at + found.len())
+/// Ranges of some phrases in a text, in order.
+pub(super) fn ranges_of(
+    text: &str,
+    phrases: impl IntoIterator<Item = &'static str>,
+) -> Vec<Range<usize>> {
+    let found = phrases.into_iter().flat_map(|phrase| text.match_indices(phrase));
+    let mut ranges: Vec<Range<usize>> = found.map(|(at, found)| at..at + found.len()).collect();
+    ranges.order_by_key(|range| range.start);
+    ranges
 }
 
 #[cfg(test)]

@@ -1,16 +1,18 @@
 //! Scribe of a pass: collects the words of each piece of a line, or replaces the piece.
 
+use std::ops::Range;
+
 use super::encoded::edit_encoded;
+use super::escapes::edit_escaped;
 use super::fields::{ANSWER, METADATA, RESPONSE};
 use super::literal::{decode, edit_literal};
 use super::mapping::{Mapping, learn};
 use super::media::replace_media;
-use super::percent::edit_escaped;
 use super::phrases::{notice_phrases, spoken_phrases, system_phrases};
 use super::shape::{Field, Shape};
 use super::vocabulary::{
-    counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment, is_tool_name,
-    is_user_part, is_version, is_word, known_event, known_source, model_ranges, model_start,
+    USER_PARTS, counter_parts, is_address_part, is_beta, is_figure, is_model, is_moment,
+    is_tool_name, is_version, is_word, known_event, known_source, model_ranges, model_start,
     route_names, time_in_id,
 };
 use super::walk::walk;
@@ -71,7 +73,7 @@ impl Scribe<'_> {
         // A replacement that is a known name by chance would change the meaning of the value.
         let is_known = |name: &str| shape.field(name).is_some();
         self.edit(literal, |replacer, name| match shape.names_are {
-            Field::Free => replacer.text_beside(name, is_known),
+            Field::Free => replacer.text_until(name, &[], is_known),
             held => replacer.value(name, held),
         });
         shape.others
@@ -209,7 +211,7 @@ fn user(scribe: &mut Scribe<'_>, text: &mut [u8]) {
     // Claude Code joins the user, the account and the session with underscores.
     for part in text.split_mut(|byte| *byte == b'_') {
         scribe.edit_plain(part, |replacer, part| {
-            if !std::str::from_utf8(part).is_ok_and(is_user_part) {
+            if !std::str::from_utf8(part).is_ok_and(|part| USER_PARTS.contains(&part)) {
                 replacer.identifier(part);
             }
         });
@@ -224,11 +226,16 @@ impl Replacer {
         replace_identifier(&self.mapping, &self.named, id);
     }
 
-    /// Replaces a text until the result is not a known one in its place.
-    fn text_beside(&self, text: &mut [u8], is_known: impl Fn(&str) -> bool) {
+    /// Replaces a text outside of the ranges in `kept`, until the result is not mistaken for a known one.
+    fn text_until(
+        &self,
+        text: &mut [u8],
+        kept: &[Range<usize>],
+        is_mistaken: impl Fn(&str) -> bool,
+    ) {
         for _ in 0..MOST_STEPS {
-            self.mapping.text(text);
-            if !std::str::from_utf8(text).is_ok_and(&is_known) {
+            self.mapping.text_but(text, kept);
+            if !std::str::from_utf8(text).is_ok_and(&is_mistaken) {
                 return;
             }
         }
@@ -236,46 +243,33 @@ impl Replacer {
 
     /// Replaces a text after its known beginning until no more of it is known.
     fn text_behind(&self, text: &mut [u8], known: fn(&str) -> usize) {
-        let length = |text: &[u8]| std::str::from_utf8(text).map_or(0, known);
-        let kept = length(text);
-        for _ in 0..MOST_STEPS {
-            self.mapping.text_behind(text, kept);
-            if length(text) == kept {
-                return;
-            }
-        }
+        let kept = std::str::from_utf8(text).map_or(0, known);
+        self.text_until(text, std::slice::from_ref(&(0..kept)), |image| known(image) != kept);
     }
 
     /// Replaces a decoded string value, except for the parts that may stay.
     fn value(&self, bytes: &mut [u8], field: Field) {
         let Ok(text) = std::str::from_utf8(bytes) else { return self.mapping.text(bytes) };
+        let kept = match field {
+            Field::Spoken | Field::Content => spoken_phrases(text),
+            Field::System => system_phrases(text),
+            Field::Notice => notice_phrases(text),
+            Field::Route => route_names(text),
+            Field::Counter => counter_parts(text),
+            _ => return self.whole_value(bytes, field),
+        };
+        self.mapping.text_but(bytes, &kept);
+    }
+
+    fn whole_value(&self, bytes: &mut [u8], field: Field) {
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
         match field {
-            Field::Spoken | Field::Content => {
-                let phrases = spoken_phrases(text);
-                self.mapping.text_but(bytes, &phrases);
-            }
-            Field::System => {
-                let phrases = system_phrases(text);
-                self.mapping.text_but(bytes, &phrases);
-            }
-            Field::Notice => {
-                let phrases = notice_phrases(text);
-                self.mapping.text_but(bytes, &phrases);
-            }
-            Field::Route => {
-                let names = route_names(text);
-                self.mapping.text_but(bytes, &names);
-            }
-            Field::Counter => {
-                let parts = counter_parts(text);
-                self.mapping.text_but(bytes, &parts);
-            }
-            Field::Figure if is_figure(text) => {}
-            Field::Figure => self.text_beside(bytes, is_figure),
-            Field::Word if is_word(text) => {}
-            Field::Word => self.text_beside(bytes, is_word),
             Field::Version if is_version(text) => {}
             Field::Moment if is_moment(text) => {}
+            Field::Figure if is_figure(text) => {}
+            Field::Figure => self.text_until(bytes, &[], is_figure),
+            Field::Word if is_word(text) => {}
+            Field::Word => self.text_until(bytes, &[], is_word),
             Field::Identifier => self.identifier(bytes),
             Field::Timed => {
                 let kept = time_in_id(text);
@@ -321,13 +315,7 @@ impl Replacer {
         if is_known {
             return;
         }
-        let is_mistaken = |image: &str| is_model(image) || Vendor::of(image) != vendor;
-        for _ in 0..MOST_STEPS {
-            self.mapping.text_but(name, &ranges);
-            if !std::str::from_utf8(name).is_ok_and(is_mistaken) {
-                return;
-            }
-        }
+        self.text_until(name, &ranges, |image| is_model(image) || Vendor::of(image) != vendor);
     }
 
     /// Replaces the name of a hook: an event, and the tool or reason that it ran for.

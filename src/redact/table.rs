@@ -2,6 +2,7 @@
 //!
 //! A cell is walked through in its place, by the field of its column. Quotes and delimiters stay.
 
+use super::escapes::edit_quoted;
 use super::scribe::Scribe;
 use super::shape::{Field, Shape};
 use super::walk::{Nesting, walk_on};
@@ -36,9 +37,8 @@ impl Table {
                 at += usize::from(!self.is_quoted);
                 let length = quoted_length(&line[at..]);
                 let is_open = at + length == line.len();
-                let decoded = &mut unquoted(&line[at..at + length]);
-                self.cell(decoded, columns, scribe);
-                requote(&mut line[at..at + length], decoded);
+                let cell = &mut line[at..at + length];
+                edit_quoted(cell, |cell| self.cell(cell, columns, scribe));
                 at = (at + length + 1).min(line.len());
                 self.is_quoted = is_open;
                 if is_open {
@@ -69,7 +69,7 @@ impl Table {
             if trimmed.is_empty() {
                 return;
             }
-            let end = text.len() - (text.len() - text.trim_ascii_end().len());
+            let end = text.trim_ascii_end().len();
             let start = end - trimmed.len();
             self.columns.resize(self.column, Field::Free);
             self.columns.push(scribe.name(&mut text[start..end], columns));
@@ -98,27 +98,4 @@ fn quoted_length(rest: &[u8]) -> usize {
         at += 2;
     }
     rest.len()
-}
-
-/// Inside of a cell, where each quote is written twice.
-fn unquoted(cell: &[u8]) -> Vec<u8> {
-    let mut decoded = Vec::with_capacity(cell.len());
-    let mut at = 0;
-    while let Some(byte) = cell.get(at) {
-        decoded.push(*byte);
-        at += if cell[at..].starts_with(b"\"\"") { 2 } else { 1 };
-    }
-    decoded
-}
-
-/// Writes the inside of a cell back. Doubled quotes stay.
-fn requote(cell: &mut [u8], decoded: &[u8]) {
-    let mut at = 0;
-    for byte in decoded {
-        let step = if cell[at..].starts_with(b"\"\"") { 2 } else { 1 };
-        if step == 1 {
-            cell[at] = *byte;
-        }
-        at += step;
-    }
 }

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::phrases::{known_phrases, occurrences};
+use super::fields::names;
+use super::phrases::{known_phrases, ranges_of};
 use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
-use crate::base::order::Order as _;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::read::agent::{
     AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,
@@ -26,245 +26,146 @@ use crate::requests::difference::BETA_FAMILIES;
 use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
-#[rustfmt::skip] // one word a line would be pages
-const WORDS: [&str; 434] = [
-    "1h", "5m", "AGENT", "CHAIN", "CompactionEnd", "EMBEDDING", "ERROR", "EVALUATOR", "EVENT",
-    "GENERATION", "GET", "GUARDRAIL", "Notification", "POST", "PermissionRequest", "PostToolUse",
-    "PostToolUseFailure", "PreCompact", "PreToolUse", "RETRIEVER", "SPAN", "STATUS_CODE_ERROR",
-    "SessionEnd", "SessionStart", "StatusUpdate", "StepBegin", "StepInterrupted", "Stop",
-    "SubagentEvent", "SubagentStart", "SubagentStop", "TOOL", "TRUE", "ToolCall", "ToolResult",
-    "True", "TurnBegin", "UserPromptSubmit", "_aresponses_websocket", "aanthropic_messages",
-    "aborted", "acceptEdits", "acompletion", "adaptive", "advisor_message", "agenerate_content",
-    "agenerate_content_stream", "agent-color", "agent-name", "agent-setting", "agent_listing_delta",
-    "agent_message", "agent_progress", "agent_reasoning", "agent_reasoning_raw_content",
-    "agent_reasoning_section_break", "agents_killed", "ai-title", "all", "allm_passthrough_route",
-    "anthropic", "anthropic_messages", "any", "api_error", "api_metrics", "api_req_started",
-    "application/json", "application/pdf", "aresponses", "array", "ask", "assistant",
-    "async_hook_response", "atext_completion", "attachment", "attribution-snapshot",
-    "attribution_snapshot", "auto", "auto_mode", "available", "away_summary", "base64",
-    "bashExecution", "bash_", "bash_code_execution_tool_result", "bash_progress", "batch",
-    "batching_reminder_sent", "bedrock", "boolean", "branch_summary", "bridge-session",
-    "bridge_status", "bypassPermissions", "cache_edits", "cache_read", "cache_write",
-    "cachesim.rows/v1", "chat", "chat_compression", "chunked", "citations_delta", "claude-code",
-    "claude-code-github-action", "claude-desktop", "claude-vscode", "clear", "clear_thinking_",
-    "clear_tool_uses_", "cli", "code_execution_", "code_execution_20260120",
-    "code_execution_tool_result", "command_permissions", "commentary", "compact", "compact_",
-    "compact_boundary", "compact_file_reference", "compacted", "compaction", "companion_intro",
-    "complete", "completed", "completion", "completion_with_retries", "computer_",
-    "condense_context", "config.update", "container_upload", "content", "content-replacement",
-    "content_block_delta", "content_block_start", "content_block_stop", "context.append_loop_event",
-    "context.append_message", "context_window", "copilot-agent", "copilot-chat",
-    "critical_system_reminder", "custom", "custom-title", "custom_tool_call",
-    "custom_tool_call_output", "date_change", "default", "deferred_tools_delta", "delete",
-    "dequeue", "developer", "diagnostics", "direct", "directory", "disabled", "document", "dontAsk",
-    "edited_text_file", "enabled", "encrypted_content", "end_turn", "enqueue", "ephemeral", "error",
-    "event_msg", "execute_tool", "external", "failed", "failure", "fallback_message", "false",
-    "fast", "file", "file-history-delta", "file-history-snapshot", "final_answer", "first_party",
-    "flex", "fork-context-ref", "foundry", "frame-link", "full", "full_compaction.complete", "function",
-    "function_call", "function_call_output", "gemini", "gemini-cli", "generate_content",
-    "generate_content_stream", "github-copilot", "global", "goal_status", "gzip", "high",
-    "hook_additional_context", "hook_blocking_error", "hook_cancelled", "hook_non_blocking_error",
-    "hook_progress", "hook_success", "hook_system_message", "human", "identity", "image",
-    "image/gif", "image/jpeg", "image/png", "image/webp", "image_url", "in_progress", "info",
-    "informational", "input", "input_file", "input_image", "input_json_delta", "input_text",
-    "input_tokens", "integer", "inter_agent_communication_metadata", "invoke_agent",
-    "invoked_skills", "json", "json_schema", "keep-alive", "last-prompt", "llm.request",
-    "llm_passthrough_route", "local", "local-agent", "local_command", "local_shell_call", "logout",
-    "low", "managed", "manual", "marble-origami-commit", "marble-origami-snapshot", "max",
-    "max_tokens", "mcp", "mcp_instructions_delta", "mcp_progress", "mcp_tool_call_end",
-    "mcp_tool_result", "mcp_tool_use", "medium", "memory_", "memory_saved", "message",
-    "message_delta", "message_end", "message_start", "message_stop", "messages_changed", "metadata",
-    "metric", "micro_compaction.apply", "microcompact_boundary", "minimal", "mode", "model",
-    "model_changed", "model_context_window_exceeded", "model_refusal_fallback", "namespace",
-    "nested_memory", "none", "normal", "not_available", "null", "number", "object", "omitted",
-    "openai", "opencode", "opened_file_in_ide", "output", "output_style", "output_text",
-    "output_tokens", "pass_through_endpoint", "patch_apply_end", "pause_turn", "pending",
-    "permission-mode", "permission_retry", "ping", "plan", "plan_file_reference", "plan_mode",
-    "plan_mode_exit", "popAll", "pr-link", "previous_message_not_found", "priority", "progress",
-    "project", "prompt", "query_update", "queue-operation", "queued", "queued_command", "qwen-code",
-    "reasoning", "redacted_thinking", "refusal", "relevant_memories", "relocated", "remote",
-    "remove", "response_item", "responses", "resume", "retry", "rewind-pointer",
-    "saved_hook_context", "say", "scheduled_task_fire", "sdk-cli", "sdk-py", "sdk-ts",
-    "search_result", "search_results_received", "selected_lines_in_ide", "server_tool_use",
-    "session", "session.compaction_complete", "session.compaction_start", "session.model_change",
-    "session.resume", "session.shutdown", "session.start", "session_meta", "signature_delta",
-    "skill_listing", "sliding_window_truncation", "snip", "span", "sparse", "speculation-accept",
-    "spine.close", "spine.next", "spine.root_compact", "standard", "started", "startup",
-    "step-finish", "stop_hook_summary", "stop_sequence", "string", "sub_agent_activity", "subagent",
-    "success", "suggestion", "summarised", "summarized", "summary", "summary_text", "system",
-    "system_changed", "tag", "task-notification", "task-summary", "task_complete",
-    "task_notification", "task_progress", "task_reminder", "task_started", "task_status", "text",
-    "text/event-stream", "text/plain", "text_completion", "text_delta", "text_editor",
-    "text_editor_", "text_editor_code_execution_tool_result", "thinking", "thinking_delta",
-    "thinking_turns", "thread_settings_applied", "todo_reminder", "token_count", "token_usage",
-    "token_usage_record", "tool", "tool.call", "tool.result", "toolCall", "toolResult",
-    "tool_addition", "tool_reference", "tool_removal", "tool_result", "tool_search_tool_bm25_",
-    "tool_search_tool_regex_", "tool_search_tool_result", "tool_use", "tool_uses",
-    "tools.set_active_tools", "tools_changed", "total_tokens_reminder", "true", "turn",
-    "turn.prompt", "turn_aborted", "turn_completed", "turn_context", "turn_duration", "typed",
-    "ultra", "ultra_effort_enter", "ultrafast", "unavailable", "url", "us", "usage.record", "user",
-    "user_feedback", "user_message", "user_message_chunk", "vertex", "waiting_for_task", "warning",
-    "web_fetch_", "web_fetch_tool_result", "web_search_", "web_search_call",
-    "web_search_tool_result", "worktree-state", "world_state", "xhigh",
-];
+const WORDS: &[&str] = names!(
+    "1h 5m AGENT CHAIN CompactionEnd EMBEDDING ERROR EVALUATOR EVENT GENERATION GET GUARDRAIL
+     Notification POST PermissionRequest PostToolUse PostToolUseFailure PreCompact PreToolUse
+     RETRIEVER SPAN STATUS_CODE_ERROR SessionEnd SessionStart StatusUpdate StepBegin
+     StepInterrupted Stop SubagentEvent SubagentStart SubagentStop TOOL TRUE ToolCall ToolResult
+     True TurnBegin UserPromptSubmit _aresponses_websocket aanthropic_messages aborted
+     acceptEdits acompletion adaptive advisor_message agenerate_content agenerate_content_stream
+     agent-color agent-name agent-setting agent_listing_delta agent_message agent_progress
+     agent_reasoning agent_reasoning_raw_content agent_reasoning_section_break agents_killed
+     ai-title all allm_passthrough_route anthropic anthropic_messages any api_error api_metrics
+     api_req_started application/json application/pdf aresponses array ask assistant
+     async_hook_response atext_completion attachment attribution-snapshot attribution_snapshot
+     auto auto_mode available away_summary base64 bashExecution bash_
+     bash_code_execution_tool_result bash_progress batch batching_reminder_sent bedrock boolean
+     branch_summary bridge-session bridge_status bypassPermissions cache_edits cache_read
+     cache_write cachesim.rows/v1 chat chat_compression chunked citations_delta claude-code
+     claude-code-github-action claude-desktop claude-vscode clear clear_thinking_
+     clear_tool_uses_ cli code_execution_ code_execution_20260120 code_execution_tool_result
+     command_permissions commentary compact compact_ compact_boundary compact_file_reference
+     compacted compaction companion_intro complete completed completion completion_with_retries
+     computer_ condense_context config.update container_upload content content-replacement
+     content_block_delta content_block_start content_block_stop context.append_loop_event
+     context.append_message context_window copilot-agent copilot-chat critical_system_reminder
+     custom custom-title custom_tool_call custom_tool_call_output date_change default
+     deferred_tools_delta delete dequeue developer diagnostics direct directory disabled
+     document dontAsk edited_text_file enabled encrypted_content end_turn enqueue ephemeral
+     error event_msg execute_tool external failed failure fallback_message false fast file
+     file-history-delta file-history-snapshot final_answer first_party flex fork-context-ref
+     foundry frame-link full full_compaction.complete function function_call
+     function_call_output gemini gemini-cli generate_content generate_content_stream
+     github-copilot global goal_status gzip high hook_additional_context hook_blocking_error
+     hook_cancelled hook_non_blocking_error hook_progress hook_success hook_system_message human
+     identity image image/gif image/jpeg image/png image/webp image_url in_progress info
+     informational input input_file input_image input_json_delta input_text input_tokens integer
+     inter_agent_communication_metadata invoke_agent invoked_skills json json_schema keep-alive
+     last-prompt llm.request llm_passthrough_route local local-agent local_command
+     local_shell_call logout low managed manual marble-origami-commit marble-origami-snapshot
+     max max_tokens mcp mcp_instructions_delta mcp_progress mcp_tool_call_end mcp_tool_result
+     mcp_tool_use medium memory_ memory_saved message message_delta message_end message_start
+     message_stop messages_changed metadata metric micro_compaction.apply microcompact_boundary
+     minimal mode model model_changed model_context_window_exceeded model_refusal_fallback
+     namespace nested_memory none normal not_available null number object omitted openai
+     opencode opened_file_in_ide output output_style output_text output_tokens
+     pass_through_endpoint patch_apply_end pause_turn pending permission-mode permission_retry
+     ping plan plan_file_reference plan_mode plan_mode_exit popAll pr-link
+     previous_message_not_found priority progress project prompt query_update queue-operation
+     queued queued_command qwen-code reasoning redacted_thinking refusal relevant_memories
+     relocated remote remove response_item responses resume retry rewind-pointer
+     saved_hook_context say scheduled_task_fire sdk-cli sdk-py sdk-ts search_result
+     search_results_received selected_lines_in_ide server_tool_use session
+     session.compaction_complete session.compaction_start session.model_change session.resume
+     session.shutdown session.start session_meta signature_delta skill_listing
+     sliding_window_truncation snip span sparse speculation-accept spine.close spine.next
+     spine.root_compact standard started startup step-finish stop_hook_summary stop_sequence
+     string sub_agent_activity subagent success suggestion summarised summarized summary
+     summary_text system system_changed tag task-notification task-summary task_complete
+     task_notification task_progress task_reminder task_started task_status text
+     text/event-stream text/plain text_completion text_delta text_editor text_editor_
+     text_editor_code_execution_tool_result thinking thinking_delta thinking_turns
+     thread_settings_applied todo_reminder token_count token_usage token_usage_record tool
+     tool.call tool.result toolCall toolResult tool_addition tool_reference tool_removal
+     tool_result tool_search_tool_bm25_ tool_search_tool_regex_ tool_search_tool_result tool_use
+     tool_uses tools.set_active_tools tools_changed total_tokens_reminder true turn turn.prompt
+     turn_aborted turn_completed turn_context turn_duration typed ultra ultra_effort_enter
+     ultrafast unavailable url us usage.record user user_feedback user_message
+     user_message_chunk vertex waiting_for_task warning web_fetch_ web_fetch_tool_result
+     web_search_ web_search_call web_search_tool_result worktree-state world_state xhigh"
+);
 
 /// Words in model names that the price tables lack: platforms' words, and general ones.
-#[rustfmt::skip] // one word a line would be pages
-const MODEL_WORDS: [&str; 64] = [
-    "air", "anthropic", "apac", "au", "auto", "bedrock", "beta", "chat", "chatgpt", "coder",
-    "codex", "deepseek", "eu", "exp", "experimental", "fast", "flash", "free", "gemini", "gemma",
-    "glm", "global", "google", "gov", "gpt", "grok", "high", "instruct", "it", "jp", "k", "kimi",
-    "large", "latest", "lite", "llama", "low", "m", "max", "meta", "mini", "mistral", "mistralai",
-    "model", "moonshot", "moonshotai", "nano", "o", "openai", "oss", "plus", "preview", "pro",
-    "qwen", "reasoning", "review", "router", "small", "thinking", "turbo", "ultra", "us", "v",
-    "vision",
-];
+const MODEL_WORDS: &[&str] = names!(
+    "air anthropic apac au auto bedrock beta chat chatgpt coder codex deepseek eu exp
+     experimental fast flash free gemini gemma glm global google gov gpt grok high instruct it
+     jp k kimi large latest lite llama low m max meta mini mistral mistralai model moonshot
+     moonshotai nano o openai oss plus preview pro qwen reasoning review router small thinking
+     turbo ultra us v vision"
+);
 
 /// Beginnings of the beta features that the service documents, except for those that readers
 /// distinguish.
-const BETAS: [&str; 24] = [
-    "advanced-tool-use-",
-    "claude-code-",
-    "code-execution-",
-    "compact-",
-    "computer-use-",
-    "context-1m-",
-    "context-management-",
-    "effort-",
-    "extended-cache-ttl-",
-    "files-api-",
-    "fine-grained-tool-streaming-",
-    "inline-tools-",
-    "interleaved-thinking-",
-    "mcp-client-",
-    "mid-conversation-",
-    "oauth-",
-    "output-128k-",
-    "pdfs-",
-    "prompt-caching-",
-    "redact-thinking-",
-    "skills-",
-    "structured-outputs-",
-    "token-efficient-tools-",
-    "web-fetch-",
-];
+const BETAS: &[&str] = names!(
+    "advanced-tool-use- claude-code- code-execution- compact- computer-use- context-1m-
+     context-management- effort- extended-cache-ttl- files-api- fine-grained-tool-streaming-
+     inline-tools- interleaved-thinking- mcp-client- mid-conversation- oauth- output-128k- pdfs-
+     prompt-caching- redact-thinking- skills- structured-outputs- token-efficient-tools-
+     web-fetch-"
+);
 
 /// Names of services and programs, anywhere in the name of a route, besides those that readers
 /// distinguish.
-const ROUTES: [&str; 22] = [
-    "amazon-bedrock",
-    "antigravity",
-    "az.ai.openai",
-    "azure",
-    "azure.ai.openai",
-    "codex",
-    "copilot",
-    "deepseek",
-    "gcp.gemini",
-    "gcp.gen_ai",
-    "gemini",
-    "github",
-    "google",
-    "kimi",
-    "litellm",
-    "moonshot",
-    "ollama",
-    "openai",
-    "opencode",
-    "openrouter",
-    "vertex",
-    "zed.dev",
-];
+const ROUTES: &[&str] = names!(
+    "amazon-bedrock antigravity az.ai.openai azure azure.ai.openai codex copilot deepseek
+     gcp.gemini gcp.gen_ai gemini github google kimi litellm moonshot ollama openai opencode
+     openrouter vertex zed.dev"
+);
 
 /// Prefixes of identifiers that show their kind.
-const ID_KINDS: [&str; 13] = [
-    "agent-",
-    "call_",
-    "chatcmpl-",
-    "gen-",
-    "msg_",
-    "prt_",
-    "req_",
-    "resp_",
-    "ses_",
-    "sess_",
-    "srvtoolu_",
-    "toolu_",
-    "vrtx_",
-];
+const ID_KINDS: &[&str] =
+    names!("agent- call_ chatcmpl- gen- msg_ prt_ req_ resp_ ses_ sess_ srvtoolu_ toolu_ vrtx_");
 
 /// Parts of the addresses of requests, and of the names of models in them.
-const ADDRESS_PARTS: [&str; 36] = [
-    "anthropic",
-    "apac",
-    "api",
-    "au",
-    "audio",
-    "batches",
-    "beta",
-    "chat",
-    "com",
-    "complete",
-    "completions",
-    "count_tokens",
-    "edits",
-    "embeddings",
-    "eu",
-    "file",
-    "generations",
-    "global",
-    "http",
-    "https",
-    "images",
-    "jp",
-    "locations",
-    "messages",
-    "model",
-    "models",
-    "moderations",
-    "projects",
-    "publishers",
-    "responses",
-    "session",
-    "speech",
-    "transcriptions",
-    "true",
-    "update",
-    "us",
-];
+const ADDRESS_PARTS: &[&str] = names!(
+    "anthropic apac api au audio batches beta chat com complete completions count_tokens edits
+     embeddings eu file generations global http https images jp locations messages model models
+     moderations projects publishers responses session speech transcriptions true update us"
+);
 
 /// Words in `metadata.user_id`.
-const USER_PARTS: [&str; 3] = ["account", "session", "user"];
+pub(super) const USER_PARTS: &[&str] = names!("account session user");
 
 /// Words of five letters or more, in lower case, that may occur in redacted text: those of the
 /// fixed lists, and the beginnings of identifiers and pictures. Apart from the names of tools,
 /// if they are kept, no other word of the input stays.
 #[must_use]
 pub fn allowed_words() -> BTreeSet<String> {
-    let readers = told_apart().chain([SESSION_FOLDER]);
-    let names =
+    let fields =
         reachable().into_iter().flat_map(|(shape, _)| shape.fields).flat_map(|(_, names)| *names);
-    let betas = BETA_FAMILIES.iter().map(|(family, _)| *family).chain(BETAS);
-    let fixed = [SYNTHETIC_MODEL, "unknown", "bytes", "mcp__", "false"];
-    let of_user_ids =
-        USER_PARTS.into_iter().chain(CLIENT_FOLDERS).chain(ADDRESS_PARTS).chain(ID_KINDS);
+    let lists = [
+        WORDS,
+        BETAS,
+        ID_KINDS,
+        ADDRESS_PARTS,
+        USER_PARTS,
+        VERSION_PARTS,
+        COUNTER_PARTS,
+        &CLIENT_FOLDERS,
+        &MESSAGES_ENDPOINTS,
+        &EVENTS,
+        &[SYNTHETIC_MODEL, "unknown", "bytes", "mcp__", SESSION_FOLDER, EVENT_PREFIX],
+    ];
     let of_models = model_words().iter().map(String::as_str);
-    names
+    fields
         .copied()
-        .chain(WORDS)
+        .chain(lists.concat())
         .chain(known_phrases())
-        .chain(betas)
+        .chain(BETA_FAMILIES.iter().map(|(family, _)| *family))
         .chain(sources())
-        .chain(fixed)
-        .chain(of_user_ids)
         .chain(of_models)
-        .chain(MESSAGES_ENDPOINTS)
-        .chain(readers)
+        .chain(told_apart())
         .chain(routes())
-        .chain(VERSION_PARTS)
-        .chain(COUNTER_PARTS)
-        .chain(EVENTS)
-        .chain([EVENT_PREFIX])
         .chain(changes())
         .flat_map(|text| text.split(|one: char| !one.is_alphabetic()))
         .filter(|word| word.chars().count() >= SHORTEST_WORD as usize)
@@ -324,13 +225,13 @@ fn model_words() -> &'static BTreeSet<String> {
         });
         let names: Vec<Cow<'_, str>> = names.collect();
         let words = names.iter().flat_map(|name| name.split(|one: char| !one.is_alphabetic()));
-        let words = words.chain(MODEL_WORDS).map(str::to_lowercase);
+        let words = words.chain(MODEL_WORDS.iter().copied()).map(str::to_lowercase);
         words.filter(|word| !word.is_empty()).collect()
     })
 }
 
 /// Words in versions.
-const VERSION_PARTS: [&str; 7] = ["alpha", "beta", "dev", "rc", "v", "bedrock", "vertex"];
+const VERSION_PARTS: &[&str] = names!("alpha beta dev rc v bedrock vertex");
 
 /// Returns true for a version: numbers and known words, separated by dots, hyphens or plus signs.
 pub(super) fn is_version(text: &str) -> bool {
@@ -351,7 +252,7 @@ pub(super) fn is_moment(text: &str) -> bool {
 /// Returns true for a beta feature that stays.
 pub(super) fn is_beta(name: &str) -> bool {
     let families = BETA_FAMILIES.iter().map(|(family, _)| *family);
-    let rest = families.chain(BETAS).find_map(|family| name.strip_prefix(family));
+    let rest = families.chain(BETAS.iter().copied()).find_map(|family| name.strip_prefix(family));
     rest.is_some_and(|rest| {
         let is_part = |part: &str| {
             part.bytes().all(|byte| byte.is_ascii_digit())
@@ -369,11 +270,8 @@ pub(super) fn is_tool_name(text: &str) -> bool {
 
 /// Length of the prefix of an identifier that shows its kind, in bytes.
 pub(super) fn id_kind(text: &str) -> usize {
-    ID_KINDS
-        .iter()
-        .chain([&THREAD])
-        .find(|kind| text.starts_with(**kind))
-        .map_or(0, |kind| kind.len())
+    let mut kinds = ID_KINDS.iter().chain([&THREAD]);
+    kinds.find(|kind| text.starts_with(**kind)).map_or(0, |kind| kind.len())
 }
 
 /// Length of the beginning of an identifier of opencode's up to the end of its time: twelve hexadecimal
@@ -399,22 +297,13 @@ pub(super) fn changes() -> impl Iterator<Item = &'static str> {
     MARKS_OF_CHANGE.into_iter().chain([TAKEN_OUT])
 }
 
-/// Returns true for a part of `metadata.user_id` that stays.
-pub(super) fn is_user_part(part: &str) -> bool {
-    USER_PARTS.contains(&part)
-}
-
 /// Ranges of known services and programs in the name of a route.
 pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
-    let small = text.to_ascii_lowercase();
-    let found = |name| occurrences(&small, name).collect::<Vec<_>>();
-    let mut names: Vec<Range<usize>> = routes().flat_map(found).collect();
-    names.order_by_key(|name| name.start);
-    names
+    ranges_of(&text.to_ascii_lowercase(), routes())
 }
 
 fn routes() -> impl Iterator<Item = &'static str> {
-    ROUTES.into_iter().chain(TELLING_WRITES).chain([OPENCLAW])
+    ROUTES.iter().copied().chain(TELLING_WRITES).chain([OPENCLAW])
 }
 
 /// Returns true if readers recognise a folder or a file by this name, without its ending.
@@ -439,29 +328,14 @@ pub(super) fn is_folder(name: &str) -> bool {
 }
 
 /// Parts of the names of counters that distinguish them.
-const COUNTER_PARTS: [&str; 13] = [
-    "cache",
-    "ephemeral",
-    "creation",
-    "write",
-    "1h",
-    "5m",
-    "input_",
-    "prompt_",
-    "output_",
-    "completion_",
-    "reason",
-    "thought",
-    "_tokens",
-];
+const COUNTER_PARTS: &[&str] = names!(
+    "cache ephemeral creation write 1h 5m input_ prompt_ output_ completion_ reason thought
+     _tokens"
+);
 
 /// Ranges of the name of a counter that say what it counts, in whatever case.
 pub(super) fn counter_parts(text: &str) -> Vec<Range<usize>> {
-    let small = text.to_ascii_lowercase();
-    let found = |part: &&'static str| occurrences(&small, part).collect::<Vec<_>>();
-    let mut parts: Vec<Range<usize>> = COUNTER_PARTS.iter().flat_map(found).collect();
-    parts.order_by_key(|part| part.start);
-    parts
+    ranges_of(&text.to_ascii_lowercase(), COUNTER_PARTS.iter().copied())
 }
 
 /// Returns true for a number, or one of the words.

@@ -8,6 +8,7 @@
 use std::io;
 use std::io::{BufRead, BufReader, Read};
 
+use super::Extent;
 use super::fields::{ATTRIBUTE, ATTRIBUTES, VALUE};
 use super::scribe::{Scribe, decoded_text};
 use super::shape::{FREE, Field, Shape};
@@ -278,36 +279,27 @@ pub(super) enum Piece<'p> {
     PartOfLongLine(&'p mut [u8]),
 }
 
-/// Numbers of lines and bytes that were read of a source.
-#[derive(Default)]
-pub(super) struct Reading {
-    pub(super) lines: u64,
-    pub(super) bytes: u64,
-    /// Error that ended reading early. Everything read before counts.
-    pub(super) error: Option<io::Error>,
-}
-
-/// Passes on every piece of a source.
+/// Passes on every piece of a source, and returns the amounts that were read.
 ///
 /// # Errors
 /// The source cannot be opened, or `each` fails.
 pub(super) fn read_pieces(
     source: &Source,
     mut each: impl FnMut(Piece<'_>) -> io::Result<()>,
-) -> io::Result<Reading> {
+) -> io::Result<Extent> {
     let mut reader = BufReader::with_capacity(CHUNK, source.open()?);
-    let mut reading = Reading::default();
+    let mut extent = Extent::default();
     let mut line = Vec::new();
     let mut is_in_long_line = false;
-    while reading.error.is_none() {
+    while extent.error.is_none() {
         line.clear();
-        reading.error = (&mut reader).take(LIMIT as u64).read_until(b'\n', &mut line).err();
+        extent.error = (&mut reader).take(LIMIT as u64).read_until(b'\n', &mut line).err();
         // Bytes that were read before an error are a piece, too.
         if line.is_empty() {
             break;
         }
-        reading.bytes += line.len() as u64;
-        reading.lines += u64::from(!is_in_long_line);
+        extent.bytes += line.len() as u64;
+        extent.lines += u64::from(!is_in_long_line);
         let is_long = line.len() == LIMIT && !line.ends_with(b"\n");
         if is_long || is_in_long_line {
             is_in_long_line = !line.ends_with(b"\n");
@@ -316,5 +308,5 @@ pub(super) fn read_pieces(
             each(Piece::Line(&mut line))?;
         }
     }
-    Ok(reading)
+    Ok(extent)
 }

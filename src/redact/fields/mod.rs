@@ -32,6 +32,8 @@ mod rows;
 mod telemetry;
 mod transcript;
 
+pub(super) use names;
+
 pub(super) use agents::{CONTENT, ROOTS, root};
 pub(super) use logs::{ANSWER, LOG_ROOTS, log_root};
 pub(super) use request::{METADATA, RESPONSE};
@@ -40,7 +42,7 @@ pub(super) use transcript::{BLOCK, LINE, SYSTEM_PART};
 
 // Loops and no iterators: lists are split at compile time.
 /// Number of names in a list.
-const fn count(mut names: &str) -> usize {
+pub(super) const fn count(mut names: &str) -> usize {
     let mut count = 0;
     while !names.is_empty() {
         names = first(names).1;
@@ -50,7 +52,7 @@ const fn count(mut names: &str) -> usize {
 }
 
 /// Names of a list.
-const fn split<const N: usize>(names: &str) -> [&str; N] {
+pub(super) const fn split<const N: usize>(names: &str) -> [&str; N] {
     let mut split = [""; N];
     let mut rest = names;
     let mut at = 0;
