@@ -83,11 +83,11 @@ impl<'a> Root<'a> {
 
     /// Alternative edits that remove a key, the best first: with the space in front, which restores the text from
     /// before the key was added, and without, for a comment that would otherwise swallow the text after the key.
-    pub(super) fn removing(&self, key: &[&str]) -> Result<Vec<Edits>, SettingsError> {
-        let Some((object, property)) = self.find(key)? else { return Ok(vec![Vec::new()]) };
+    pub(super) fn removing(&self, key: &[&str]) -> Result<[Edits; 2], SettingsError> {
+        let Some((object, property)) = self.find(key)? else { return Ok(Default::default()) };
         let start = property.start();
         let space = self.space_before(start).len();
-        Ok([start - space, start].map(|start| self.removal(object, property, start)).to_vec())
+        Ok([start - space, start].map(|start| self.removal(object, property, start)))
     }
 
     fn removal(&self, object: &Object<'_>, property: &ObjectProp<'_>, start: usize) -> Edits {

@@ -11,7 +11,7 @@ use jsonc_parser::{
     CollectOptions, CommentCollectionStrategy, ParseOptions, ParseResult, parse_to_ast,
 };
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::root::Root;
 use super::{Setting, array};
@@ -155,9 +155,7 @@ impl SettingsText {
         let (edits, mut expected) =
             whole.with_root(|root| Ok((root.putting(key, source)?, root.value())))?;
         put_into(&mut expected, key, value);
-        // Parsed once more: the edit may change this key and no other.
-        let changed = whole.edited(edits).filter(|changed| changed.is(&expected));
-        *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
+        *self = whole.changed(key, [edits], &expected)?;
         Ok(())
     }
 
@@ -194,21 +192,25 @@ impl SettingsText {
     /// # Errors
     /// The key is there twice, or leads into a value that is not an object.
     pub fn remove(&mut self, key: &[&str]) -> Result<(), SettingsError> {
-        let (ways, expected) = self.with_root(|root| {
-            let mut expected = root.value();
-            take_from(&mut expected, key);
-            Ok((root.removing(key)?, expected))
-        })?;
-        let mut changed = ways.into_iter().map(|edits| self.edited(edits));
-        // The first way that keeps all other values wins.
-        let changed = changed.find_map(|one| one.filter(|changed| changed.is(&expected)));
-        *self = changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))?;
+        let (ways, mut expected) =
+            self.with_root(|root| Ok((root.removing(key)?, root.value())))?;
+        take_from(&mut expected, key);
+        *self = self.changed(key, ways, &expected)?;
         Ok(())
     }
 
-    /// Returns true if the text has exactly these keys and values.
-    fn is(&self, expected: &Value) -> bool {
-        self.with_root(|root| Ok(root.value())).is_ok_and(|value| value == *expected)
+    /// Text after the first edits that change this key and no other.
+    fn changed(
+        &self,
+        key: &[&str],
+        ways: impl IntoIterator<Item = Edits>,
+        expected: &Value,
+    ) -> Result<Self, SettingsError> {
+        let is_expected = |changed: &Self| {
+            changed.with_root(|root| Ok(root.value())).is_ok_and(|value| value == *expected)
+        };
+        let changed = ways.into_iter().filter_map(|edits| self.edited(edits)).find(is_expected);
+        changed.ok_or_else(|| SettingsError::not_alone(&key.join(".")))
     }
 
     /// Applies edits. `None` if the result is no longer a settings file.
@@ -315,24 +317,9 @@ pub(super) fn range(ranged: &impl Ranged) -> Range<usize> {
     ranged.start()..ranged.end()
 }
 
-/// Sets the value of a key of an object and creates the objects on the way.
+/// Sets the value of a key of an object and creates the objects on the way. All that is there on the way is an object.
 fn put_into(object: &mut Value, key: &[&str], value: Value) {
-    let inner = |object: &mut Value, name: &&str| match object {
-        Value::Object(object) => {
-            std::mem::take(object.entry(*name).or_insert_with(|| Map::new().into()))
-        }
-        _ => Value::Null,
-    };
-    match key {
-        [] => *object = value,
-        [name, rest @ ..] => {
-            let mut below = inner(object, name);
-            put_into(&mut below, rest, value);
-            if let Value::Object(object) = object {
-                object.insert((*name).to_owned(), below);
-            }
-        }
-    }
+    *key.iter().fold(object, |inner, name| &mut inner[*name]) = value;
 }
 
 /// Removes a key from an object, if it is there.

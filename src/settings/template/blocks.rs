@@ -194,12 +194,7 @@ impl<'a> Blocks<'a> {
                 inner.putting(&[MARKER, "ttl"], &format!("\"{}\"", ttl.name()))?
             }
             (_, Some(ttl)) => inner.putting(&[MARKER], &marker(ttl))?,
-            (_, None) => {
-                let mut ways = inner.removing(&[MARKER])?.into_iter();
-                let best = ways.next().unwrap_or_default();
-                let other = ways.next().unwrap_or_else(|| best.clone());
-                return Ok([best, other]);
-            }
+            (_, None) => return Ok(inner.removing(&[MARKER])?),
         };
         Ok([edits.clone(), edits])
     }
