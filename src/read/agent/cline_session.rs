@@ -6,7 +6,6 @@
 use serde::Deserialize;
 
 use super::document::DocumentFormat;
-use super::dollars::Dollars;
 use super::halves::{Half, Used};
 use super::request::{parts, read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
@@ -14,7 +13,7 @@ use super::{AgentFile, AgentRequest, FirstObject, Rejected};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
-use crate::read::input::{Count, Kind, List, PromptSplit, Shape, Text, Usage};
+use crate::read::input::{Count, Dollars, Kind, List, PromptSplit, Shape, Text, Usage};
 
 /// Format of the models of a task.
 pub(super) struct ClineModels;

@@ -62,9 +62,12 @@ impl Totals {
 
     /// Adds the rows of a request, which is unrecorded without any.
     pub(crate) fn add_request<'r, 'm: 'r>(&mut self, rows: impl Iterator<Item = &'r Row<'m>>) {
-        let before = self.costs.count();
-        rows.for_each(|row| self.add(row));
-        self.unrecorded += u64::from(self.costs.count() == before);
+        let mut is_recorded = false;
+        for row in rows {
+            is_recorded = true;
+            self.add(row);
+        }
+        self.unrecorded += u64::from(!is_recorded);
     }
 
     /// Cost of the rows that have one; `None` if no row has one although some should.
