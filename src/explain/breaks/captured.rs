@@ -50,17 +50,24 @@ impl CapturedCase<'_> {
         &self.trace.prompts[self.index.get()]
     }
 
-    fn shown_by(&self, field: &'static str, meaning: impl Into<String>) -> Vec<Evidence> {
-        vec![Evidence::of_field(self.history.request(self.index), field, meaning)]
+    /// Candidate with evidence in a field of the request.
+    fn candidate(
+        &self,
+        cause: Cause,
+        confidence: Confidence,
+        field: &'static str,
+        meaning: impl Into<String>,
+    ) -> Candidate {
+        let request = self.history.request(self.index);
+        Candidate::new(cause, confidence, vec![Evidence::of_field(request, field, meaning)])
     }
 
     /// Change of organisation or workspace: each has its own caches.
     fn scope(&self) -> Option<Candidate> {
         let scope = |index: RequestIndex| self.trace.prompts[index.get()].scope;
         let meaning = "sent to another organisation or workspace than the request before";
-        (scope(self.index) != scope(self.previous)).then(|| {
-            Candidate::new(Cause::ScopeChanged, Confidence::High, self.shown_by("scope", meaning))
-        })
+        (scope(self.index) != scope(self.previous))
+            .then(|| self.candidate(Cause::ScopeChanged, Confidence::High, "scope", meaning))
     }
 
     fn expiry(&self) -> Option<Candidate> {
@@ -73,25 +80,14 @@ impl CapturedCase<'_> {
         // Another request may have refreshed the entry in between.
         let end = self.reads.split(self.previous).cached_end();
         let is_over = gap >= ttl.millis() && self.reads.replayed(self.index) < end;
-        is_over.then(|| {
-            Candidate::new(
-                Cause::expiry(ttl),
-                Confidence::High,
-                self.shown_by("timestamp", meaning),
-            )
-        })
+        is_over.then(|| self.candidate(Cause::expiry(ttl), Confidence::High, "timestamp", meaning))
     }
 
     fn write_not_visible(&self) -> Option<Candidate> {
         let before = &self.trace.prompts[self.previous.get()];
         let meaning = "it was sent before the response to the request before had begun";
-        (self.prompt().start < before.readable_from).then(|| {
-            Candidate::new(
-                Cause::WriteNotVisible,
-                Confidence::High,
-                self.shown_by("timestamp", meaning),
-            )
-        })
+        (self.prompt().start < before.readable_from)
+            .then(|| self.candidate(Cause::WriteNotVisible, Confidence::High, "timestamp", meaning))
     }
 
     fn below_minimum(&self) -> Option<Candidate> {
@@ -100,9 +96,8 @@ impl CapturedCase<'_> {
             "a prompt of {} tokens, and the model caches from {} on",
             prompt.total.0, prompt.minimum.0
         );
-        (prompt.total < prompt.minimum).then(|| {
-            Candidate::new(Cause::BelowMinimum, Confidence::High, self.shown_by("request", meaning))
-        })
+        (prompt.total < prompt.minimum)
+            .then(|| self.candidate(Cause::BelowMinimum, Confidence::High, "request", meaning))
     }
 
     /// Candidates from the differences.
@@ -163,25 +158,17 @@ impl CapturedCase<'_> {
             None => "no marker stands after the entry".to_owned(),
             Some(_) => return None,
         };
-        Some(Candidate::new(
-            Cause::LookbackExceeded,
-            Confidence::High,
-            self.shown_by("request", meaning),
-        ))
+        Some(self.candidate(Cause::LookbackExceeded, Confidence::High, "request", meaning))
     }
 
     fn server_side(&self) -> Candidate {
         let is_alive = self.steps[self.index.get()].predecessor_ttl.is_some();
         let meaning = "inside the TTL, and the whole prefix came back byte for byte";
         if is_alive {
-            Candidate::new(
-                Cause::LikelyServerSide,
-                Confidence::Medium,
-                self.shown_by("usage", meaning),
-            )
+            self.candidate(Cause::LikelyServerSide, Confidence::Medium, "usage", meaning)
         } else {
             let meaning = "the request before had no marker";
-            Candidate::new(Cause::Unknown, Confidence::Low, self.shown_by("request", meaning))
+            self.candidate(Cause::Unknown, Confidence::Low, "request", meaning)
         }
     }
 
