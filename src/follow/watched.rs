@@ -163,12 +163,12 @@ impl Watched {
     fn news(&mut self, now: &Followed, is_first: bool, is_old: bool) -> Vec<FoundBreak> {
         let last = now.requests.iter().map(|one| one.at).max();
         let since = last.map(|last| Millis::new(last.get().saturating_sub(NEWS)));
-        let is_told = |found: &FoundBreak| {
+        let is_reported = |found: &FoundBreak| {
             !is_first || (!is_old && since.is_some_and(|since| found.sent >= since))
         };
         // Breaks that are too old are noted as well, so that no later look reports them.
         let new = now.breaks.iter().filter(|found| self.broke.insert(found.request));
-        new.copied().filter(is_told).collect()
+        new.copied().filter(is_reported).collect()
     }
 
     /// Event for a file that cannot be read; `None` if that is known, or if no session was expected there.

@@ -184,6 +184,6 @@ fn is_smaller_than_before(history: &History, request: &Request) -> bool {
 fn background_write(request: &Request, step: &Step) -> Option<Tokens> {
     let read = request.usage.as_ref()?.prompt.read;
     let surplus = read.saturating_sub(step.previous_end);
-    let is_told = has_markers(request) && step.dropped_thinking.is_none();
-    (is_told && surplus > NOISE).then_some(surplus)
+    let is_comparable = has_markers(request) && step.dropped_thinking.is_none();
+    (is_comparable && surplus > NOISE).then_some(surplus)
 }

@@ -249,8 +249,8 @@ mod tests {
     #[test]
     fn a_window_that_began_anew_ended_the_one_before() {
         let first = reading("2026-07-11T12:00:00Z", 900, "2026-07-11T16:00:00Z");
-        let anew = reading("2026-07-11T13:00:00Z", 0, "2026-07-11T17:30:00Z");
-        let recorded = BlockSpan::recorded(&[first, anew]);
+        let again = reading("2026-07-11T13:00:00Z", 0, "2026-07-11T17:30:00Z");
+        let recorded = BlockSpan::recorded(&[first, again]);
         assert_eq!(
             shown(&recorded),
             [

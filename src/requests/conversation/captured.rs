@@ -180,14 +180,14 @@ impl Forks {
     /// Request that the first one of an agent continues, if it is a fork.
     fn parent(&self, tree: &WireTree, request: &WireRequest) -> Option<RequestIndex> {
         let like = request.likeness;
-        let is_told = request.fork_messages > 0;
-        if request.agent.is_none() || (like.messages < LEAST_OF_A_FORK && !is_told) {
+        let has_directive = request.fork_messages > 0;
+        if request.agent.is_none() || (like.messages < LEAST_OF_A_FORK && !has_directive) {
             return None;
         }
         let may_be = |parent: &&Parent| {
             parent.agent != request.agent
                 && parent.messages < like.messages
-                && (is_told || parent.first_message == like.first_message)
+                && (has_directive || parent.first_message == like.first_message)
         };
         let parents = self.agents.iter().chain(&self.main).filter(may_be);
         let nearest = parents.max_by_key(|parent| {

@@ -184,11 +184,11 @@ impl Tree {
             parent = self.add_messages(parent, own, request, end, Basis::Estimated);
             positions = if step.kept == Kept::All { reach(added) } else { 1 };
             // Lines report attempts that failed or were interrupted.
-            let is_told = matches!(
+            let is_reported = matches!(
                 step.rule,
                 Some(MeasuredRule::FailedStream | MeasuredRule::InterruptedRequest)
             );
-            let was_seen = is_told || request.recorded().prompt.read > step.kept_end;
+            let was_seen = is_reported || request.recorded().prompt.read > step.kept_end;
             BackgroundWrite { node: parent, at: expected.at, was_seen }
         });
         let recorded_end = request.recorded().prompt.cached_end();

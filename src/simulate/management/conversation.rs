@@ -117,7 +117,7 @@ impl Conversation {
     /// First prompt of a conversation.
     pub(super) fn open(index: usize, total: Tokens, front: Tokens) -> Self {
         let start = Self { recorded: total, total, front, ..Self::default() };
-        start.anew(index)
+        start.without_contents(index)
     }
 
     /// Next prompt, which had `recorded` tokens in the record.
@@ -133,7 +133,7 @@ impl Conversation {
                 total: recorded,
                 deleted: Tokens::ZERO,
                 front: self.front.min(recorded),
-                ..next.anew(index)
+                ..next.without_contents(index)
             },
             Transition::Rewritten => {
                 // Nothing is known of this rewrite, so the proportion stays.
@@ -143,14 +143,14 @@ impl Conversation {
                     total,
                     deleted: sent.saturating_sub(total),
                     front: self.rescaled(self.front, recorded),
-                    ..next.anew(index)
+                    ..next.without_contents(index)
                 }
             }
         }
     }
 
     /// Forgets the contents of the conversation.
-    fn anew(self, index: usize) -> Self {
+    fn without_contents(self, index: usize) -> Self {
         let oldest = Oldest { request: index, has_answer: false };
         Self { results: None, cleared: None, replaced: None, rewritten: index, oldest, ..self }
     }

@@ -83,7 +83,7 @@ pub(super) fn decide_again(plan: &mut Plan<'_>, history: &History) {
     let parents = parents(&plan.trace, history);
     let trace = plan.trace.to_mut();
     // Nodes that only such prompts have, by the recorded node.
-    let mut anew: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    let mut copies: FxHashMap<NodeId, NodeId> = FxHashMap::default();
     let mut is_fork = vec![false; trace.prompts.len()];
     for place in 0..trace.prompts.len() {
         let prompt = trace.prompts[place].clone();
@@ -93,10 +93,10 @@ pub(super) fn decide_again(plan: &mut Plan<'_>, history: &History) {
             continue;
         }
         is_fork[place] = true;
-        trace.prompts[place].node = move_node(trace, &mut anew, prompt.node);
+        trace.prompts[place].node = move_node(trace, &mut copies, prompt.node);
         for marker in prompt.markers {
             let node = trace.markers[marker].node;
-            trace.markers[marker].node = move_node(trace, &mut anew, node);
+            trace.markers[marker].node = move_node(trace, &mut copies, node);
         }
     }
 }
@@ -104,18 +104,18 @@ pub(super) fn decide_again(plan: &mut Plan<'_>, history: &History) {
 /// Copy of a node, with the same blocks after tools and system prompt, that only forks have.
 fn move_node(
     trace: &mut PromptTrace,
-    anew: &mut FxHashMap<NodeId, NodeId>,
+    copies: &mut FxHashMap<NodeId, NodeId>,
     node: NodeId,
 ) -> NodeId {
-    let is_new = |id: &NodeId| trace.node(*id).level == Level::Messages && !anew.contains_key(id);
+    let is_new = |id: &NodeId| trace.node(*id).level == Level::Messages && !copies.contains_key(id);
     let path: Vec<NodeId> = trace.path(node).take_while(is_new).collect();
     for id in path.into_iter().rev() {
         let recorded = *trace.node(id);
-        let parent = recorded.parent.map(|parent| *anew.get(&parent).unwrap_or(&parent));
+        let parent = recorded.parent.map(|parent| *copies.get(&parent).unwrap_or(&parent));
         let moved = trace.add_node(Node { parent, ..recorded });
-        anew.insert(id, moved);
+        copies.insert(id, moved);
     }
-    *anew.get(&node).unwrap_or(&node)
+    *copies.get(&node).unwrap_or(&node)
 }
 
 /// Request that a sub-agent's first request continues.

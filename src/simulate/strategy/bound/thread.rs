@@ -223,7 +223,7 @@ impl<'a> Neighbours<'a> {
         let common = trace.common(self.prompt(before).node, prompt.node).map_or(0, blocks);
         let (_, others) = request.ends.split_last().unwrap_or((&prompt.node, &[]));
         self.is_long(before, request)
-            || is_told(prompt)
+            || has_recorded_read(prompt)
             || request.shared.is_some()
             || self.prices(before) != self.prices(request)
             || others.iter().any(|end| blocks(*end) >= common)
@@ -233,7 +233,7 @@ impl<'a> Neighbours<'a> {
     fn found_again(&self, request: &ThreadRequest, next: &ThreadRequest) -> Option<NodeId> {
         let (trace, prompt) = (self.material.trace, self.prompt(next));
         let is_certain = !self.is_long(request, next)
-            && !is_told(prompt)
+            && !has_recorded_read(prompt)
             && prompt.background().is_none()
             && next.shared.is_none();
         let common = trace.common(self.prompt(request).node, prompt.node)?;
@@ -271,7 +271,7 @@ impl<'a> Neighbours<'a> {
 }
 
 /// Returns true if the record determines the read of a prompt.
-fn is_told(prompt: &Prompt) -> bool {
+fn has_recorded_read(prompt: &Prompt) -> bool {
     prompt.opening().is_some() || prompt.broken_read().is_some()
 }
 
