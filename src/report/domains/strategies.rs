@@ -60,8 +60,8 @@ impl StrategySums {
     pub fn of(ledger: &Ledger<'_>, selection: &Selection, shown: usize) -> Self {
         let sums = |column| ledger.totals(column, selection.requests());
         // Without a record every request is unrecorded, so that no sum looks complete.
-        let mut unknown = Totals::default();
-        unknown.unrecorded = selection.requests().count() as u64;
+        let unrecorded = selection.requests().count() as u64;
+        let unknown = Totals { unrecorded, ..Totals::default() };
         let record = ledger.billed().map_or(unknown, sums);
         let list = ledger.columns.iter().take(shown).map(|column| {
             let is_idle = !column.applicability().is_applicable();

@@ -49,7 +49,9 @@ pub fn gaps_chart(history: &History, selection: &Selection, gaps: &Gaps) -> Char
 /// Breaks after all gaps.
 fn lost(bins: &[GapBin]) -> Sum {
     let mut all = Sum::default();
-    bins.iter().for_each(|bin| all += bin.lost);
+    for bin in bins {
+        all += bin.lost;
+    }
     all
 }
 
