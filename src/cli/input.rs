@@ -287,6 +287,11 @@ impl InputArgs {
         !paths.is_empty() || paths_from.is_some() || root.is_some() || !inside.is_empty()
     }
 
+    /// Returns true if the arguments select requests.
+    pub(super) fn selects(&self) -> bool {
+        self.live || !self.filter.is_empty()
+    }
+
     /// Version of a file in the list, by its path or by its label.
     pub(super) fn version_of(&self, path: &Path, label: &str) -> Option<&str> {
         let versions = &self.listed.get()?.versions;

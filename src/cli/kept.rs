@@ -47,7 +47,7 @@ impl Kept {
 
     /// Kept state of a file. `None` for damage, and for a state that depends on other settings.
     pub(super) fn read(&self, path: &Path) -> Option<Followed> {
-        let Place { state, of } = self.place(path)?;
+        let (state, of) = self.place(path)?;
         Followed::decode(&read(&state)?, of)
     }
 
@@ -56,7 +56,7 @@ impl Kept {
     /// # Errors
     /// Errors of the system.
     pub(super) fn write(&self, path: &Path, followed: &Followed) -> io::Result<()> {
-        let Some(Place { state, of }) = self.place(path) else { return Ok(()) };
+        let Some((state, of)) = self.place(path) else { return Ok(()) };
         let Some((bytes, folder)) = followed.encode(of).zip(state.parent()) else { return Ok(()) };
         // A larger state could not be read again.
         if bytes.len() as u64 > MOST_BYTES {
@@ -86,23 +86,18 @@ impl Kept {
 
     /// Path of the record of reported breaks, beside the state and valid under all settings.
     fn told(&self, path: &Path) -> Option<PathBuf> {
-        Some(self.place(path)?.state.with_extension("told"))
+        Some(self.place(path)?.0.with_extension("told"))
     }
 
-    fn place(&self, path: &Path) -> Option<Place> {
+    /// Path of a file's state, with the hash of all that it depends on besides the file's content.
+    fn place(&self, path: &Path) -> Option<(PathBuf, u64)> {
         let mut hasher = FxHasher::default();
         fs::canonicalize(path).ok()?.hash(&mut hasher);
         // Named by the path alone, so that a state under other settings replaces the old one.
         let state = self.folder.as_ref()?.join(format!("{:016x}", hasher.finish()));
         self.of.hash(&mut hasher);
-        Some(Place { state, of: hasher.finish() })
+        Some((state, hasher.finish()))
     }
-}
-
-/// Path of a file's state, with the hash of all that it depends on besides the file's content.
-struct Place {
-    state: PathBuf,
-    of: u64,
 }
 
 /// Bytes of a kept file. Reading a pipe in its place would never end.

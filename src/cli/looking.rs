@@ -28,7 +28,7 @@ const MOST_THREADS: usize = 4;
 /// Looks at files, and keeps their states.
 pub(super) struct Looking {
     follower: Follower,
-    kept: Kept,
+    pub(super) kept: Kept,
     /// Started when they are first needed.
     threads: OnceLock<ThreadPool>,
 }
@@ -132,16 +132,6 @@ impl Looking {
             compact_warm,
             compact_cold,
         })
-    }
-
-    /// Request of the last break that a hook reported, in a session.
-    pub(super) fn told_break(&self, path: &Path) -> Option<u64> {
-        self.kept.told_break(path)
-    }
-
-    /// Records that a break was reported.
-    pub(super) fn tell_break(&self, path: &Path, request: u64) -> io::Result<()> {
-        self.kept.tell_break(path, request)
     }
 }
 

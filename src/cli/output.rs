@@ -181,6 +181,12 @@ fn style(color: ColorArg, is_terminal: bool) -> TextStyle {
     }
 }
 
+/// Refuses a terminal as the output, which cannot show it.
+pub(super) fn refuse_terminal(output: &WrittenArgs, message: &str) -> Result<(), CliError> {
+    let is_terminal = output.output.as_os_str() == "-" && io::stdout().is_terminal();
+    if is_terminal { Err(CliError::Usage(message.to_owned())) } else { Ok(()) }
+}
+
 /// Refuses a file name that promises another format, as the file would not open.
 ///
 /// Names without a known extension are left to the user.

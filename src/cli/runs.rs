@@ -46,6 +46,30 @@ pub(super) fn with_own(strategies: &[Strategy]) -> Vec<Strategy> {
     strategies.iter().cloned().chain(missing).collect()
 }
 
+/// Fails if a manifest contradicts itself, or its parts have no rows of the record.
+fn check_manifest(manifest: &Manifest, path: &Path) -> Result<(), CliError> {
+    let name = path.display();
+    let contradiction = |what: &str| {
+        CliError::NoInput(format!("{name}: {what}; run `cachesim fleet gather` again"))
+    };
+    // A manifest is a file like any other: its paths are checked before they are opened.
+    if !manifest.parts.iter().all(is_in_place) {
+        return Err(contradiction("a part is not where its domain and key say"));
+    }
+    if !manifest.adds_up() {
+        return Err(contradiction("its parts have other sums than it says"));
+    }
+    let names = &manifest.settings.strategies;
+    if let Some(missing) = own().iter().find(|own| names.iter().all(|name| *name != own.name)) {
+        return Err(CliError::NoInput(format!(
+            "{name}: its parts have no rows of {}; make them with billed and replay among the strategies",
+            missing.name
+        )));
+    }
+    one_each(&manifest.parts)?;
+    same_settings(&manifest.parts)
+}
+
 /// Reader of a run's rows.
 pub(super) trait RunReader {
     /// Begins the next part.
@@ -128,25 +152,7 @@ impl StoredRun {
             let what = "not the manifest of a run, as `cachesim fleet gather` writes it";
             CliError::NoInput(format!("{name}: {what}"))
         })?;
-        let contradiction = |what: &str| {
-            CliError::NoInput(format!("{name}: {what}; run `cachesim fleet gather` again"))
-        };
-        // A manifest is a file like any other: its paths are checked before they are opened.
-        if !manifest.parts.iter().all(is_in_place) {
-            return Err(contradiction("a part is not where its domain and key say"));
-        }
-        if !manifest.adds_up() {
-            return Err(contradiction("its parts have other sums than it says"));
-        }
-        let names = &manifest.settings.strategies;
-        if let Some(missing) = own().iter().find(|own| names.iter().all(|name| *name != own.name)) {
-            return Err(CliError::NoInput(format!(
-                "{name}: its parts have no rows of {}; make them with billed and replay among the strategies",
-                missing.name
-            )));
-        }
-        one_each(&manifest.parts)?;
-        same_settings(&manifest.parts)?;
+        check_manifest(&manifest, path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         whole(&folder, &manifest.parts)?;
         let mut inputs = Inputs::default();

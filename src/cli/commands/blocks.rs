@@ -23,7 +23,7 @@ pub(in crate::cli) fn blocks(args: &BlocksArgs) -> Result<(), CliError> {
     let setup = args.setup(options, strategies, assumptions)?;
     // One moment for all domains, so that they agree on the open window.
     let (now, lengths) = (limits::moment(), args.lengths());
-    let is_filtered = args.input.live || !args.input.filter.is_empty();
+    let is_filtered = args.input.selects();
     let view = BlocksView { now, top: usize::from(args.top), is_filtered };
     let document = |run: &PreparedRun| {
         let ledger = run.ledger()?;

@@ -1,11 +1,10 @@
 //! Command `cachesim chart`.
 
 use std::ffi::OsStr;
-use std::io::{self, IsTerminal};
 
 use crate::cli::args::{ChartArgs, ChartFormat, ChartKindArg};
 use crate::cli::error::CliError;
-use crate::cli::output::{Output, refuse_other_formats};
+use crate::cli::output::{Output, refuse_other_formats, refuse_terminal};
 use crate::cli::prepared::Setup;
 use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::say::warn;
@@ -31,11 +30,8 @@ pub(in crate::cli) fn chart(
     configuration: &Configuration,
 ) -> Result<(), CliError> {
     let format = args.picture_format();
-    let is_to_terminal = args.output.output.as_os_str() == "-" && io::stdout().is_terminal();
-    if is_to_terminal {
-        let message = "a terminal shows no pictures: give -o FILE, or redirect the output";
-        return Err(CliError::Usage(message.to_owned()));
-    }
+    let message = "a terminal shows no pictures: give -o FILE, or redirect the output";
+    refuse_terminal(&args.output, message)?;
     let endings: &[&str] = match args.own.format {
         None => &["svg", "png"],
         Some(ChartFormat::Svg) => &["svg"],

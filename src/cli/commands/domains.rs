@@ -8,7 +8,7 @@ use crate::report::{DomainListing, write_domain};
 
 /// Lists the domains of an input.
 pub(in crate::cli) fn domains(args: &DomainsArgs) -> Result<(), CliError> {
-    if args.input.live || !args.input.filter.is_empty() {
+    if args.input.selects() {
         let message =
             "domains: files are listed, and not requests; leave out what selects requests";
         return Err(CliError::Usage(message.to_owned()));

@@ -113,7 +113,7 @@ impl Hook<'_> {
 
     /// Note on the most expensive break that was not reported yet.
     fn broke(&self, looking: &Looking, path: &Path, session: &Followed) -> Option<HookNote> {
-        let told = looking.told_break(path);
+        let told = looking.kept.told_break(path);
         let told = session.breaks.iter().rposition(|found| Some(found.request) == told);
         let new = &session.breaks[told.map_or(0, |place| place + 1)..];
         let of_worth = new.iter().filter_map(|found| {
@@ -126,7 +126,7 @@ impl Hook<'_> {
         let (excess, cause, ago) = of_worth.max_by_key(|(excess, ..)| *excess)?;
         // If this cannot be recorded, the note would come after each turn. All earlier breaks count as
         // reported.
-        looking.tell_break(path, session.last_break()?.request).ok()?;
+        looking.kept.tell_break(path, session.last_break()?.request).ok()?;
         Some(HookNote::Broke { cause, excess, ago })
     }
 }

@@ -59,7 +59,7 @@ fn refuse_parts_of_domains(args: &PartArgs) -> Result<(), CliError> {
         let message = "part: --root DIR is missing: files are called by their paths below it";
         return Err(CliError::Usage(message.to_owned()));
     };
-    if args.input.live || !args.input.filter.is_empty() {
+    if args.input.selects() {
         let message = "part: a part is a whole domain; leave out what selects requests, and select among its rows";
         return Err(CliError::Usage(message.to_owned()));
     }

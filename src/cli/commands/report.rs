@@ -1,14 +1,14 @@
 //! Command `cachesim report`.
 
-use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use crate::base::zone::Zone;
-use crate::cli::args::{OutputArgs, PolicyArgs, ReportArgs};
+use crate::cli::args::{PolicyArgs, ReportArgs};
 use crate::cli::error::CliError;
 use crate::cli::input::refuse_lost;
 use crate::cli::limits::Limits;
-use crate::cli::output::{Output, refuse_other_formats};
+use crate::cli::output::{Output, refuse_other_formats, refuse_terminal};
+use crate::cli::prepared::PreparedRun;
 use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
@@ -32,7 +32,8 @@ const NO_ITEMS: usize = 0;
 
 /// Writes everything as one page.
 pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
-    refuse_terminal(&args.output)?;
+    let message = "the report is a page of HTML: give it a file with -o report.html, or send standard output to one";
+    refuse_terminal(&args.output, message)?;
     refuse_other_formats(&args.output.output, &["html", "htm"])?;
     if let Some(manifest) = &args.run {
         refuse_lost(manifest, "--run", &args.output.output)?;
@@ -53,6 +54,16 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         return page_of_run(&run, &simulated, assumptions, &setup.options.zone, output);
     }
     let run = args.setup(options, simulated, assumptions)?.whole()?;
+    page_of_sessions(&run, assumptions, args.show_text, output)
+}
+
+/// Writes the page of sessions.
+fn page_of_sessions(
+    run: &PreparedRun,
+    assumptions: Assumptions,
+    shows_text: bool,
+    output: Output,
+) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
     let findings = run.study.breaks(Options::default())?;
@@ -87,7 +98,7 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         charts: &charts,
         chart_style: &page_style(),
         titles: &run.study.history.titles,
-        shows_text: args.show_text,
+        shows_text,
     };
     output.write(|out| write_page(&view, out))
 }
@@ -235,14 +246,4 @@ impl ChartMaterial<'_> {
         });
         (columns, note)
     }
-}
-
-/// Refuses to print a page to a terminal.
-fn refuse_terminal(output: &OutputArgs) -> Result<(), CliError> {
-    if output.output.as_os_str() == "-" && io::stdout().is_terminal() {
-        let message = "the report is a page of HTML: give it a file with -o report.html, or send \
-                       standard output to one";
-        return Err(CliError::Usage(message.to_owned()));
-    }
-    Ok(())
 }

@@ -21,7 +21,7 @@ use crate::report::{
     WeighedPrompt, WeighedText, counted, prompt_document, text_document, write_prompt, write_text,
 };
 use crate::requests::conversation::{History, ReadOptions, RequestIndex, read};
-use crate::simulate::pricing::PriceTable;
+use crate::simulate::pricing::{PriceTable, Rates};
 use crate::tokens::counter;
 
 /// Counts the tokens of a text or a request.
@@ -112,24 +112,12 @@ fn count_request(
     let all = history.captured.requests.len();
     let place = args.request.unwrap_or(all);
     let wire = place.checked_sub(1).and_then(|place| history.captured.requests.get(place));
-    let wire = wire.ok_or_else(|| {
-        let requests = counted(all as u64, "request", "requests");
-        CliError::Usage(format!(
-            "--request {place}: {file} has {requests}; give a number from 1 to {all}"
-        ))
-    })?;
+    let wire = wire.ok_or_else(|| no_request(file, place, all))?;
     let request = history.request(RequestIndex::new(place - 1));
     let model = history.text(Some(request.model)).unwrap_or_default();
     let weights = weigh(&history, wire, args.by);
     let facts = history.facts(request.model);
-    let day: Option<Date> = prices.as_of.parse().ok();
-    let rate = day.and_then(|day| {
-        prices.find(model)?.rate_at(
-            day.to_datetime(Time::MIN),
-            weights.total,
-            ServiceTier::Standard,
-        )
-    });
+    let rates = rates_of(prices, model, weights.total);
     let prompt = WeighedPrompt {
         file,
         place: (place, all),
@@ -144,9 +132,24 @@ fn count_request(
             .as_ref()
             .filter(|_| args.model.is_none())
             .map(|usage| usage.prompt.total()),
-        rates: rate.map(|rate| &rate.rates),
+        rates,
     };
     args.shown.show(|| prompt_document(&prompt), |out| write_prompt(&prompt, out))
+}
+
+/// Prices of a model on the day of a table, for a prompt of this size.
+fn rates_of<'p>(prices: &'p PriceTable, model: &str, prompt: Tokens) -> Option<&'p Rates> {
+    let day: Date = prices.as_of.parse().ok()?;
+    let day = day.to_datetime(Time::MIN);
+    let rate = prices.find(model)?.rate_at(day, prompt, ServiceTier::Standard)?;
+    Some(&rate.rates)
+}
+
+fn no_request(file: &str, place: usize, all: usize) -> CliError {
+    let requests = counted(all as u64, "request", "requests");
+    CliError::Usage(format!(
+        "--request {place}: {file} has {requests}; give a number from 1 to {all}"
+    ))
 }
 
 /// Requests of an input, or the reason that there are none.
