@@ -38,6 +38,9 @@ const COMPACTIONS: [&str; 5] = [
     "spine.root_compact",
 ];
 
+/// Milliseconds of an hour.
+const HOUR: i64 = 3_600_000;
+
 /// Folder of all agents of a Kimi Code session, and the folder of the main agent in it.
 pub(crate) const AGENT_FOLDERS: [&str; 2] = ["agents", "main"];
 
@@ -236,11 +239,16 @@ impl Kimi {
     }
 }
 
-/// Key of a request, the same in a forked session's copy and in a sub-agent's own file, which stamps the same
-/// message a little later. Without a message, copies keep their times.
+/// Key of a request, the same in a forked session's copy, which keeps the times, and in a sub-agent's own file,
+/// which stamps the same message a little later. Some providers give messages the same id, so the hour counts.
 fn identity(message: &str, at: Option<Millis>, usage: &Usage) -> Option<EntryId> {
     let tokens = [usage.prompt.input, usage.prompt.read, usage.output].map(|tokens| tokens.0);
-    let at = if message.is_empty() { at?.get() } else { 0 };
+    let at = match at {
+        Some(at) if message.is_empty() => at.get(),
+        Some(at) => at.get().div_euclid(HOUR),
+        None if message.is_empty() => return None,
+        None => 0,
+    };
     Some(EntryId::of(&format!("kimi:{message}:{at}:{tokens:?}")))
 }
 

@@ -30,6 +30,10 @@ pub(super) struct Places {
     /// Keys of responses without a `requestId`, by their message and first line: a session that continues
     /// with copied lines has a name of its own.
     of_lines: FxHashMap<(Option<Symbol>, EntryId), ResponseKey>,
+    /// The same by their message and time: some copies get new ids for their lines.
+    of_moments: FxHashMap<(Option<Symbol>, Millis), ResponseKey>,
+    /// Numbers of responses without a `requestId` so far, by the key of the first.
+    numbers: FxHashMap<ResponseKey, u32>,
 }
 
 impl Places {
@@ -41,14 +45,29 @@ impl Places {
     /// Key of a response among those of all files.
     ///
     /// A message id alone is no proof, as some gateways give every answer the same; together with the same
-    /// line it proves a copy.
+    /// line or time it proves a copy.
     pub(super) fn key_of(&mut self, response: &FileResponse) -> ResponseKey {
-        match (response.key, response.first_entry) {
-            (key @ ResponseKey::Session(_, message, ..), Some(entry)) => {
-                *self.of_lines.entry((message, entry)).or_insert(key)
-            }
-            (key, _) => key,
-        }
+        let ResponseKey::Session(_, message, ..) = response.key else { return response.key };
+        let line = response.first_entry.map(|entry| (message, entry));
+        let moment = response.lines.first_timestamp.map(|at| (message, at));
+        let of_line = line.and_then(|line| self.of_lines.get(&line));
+        let of_moment = || moment.and_then(|moment| self.of_moments.get(&moment));
+        let known = of_line.or_else(of_moment).copied();
+        let has_place = line.is_some() || moment.is_some();
+        let key = known.unwrap_or_else(|| self.numbered(response.key, has_place));
+        self.of_lines.extend(line.map(|line| (line, key)));
+        self.of_moments.extend(moment.map(|moment| (moment, key)));
+        key
+    }
+
+    /// Key of a response that no other file has. Without a place of its own nothing tells it from others.
+    fn numbered(&mut self, key: ResponseKey, has_place: bool) -> ResponseKey {
+        let ResponseKey::Session(session, message, model, number) = key else { return key };
+        let first = ResponseKey::Session(session, message, model, 0);
+        let next = self.numbers.entry(first).or_default();
+        let number = if has_place { number.max(*next) } else { number };
+        *next = number.saturating_add(1).max(*next);
+        ResponseKey::Session(session, message, model, number)
     }
 
     /// Adds a place after those before.
@@ -69,17 +88,25 @@ impl Places {
 
     /// Places under the keys of their originals, for copies that lost their `requestId`.
     pub(super) fn with_lost_ids(self, responses: &mut [FileResponse]) -> Self {
-        if self.of_lines.is_empty() {
+        if self.of_lines.is_empty() && self.of_moments.is_empty() {
             return self;
         }
         let line = |response: &FileResponse| Some((response.lines.message, response.first_entry?));
-        let named = responses.iter().filter(|one| matches!(one.key, ResponseKey::Request(..)));
-        let named: FxHashMap<_, _> = named.filter_map(|one| Some((line(one)?, one.key))).collect();
+        let moment = |response: &FileResponse| {
+            Some((response.lines.message, response.lines.first_timestamp?))
+        };
+        let named = || responses.iter().filter(|one| matches!(one.key, ResponseKey::Request(..)));
+        let of_lines = named().filter_map(|one| Some((line(one)?, one.key)));
+        let of_lines: FxHashMap<_, _> = of_lines.collect();
+        let of_moments = named().filter_map(|one| Some((moment(one)?, one.key)));
+        let of_moments: FxHashMap<_, _> = of_moments.collect();
         let mut places = Self::default();
         for (place, response) in responses.iter_mut().enumerate() {
             if let ResponseKey::Session(..) = response.key {
-                let known = line(response).and_then(|line| named.get(&line));
-                response.key = known.copied().unwrap_or(response.key);
+                let of_line = line(response).and_then(|line| of_lines.get(&line));
+                let of_moment = || moment(response).and_then(|moment| of_moments.get(&moment));
+                let known = of_line.or_else(of_moment).copied();
+                response.key = known.unwrap_or(response.key);
             }
             places.add(response.key, place);
         }
