@@ -1,8 +1,8 @@
 //! Sessions of agents other than Claude Code: one file for each format.
 //!
-//! A format is recognised by the first object of a file, and yields the requests of that file in the
-//! terms of this module. To add one: a file with a `LineFormat`, or with a `DocumentFormat` for a single
-//! JSON value, and a line in `FORMATS`.
+//! A format is recognised by the first object that shows one, as the first of a file may be lost, torn or of a
+//! new type. It yields the requests of the file in the terms of this module. To add one: a file with a
+//! `LineFormat`, or with a `DocumentFormat` for a single JSON value, and a line in `FORMATS`.
 
 mod amp;
 mod bill;
