@@ -84,7 +84,9 @@ impl RequestRates {
         tier: impl Fn(RequestIndex) -> PriceTier,
     ) -> Self {
         let mut sizes = prices.sizes();
-        sizes.append(&mut PriceTable::of_providers().sizes());
+        if !history.of_agents.is_empty() {
+            sizes.append(&mut PriceTable::of_providers().sizes());
+        }
         let sizes: Vec<Tokens> = sizes.into_iter().collect();
         let mut known: FxHashMap<RateKey, Option<u32>> = FxHashMap::default();
         let mut found = Self::default();
@@ -140,12 +142,6 @@ impl RequestRates {
     }
 }
 
-/// Returns true if a request went to another vendor's model, as a gateway may answer Claude Code with.
-fn is_elsewhere(history: &History, index: RequestIndex) -> bool {
-    let is_other = |vendor| vendor != Vendor::Anthropic;
-    is_other(history.request(index).vendor) || is_other(Vendor::of(history.model(index)))
-}
-
 /// Rates of a request; a request to another vendor has the built-in rates, unless the table has its model.
 pub(crate) fn rates_in(
     prices: &PriceTable,
@@ -153,15 +149,17 @@ pub(crate) fn rates_in(
     index: RequestIndex,
     context: &PriceContext<'_>,
 ) -> Option<Rates> {
+    let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
     let elsewhere = || PriceTable::of_providers().rates(context);
-    prices.rates(context).or_else(|| is_elsewhere(history, index).then(elsewhere)?)
+    prices.rates(context).or_else(|| is_elsewhere.then(elsewhere)?)
 }
 
 /// Returns true if the model of a request has prices for certain hours, in a table that may price it.
 fn is_priced_by_hour(prices: &PriceTable, history: &History, index: RequestIndex) -> bool {
     let by_hour =
         |table: &PriceTable| table.find(history.model(index)).is_some_and(ModelPrices::has_hours);
-    by_hour(prices) || (is_elsewhere(history, index) && by_hour(PriceTable::of_providers()))
+    let is_elsewhere = history.request(index).vendor != Vendor::Anthropic;
+    by_hour(prices) || (is_elsewhere && by_hour(PriceTable::of_providers()))
 }
 
 /// Determinants of the price of a request with a prompt of this size.
