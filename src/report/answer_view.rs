@@ -91,9 +91,9 @@ fn client_count(count: &ClientCount, sessions: usize) -> AnswerLine {
 fn missing(totals: &Totals) -> String {
     let without = |count, what| match count {
         0 => String::new(),
-        count => format!("; {} without a {what}", grouped(count)),
+        count => format!("; {} {what}", grouped(count)),
     };
-    without(totals.unpriced_requests, "price") + &without(totals.unrecorded, "record")
+    without(totals.unpriced_requests, "unpriced") + &without(totals.unrecorded, "unrecorded")
 }
 
 fn agents(answer: &Answer) -> AnswerLine {
