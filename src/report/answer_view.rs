@@ -1,4 +1,4 @@
-//! First lines of every command over sessions, at most seven.
+//! First lines of every command over sessions: six, and those of a client's own count.
 
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
 use super::table::{Align, Grid, Tone};
@@ -15,7 +15,7 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
     };
     add(spent(answer));
     if let Some(count) = &answer.client {
-        add(client_count(count, answer.sessions));
+        client_count(count, answer.sessions).into_iter().for_each(&mut add);
     }
     if answer.agents().requests > 0 {
         add(agents(answer));
@@ -57,34 +57,45 @@ fn spent(answer: &Answer) -> AnswerLine {
     AnswerLine::plain(name, dollars(totals.cost()), note)
 }
 
-/// Clients' own count of the sessions, with the reasons for its difference from the sum of their lines.
-fn client_count(count: &ClientCount, sessions: usize) -> AnswerLine {
-    let mut parts: Vec<String> = Vec::new();
+/// Clients' own count of the sessions, with the parts of its difference from the sum of their lines.
+fn client_count(count: &ClientCount, sessions: usize) -> Vec<AnswerLine> {
+    let mut parts: Vec<AnswerLine> = Vec::new();
+    let mut add = |name, cost, note| parts.push(AnswerLine::plain(name, dollars(Some(cost)), note));
     if !count.without_line.is_empty() {
-        let models = count.without_line.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        parts.push(format!(
-            "{} of it by requests that leave no line ({models})",
-            dollars(Some(count.beside_lines()))
-        ));
+        let models = listed(count.without_line.keys());
+        add("  no line", count.beside_lines(), format!("requests that leave no line: {models}"));
     }
     if count.cut_output != Picodollars::ZERO {
-        parts.push(format!(
-            "{} of it for output that the lines lack",
-            dollars(Some(count.cut_output))
-        ));
+        add("  cut output", count.cut_output, "output that the lines do not have".to_owned());
     }
-    if !count.differences.is_empty() {
-        let cost = count.differences.iter().map(|one| one.cost).sum();
-        parts.push(format!("{} without a known reason", dollar_difference(Some(cost))));
+    for found in count.differences.iter().take(SHOWN_DIFFERENCES) {
+        let place = match found.line {
+            Some(line) => format!("after {}:{line}", found.file),
+            None => format!("in {}", found.file),
+        };
+        add("  unexplained", found.cost, format!("{} {place}", found.model));
     }
-    if parts.is_empty() {
-        parts.push("the same as the sum of the lines".to_owned());
+    let lines = match () {
+        () if parts.is_empty() => "the same as the lines of".to_owned(),
+        () => format!("against {} by the lines of", dollars(Some(count.of_lines))),
+    };
+    let of_all = if count.sessions < sessions { format!(" in {sessions}") } else { String::new() };
+    let of = counted(count.sessions as u64, "session", "sessions");
+    let note = format!("{lines} {of}{of_all}");
+    parts.insert(0, AnswerLine::plain("Client's count", dollars(Some(count.counted)), note));
+    parts
+}
+
+/// Differences listed in front of every answer; machine formats have all of them.
+const SHOWN_DIFFERENCES: usize = 2;
+
+/// First of some names, with the number of the others.
+fn listed<'n>(mut names: impl Iterator<Item = &'n String>) -> String {
+    let first = names.next().cloned().unwrap_or_default();
+    match names.count() {
+        0 => first,
+        more => format!("{first} and {}", counted(more as u64, "other", "others")),
     }
-    if count.sessions < sessions {
-        let of = counted(sessions as u64, "session", "sessions");
-        parts.push(format!("of {} in {of}", grouped(count.sessions as u64)));
-    }
-    AnswerLine::plain("Client's count", dollars(Some(count.counted)), parts.join("; "))
 }
 
 /// Number of requests that a sum leaves out, by reason.

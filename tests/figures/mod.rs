@@ -8,6 +8,7 @@ mod blocks;
 mod bound;
 mod breaks;
 pub(crate) mod capture_file;
+mod client_count;
 mod compare;
 mod conformance;
 mod context;
