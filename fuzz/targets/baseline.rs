@@ -18,16 +18,13 @@ pub(crate) fn check(bytes: &[u8]) {
             return;
         }
     };
-    let strategies = snapshot.strategies.len();
-    for session in &snapshot.sessions {
-        assert_eq!(session.totals.len(), strategies);
-        let turns = session.turns.iter().flatten();
-        for turn in turns {
-            assert_eq!(turn.figures.len(), strategies);
-        }
+    let turns = snapshot.sessions.iter().flat_map(|session| session.turns.iter().flatten());
+    for turn in turns {
+        assert!(turn.figures.0.iter().all(|(_, figures)| figures.requests == 1));
+        assert!(turn.block.is_none_or(|block| block.0 < snapshot.blocks.list.len()));
     }
-    for index in 0..strategies {
-        let totals = snapshot.sessions.iter().filter_map(|session| session.totals[index].as_ref());
+    for strategy in &snapshot.strategies {
+        let totals = snapshot.sessions.iter().filter_map(|session| session.totals.get(strategy));
         if let Some(sum) = Figures::sum(totals) {
             assert!(sum.prompt() >= sum.written());
         }

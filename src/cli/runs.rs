@@ -220,7 +220,7 @@ impl StoredRun {
     pub(super) fn snapshot(&self) -> Result<Snapshot, CliError> {
         let settings = &self.manifest.settings;
         let shown: Vec<Option<usize>> = (0..settings.strategies.len()).map(Some).collect();
-        let mut rows = SnapshotOfRows::new(shown.len());
+        let mut rows = SnapshotOfRows::new(&settings.strategies);
         self.read(&shown, &mut rows)?;
         let strategies = settings.strategies.iter();
         let strategies = strategies.map(|name| (name.clone(), self.applicability(name)));

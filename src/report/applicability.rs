@@ -2,16 +2,14 @@
 //!
 //! Both are in sentences, and as objects for programs.
 
-use std::borrow::Cow;
-
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::number::{counted, dollars, tokens};
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::simulate::ledger::{Ledger, ManagedColumn, StrategyColumn};
-use crate::simulate::strategy::{Applicability, Layout, Strategy, StrategyKind};
+use crate::simulate::strategy::{Applicability, Layout, Obstacle, Strategy, StrategyKind};
 
 /// Returns true if a strategy also has figures for requests that are not under the rules of markers.
 ///
@@ -31,35 +29,31 @@ pub(super) fn acts_without_markers(strategy: &Strategy) -> bool {
 pub(super) const NOT_APPLICABLE: &str = "not applicable";
 
 /// Reason for an idle part of a strategy.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct ObstacleObject<'a> {
+pub(super) struct ObstacleObject {
     /// Reason.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(with = "crate::simulate::strategy::Obstacle", !skip_deserializing))]
-    code: &'static str,
+    code: Obstacle,
     /// Same in words.
-    #[serde(borrow)]
-    pub(super) reason: Cow<'a, str>,
+    reason: &'static str,
 }
 
 /// Obstacles of a strategy.
-pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject<'static>> {
+pub(super) fn obstacles(applicability: &Applicability) -> Vec<ObstacleObject> {
     let obstacles = applicability.obstacles().iter();
-    obstacles.map(|one| ObstacleObject { code: one.name(), reason: one.reason().into() }).collect()
+    obstacles.map(|one| ObstacleObject { code: *one, reason: one.reason() }).collect()
 }
 
 /// Strategy that does nothing, or only some of its parts.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct ApplicabilityObject<'a> {
     /// Strategy.
-    #[serde(borrow)]
-    pub(super) strategy: Cow<'a, str>,
+    strategy: &'a str,
     /// True if any part of it does something; if not, it has no figures.
-    pub(super) applicable: bool,
+    applicable: bool,
     /// Obstacles of the others.
-    pub(super) obstacles: Vec<ObstacleObject<'a>>,
+    obstacles: Vec<ObstacleObject>,
 }
 
 /// Strategies of a ledger that are not fully applicable.
@@ -69,7 +63,7 @@ pub(super) fn applicability<'l>(ledger: &'l Ledger<'_>) -> Vec<ApplicabilityObje
         !obstacles.is_empty()
     });
     let object = |column: &'l StrategyColumn| ApplicabilityObject {
-        strategy: Cow::from(&*column.strategy.name),
+        strategy: &column.strategy.name,
         applicable: column.applicability().is_applicable(),
         obstacles: obstacles(column.applicability()),
     };

@@ -3,23 +3,15 @@
 //! Besides totals these have the turns of each session, and fingerprints of the blocks of captured prompts. A
 //! report is read back into the snapshot that it was made of; everything else in it is skipped.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-#[cfg(test)]
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-use super::applicability::ApplicabilityObject;
-use super::report_json::{ByStrategy, Report, SessionTotals, TotalsObject};
-use crate::base::known::KnownSum;
-use crate::base::units::{Millis, Picodollars, Tokens};
+use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
-    BlockId, Blocks, Counted, Digest, Figures, Fingerprint, Pieces, Settings, Snapshot,
-    SnapshotBlock, SnapshotSession, SnapshotTurn, TurnBreak, TurnMarker,
+    Blocks, ByStrategy, Figures, LintCount, Snapshot, SnapshotBlock, SnapshotSession, SnapshotTurn,
+    TurnBreak,
 };
-use crate::read::capture::Part;
 
 /// Name of the format that can be read, in version `VERSION`.
 const FORMAT: &str = "cachesim.report";
@@ -62,126 +54,37 @@ struct Head {
     tool_version: Option<String>,
 }
 
-/// Request, with its sums under each strategy that it is recorded under.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct TurnObject<'a> {
-    /// Its id.
-    request_id: Option<Cow<'a, str>>,
-    /// Sub-agent that sent it; null on the main chain.
-    agent_id: Option<Cow<'a, str>>,
-    /// Model it was sent to.
-    #[serde(borrow)]
-    model: Cow<'a, str>,
-    /// File that has it, relative to the given paths.
-    #[serde(borrow)]
-    file: Cow<'a, str>,
-    /// Line in the file.
-    line: u64,
-    /// Time of sending, as well as it is known.
-    start: Millis,
-    /// Sums of its rows under each strategy that it is recorded under.
-    totals: ByStrategy<'a>,
-    /// Figures by the rules and the bytes of its prompt alone, if it is captured.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    counted: Option<CountedObject<'a>>,
-    /// Break, if it is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    r#break: Option<TurnBreak>,
-    /// Last block of its prompt, by its place in `blocks`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    block: Option<BlockId>,
-    /// Last block that conversations are meant to share.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    front: Option<BlockId>,
-    /// Markers of its prompt.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    markers: Vec<TurnMarker>,
-    /// Of a captured request, first 64 bits of the BLAKE2b of each setting besides its prompt, by name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(test, schemars(with = "Option<BTreeMap<String, String>>"))]
-    settings: Option<Settings>,
+/// Fields of a saved report that a snapshot is made of.
+#[derive(Deserialize)]
+struct Saved {
+    prices: Option<SavedPrices>,
+    options: Option<String>,
+    damage: Option<u64>,
+    totals: ByStrategy<Figures>,
+    #[serde(default)]
+    applicability: Vec<SavedApplicability>,
+    sessions: Vec<SnapshotSession>,
+    tokens: Option<String>,
+    #[serde(default)]
+    blocks: Vec<SnapshotBlock>,
+    lint: Option<Vec<LintCount>>,
 }
 
-/// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is recorded for it.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-struct CountedObject<'a> {
-    /// Prompt under each strategy, without output; `billed` is the replay.
-    #[serde(borrow)]
-    prompt: ByStrategy<'a>,
-    /// Cost of its recorded output, in dollars; null if the output or its price is unknown.
-    output_usd: Option<Picodollars>,
+#[derive(Deserialize)]
+struct SavedPrices {
+    id: String,
 }
 
-impl<'a> TurnObject<'a> {
-    /// Turn of a snapshot.
-    pub(super) fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
-        let by_strategy = |figures: &'a [Option<Figures>]| {
-            let figures = snapshot.strategies.iter().zip(figures);
-            let known =
-                figures.filter_map(|(name, figures)| Some((name.into(), figures.as_ref()?.into())));
-            ByStrategy(known.collect())
-        };
-        let counted = turn.counted.as_ref().map(|counted| CountedObject {
-            prompt: by_strategy(&counted.prompts),
-            output_usd: counted.output,
-        });
-        Self {
-            request_id: turn.request_id.as_deref().map(Cow::from),
-            agent_id: turn.agent_id.as_deref().map(Cow::from),
-            model: (&turn.model).into(),
-            file: Cow::from(&*turn.file),
-            line: turn.line,
-            start: turn.start,
-            totals: by_strategy(&turn.figures),
-            counted,
-            r#break: turn.broken.clone(),
-            block: turn.block,
-            front: turn.front,
-            markers: turn.markers.clone(),
-            settings: turn.settings.clone(),
-        }
-    }
+#[derive(Deserialize)]
+struct SavedApplicability {
+    strategy: String,
+    applicable: bool,
+    obstacles: Vec<SavedObstacle>,
 }
 
-/// Block of a captured prompt, by its identity.
-#[derive(Serialize, Deserialize)]
-#[cfg_attr(test, derive(JsonSchema))]
-pub(super) struct BlockObject<'a> {
-    /// Block in front, by its place in `blocks`.
-    parent: Option<BlockId>,
-    /// Part of the prompt.
-    part: Part,
-    /// Name of a tool.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<Cow<'a, str>>,
-    /// Digests of a tool's fields.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[cfg_attr(test, schemars(with = "BTreeMap<String, String>"))]
-    fields: BTreeMap<String, Digest>,
-    /// Length of its canonical bytes.
-    bytes: u64,
-    /// First 64 bits of their BLAKE2b.
-    #[cfg_attr(test, schemars(with = "String"))]
-    digest: Digest,
-    /// Digests of up to 64 pieces of equal length, of tools and the system prompt.
-    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
-    pieces: Cow<'a, str>,
-}
-
-impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
-    fn from(block: &'a SnapshotBlock) -> Self {
-        Self {
-            parent: block.parent,
-            part: block.part,
-            name: block.name.as_deref().map(Cow::from),
-            fields: block.fields.clone(),
-            bytes: block.fingerprint.bytes,
-            digest: block.fingerprint.digest,
-            pieces: block.pieces.to_string().into(),
-        }
-    }
+#[derive(Deserialize)]
+struct SavedObstacle {
+    reason: String,
 }
 
 /// Reads a saved `cachesim.report/v1`, with or without turns and blocks.
@@ -190,53 +93,53 @@ impl<'a> From<&'a SnapshotBlock> for BlockObject<'a> {
 /// The file cannot be a baseline; the message says what to do.
 pub fn parse_baseline(json: &[u8]) -> Result<Snapshot, BaselineError> {
     // The schema comes first: a report of a newer version may not parse as this one.
-    let head: Head = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
-    check_schema(&head)?;
-    let report: Report<'_> = serde_json::from_slice(json).map_err(|error| malformed(&error))?;
-    let strategies = report.totals.0.into_iter().map(|(name, _)| name.into_owned());
-    let strategies: Vec<String> = strategies.collect();
-    let blocks = blocks(report.blocks)?;
-    let reader = BaselineReader { strategies: &strategies, blocks: &blocks };
-    let sessions = report.sessions.into_iter().map(|session| reader.session(session));
-    let sessions = sessions.collect::<Result<_, _>>()?;
-    if report.lint.iter().flatten().any(|count| count.findings > MOST_COUNT) {
-        return Err(damaged(NO_FIGURES));
-    }
+    check_schema(parsed(json)?)?;
+    let mut saved: Saved = parsed(json)?;
+    check_blocks(&saved.blocks)?;
+    check_lint(saved.lint.as_deref().unwrap_or_default())?;
+    let blocks = saved.blocks.len();
+    saved.sessions.iter_mut().try_for_each(|session| check_session(session, blocks))?;
     Ok(Snapshot {
-        prices: report.prices.map(|prices| prices.id.into_owned()),
-        counting: report.tokens.map(counting),
-        options: report.options.map(Cow::into_owned).unwrap_or_default(),
+        prices: saved.prices.map(|prices| prices.id),
+        counting: saved.tokens.map(counting),
+        options: saved.options.unwrap_or_default(),
         is_of_rows: false,
-        damage: report.damage.unwrap_or_default(),
-        inapplicable: inapplicable(report.applicability),
-        sessions,
-        lint: report.lint,
+        damage: saved.damage.unwrap_or_default(),
+        inapplicable: inapplicable(saved.applicability),
+        sessions: saved.sessions,
+        lint: saved.lint,
         is_uncompared: false,
-        blocks,
-        strategies,
+        blocks: Blocks::new(saved.blocks),
+        strategies: saved.totals.0.into_iter().map(|(name, _)| name.to_string()).collect(),
     })
 }
 
+fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, BaselineError> {
+    serde_json::from_slice(json).map_err(|error| malformed(&error))
+}
+
 /// Reasons of the strategies that are not applicable.
-fn inapplicable(objects: Vec<ApplicabilityObject<'_>>) -> BTreeMap<String, String> {
-    let idle = objects.into_iter().filter(|object| !object.applicable);
-    let reason = |object: ApplicabilityObject<'_>| {
-        let reasons: Vec<_> = object.obstacles.into_iter().map(|one| one.reason).collect();
-        (object.strategy.into_owned(), reasons.join("; "))
+fn inapplicable(all: Vec<SavedApplicability>) -> BTreeMap<String, String> {
+    let idle = all.into_iter().filter(|one| !one.applicable);
+    let reason = |one: SavedApplicability| {
+        let reasons: Vec<String> = one.obstacles.into_iter().map(|one| one.reason).collect();
+        (one.strategy, reasons.join("; "))
     };
     idle.map(reason).collect()
 }
 
 fn malformed(error: &serde_json::Error) -> BaselineError {
     let (line, column) = (error.line(), error.column());
-    let problem = error.to_string();
-    // The message already gives the place at its beginning.
-    let problem = problem.split(" at line ").next().unwrap_or_default().to_owned();
+    let problem = error.to_string().replace("unknown variant", "unknown word");
+    // The message gives the place at its beginning. A list of all words, such as causes, would be long.
+    let end =
+        [" at line ", ", expected one of"].into_iter().filter_map(|end| problem.find(end)).min();
+    let problem = problem[..end.unwrap_or(problem.len())].to_owned();
     BaselineError::Malformed { line, column, problem }
 }
 
-fn check_schema(head: &Head) -> Result<(), BaselineError> {
-    let Some(schema) = head.schema.as_deref() else {
+fn check_schema(head: Head) -> Result<(), BaselineError> {
+    let Some(schema) = head.schema else {
         return Err(BaselineError::NoReport("missing".to_owned()));
     };
     // The name is from a file, and may be of any length.
@@ -246,121 +149,59 @@ fn check_schema(head: &Head) -> Result<(), BaselineError> {
     match version.ok_or_else(|| BaselineError::NoReport(shown()))? {
         VERSION => Ok(()),
         version if version > VERSION => {
-            let tool = head.tool_version.clone().unwrap_or_else(|| "of another version".to_owned());
+            let tool = head.tool_version.unwrap_or_else(|| "of another version".to_owned());
             Err(BaselineError::Newer(version, tool))
         }
         _ => Err(BaselineError::NoReport(shown())),
     }
 }
 
-fn damaged(problem: impl Into<String>) -> BaselineError {
-    BaselineError::Damaged(problem.into())
+fn sound(is_sound: bool, problem: impl FnOnce() -> String) -> Result<(), BaselineError> {
+    if is_sound { Ok(()) } else { Err(BaselineError::Damaged(problem())) }
 }
 
-fn blocks(objects: Vec<BlockObject<'_>>) -> Result<Blocks, BaselineError> {
-    let block = |(number, object): (usize, BlockObject<'_>)| {
-        block(number, object).ok_or_else(|| damaged(format!("block {number} makes no sense")))
-    };
-    let list = objects.into_iter().enumerate().map(block);
-    let list = list.collect::<Result<_, _>>()?;
-    Ok(Blocks::new(list))
+fn plausible(is_plausible: bool) -> Result<(), BaselineError> {
+    sound(is_plausible, || "figures that no session has".to_owned())
 }
 
-fn block(number: usize, object: BlockObject<'_>) -> Option<SnapshotBlock> {
+fn check_lint(counts: &[LintCount]) -> Result<(), BaselineError> {
+    plausible(counts.iter().all(|count| count.findings <= MOST_COUNT))
+}
+
+fn check_blocks(blocks: &[SnapshotBlock]) -> Result<(), BaselineError> {
     // A block comes after its parent, so that no chain of parents is a cycle.
-    if object.parent.is_some_and(|parent| parent.0 >= number) {
-        return None;
-    }
-    Some(SnapshotBlock {
-        parent: object.parent,
-        part: object.part,
-        name: object.name.map(Cow::into_owned),
-        fields: object.fields,
-        fingerprint: Fingerprint { bytes: object.bytes, digest: object.digest },
-        pieces: Pieces::parse(&object.pieces, object.bytes)?,
+    let mut all = blocks.iter().enumerate();
+    all.try_for_each(|(place, block)| {
+        sound(block.is_sound_at(place), || format!("block {place} makes no sense"))
     })
 }
 
-struct BaselineReader<'a> {
-    strategies: &'a [String],
-    blocks: &'a Blocks,
+fn check_session(session: &mut SnapshotSession, blocks: usize) -> Result<(), BaselineError> {
+    let Some(turns) = &mut session.turns else { return check_figures(&mut session.totals) };
+    turns.iter_mut().try_for_each(|turn| check_turn(turn, blocks))?;
+    // Both sides sum their turns, so that they count alike.
+    session.totals = Figures::of_turns(turns);
+    Ok(())
 }
 
-impl BaselineReader<'_> {
-    fn session(&self, object: SessionTotals<'_>) -> Result<SnapshotSession, BaselineError> {
-        let turns = object.turns.map(|turns| {
-            turns.into_iter().map(|turn| self.turn(turn)).collect::<Result<Vec<_>, _>>()
-        });
-        let turns: Option<Vec<SnapshotTurn>> = turns.transpose()?;
-        // Both sides sum their turns, so that they count alike.
-        let totals = match &turns {
-            Some(turns) => Figures::of_turns(turns, self.strategies.len()),
-            None => self.figures(&object.totals)?,
-        };
-        Ok(SnapshotSession {
-            id: object.session_id.into_owned(),
-            files: object.files.into_iter().map(Arc::from).collect(),
-            project: object.project.map(Cow::into_owned),
-            totals,
-            turns,
-        })
+fn check_turn(turn: &mut SnapshotTurn, blocks: usize) -> Result<(), BaselineError> {
+    let marked = turn.markers.iter().map(|marker| marker.block);
+    for block in marked.chain(turn.block).chain(turn.front) {
+        sound(block.0 < blocks, || format!("there is no block {}", block.0))?;
     }
+    check_request(&mut turn.figures)?;
+    if let Some(counted) = &mut turn.counted {
+        check_request(&mut counted.prompts)?;
+        plausible(counted.output.is_none_or(is_cost))?;
+    }
+    turn.broken.as_ref().map_or(Ok(()), check_break)
+}
 
-    fn turn(&self, object: TurnObject<'_>) -> Result<SnapshotTurn, BaselineError> {
-        let marked = object.markers.iter().map(|marker| marker.block);
-        for block in marked.chain(object.block).chain(object.front) {
-            self.check_block(block)?;
-        }
-        if object.r#break.as_ref().is_some_and(|broken| !is_possible(broken)) {
-            return Err(damaged(NO_FIGURES));
-        }
-        Ok(SnapshotTurn {
-            figures: self.figures_of_request(&object.totals)?,
-            counted: object.counted.as_ref().map(|counted| self.counted(counted)).transpose()?,
-            broken: object.r#break,
-            block: object.block,
-            front: object.front,
-            markers: object.markers,
-            settings: object.settings,
-            start: object.start,
-            request_id: object.request_id.map(Cow::into_owned),
-            agent_id: object.agent_id.map(Cow::into_owned),
-            model: object.model.into_owned(),
-            file: Arc::from(object.file),
-            line: object.line,
-        })
-    }
-
-    fn counted(&self, object: &CountedObject<'_>) -> Result<Counted, BaselineError> {
-        let output = object.output_usd;
-        if output.is_some_and(|cost| !(Picodollars::ZERO..=MOST_COST).contains(&cost)) {
-            return Err(damaged(NO_FIGURES));
-        }
-        Ok(Counted { prompts: self.figures_of_request(&object.prompt)?, output })
-    }
-
-    /// Figures of one request.
-    fn figures_of_request(
-        &self,
-        totals: &ByStrategy<'_>,
-    ) -> Result<Vec<Option<Figures>>, BaselineError> {
-        if totals.0.iter().any(|(_, totals)| totals.requests != 1) {
-            return Err(damaged("a turn that is not one request"));
-        }
-        self.figures(totals)
-    }
-
-    fn check_block(&self, block: BlockId) -> Result<(), BaselineError> {
-        if block.0 >= self.blocks.list.len() {
-            return Err(damaged(format!("there is no block {}", block.0)));
-        }
-        Ok(())
-    }
-
-    fn figures(&self, totals: &ByStrategy<'_>) -> Result<Vec<Option<Figures>>, BaselineError> {
-        let of_strategy = |strategy: &String| totals.get(strategy).map(figures).transpose();
-        self.strategies.iter().map(of_strategy).collect()
-    }
+/// Checks the figures of one request.
+fn check_request(figures: &mut ByStrategy<Figures>) -> Result<(), BaselineError> {
+    let is_one = figures.0.iter().all(|(_, figures)| figures.requests == 1);
+    sound(is_one, || "a turn that is not one request".to_owned())?;
+    check_figures(figures)
 }
 
 /// Limits beyond all tokens and dollars that providers ever served in one session.
@@ -370,44 +211,31 @@ const MOST_TOKENS: Tokens = Tokens(1_000_000_000_000_000);
 const MOST_COST: Picodollars = Picodollars(1_000_000_000_000_000_000_000_000);
 const MOST_COUNT: u64 = 1_000_000_000_000;
 
-const NO_FIGURES: &str = "figures that no session has";
-
-fn is_possible(broken: &TurnBreak) -> bool {
-    let excess = broken.excess.unwrap_or_default();
-    broken.rewritten <= MOST_TOKENS && excess.0.abs() <= MOST_COST.0
+fn is_cost(cost: Picodollars) -> bool {
+    (Picodollars::ZERO..=MOST_COST).contains(&cost)
 }
 
-fn figures(totals: &TotalsObject) -> Result<Figures, BaselineError> {
-    let tokens = [
-        totals.input_tokens,
-        totals.cache_read_input_tokens,
-        totals.ephemeral_5m_input_tokens,
-        totals.ephemeral_1h_input_tokens,
-        totals.output_tokens,
-    ];
-    let cost = totals.cost_usd.unwrap_or_default();
-    let is_sound = tokens.iter().all(|tokens| *tokens <= MOST_TOKENS)
-        && (Picodollars::ZERO..=MOST_COST).contains(&cost)
-        && totals.requests <= MOST_COUNT
-        && totals.unpriced_requests <= totals.requests;
-    if !is_sound {
-        return Err(damaged(NO_FIGURES));
+fn check_figures(all: &mut ByStrategy<Figures>) -> Result<(), BaselineError> {
+    for (_, figures) in &mut all.0 {
+        let Figures { input, read, write_5m, write_1h, output, .. } = *figures;
+        let tokens = [input, read, write_5m, write_1h, output];
+        plausible(
+            tokens.iter().all(|tokens| *tokens <= MOST_TOKENS)
+                && is_cost(figures.costs.sum)
+                && figures.requests <= MOST_COUNT
+                && figures.costs.unknown <= figures.requests,
+        )?;
+        figures.count_priced();
     }
-    // Without a cost none of the requests has a price.
-    let unknown =
-        if totals.cost_usd.is_some() { totals.unpriced_requests } else { totals.requests };
-    Ok(Figures {
-        requests: totals.requests,
-        input: totals.input_tokens,
-        read: totals.cache_read_input_tokens,
-        write_5m: totals.ephemeral_5m_input_tokens,
-        write_1h: totals.ephemeral_1h_input_tokens,
-        output: totals.output_tokens,
-        costs: KnownSum { sum: cost, known: totals.requests - unknown, unknown },
-    })
+    Ok(())
+}
+
+fn check_break(broken: &TurnBreak) -> Result<(), BaselineError> {
+    let excess = broken.excess.unwrap_or_default();
+    plausible(broken.rewritten <= MOST_TOKENS && excess.0.abs() <= MOST_COST.0)
 }
 
 /// Measurement of prompts; before there were counts, `auto` meant estimates.
-fn counting(written: Cow<'_, str>) -> String {
-    if written == "auto" { "estimated".to_owned() } else { written.into_owned() }
+fn counting(written: String) -> String {
+    if written == "auto" { "estimated".to_owned() } else { written }
 }

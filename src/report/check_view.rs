@@ -14,7 +14,7 @@ use crate::explain::check::{
     BudgetOutcome, Check, RunDifference, SessionChange, Status, Unknown, Verdict,
 };
 use crate::explain::lint::Finding;
-use crate::explain::snapshot::{Snapshot, SnapshotSession};
+use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
 
 /// Input of a check, with its result.
@@ -360,12 +360,11 @@ fn alone(
     if places.is_empty() {
         return;
     }
-    let column = side.strategy(&difference.strategy);
     let mut grid = Grid::new(&[("session", Align::Wrapped), ("cost", Align::Right)]);
     for at in places.iter().take(view.top) {
         let session = &side.sessions[*at];
-        let figures = column.and_then(|column| session.totals[column]);
-        let cost: Option<Picodollars> = figures.and_then(|figures| figures.known_cost());
+        let figures = session.totals.get(&difference.strategy);
+        let cost: Option<Picodollars> = figures.and_then(Figures::known_cost);
         grid.add(vec![session_name(session), dollars(cost)]);
     }
     let mut details = Document::default();

@@ -89,7 +89,7 @@ struct StrategyObject<'a> {
     applicable: bool,
     /// Obstacles of its idle parts, or of all; left out without any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    obstacles: Vec<ObstacleObject<'static>>,
+    obstacles: Vec<ObstacleObject>,
     /// Choice of a search; left out of strategies that search nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     chosen: Option<&'a str>,

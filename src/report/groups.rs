@@ -2,7 +2,6 @@
 //!
 //! For people with a row for each and one for all, for programs (`cachesim.groups/v1`), and as CSV.
 
-use std::borrow::Cow;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -216,7 +215,7 @@ impl<'a> GroupObject<'a> {
             breaks: group.lost.breaks,
             lost_usd: group.lost.excess(),
             unpriced_breaks: group.lost.costs.unknown,
-            totals: ByStrategy(names.map(Cow::from).zip(totals).collect()),
+            totals: names.zip(totals).collect(),
         }
     }
 }

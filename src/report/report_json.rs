@@ -1,36 +1,32 @@
 //! `cachesim.report/v1`: totals by strategy, by model and by session.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::Serialize;
 
 use super::applicability::{ApplicabilityObject, ManagedObject, applicability, managed};
-use super::baseline::{BlockObject, TurnObject};
 use super::inputs::Inputs;
-use super::json::write_document;
+use super::json::write_versioned;
 use super::key_notes::key_notes;
 use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::units::{Picodollars, Tokens};
-use crate::explain::snapshot::{Figures, LintCount, Snapshot};
+pub(super) use crate::explain::snapshot::is_zero;
+use crate::explain::snapshot::{self, LintCount, Snapshot, SnapshotBlock, SnapshotTurn};
 use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
 use crate::simulate::pricing::PriceTable;
 
 pub(super) const SCHEMA: &str = "cachesim.report/v1";
 
 /// Prices of a run.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Prices<'a> {
     /// Name of the table.
-    #[serde(borrow)]
-    pub(super) id: Cow<'a, str>,
+    id: &'a str,
     /// Day on which it was last checked.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
     as_of: &'a str,
 }
 
@@ -42,123 +38,74 @@ impl<'a> Prices<'a> {
 
     /// Prices of a table by its name and the day on which it was last checked.
     pub(super) fn named((id, as_of): (&'a str, &'a str)) -> Self {
-        Self { id: Cow::from(id), as_of }
+        Self { id, as_of }
     }
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct Report<'a> {
-    /// Format and its version.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
-    schema: &'static str,
-    /// Version of the program.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
-    tool_version: &'static str,
     /// Table of list prices.
-    #[serde(borrow)]
-    #[cfg_attr(test, schemars(with = "Prices<'a>"))]
-    pub(super) prices: Option<Prices<'a>>,
+    prices: Prices<'a>,
     /// Input read.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
     inputs: Inputs,
     /// Assumptions on the cache key if the documentation leaves it open, in words; left out if nothing in the
     /// input rests on it.
-    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     assumptions: Vec<String>,
     /// Options of the simulation that are not the default, as on the command line; left out if all are.
-    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
-    pub(super) options: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    options: Option<String>,
     /// Number of places with lost input; left out if zero.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) damage: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damage: Option<u64>,
     /// Sums of all requests.
-    pub(super) totals: ByStrategy<'a>,
+    totals: ByStrategy<'a>,
     /// Sums of the requests on live branches: without rewound, edited or retried ones.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
     live: ByStrategy<'a>,
     /// Strategies that can do nothing to these requests, or only a part of their meaning; left out if there
     /// are none.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) applicability: Vec<ApplicabilityObject<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    applicability: Vec<ApplicabilityObject<'a>>,
     /// Effects of strategies that keep contexts small; left out if none.
-    #[serde(skip_deserializing, skip_serializing_if = "Vec::is_empty")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     context_management: Vec<ManagedObject<'a>>,
     /// Sums of the rows that each model was billed for.
-    #[serde(skip_deserializing)]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
     by_model: BTreeMap<&'a str, ByStrategy<'a>>,
     /// Sums of each session, in the order of their first requests.
-    #[serde(borrow)]
-    pub(super) sessions: Vec<SessionTotals<'a>>,
+    sessions: Vec<SessionTotals<'a>>,
     /// Measurement of captured prompts, as `--tokens` takes it; in a baseline of captured prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) tokens: Option<Cow<'a, str>>,
+    tokens: Option<&'a str>,
     /// Blocks of captured prompts, each prefix once; in a baseline.
-    #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) blocks: Vec<BlockObject<'a>>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    blocks: &'a [SnapshotBlock],
     /// Violations of each rule of `lint`; in a baseline of captured prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) lint: Option<Vec<LintCount>>,
+    lint: Option<&'a [LintCount]>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct SessionTotals<'a> {
     /// Session.
-    #[serde(borrow)]
-    pub(super) session_id: Cow<'a, str>,
+    session_id: &'a str,
     /// Files it is in, relative to the given paths.
-    #[serde(default)]
-    #[cfg_attr(test, schemars(!default))]
-    pub(super) files: Vec<Cow<'a, str>>,
+    files: Vec<&'a str>,
     /// Name of its project, if one is recorded; in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) project: Option<Cow<'a, str>>,
+    project: Option<&'a str>,
     /// Sums of its requests.
-    pub(super) totals: ByStrategy<'a>,
+    totals: ByStrategy<'a>,
     /// Its requests; in a baseline.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub(super) turns: Option<Vec<TurnObject<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<&'a [SnapshotTurn]>,
 }
 
 /// Totals with their strategies' names, in the order of the strategies.
-#[derive(Default)]
-#[cfg_attr(test, derive(JsonSchema))]
-#[cfg_attr(test, schemars(transparent))]
-pub(super) struct ByStrategy<'a>(
-    #[cfg_attr(test, schemars(with = "BTreeMap<&'a str, TotalsObject>"))]
-    pub(super)  Vec<(Cow<'a, str>, TotalsObject)>,
-);
+pub(super) type ByStrategy<'a> = snapshot::ByStrategy<TotalsObject, &'a str>;
 
-impl ByStrategy<'_> {
-    /// Totals of a strategy.
-    pub(super) fn get(&self, strategy: &str) -> Option<&TotalsObject> {
-        self.0.iter().find(|(name, _)| name == strategy).map(|(_, totals)| totals)
-    }
-}
-
-impl Serialize for ByStrategy<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, totals)| (name, totals)))
-    }
-}
-
-impl<'de> Deserialize<'de> for ByStrategy<'_> {
-    /// Sorted by the names, as the order of the strategies is not saved.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let totals: BTreeMap<String, TotalsObject> = BTreeMap::deserialize(deserializer)?;
-        Ok(Self(totals.into_iter().map(|(name, totals)| (name.into(), totals)).collect()))
-    }
-}
-
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize)]
 #[cfg_attr(test, derive(JsonSchema))]
 pub(super) struct TotalsObject {
     /// Requests in these sums.
@@ -176,30 +123,21 @@ pub(super) struct TotalsObject {
     /// Cost of all of it, in dollars; null if nothing has a price.
     pub(super) cost_usd: Option<Picodollars>,
     /// Requests that the strategy added; left out if there are none.
-    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "is_zero")]
     added_requests: u64,
     /// Requests whose model has no price, which the cost leaves out; left out if there are none.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub(super) unpriced_requests: u64,
     /// Requests whose output is unknown; left out if there are none.
-    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "is_zero")]
     requests_without_output: u64,
     /// Requests that the service would refuse; left out if there are none.
-    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "is_zero")]
     invalid_requests: u64,
     /// Requests without figures, as their usage was not recorded or the strategy is not applicable; left out
     /// if there are none.
-    #[serde(skip_deserializing, skip_serializing_if = "is_zero")]
-    #[cfg_attr(test, schemars(!skip_deserializing))]
+    #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde passes a reference
-pub(super) fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl From<Totals> for TotalsObject {
@@ -221,35 +159,13 @@ impl From<Totals> for TotalsObject {
     }
 }
 
-impl From<&Figures> for TotalsObject {
-    /// Totals of the figures of a snapshot.
-    ///
-    /// A sum that a snapshot does not count separately is zero, and left out.
-    fn from(figures: &Figures) -> Self {
-        Self {
-            requests: figures.requests,
-            input_tokens: figures.input,
-            cache_read_input_tokens: figures.read,
-            ephemeral_5m_input_tokens: figures.write_5m,
-            ephemeral_1h_input_tokens: figures.write_1h,
-            output_tokens: figures.output,
-            cost_usd: figures.known_cost(),
-            added_requests: 0,
-            unpriced_requests: figures.costs.unknown,
-            requests_without_output: 0,
-            invalid_requests: 0,
-            unrecorded_requests: 0,
-        }
-    }
-}
-
 /// Totals of each strategy, in the order of the columns.
 fn by_strategy<'l>(
     ledger: &'l Ledger<'_>,
     totals: impl IntoIterator<Item = Totals>,
 ) -> ByStrategy<'l> {
     let names = ledger.columns.iter().map(|column| column.strategy.name.as_ref());
-    ByStrategy(names.map(Cow::from).zip(totals.into_iter().map(TotalsObject::from)).collect())
+    names.zip(totals.into_iter().map(TotalsObject::from)).collect()
 }
 
 fn by_model<'l>(
@@ -284,19 +200,16 @@ pub fn write_report(
     // Snapshot and breakdowns have the sessions in the order of the selection.
     let session = |(at, session): (usize, &Session)| {
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
-        let turns = saved.and_then(|session| session.turns.as_ref()).zip(snapshot);
         SessionTotals {
-            session_id: history.symbols.text(session.id).into(),
+            session_id: history.symbols.text(session.id),
             files: session
                 .files(history)
                 .into_iter()
-                .map(|file| Cow::from(&*history.files[file].label))
+                .map(|file| &*history.files[file].label)
                 .collect(),
-            project: saved.and_then(|session| session.project.as_deref()).map(Cow::from),
+            project: saved.and_then(|session| session.project.as_deref()),
             totals: by_strategy(ledger, breakdowns.iter().map(|column| column.sessions[at])),
-            turns: turns.map(|(turns, snapshot)| {
-                turns.iter().map(|turn| TurnObject::new(snapshot, turn)).collect()
-            }),
+            turns: saved.and_then(|session| session.turns.as_deref()),
         }
     };
     // If nothing could be compared, an empty list would look like a clean result.
@@ -304,12 +217,10 @@ pub fn write_report(
     let lint = lint.and_then(|snapshot| snapshot.lint.as_ref());
     let blocks = snapshot.map(|snapshot| snapshot.blocks.list.as_slice()).unwrap_or_default();
     let report = Report {
-        schema: SCHEMA,
-        tool_version: env!("CARGO_PKG_VERSION"),
-        prices: Some(Prices::of(ledger.prices)),
+        prices: Prices::of(ledger.prices),
         inputs: Inputs::of(history),
         assumptions: key_notes(history, ledger.steps, &ledger.assumptions),
-        options: Some(ledger.assumptions.options()).filter(|all| !all.is_empty()).map(Cow::from),
+        options: Some(ledger.assumptions.options()).filter(|all| !all.is_empty()),
         damage: Some(history.diagnostics.damaged_places()).filter(|places| *places > 0),
         totals: by_strategy(ledger, breakdowns.iter().map(|column| column.all)),
         live: by_strategy(ledger, breakdowns.iter().map(|column| column.live)),
@@ -317,9 +228,9 @@ pub fn write_report(
         context_management: managed(ledger),
         by_model: by_model(ledger, &breakdowns),
         sessions: selection.sessions.iter().enumerate().map(session).collect(),
-        tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()).map(Cow::from),
-        blocks: blocks.iter().map(BlockObject::from).collect(),
-        lint: lint.cloned(),
+        tokens: snapshot.and_then(|snapshot| snapshot.counting.as_deref()),
+        blocks,
+        lint: lint.map(Vec::as_slice),
     };
-    write_document(&report, out)
+    write_versioned(SCHEMA, &report, out)
 }

@@ -17,7 +17,7 @@ use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::words::words;
 use crate::explain::snapshot::{
-    BlockPrefix, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
+    BlockPrefix, ByStrategy, Counted, Figures, Snapshot, SnapshotSession, SnapshotTurn,
 };
 
 words! {
@@ -140,7 +140,7 @@ impl<'a> Comparable<'a> {
             let turns = session.turns.iter_mut().flatten();
             // The indexes stay, since other parts refer to turns by them.
             for (_, turn) in turns.enumerate().filter(|(at, _)| !kept.contains(at)) {
-                turn.figures.fill(None);
+                turn.figures = ByStrategy::default();
                 turn.counted = None;
                 turn.broken = None;
             }
@@ -176,18 +176,16 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
-        let column = snapshot.strategy("billed");
         let markers = turn
             .markers
             .iter()
             .map(|marker| (snapshot.blocks.prefix(marker.block).blocks, marker.ttl.name()));
-        let counted = turn.counted.as_ref().zip(snapshot.strategy("replay"));
         Self {
             turn,
             prompt: turn.block.map(|block| snapshot.blocks.prefix(block)),
             markers: markers.collect(),
-            recorded: column.and_then(|column| turn.figures[column].as_ref()),
-            counted: counted.and_then(|(counted, column)| counted.prompts[column].as_ref()),
+            recorded: turn.figures.get("billed"),
+            counted: turn.counted.as_ref().and_then(|counted| counted.prompts.get("replay")),
         }
     }
 
@@ -298,7 +296,7 @@ fn contradicts(old: &Side<'_>, new: &Side<'_>) -> bool {
 impl SnapshotSession {
     fn add_up(&mut self) {
         let turns = self.turns.as_deref().unwrap_or_default();
-        self.totals = Figures::of_turns(turns, self.totals.len());
+        self.totals = Figures::of_turns(turns);
     }
 
     /// Returns true if the output of every captured turn has a known cost.
@@ -311,23 +309,19 @@ impl SnapshotSession {
     fn count(&mut self, has_output: bool) -> bool {
         for turn in self.turns.iter_mut().flatten() {
             // Turns that were taken out, since the run lacks them, have no figures to replace.
-            let is_left_out = turn.figures.iter().all(Option::is_none) && turn.counted.is_none();
+            let is_left_out = turn.figures.0.is_empty() && turn.counted.is_none();
             if turn.block.is_none() || is_left_out {
                 continue;
             }
             let Some(Counted { prompts, output }) = &turn.counted else { return false };
             let output = output.filter(|_| has_output).unwrap_or(Picodollars::ZERO);
-            turn.figures = prompts
-                .iter()
-                .map(|figures| {
-                    let mut figures = (*figures)?;
-                    // Without a price for the prompt, the output alone would look like the whole cost.
-                    if figures.costs.unknown == 0 {
-                        figures.costs.sum += output;
-                    }
-                    Some(figures)
-                })
-                .collect();
+            turn.figures = prompts.clone();
+            for (_, figures) in &mut turn.figures.0 {
+                // Without a price for the prompt, the output alone would look like the whole cost.
+                if figures.costs.unknown == 0 {
+                    figures.costs.sum += output;
+                }
+            }
         }
         self.add_up();
         true

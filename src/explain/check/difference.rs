@@ -95,11 +95,13 @@ impl RunDifference {
         strategy: &str,
         tree: &WireTree,
     ) -> Option<Self> {
-        let columns = (before.strategy(strategy)?, now.strategy(strategy)?);
+        if !before.has(strategy) || !now.has(strategy) {
+            return None;
+        }
         let mut differences = Differences {
             before,
             now,
-            columns,
+            strategy,
             prompts: PromptComparison::new(&before.blocks, &now.blocks, tree),
             found: BTreeMap::new(),
         };
@@ -147,7 +149,7 @@ type TurnPlace = (usize, usize);
 struct Differences<'a> {
     before: &'a Snapshot,
     now: &'a Snapshot,
-    columns: (usize, usize),
+    strategy: &'a str,
     prompts: PromptComparison<'a>,
     /// Places of each change, in the order of the run.
     found: BTreeMap<PromptChange, Vec<TurnPlace>>,
@@ -158,8 +160,8 @@ impl Differences<'_> {
         let (before, now) = (&self.before.sessions[pair.before], &self.now.sessions[pair.now]);
         SessionChange {
             pair,
-            before: before.totals[self.columns.0],
-            now: now.totals[self.columns.1],
+            before: before.totals.get(self.strategy).copied(),
+            now: now.totals.get(self.strategy).copied(),
             turns: self.turns(pair, before, now),
         }
     }
@@ -173,11 +175,11 @@ impl Differences<'_> {
         let (Some(old), Some(new)) = (&before.turns, &now.turns) else { return Vec::new() };
         let pairs = pair_turns(old, new);
         let (blocks_before, blocks_now) = (&self.before.blocks, &self.now.blocks);
-        let columns = self.columns;
+        let strategy = self.strategy;
         let (earlier_before, earlier_now) = (previous_turns(old), previous_turns(new));
         let placed_before =
-            |at: usize| placed(old, at, earlier_before[at], blocks_before, columns.0);
-        let placed_now = |at: usize| placed(new, at, earlier_now[at], blocks_now, columns.1);
+            |at: usize| placed(old, at, earlier_before[at], blocks_before, strategy);
+        let placed_now = |at: usize| placed(new, at, earlier_now[at], blocks_now, strategy);
         let mut changes = Vec::new();
         for (old_at, new_at) in &pairs {
             let blocks = old[*old_at].block.zip(new[*new_at].block);
@@ -215,10 +217,10 @@ fn placed<'a>(
     at: usize,
     previous: Option<usize>,
     blocks: &'a Blocks,
-    column: usize,
+    strategy: &'a str,
 ) -> PlacedTurn<'a> {
     let previous = previous.map(|previous| &turns[previous]);
-    PlacedTurn { at, turn: &turns[at], previous, blocks, column }
+    PlacedTurn { at, turn: &turns[at], previous, blocks, strategy }
 }
 
 fn prompt_difference(

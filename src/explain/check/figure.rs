@@ -95,7 +95,7 @@ impl Selected<'_> {
 pub(super) struct View<'a> {
     snapshot: &'a Snapshot,
     budget: &'a Budget,
-    column: usize,
+    strategy: &'a str,
 }
 
 impl<'a> View<'a> {
@@ -103,7 +103,7 @@ impl<'a> View<'a> {
     pub(super) fn new(
         snapshot: &'a Snapshot,
         budget: &'a Budget,
-        strategy: &str,
+        strategy: &'a str,
     ) -> Result<Self, Unknown> {
         let name = budget.selector.strategy.as_deref().unwrap_or(strategy);
         if let Some(reason) = snapshot.inapplicable.get(name) {
@@ -112,9 +112,10 @@ impl<'a> View<'a> {
                 reason: reason.clone(),
             });
         }
-        let column = snapshot.strategy(name);
-        let column = column.ok_or_else(|| Unknown::NoStrategy(name.to_owned()))?;
-        Ok(Self { snapshot, budget, column })
+        if !snapshot.has(name) {
+            return Err(Unknown::NoStrategy(name.to_owned()));
+        }
+        Ok(Self { snapshot, budget, strategy: name })
     }
 
     /// Selection from some sessions. Sessions without selected requests are left out.
@@ -149,7 +150,7 @@ impl<'a> View<'a> {
         if turns.is_empty() {
             return Ok(None);
         }
-        let recorded = turns.iter().filter_map(|(_, turn)| turn.figures[self.column].as_ref());
+        let recorded = turns.iter().filter_map(|(_, turn)| turn.figures.get(self.strategy));
         let figures = Figures::sum(recorded);
         let unrecorded = turns.len() as u64 - figures.map_or(0, |figures| figures.requests);
         Ok(Some(Selected { session: at, turns: Some(turns), figures, unrecorded }))
@@ -165,7 +166,7 @@ impl<'a> View<'a> {
         if selector.model.is_some() || selector.files.is_some() {
             return Err(Unknown::NoTurns);
         }
-        let figures = session.totals[self.column];
+        let figures = session.totals.get(self.strategy).copied();
         Ok(Selected { session: at, turns: None, figures, unrecorded: 0 })
     }
 
@@ -211,7 +212,7 @@ impl<'a> View<'a> {
         if self.budget.metric.is_size() {
             return self.size(turn).ok_or(Unknown::NothingSelected);
         }
-        known_cost(turn.figures[self.column].as_ref())
+        known_cost(turn.figures.get(self.strategy))
     }
 
     /// Bytes of a captured prompt, or of its tools.

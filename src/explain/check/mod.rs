@@ -294,15 +294,13 @@ fn check_counting(before: &Snapshot, now: &Snapshot) -> Result<(), CheckError> {
 
 /// The record if it covers every request, since it is the best evidence; else the replay.
 fn default_strategy(now: &Snapshot) -> &'static str {
-    let billed = now.strategy("billed");
     let mut turns = now.sessions.iter().flat_map(|session| session.turns.iter().flatten());
-    let is_recorded = billed.is_some_and(|column| turns.all(|turn| turn.figures[column].is_some()));
+    let is_recorded = now.has("billed") && turns.all(|turn| turn.figures.get("billed").is_some());
     if is_recorded { "billed" } else { "replay" }
 }
 
 fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
-    let column = now.strategy(strategy)?;
-    Figures::sum(now.sessions.iter().filter_map(|session| session.totals[column].as_ref()))
+    Figures::sum(now.sessions.iter().filter_map(|session| session.totals.get(strategy)))
 }
 
 fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {

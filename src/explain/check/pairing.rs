@@ -192,6 +192,7 @@ fn by_request_id(turns: &[SnapshotTurn]) -> FxHashMap<&str, usize> {
 mod tests {
     use super::*;
     use crate::base::units::Millis;
+    use crate::explain::snapshot::ByStrategy;
 
     fn session(id: &str, file: &str) -> SnapshotSession {
         SnapshotSession {
@@ -249,7 +250,7 @@ mod tests {
             file: "f".into(),
             line: 1,
             start: Millis::new(0),
-            figures: Vec::new(),
+            figures: ByStrategy::default(),
             broken: None,
             counted: None,
             block: None,

@@ -94,12 +94,12 @@ pub(super) struct PlacedTurn<'a> {
     pub(super) turn: &'a SnapshotTurn,
     pub(super) previous: Option<&'a SnapshotTurn>,
     pub(super) blocks: &'a Blocks,
-    pub(super) column: usize,
+    pub(super) strategy: &'a str,
 }
 
 impl PlacedTurn<'_> {
     fn figures(&self) -> Option<&Figures> {
-        self.turn.figures[self.column].as_ref()
+        self.turn.figures.get(self.strategy)
     }
 
     fn pause(&self) -> Option<i64> {

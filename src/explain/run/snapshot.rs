@@ -13,7 +13,7 @@ use crate::simulate::strategy::Applicability;
 /// Snapshot in the making from rows, which come session by session.
 #[derive(Debug, Default)]
 pub struct SnapshotOfRows {
-    strategies: usize,
+    strategies: Vec<Arc<str>>,
     sessions: Vec<SnapshotSession>,
     /// Domain and files of the last session.
     domain: String,
@@ -21,9 +21,10 @@ pub struct SnapshotOfRows {
 }
 
 impl SnapshotOfRows {
-    /// Empty snapshot for this number of strategies.
+    /// Empty snapshot for these strategies.
     #[must_use]
-    pub fn new(strategies: usize) -> Self {
+    pub fn new(strategies: &[String]) -> Self {
+        let strategies = strategies.iter().map(|name| name.as_str().into()).collect();
         Self { strategies, ..Self::default() }
     }
 
@@ -51,7 +52,9 @@ impl SnapshotOfRows {
             session.project = request.project.map(str::to_owned);
         }
         let broken = breaks.take(request);
-        let figures = |strategy| Figures::of_rows(request.under(strategy).copied());
+        let figures = |(place, name): (usize, &Arc<str>)| {
+            Some((Arc::clone(name), Figures::of_rows(request.under(place).copied())?))
+        };
         let turn = SnapshotTurn {
             request_id: request.request.map(str::to_owned),
             agent_id: request.agent.map(str::to_owned),
@@ -59,7 +62,7 @@ impl SnapshotOfRows {
             file,
             line: request.line,
             start: request.start,
-            figures: (0..self.strategies).map(figures).collect(),
+            figures: self.strategies.iter().enumerate().filter_map(figures).collect(),
             counted: None,
             broken: broken.map(turn_break),
             block: None,
@@ -75,7 +78,7 @@ impl SnapshotOfRows {
     pub fn finish(mut self, strategies: &[(String, Applicability)]) -> Snapshot {
         for session in &mut self.sessions {
             let turns = session.turns.as_deref().unwrap_or_default();
-            session.totals = Figures::of_turns(turns, self.strategies);
+            session.totals = Figures::of_turns(turns);
         }
         let idle = strategies.iter().filter(|(_, applicability)| !applicability.is_applicable());
         let reason = |(name, applicability): &(String, Applicability)| {

@@ -12,12 +12,14 @@ use blake2::digest::consts::U8;
 use rustc_hash::FxBuildHasher;
 #[cfg(test)]
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde::{Deserialize, Serialize};
 
 use crate::read::capture::{Part, WireNode};
 
 /// Digest of bytes: BLAKE2b with an output of 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[serde(into = "String", try_from = "String")]
 pub struct Digest(pub u64);
 
 /// Digest of bytes.
@@ -32,32 +34,31 @@ impl fmt::Display for Digest {
     }
 }
 
-impl Serialize for Digest {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
     }
 }
 
-impl<'de> Deserialize<'de> for Digest {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Self::parse(&text).ok_or_else(|| de::Error::custom("a digest that is none"))
-    }
-}
+impl TryFrom<String> for Digest {
+    type Error = &'static str;
 
-impl Digest {
     /// Parses the output of [`fmt::Display`].
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        is_hexadecimal(text, 16).then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let digits = Some(text).filter(|text| is_hexadecimal(text) && text.len() == 16);
+        let digest = digits.and_then(|digits| u64::from_str_radix(&digits, 16).ok());
+        digest.map(Self).ok_or("a digest has sixteen hexadecimal digits")
     }
 }
 
 /// Fingerprint of a block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct Fingerprint {
     /// Length of its canonical bytes.
     pub bytes: u64,
-    /// Digest of these bytes, and of the role of the message that begins with it.
+    /// First 64 bits of their BLAKE2b.
+    // With the role of the message that begins with it.
     pub digest: Digest,
 }
 
@@ -80,12 +81,18 @@ const LEAST_PIECE: usize = 16;
 
 /// Digests of the pieces of a block, which have equal lengths except for the last one. Empty for
 /// blocks whose pieces must stay unknown, since a short piece could be found by guessing.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(inline))]
+#[serde(into = "String", try_from = "String")]
 pub struct Pieces(pub(super) Vec<u32>);
 
 impl Pieces {
     pub(super) fn of(bytes: &[u8]) -> Self {
         Self(bytes.chunks(piece_length(bytes.len())).map(piece_digest).collect())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// First difference of another version of a block from one of `length` bytes with these pieces: the
@@ -94,7 +101,7 @@ impl Pieces {
     #[must_use]
     pub fn first_difference(&self, length: u64, other: &[u8]) -> Option<Range<u64>> {
         let length = usize::try_from(length).ok()?;
-        if self.0.is_empty() && length > 0 {
+        if self.is_empty() && length > 0 {
             return None;
         }
         let piece = piece_length(length);
@@ -132,24 +139,28 @@ impl fmt::Display for Pieces {
     }
 }
 
-impl Pieces {
-    /// Parses the output of [`fmt::Display`] for a block of `length` bytes. There may be no pieces.
-    pub(crate) fn parse(text: &str, length: u64) -> Option<Self> {
-        if text.is_empty() {
-            return Some(Self::default());
-        }
-        let length = usize::try_from(length).ok()?;
-        let count = length.div_ceil(piece_length(length));
-        if !is_hexadecimal(text, count.checked_mul(8)?) {
-            return None;
-        }
-        let piece = |at: usize| u32::from_str_radix(&text[at * 8..(at + 1) * 8], 16).ok();
-        (0..count).map(piece).collect::<Option<_>>().map(Self)
+impl From<Pieces> for String {
+    fn from(pieces: Pieces) -> Self {
+        pieces.to_string()
     }
 }
 
-fn is_hexadecimal(text: &str, digits: usize) -> bool {
-    text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+impl TryFrom<String> for Pieces {
+    type Error = &'static str;
+
+    /// Parses the output of [`fmt::Display`].
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        const PROBLEM: &str = "a piece has eight hexadecimal digits";
+        if !is_hexadecimal(&text) || !text.len().is_multiple_of(8) {
+            return Err(PROBLEM);
+        }
+        let piece = |at| u32::from_str_radix(&text[at..at + 8], 16).map_err(|_| PROBLEM);
+        (0..text.len()).step_by(8).map(piece).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+fn is_hexadecimal(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Index of a block in [`Blocks::list`].
@@ -157,20 +168,26 @@ fn is_hexadecimal(text: &str, digits: usize) -> bool {
 #[cfg_attr(test, derive(JsonSchema), schemars(inline))]
 pub struct BlockId(pub usize);
 
-/// Block, or setting before some blocks.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Block of a captured prompt, by its identity.
+// Some are settings before blocks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "BlockObject"))]
 pub struct SnapshotBlock {
-    /// Block before it, always an earlier one.
+    /// Block in front, by its place in `blocks`.
     pub parent: Option<BlockId>,
     /// Part of the prompt.
     pub part: Part,
-    /// Name of the tool, if it is one.
+    /// Name of a tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Digests of a tool's fields, by their paths.
+    /// Digests of a tool's fields.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fields: BTreeMap<String, Digest>,
     /// Fingerprint of its canonical bytes.
+    #[serde(flatten)]
     pub fingerprint: Fingerprint,
-    /// Digests of its pieces, for tools and the system prompt.
+    /// Digests of up to 64 pieces of equal length, of tools and the system prompt.
+    #[serde(default, skip_serializing_if = "Pieces::is_empty")]
     pub pieces: Pieces,
 }
 
@@ -217,6 +234,16 @@ impl SnapshotBlock {
             fingerprint: Fingerprint::of(node.role.as_deref().unwrap_or_default(), bytes),
             pieces: if is_written_for_many { Pieces::of(bytes) } else { Pieces::default() },
         }
+    }
+}
+
+impl SnapshotBlock {
+    /// Returns true if its parent comes before its own place, and its pieces are those of its length or unknown.
+    pub(crate) fn is_sound_at(&self, place: usize) -> bool {
+        let is_later = self.parent.is_none_or(|parent| parent.0 < place);
+        let length = usize::try_from(self.fingerprint.bytes).ok();
+        let pieces = length.map(|length| length.div_ceil(piece_length(length)));
+        is_later && (self.pieces.is_empty() || pieces == Some(self.pieces.0.len()))
     }
 }
 
@@ -320,7 +347,7 @@ mod tests {
             let range = pieces.first_difference(length, &other).expect("a difference");
             prop_assert!(range.contains(&(at as u64)));
             prop_assert!(range.end - range.start <= length.div_ceil(64).max(16));
-            prop_assert_eq!(Pieces::parse(&pieces.to_string(), length), Some(pieces));
+            prop_assert_eq!(Pieces::try_from(pieces.to_string()), Ok(pieces));
         }
     }
 }

@@ -2,16 +2,20 @@
 //! figures, and fingerprints of all blocks of captured prompts, without text. It is made from a
 //! ledger or a saved report, so that the figures of both sides are computed in one way.
 
+mod by_strategy;
+mod figures;
 mod fingerprint;
 mod settings;
 
+pub use by_strategy::ByStrategy;
+pub use figures::Figures;
+pub(crate) use figures::is_zero;
 pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
 pub use settings::{Settings, changed_settings};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use derive_more::with_trait::AddAssign;
 use rustc_hash::FxHashMap;
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -19,19 +23,18 @@ use serde::{Deserialize, Serialize};
 use settings::settings;
 
 use crate::base::id::Symbol;
-use crate::base::known::KnownSum;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Cause};
 use crate::explain::lint::{Finding, Linted, Rule, Severity};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
-use crate::simulate::ledger::{Ledger, Row, Selection, Session, StrategyColumn};
+use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn};
 
 /// Snapshot of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// Strategies of every [`SnapshotTurn::figures`], in this order.
+    /// Strategies under which it has figures.
     pub strategies: Vec<String>,
     /// Reasons why some strategies are not applicable, in words.
     pub inapplicable: BTreeMap<String, String>,
@@ -69,59 +72,74 @@ pub struct LintCount {
 }
 
 /// Session of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Deserialize)]
 pub struct SnapshotSession {
     /// Session id, from `sessionId`.
+    #[serde(rename = "session_id")]
     pub id: String,
     /// Files, relative to the given paths, first one first.
+    #[serde(default)]
     pub files: Vec<Arc<str>>,
     /// Name of its project, if recorded.
     pub project: Option<String>,
-    /// Totals under each strategy, or `None` if nothing is recorded.
-    pub totals: Vec<Option<Figures>>,
+    /// Totals under each strategy under which something is recorded.
+    pub totals: ByStrategy<Figures>,
     /// Requests, or `None` in a report that was saved without them.
     pub turns: Option<Vec<SnapshotTurn>>,
 }
 
-/// Request of a session.
-#[derive(Clone, Debug)]
+/// Request, with its sums under each strategy that it is recorded under.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "TurnObject"))]
 pub struct SnapshotTurn {
-    /// Request id, from `request_id`.
+    /// Its id.
     pub request_id: Option<String>,
-    /// Sub-agent, or `None` on the main chain.
+    /// Sub-agent that sent it; null on the main chain.
     pub agent_id: Option<String>,
-    /// Model that it was sent to.
+    /// Model it was sent to.
     pub model: String,
-    /// File, relative to the given paths.
+    /// File that has it, relative to the given paths.
     pub file: Arc<str>,
-    /// Line of the file.
+    /// Line in the file.
     pub line: u64,
-    /// Start time of the request, if known, else the best estimate.
+    /// Time of sending, as well as it is known.
     pub start: Millis,
-    /// Sum of its rows under each strategy, or `None` if it is not recorded.
-    pub figures: Vec<Option<Figures>>,
-    /// Figures by the rules and the bytes of its prompt, if captured.
+    /// Sums of its rows under each strategy that it is recorded under.
+    #[serde(rename = "totals")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Figures>"))]
+    pub figures: ByStrategy<Figures>,
+    /// Figures by the rules and the bytes of its prompt alone, if it is captured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
     /// Break, if it is one.
+    #[serde(rename = "break", skip_serializing_if = "Option::is_none")]
     pub broken: Option<TurnBreak>,
-    /// Last block of its prompt, if captured.
+    /// Last block of its prompt, by its place in `blocks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub block: Option<BlockId>,
-    /// Last block of the part that should be the same in every conversation: the last marked block of
-    /// the system prompt, or the last block of system prompt and tools.
+    /// Last block that conversations are meant to share.
+    // The last marked block of the system prompt, or the last block of system prompt and tools.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub front: Option<BlockId>,
-    /// Markers, if the prompt was captured.
+    /// Markers of its prompt.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub markers: Vec<TurnMarker>,
-    /// Settings besides its prompt. `None` if it was not captured, or a report does not have them.
+    /// Of a captured request, first 64 bits of the BLAKE2b of each setting besides its prompt, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
 }
 
 /// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is
 /// recorded for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema), schemars(rename = "CountedObject"))]
 pub struct Counted {
-    /// Prompt under each strategy, the record's place taken by its replay; without output.
-    pub prompts: Vec<Option<Figures>>,
-    /// Cost of its recorded output, or `None` if the output or its price is unknown.
+    /// Prompt under each strategy, without output; `billed` is the replay.
+    #[serde(rename = "prompt")]
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, Figures>"))]
+    pub prompts: ByStrategy<Figures>,
+    /// Cost of its recorded output, in dollars; null if the output or its price is unknown.
+    #[serde(rename = "output_usd")]
     pub output: Option<Picodollars>,
 }
 
@@ -129,7 +147,7 @@ pub struct Counted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(JsonSchema), schemars(rename = "MarkerObject"))]
 pub struct TurnMarker {
-    /// Block with the marker, by its place in the list of blocks.
+    /// Block with the marker, by its place in `blocks`.
     pub block: BlockId,
     /// Lifetime that it asks for.
     pub ttl: Ttl,
@@ -144,7 +162,7 @@ pub struct TurnBreak {
     /// Tokens that were sent again.
     #[serde(rename = "rewritten_tokens")]
     pub rewritten: Tokens,
-    /// Cost beyond reading these tokens, in dollars; unknown if the model has no price.
+    /// Cost beyond reading these tokens, in dollars; null if the model has no price.
     #[serde(rename = "excess_usd")]
     pub excess: Option<Picodollars>,
     /// Evidence for the cause, without words of the prompt. Not saved.
@@ -152,94 +170,11 @@ pub struct TurnBreak {
     pub evidence: Option<String>,
 }
 
-/// Tokens and cost of some rows of one strategy.
-#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Figures {
-    /// Number of requests.
-    pub requests: u64,
-    /// Tokens sent in full.
-    pub input: Tokens,
-    /// Tokens read from cache.
-    pub read: Tokens,
-    /// Tokens written for five minutes.
-    pub write_5m: Tokens,
-    /// Tokens written for an hour.
-    pub write_1h: Tokens,
-    /// Tokens of the answers.
-    pub output: Tokens,
-    /// Costs of the requests; that of a request is unknown if a row of it has no price.
-    pub costs: KnownSum,
-}
-
-impl Figures {
-    /// Sum of the rows of one request without output, or `None` without rows.
-    fn of_prompts<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
-        Self::of_rows(rows.map(|mut row| {
-            row.billing.output = Tokens::ZERO;
-            row.cost = row.charges.map(|charges| charges.total().minus(charges.output));
-            row
-        }))
-    }
-
-    /// Sum of the rows of one request, or `None` without rows.
-    pub(crate) fn of_rows<'a>(rows: impl Iterator<Item = Row<'a>>) -> Option<Self> {
-        let mut rows = rows.peekable();
-        rows.peek()?;
-        let mut sum = Self { requests: 1, ..Self::default() };
-        let mut costs = KnownSum::default();
-        for row in rows {
-            let billing = row.billing;
-            sum.input += billing.input;
-            sum.read += billing.read;
-            sum.write_5m += billing.write_5m;
-            sum.write_1h += billing.write_1h;
-            sum.output += billing.output;
-            costs.add(row.cost);
-        }
-        // The cost of a part of a request is not the cost of the request.
-        sum.costs.add(costs.whole());
-        Some(sum)
-    }
-
-    /// Sums of some turns, under each strategy.
-    pub(crate) fn of_turns(turns: &[SnapshotTurn], strategies: usize) -> Vec<Option<Self>> {
-        let sum = |at: usize| Self::sum(turns.iter().filter_map(|turn| turn.figures[at].as_ref()));
-        (0..strategies).map(sum).collect()
-    }
-
-    /// Sum of several figures, or `None` without any.
-    pub fn sum<'a>(all: impl IntoIterator<Item = &'a Self>) -> Option<Self> {
-        all.into_iter().fold(None, |sum: Option<Self>, one| {
-            let mut sum = sum.unwrap_or_default();
-            sum += *one;
-            Some(sum)
-        })
-    }
-
-    /// Tokens written to cache, at either TTL.
-    #[must_use]
-    pub fn written(&self) -> Tokens {
-        self.write_5m + self.write_1h
-    }
-
-    /// Tokens of the whole prompts.
-    #[must_use]
-    pub fn prompt(&self) -> Tokens {
-        self.input + self.read + self.written()
-    }
-
-    /// Cost, or `None` if no request has a price.
-    #[must_use]
-    pub fn known_cost(&self) -> Option<Picodollars> {
-        self.costs.value().filter(|_| self.costs.known > 0)
-    }
-}
-
 impl Snapshot {
-    /// Index of a strategy in [`Self::strategies`].
+    /// Returns true if it has figures of a strategy.
     #[must_use]
-    pub fn strategy(&self, name: &str) -> Option<usize> {
-        self.strategies.iter().position(|strategy| strategy == name)
+    pub fn has(&self, strategy: &str) -> bool {
+        self.strategies.iter().any(|name| name == strategy)
     }
 }
 
@@ -254,7 +189,9 @@ pub fn snapshot(
     linted: Option<&Linted>,
 ) -> Snapshot {
     let history = ledger.history;
+    let names = ledger.columns.iter().map(|column| &*column.strategy.name);
     let recorder = Recorder {
+        strategies: names.map(Arc::from).collect(),
         ledger,
         counted,
         history,
@@ -296,6 +233,8 @@ fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
 }
 
 struct Recorder<'a> {
+    /// Names of the strategies.
+    strategies: Vec<Arc<str>>,
     ledger: &'a Ledger<'a>,
     counted: Option<&'a Ledger<'a>>,
     history: &'a History,
@@ -315,7 +254,7 @@ impl Recorder<'_> {
             id: self.history.symbols.text(session.id).to_owned(),
             files,
             project: project.and_then(|project| self.projects.get(&project)).cloned(),
-            totals: Figures::of_turns(&turns, self.ledger.columns.len()),
+            totals: Figures::of_turns(&turns),
             turns: Some(turns),
         }
     }
@@ -324,7 +263,6 @@ impl Recorder<'_> {
         let request = self.history.request(index);
         let wire = self.history.wire(index);
         let tree = &self.history.captured.tree;
-        let figures = |column| Figures::of_rows(self.ledger.rows(column, index));
         SnapshotTurn {
             request_id: self.history.text(request.request).map(str::to_owned),
             agent_id: self.history.text(request.agent).map(str::to_owned),
@@ -332,7 +270,9 @@ impl Recorder<'_> {
             file: Arc::clone(&self.history.files[request.file].label),
             line: request.line,
             start: request.start,
-            figures: self.ledger.columns.iter().map(figures).collect(),
+            figures: self.by_strategy(&self.ledger.columns, |column| {
+                Figures::of_rows(self.ledger.rows(column, index))
+            }),
             counted: wire.and_then(|_| self.counted(index)),
             broken: self.breaks.get(&index).map(|found| turn_break(found)),
             block: wire.map(|wire| block_id(wire.leaf)),
@@ -347,7 +287,7 @@ impl Recorder<'_> {
     fn counted(&self, index: RequestIndex) -> Option<Counted> {
         let ledger = self.counted?;
         let expected = ledger.expected()?;
-        let prompts = ledger.columns.iter().map(|column| {
+        let prompts = self.by_strategy(&ledger.columns, |column| {
             // The record has no outcomes by the rules, so the replay takes its place.
             let column = if column.outcomes().is_none() { expected } else { column };
             // Samplings that were billed separately are not of this prompt.
@@ -355,7 +295,17 @@ impl Recorder<'_> {
         });
         let mut rows = ledger.rows(expected, index).filter(|row| row.is_output_known);
         let output = rows.next().and_then(|row| Some(row.charges?.output));
-        Some(Counted { prompts: prompts.collect(), output })
+        Some(Counted { prompts, output })
+    }
+
+    /// Figures under each strategy of a ledger's columns that has some.
+    fn by_strategy(
+        &self,
+        columns: &[StrategyColumn],
+        figures: impl Fn(&StrategyColumn) -> Option<Figures>,
+    ) -> ByStrategy<Figures> {
+        let all = self.strategies.iter().zip(columns);
+        all.filter_map(|(name, column)| Some((Arc::clone(name), figures(column)?))).collect()
     }
 }
 

@@ -65,7 +65,7 @@ type Output = (&'static str, &'static str, fn() -> Schema);
 /// Outputs: their names, the value of `schema` in their documents, and the schemas of their types.
 #[rustfmt::skip] // an output is a line
 const OUTPUTS: &[Output] = &[
-    ("report", report_json::SCHEMA, derived::<Report<'_>>),
+    ("report", report_json::SCHEMA, versioned::<Report<'_>>),
     ("groups", groups::SCHEMA, versioned::<GroupsObject<'_>>),
     ("ledger", LEDGER_SCHEMA, derived::<Placed<'_, LedgerRow<'_>>>),
     ("advice", advice::SCHEMA, versioned::<AdviceDocument<'_>>),
