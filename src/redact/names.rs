@@ -213,7 +213,9 @@ mod tests {
 
     fn replaced(labels: &[&str]) -> Vec<String> {
         let (mut names, mut words) = (Names::default(), Words::default());
-        labels.iter().for_each(|label| names.add(label, &mut words));
+        for label in labels {
+            names.add(label, &mut words);
+        }
         names.replace(&KeyMaker::default().finish(), &words);
         labels.iter().map(|label| names.label(label)).collect()
     }
