@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::answer_view::answer_grid;
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
 use super::json::write_versioned;
 use super::number::{dollars, part, percent};
@@ -177,8 +178,8 @@ impl Whole {
         }
     }
 
-    fn share(&self, saving: Picodollars) -> String {
-        percent(part(Some(saving), Some(self.amount)))
+    fn share(&self, saving: Picodollars) -> Option<f64> {
+        part(Some(saving), Some(self.amount))
     }
 }
 
@@ -191,32 +192,23 @@ pub(super) fn changes(
 ) -> Grid {
     let whole = Whole::of(advice);
     // The change and its saving stay on the narrowest terminal.
-    let mut grid = Grid::new(&[
-        ("#", Align::Right),
-        ("change", Align::Wrapped),
-        ("would save", Align::Right),
-        (whole.column, Align::Right),
-        ("who", Align::Left),
-        ("how sure", Align::Left),
-        ("evidence", Align::Left),
-    ])
-    .hide_first(&["evidence", "how sure", whole.column, "who"]);
-    for (number, entry) in entries.iter().take(top).enumerate() {
-        let change = &entry.change;
-        let first = change.evidence.first().map(|index| place(history, *index));
-        let row = vec![
-            (number + 1).to_string(),
-            change.label.to_owned(),
-            saved(entry),
-            whole.share(entry.saving),
-            change.who.label().to_owned(),
-            how_sure(change),
-            first.unwrap_or_default(),
-        ];
-        let tone = if change.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
-        grid.add_toned(row, tone);
-    }
-    grid
+    let mut columns = Columns::<(usize, &AdviceEntry)>::new();
+    columns.right("#", |(number, _)| number.to_string());
+    columns.wrapped("change", |(_, entry)| entry.change.label);
+    columns.right("would save", |(_, entry)| saved(entry));
+    columns.right(whole.column, |(_, entry)| whole.share(entry.saving)).hidden(3);
+    columns.left("who", |(_, entry)| entry.change.who.label()).hidden(4);
+    columns.left("how sure", |(_, entry)| how_sure(&entry.change)).hidden(2);
+    columns
+        .left("evidence", |(_, entry)| Some(place(history, *entry.change.evidence.first()?)))
+        .hidden(1);
+    columns.toned(|(_, entry)| tone(entry.change.who));
+    columns.grid((1..).zip(entries.iter().take(top)))
+}
+
+/// Colour of a change: what nobody can make saves nothing.
+pub(super) fn tone(who: Who) -> Tone {
+    if who == Who::Nobody { Tone::Quiet } else { Tone::Saving }
 }
 
 /// Saving of a change by the rules.
@@ -252,7 +244,7 @@ fn explain(
         format!("; alone {}", dollars(Some(entry.alone)))
     };
     let whole = Whole::of(advice);
-    let share = whole.share(entry.saving);
+    let share = percent(whole.share(entry.saving));
     document.text(format!("Would have saved {} ({share} {}{alone}).", saved(entry), whole.words));
     document.text(change.observation.clone());
     let who = match change.who {
@@ -284,7 +276,7 @@ fn explain(
 pub fn promised(advice: &Advice, change: &Change, alone: Picodollars) -> String {
     let most = if change.is_at_most { "at most " } else { "" };
     let whole = Whole::of(advice);
-    let (share, saving) = (whole.share(alone), dollars(Some(alone)));
+    let (share, saving) = (percent(whole.share(alone)), dollars(Some(alone)));
     format!("{}: alone it would have saved {most}{saving} ({share} {}).", change.label, whole.words)
 }
 

@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::answer_view::answer_grid;
 use super::applicability::acts_without_markers;
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::domains::StrategySums;
 use super::lifetime_view::lifetime_sentence;
 use super::notes::notes;
-use super::number::{bar, counted, grouped, known_dollars, part, percent, tokens};
+use super::number::{counted, grouped, part, tokens};
 use super::session_names::SessionNames;
+use super::table::Value;
 use super::turns_view::{FoundBreaks, TurnDetail, TurnForm, turns_grid};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
@@ -123,26 +125,19 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
     let mut lines: Vec<_> = by_client
         .into_iter()
         .map(|(client, (sessions, requests, indexes))| {
-            let totals = ledger.totals(column, indexes);
-            (Reverse(totals.cost()), client, cost_cell(&totals), sessions.len() as u64, requests)
+            (client, ledger.totals(column, indexes), sessions.len() as u64, requests)
         })
         .collect();
-    lines.order();
-    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
-    for (_, client, cost, sessions, requests) in lines {
-        let what = format!(
-            "{}, {}",
-            counted(sessions, "session", "sessions"),
-            counted(requests, "request", "requests")
-        );
-        grid.add(vec![client.label().to_owned(), cost, what]);
-    }
+    lines.order_by_key(|(client, totals, ..)| (Reverse(totals.cost()), *client));
+    let mut columns = Columns::<(Client, Totals, u64, u64)>::new();
+    columns.left("", |(client, ..)| client.label());
+    columns.right("", |(_, totals, ..)| totals.all_costs());
+    columns.left("", |(.., sessions, requests)| {
+        let sessions = counted(*sessions, "session", "sessions");
+        format!("{sessions}, {}", counted(*requests, "request", "requests"))
+    });
+    let grid = columns.grid(lines);
     Some((grid, shared))
-}
-
-/// Cost of some requests, with a plus if some have no price or no record.
-pub(super) fn cost_cell(totals: &Totals) -> String {
-    known_dollars(totals.cost(), totals.costs.unknown + totals.unrecorded)
 }
 
 /// One session turn by turn.
@@ -285,48 +280,74 @@ pub(super) fn many_sessions(
     rows.truncate(top);
     let beginnings = Beginnings::of(history, rows.iter().map(|(session, _)| *session));
     document.lead(named + &beginnings.year());
-    let columns = OptionalColumns::of(history, sessions);
-    let names = SessionNames::of(history);
-    let began = format!("began ({})", history.zone.name());
-    let mut header = vec![("session", Align::Left)];
-    header.extend(columns.has_projects.then_some(("project", Align::Name)));
-    header.extend(columns.has_titles.then_some(("title", Align::Wrapped)));
-    header.extend([
-        (began.as_str(), Align::Left),
-        ("requests", Align::Right),
-        ("prompt tokens", Align::Right),
-        ("hit", Align::Right),
-    ]);
-    let before = header.len();
-    header.extend(ledger.columns.iter().map(|column| (column.strategy.label(), Align::Right)));
-    let bars = (before + shown + 1).min(header.len());
-    header.insert(bars, ("", Align::Bar));
-    let mut grid =
-        Grid::new(&header).hide_first(&OptionalColumns::hidden_first(ledger, &of_sessions)).dense();
-    for ((session, by_strategy), began) in rows.into_iter().zip(beginnings.moments()) {
+    let rows = rows.into_iter().zip(beginnings.moments());
+    let rows = rows.filter_map(|((session, by_strategy), began)| {
         // A column that lacks records has fewer tokens than the session.
         let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
-        let Some(first) = complete.or(by_strategy.first()) else { continue };
-        let mut cells = vec![names.name(session.id)];
-        cells.extend(columns.cells(history, session));
-        cells.extend([
-            began.to_owned(),
-            grouped(first.requests),
-            tokens(first.prompt()),
-            percent(first.hit_rate()),
-        ]);
-        let costs = ledger.columns.iter().zip(by_strategy);
+        let complete = complete.or(by_strategy.first())?;
         let is_marked = session.requests.iter().any(|index| history.is_marked(*index));
-        cells.extend(costs.map(|(column, totals)| {
-            // Without a marker such a strategy only repeats the record.
-            let is_told = column.applicability().is_applicable()
-                && (is_marked || acts_without_markers(&column.strategy));
-            if is_told { cost_cell(totals) } else { "-".to_owned() }
-        }));
-        cells.insert(bars, bar(part(cost(by_strategy), dearest)));
-        grid.add(cells);
+        Some(SessionRow { session, by_strategy, began: began.to_owned(), complete, is_marked })
+    });
+    let projects = project_names(history);
+    let names = SessionNames::of(history);
+    let mut columns = Columns::<SessionRow<'_>>::new();
+    columns.left("session", |row| names.name(row.session.id));
+    if sessions.iter().any(|session| project(history, session).is_some()) {
+        columns.name("project", |row| projects.get(&project(history, row.session)?).cloned());
     }
-    document.grid(grid);
+    if !history.titles.is_empty() {
+        columns.wrapped("title", |row| history.titles.get(&row.session.id).cloned());
+    }
+    columns.left(format!("began ({})", history.zone.name()), |row| row.began.clone());
+    columns.right("requests", |row| row.complete.requests);
+    columns.right("prompt tokens", |row| row.complete.prompt()).hidden(1);
+    columns.right("hit", |row| row.complete.hit_rate()).hidden(3);
+    for (at, column) in ledger.columns.iter().enumerate() {
+        let cost_under =
+            columns.right(column.strategy.label(), move |row| row.cost_under(column, at));
+        cost_under.unknown("-").hidden(hidden_place(ledger, &of_sessions, at));
+        if at == shown {
+            columns.bar(|row| part(cost(row.by_strategy), dearest));
+        }
+    }
+    document.grid(columns.grid(rows).dense());
+}
+
+/// Session in the table.
+struct SessionRow<'s> {
+    session: &'s Session,
+    by_strategy: &'s [Totals],
+    began: String,
+    /// Totals of the first strategy with all requests.
+    complete: &'s Totals,
+    /// True if any request has a marker.
+    is_marked: bool,
+}
+
+impl SessionRow<'_> {
+    /// Cost under a strategy, if it can do anything to the session.
+    fn cost_under(&self, column: &StrategyColumn, at: usize) -> Option<Value> {
+        // Without a marker such a strategy only repeats the record.
+        let acts = self.is_marked || acts_without_markers(&column.strategy);
+        (acts && column.applicability().is_applicable())
+            .then(|| self.by_strategy[at].all_costs().into())
+    }
+}
+
+/// Place of a strategy's column in the order of hiding: before the hit rate, unless it is one of the usual ones.
+///
+/// A lifetime that costs as much as the bill says less than the other one, so it is hidden first.
+fn hidden_place(ledger: &Ledger<'_>, of_sessions: &[Vec<Totals>], at: usize) -> Option<usize> {
+    let label = |at: usize| ledger.columns[at].strategy.label();
+    let billed = (0..ledger.columns.len()).find(|at| label(*at) == "billed");
+    let cost = |of: &[Totals], at: Option<usize>| of.get(at?).and_then(Totals::cost);
+    if label(at) == "billed" {
+        return None;
+    }
+    let Some(place) = SHOWN_LAST.iter().position(|name| *name == label(at)) else { return Some(2) };
+    let is_other = |of: &&Vec<Totals>| cost(of, Some(at)) != cost(of, billed);
+    let others = of_sessions.iter().filter(is_other).count();
+    Some(4 + others * SHOWN_LAST.len() + place)
 }
 
 /// Start times of sessions, as text.
@@ -356,54 +377,6 @@ impl Beginnings {
         let year = self.common_year().unwrap_or_default();
         let seconds = |moment: &str| moment.rfind(':').unwrap_or(moment.len());
         self.0.iter().map(move |moment| &moment[year.len()..seconds(moment)])
-    }
-}
-
-/// Columns that only some inputs need.
-struct OptionalColumns {
-    projects: BTreeMap<Symbol, String>,
-    has_projects: bool,
-    has_titles: bool,
-}
-
-impl OptionalColumns {
-    fn of(history: &History, sessions: &[Session]) -> Self {
-        let projects = project_names(history);
-        let has_projects = sessions.iter().any(|session| project(history, session).is_some());
-        Self { projects, has_projects, has_titles: !history.titles.is_empty() }
-    }
-
-    fn cells(&self, history: &History, session: &Session) -> Vec<String> {
-        let mut cells = Vec::new();
-        if self.has_projects {
-            let name = project(history, session).and_then(|project| self.projects.get(&project));
-            cells.push(name.cloned().unwrap_or_default());
-        }
-        if self.has_titles {
-            cells.push(history.titles.get(&session.id).cloned().unwrap_or_default());
-        }
-        cells
-    }
-
-    /// Columns in the order of hiding.
-    fn hidden_first<'a>(ledger: &'a Ledger<'_>, of_sessions: &[Vec<Totals>]) -> Vec<&'a str> {
-        let names = ledger.columns.iter().map(|column| column.strategy.label());
-        let mut hidden = vec!["prompt tokens"];
-        hidden.extend(names.filter(|name| !SHOWN_LAST.contains(name)));
-        hidden.push("hit");
-        // A lifetime that costs as much as the bill says less than the other one, so it is hidden first.
-        let place = |name| ledger.columns.iter().position(|one| one.strategy.label() == name);
-        let billed = place("billed");
-        let differing = |name| {
-            let cost = |of: &[Totals], place: Option<usize>| of.get(place?).and_then(Totals::cost);
-            let is_other = |of: &&Vec<Totals>| cost(of, place(name)) != cost(of, billed);
-            of_sessions.iter().filter(is_other).count()
-        };
-        let mut last: Vec<&str> =
-            SHOWN_LAST.into_iter().skip(1).filter(|name| place(name).is_some()).collect();
-        last.sort_by_key(|name| differing(name));
-        hidden.extend(last);
-        hidden
     }
 }
 

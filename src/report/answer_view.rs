@@ -1,7 +1,10 @@
 //! First lines of every command over sessions: six, and those of a client's own count.
 
+use std::iter;
+
+use super::columns::Columns;
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
-use super::table::{Align, Grid, Tone};
+use super::table::{Grid, Tone, Value};
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Answer, BestChange, ClientCount, Waterfall};
 use crate::explain::breaks::Cause;
@@ -9,38 +12,33 @@ use crate::simulate::ledger::Totals;
 
 /// The most important figures, one on each line.
 pub(super) fn answer_grid(answer: &Answer) -> Grid {
-    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Left]);
-    let mut add = |line: AnswerLine| {
-        grid.add_toned(vec![line.name.to_owned(), line.value, line.note], line.tone);
-    };
-    add(spent(answer));
-    if let Some(count) = &answer.client {
-        client_count(count, answer.sessions).into_iter().for_each(&mut add);
-    }
-    if answer.agents().requests > 0 {
-        add(agents(answer));
-    }
-    add(hit_rate(answer));
-    add(breaks(answer));
-    if let Some(change) = &answer.change {
-        add(best_change(change, answer.unsimulated));
-    }
-    if let Some(best) = answer.waterfall.as_ref().and_then(best_caching) {
-        add(best);
-    }
-    grid
+    let mut columns = Columns::<AnswerLine>::new();
+    columns.left("", |line| line.name);
+    columns.right("", |line| line.value.clone());
+    columns.left("", |line| line.note.clone());
+    columns.toned(|line| line.tone);
+    let client = answer.client.as_ref().map(|count| client_count(count, answer.sessions));
+    let lines = [
+        (answer.agents().requests > 0).then(|| agents(answer)),
+        Some(hit_rate(answer)),
+        Some(breaks(answer)),
+        answer.change.as_ref().map(|change| best_change(change, answer.unsimulated)),
+        answer.waterfall.as_ref().and_then(best_caching),
+    ];
+    let count = client.into_iter().flatten();
+    columns.grid(iter::once(spent(answer)).chain(count).chain(lines.into_iter().flatten()))
 }
 
 /// A figure with its name, value and remark.
 struct AnswerLine {
     name: &'static str,
-    value: String,
+    value: Value,
     note: String,
     tone: Tone,
 }
 
 impl AnswerLine {
-    fn plain(name: &'static str, value: String, note: String) -> Self {
+    fn plain(name: &'static str, value: Value, note: String) -> Self {
         Self { name, value, note, tone: Tone::Plain }
     }
 }
@@ -54,13 +52,13 @@ fn spent(answer: &Answer) -> AnswerLine {
     let (name, basis) =
         if answer.is_recorded() { ("Spent", "") } else { ("Would cost", "; as the rules expect") };
     let note = format!("{}{}{basis}", of(totals), missing(totals));
-    AnswerLine::plain(name, dollars(totals.cost()), note)
+    AnswerLine::plain(name, totals.cost().into(), note)
 }
 
 /// Clients' own count of the sessions, with the parts of its difference from the sum of their lines.
 fn client_count(count: &ClientCount, sessions: usize) -> Vec<AnswerLine> {
     let mut parts: Vec<AnswerLine> = Vec::new();
-    let mut add = |name, cost, note| parts.push(AnswerLine::plain(name, dollars(Some(cost)), note));
+    let mut add = |name, cost, note| parts.push(AnswerLine::plain(name, cost.into(), note));
     if !count.without_line.is_empty() {
         let models = listed(count.without_line.keys());
         add("  no line", count.beside_lines(), format!("requests that leave no line: {models}"));
@@ -82,7 +80,7 @@ fn client_count(count: &ClientCount, sessions: usize) -> Vec<AnswerLine> {
     let of_all = if count.sessions < sessions { format!(" in {sessions}") } else { String::new() };
     let of = counted(count.sessions as u64, "session", "sessions");
     let note = format!("{lines} {of}{of_all}");
-    parts.insert(0, AnswerLine::plain("Client's count", dollars(Some(count.counted)), note));
+    parts.insert(0, AnswerLine::plain("Client's count", count.counted.into(), note));
     parts
 }
 
@@ -111,13 +109,13 @@ fn agents(answer: &Answer) -> AnswerLine {
     let share = part(answer.agents().cost(), answer.spent().cost());
     let requests = counted(answer.agents().requests, "request", "requests");
     let note = format!("{} of it, {requests}", percent(share));
-    AnswerLine::plain("Sub-agents", dollars(answer.agents().cost()), note)
+    AnswerLine::plain("Sub-agents", answer.agents().cost().into(), note)
 }
 
 fn hit_rate(answer: &Answer) -> AnswerLine {
     let totals = answer.spent();
     let note = format!("{} of {} prompt tokens", tokens(totals.read), tokens(totals.prompt()));
-    AnswerLine::plain("Hit rate", percent(totals.hit_rate()), note)
+    AnswerLine::plain("Hit rate", totals.hit_rate().into(), note)
 }
 
 fn breaks(answer: &Answer) -> AnswerLine {
@@ -129,11 +127,7 @@ fn breaks(answer: &Answer) -> AnswerLine {
             0 => "no request can be compared with one before it".to_owned(),
             compared => format!("none in {} compared", counted(compared, "request", "requests")),
         };
-        return AnswerLine::plain(
-            NAME,
-            dollars(sum.excess().filter(|_| answer.compared > 0)),
-            note,
-        );
+        return AnswerLine::plain(NAME, sum.excess().filter(|_| answer.compared > 0).into(), note);
     };
     let count = counted(sum.breaks, "break", "breaks");
     let note = if of_cause.breaks == sum.breaks {
@@ -142,7 +136,7 @@ fn breaks(answer: &Answer) -> AnswerLine {
         let because = if *cause == Cause::Unknown { "where" } else { "as" };
         format!("{count}; {} {because} {}", dollars(of_cause.excess()), cause.meaning())
     };
-    AnswerLine { name: NAME, value: dollars(sum.excess()), note, tone: Tone::Loss }
+    AnswerLine { name: NAME, value: sum.excess().into(), note, tone: Tone::Loss }
 }
 
 fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerLine {
@@ -151,12 +145,12 @@ fn best_change(change: &BestChange, unsimulated: Option<Picodollars>) -> AnswerL
         let beyond = unsimulated.map(|unsimulated| Picodollars::ZERO.minus(unsimulated));
         // The saving may be money that nobody paid, so none is shown.
         let note = format!("the rules charge {} more than was billed", dollars(beyond));
-        return AnswerLine::plain(NAME, dollars(None), note);
+        return AnswerLine::plain(NAME, Value::unknown("unknown"), note);
     };
     let most = if change.is_at_most { "at most: " } else { "" };
     let note = format!("{most}{}", change.label);
     let saving = Picodollars(-saving.0);
-    AnswerLine { name: NAME, value: dollars(Some(saving)), note, tone: Tone::Saving }
+    AnswerLine { name: NAME, value: Some(saving).into(), note, tone: Tone::Saving }
 }
 
 fn best_caching(waterfall: &Waterfall) -> Option<AnswerLine> {
@@ -166,24 +160,23 @@ fn best_caching(waterfall: &Waterfall) -> Option<AnswerLine> {
         Some(_) => "the same prompts, no breaks, best markers, TTLs, pings",
         None => "more was read than the record tells was written",
     };
-    Some(AnswerLine::plain("Best caching", dollars(best), note.to_owned()))
+    Some(AnswerLine::plain("Best caching", best.into(), note.to_owned()))
 }
 
 /// Steps from the amount spent to the best caching, with the rest after each.
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
-    let columns = [
-        ("from spent to best caching", Align::Left),
-        ("step", Align::Right),
-        ("left", Align::Right),
-    ];
-    let mut grid = Grid::new(&columns);
-    grid.add(vec!["spent".to_owned(), String::new(), dollars(Some(waterfall.spent))]);
-    for WaterfallStep { name, amount, left, result, .. } in steps(waterfall) {
-        let name = result.map_or_else(|| name.clone(), |result| format!("{name}; leaves {result}"));
-        let step = dollar_difference(Some(Picodollars(-amount.0)));
-        grid.add(vec![name, step, dollars(Some(left))]);
-    }
-    grid
+    let mut columns = Columns::<(String, Option<Picodollars>, Picodollars)>::new();
+    columns.left("from spent to best caching", |(name, ..)| name.clone());
+    columns.right("step", |(_, step, _)| step.map(|step| dollar_difference(Some(step))));
+    columns.right("left", |(.., left)| Some(*left));
+    let spent = std::iter::once(("spent".to_owned(), None, waterfall.spent));
+    let steps =
+        steps(waterfall).into_iter().map(|WaterfallStep { name, amount, left, result, .. }| {
+            let name =
+                result.map_or_else(|| name.clone(), |result| format!("{name}; leaves {result}"));
+            (name, Some(Picodollars(-amount.0)), left)
+        });
+    columns.grid(spent.chain(steps))
 }
 
 /// Cost of breaks beyond the rules' charge for them.

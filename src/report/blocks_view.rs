@@ -3,13 +3,15 @@
 //! First the open window, then each window, the senders and contents that used them up, and the meaning of a
 //! per cent of a limit.
 
+use super::columns::Columns;
 use super::context_view::{contents, named, summed};
-use super::document::{Align, Document, Grid};
+use super::document::{Document, Grid};
 use super::number::{counted, dollars, duration, grouped, known_dollars, part, percent};
+use super::table::Value;
 use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::blocks::{
-    Block, BlockLength, BlockUse, Burn, Projection, Quota, Service, Weight,
+    Block, BlockLength, BlockUse, Burn, LimitFit, Projection, Quota, Service, Weight,
 };
 use crate::explain::breaks::Sum;
 use crate::requests::conversation::History;
@@ -109,9 +111,9 @@ fn one(length: BlockLength) -> &'static str {
 
 /// The newest window of each kind, with the outlook if it is open.
 fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
-    let mut grid = Grid::plain(&[Align::Left, Align::Right, Align::Wrapped]);
-    let mut add = |name: &str, value: String, note: String| {
-        grid.add(vec![name.to_owned(), value, note]);
+    let mut rows: Vec<(String, Value, String)> = Vec::new();
+    let mut add = |name: &str, value: Value, note: String| {
+        rows.push((name.to_owned(), value, note));
     };
     for quota in quotas {
         let Some(block) = quota.blocks.last() else { continue };
@@ -119,20 +121,23 @@ fn answer(history: &History, quotas: &[Quota], view: BlocksView) -> Grid {
             BlockLength::FiveHours => "Five hours",
             BlockLength::Week => "Week",
         };
-        let cost = known_dollars(block.used.all.cost(), block.used.all.costs.unknown);
-        add(name, cost, newest(history, quota.service, block, view.now));
+        add(name, cost(&block.used.all), newest(history, quota.service, block, view.now));
         // If a filter leaves out the open window, the last one is another.
         if let Some(burn) = quota.burn.as_ref().filter(|_| block.is_open(view.now)) {
             let (value, note) = at_its_end(burn, lately(quota.length));
-            add("At its end", value, note);
+            add("At its end", value.into(), note);
             let name = format!("Last {}", lately(quota.length));
-            add(&name, spent(burn, burn.lately), String::new());
+            add(&name, spent(burn, burn.lately).into(), String::new());
         }
         if let Some((value, note)) = limit(history, quota, block, view.now) {
-            add("Limit", value, note);
+            add("Limit", value.into(), note);
         }
     }
-    grid
+    let mut columns = Columns::<(String, Value, String)>::new();
+    columns.left("", |(name, ..)| name.clone());
+    columns.right("", |(_, value, _)| value.clone());
+    columns.wrapped("", |(.., note)| note.clone());
+    columns.grid(rows)
 }
 
 fn newest(history: &History, service: Service, block: &Block, now: Millis) -> String {
@@ -207,59 +212,67 @@ fn per_cent(used: u32) -> String {
 fn windows(history: &History, quota: &Quota, view: BlocksView) -> Grid {
     let first = quota.blocks.len().saturating_sub(view.top);
     let (earlier, listed) = quota.blocks.split_at(first);
-    let nothing = String::new;
-    let mut rows: Vec<[String; COLUMNS.len()]> = Vec::new();
+    let mut rows: Vec<WindowRow> = Vec::new();
     // Unlisted windows share a row, so that the rows still add up to the last one.
     if !earlier.is_empty() {
-        let name = format!("{} earlier", grouped(earlier.len() as u64));
-        rows.push(cells([name, nothing(), nothing()], &together(earlier), None));
+        rows.push(WindowRow::of(format!("{} earlier", grouped(earlier.len() as u64)), earlier));
     }
     for block in listed {
         let name = history.zone.minute(block.span.start);
-        let name = if block.is_open(view.now) { format!("{name} open") } else { name };
-        let idle = if block.idle_before > 0 { duration(block.idle_before) } else { nothing() };
-        let in_use = duration(block.last.since(block.first));
-        let newest = block.readings.map(|[_, newest]| newest.used);
-        rows.push(cells([name, idle, in_use], &block.used, newest));
+        rows.push(WindowRow {
+            name: if block.is_open(view.now) { format!("{name} open") } else { name },
+            idle: Some(block.idle_before).filter(|idle| *idle > 0),
+            in_use: Some(block.last.since(block.first)),
+            used: block.used.clone(),
+            limit: block.readings.map(|[_, newest]| newest.used),
+        });
     }
     // The sum of one window would only repeat its row.
     if quota.blocks.len() > 1 {
-        let all = cells(["all".to_owned(), nothing(), nothing()], &together(&quota.blocks), None);
-        rows.push(all);
+        rows.push(WindowRow::of("all".to_owned(), &quota.blocks));
     }
-    let says_something = |column: &usize| rows.iter().any(|row| !row[*column].is_empty());
-    let shown: Vec<usize> = (0..COLUMNS.len()).filter(says_something).collect();
-    // The header names the time zone, so that the cells need not.
-    let begins = format!("{} ({})", COLUMNS[0].0, history.zone.name());
-    let column = |column: &usize| match COLUMNS[*column] {
-        (_, Align::Name) => (begins.as_str(), Align::Name),
-        other => other,
-    };
-    let columns: Vec<(&str, Align)> = shown.iter().map(column).collect();
-    let is_shown = |name: &&&str| columns.iter().any(|(own, _)| *own == **name);
-    let hidden_first: Vec<&str> = HIDDEN_FIRST.iter().filter(is_shown).copied().collect();
-    let mut grid = Grid::new(&columns).hide_first(&hidden_first);
-    for mut row in rows {
-        grid.add(shown.iter().map(|column| std::mem::take(&mut row[*column])).collect());
-    }
-    grid
+    window_columns(history).without_empty(&rows).grid(rows)
 }
 
-/// Columns of the table of windows.
-const COLUMNS: [(&str, Align); 10] = [
-    ("begins", Align::Name),
-    ("idle before", Align::Right),
-    ("in use", Align::Right),
-    ("requests", Align::Right),
-    ("cost", Align::Right),
-    ("sub-agents", Align::Right),
-    ("expiries", Align::Right),
-    ("compaction", Align::Right),
-    ("other breaks", Align::Right),
-    ("limit", Align::Right),
-];
+/// Row of a window, or of several.
+struct WindowRow {
+    name: String,
+    /// Time without a window before.
+    idle: Option<i64>,
+    in_use: Option<i64>,
+    used: BlockUse,
+    /// Newest reading of the limit.
+    limit: Option<u32>,
+}
 
-const HIDDEN_FIRST: [&str; 5] = ["in use", "idle before", "requests", "expiries", "sub-agents"];
+impl WindowRow {
+    /// Some windows together.
+    fn of(name: String, blocks: &[Block]) -> Self {
+        Self { name, idle: None, in_use: None, used: together(blocks), limit: None }
+    }
+}
+
+fn window_columns(history: &History) -> Columns<'_, WindowRow> {
+    let mut columns = Columns::<WindowRow>::new();
+    // The header names the time zone, so that the cells need not.
+    columns.name(format!("begins ({})", history.zone.name()), |row| row.name.clone());
+    columns.right("idle before", |row| row.idle.map(duration)).hidden(2);
+    columns.right("in use", |row| row.in_use.map(duration)).hidden(1);
+    columns.right("requests", |row| row.used.all.requests).hidden(3);
+    columns.right("cost", |row| cost(&row.used.all));
+    let agents = |row: &WindowRow| Some(row.used.all_agents()).filter(|all| all.requests > 0);
+    columns.right("sub-agents", move |row| agents(row).as_ref().map(cost)).hidden(5);
+    columns.right("expiries", |row| lost(row.used.expiries)).hidden(4);
+    columns.right("compaction", |row| lost(row.used.compactions));
+    columns.right("other breaks", |row| lost(row.used.breaks));
+    columns.right("limit", |row| row.limit.map(per_cent));
+    columns
+}
+
+/// Cost of breaks, if there are any.
+fn lost(sum: Sum) -> Option<Value> {
+    (sum.breaks > 0).then(|| sum.costs.into())
+}
 
 fn together(blocks: &[Block]) -> BlockUse {
     let mut all = BlockUse::default();
@@ -269,90 +282,47 @@ fn together(blocks: &[Block]) -> BlockUse {
     all
 }
 
-/// Cells of a row: its name, the time without a window before, the time in use, and the sums.
-fn cells(
-    [name, idle, in_use]: [String; 3],
-    used: &BlockUse,
-    limit: Option<u32>,
-) -> [String; COLUMNS.len()] {
-    let lost = |sum: Sum| {
-        if sum.breaks == 0 { String::new() } else { known_dollars(sum.excess(), sum.costs.unknown) }
-    };
-    let agents = used.all_agents();
-    [
-        name,
-        idle,
-        in_use,
-        grouped(used.all.requests),
-        cost(&used.all),
-        if agents.requests == 0 { String::new() } else { cost(&agents) },
-        lost(used.expiries),
-        lost(used.compactions),
-        lost(used.breaks),
-        limit.map(per_cent).unwrap_or_default(),
-    ]
-}
-
-fn cost(totals: &Totals) -> String {
-    known_dollars(totals.cost(), totals.costs.unknown)
+fn cost(totals: &Totals) -> Value {
+    Value::known_dollars(totals.cost(), totals.costs.unknown)
 }
 
 /// Requests by sender: the main conversation, and each type of sub-agents.
 fn senders(history: &History, used: &BlockUse) -> Grid {
-    let mut grid = Grid::new(&[
-        ("sent by", Align::Name),
-        ("requests", Align::Right),
-        ("cost", Align::Right),
-        ("share", Align::Right),
-    ]);
     let total = used.all.cost();
-    let mut add = |name: String, totals: &Totals| {
-        let share = percent(part(totals.cost(), total));
-        grid.add(vec![name, grouped(totals.requests), cost(totals), share]);
-    };
-    add("main conversations".to_owned(), &used.main);
     let mut agents: Vec<_> = used.agents.iter().collect();
     agents
         .order_by_key(|(agent, totals)| (std::cmp::Reverse(totals.cost()), history.text(**agent)));
-    for (agent, totals) in agents {
+    let agents = agents.into_iter().map(|(agent, totals)| {
         let name = history
             .text(*agent)
             .map_or("sub-agents of unknown type".to_owned(), |name| format!("sub-agents: {name}"));
-        add(name, totals);
-    }
-    add("all".to_owned(), &used.all);
-    grid
+        (name, totals)
+    });
+    let main = std::iter::once(("main conversations".to_owned(), &used.main));
+    let rows = main.chain(agents).chain([("all".to_owned(), &used.all)]);
+    let mut columns = Columns::<(String, &Totals)>::new();
+    columns.name("sent by", |(name, _)| name.clone());
+    columns.right("requests", |(_, totals)| totals.requests);
+    columns.right("cost", |(_, totals)| cost(totals));
+    columns.right("share", |(_, totals)| part(totals.cost(), total));
+    columns.grid(rows)
 }
 
 /// Size of a per cent of each limit, with its error.
 fn fits(history: &History, quotas: &[Quota]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("of the", Align::Left),
-        ("limit", Align::Name),
-        ("plan", Align::Name),
-        ("one per cent is", Align::Wrapped),
-        ("readings", Align::Right),
-        ("windows", Align::Right),
-        ("off by", Align::Right),
-        ("left out", Align::Right),
-    ])
-    .hide_first(&["windows", "readings"]);
-    for quota in quotas {
-        for fit in &quota.fits {
-            let points = |off: f64| format!("{off:.1}");
-            grid.add(vec![
-                one(quota.length).to_owned(),
-                history.text(fit.limit).unwrap_or(quota.service.label()).to_owned(),
-                history.text(fit.plan).unwrap_or_default().to_owned(),
-                one_per_cent(&fit.weight),
-                grouped(fit.readings as u64),
-                grouped(fit.windows as u64),
-                points(fit.error),
-                fit.held_out.map(points).unwrap_or_default(),
-            ]);
-        }
-    }
-    grid
+    let points = |off: f64| format!("{off:.1}");
+    let mut columns = Columns::<(&Quota, &LimitFit)>::new();
+    columns.left("of the", |(quota, _)| one(quota.length));
+    columns.name("limit", |(quota, fit)| {
+        history.text(fit.limit).unwrap_or(quota.service.label()).to_owned()
+    });
+    columns.name("plan", |(_, fit)| history.text(fit.plan).map(str::to_owned));
+    columns.wrapped("one per cent is", |(_, fit)| one_per_cent(&fit.weight));
+    columns.right("readings", |(_, fit)| fit.readings).hidden(2);
+    columns.right("windows", |(_, fit)| fit.windows).hidden(1);
+    columns.right("off by", move |(_, fit)| points(fit.error));
+    columns.right("left out", move |(_, fit)| fit.held_out.map(points));
+    columns.grid(quotas.iter().flat_map(|quota| quota.fits.iter().map(move |fit| (quota, fit))))
 }
 
 fn one_per_cent(weight: &Weight) -> String {

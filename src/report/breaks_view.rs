@@ -5,17 +5,18 @@ use std::collections::BTreeMap;
 
 use super::advice::{changes, place};
 use super::answer_view::{answer_grid, waterfall_grid};
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
 use super::session_names::SessionNames;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
+use crate::base::units::{Picodollars, Tokens};
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{
-    Analysis, Break, Candidate, Cause, Class, Confidence, Reconciliation, Sum, Summary,
+    Analysis, Break, Candidate, Cause, Class, Confidence, Counted, Reconciliation, Sum, Summary,
 };
 use crate::requests::conversation::{History, project_names};
 use crate::requests::prompt::Step;
@@ -67,8 +68,8 @@ pub fn breaks_document(
     }
     let listed = dearest_breaks(&breaks.list, options.top).into_iter();
     let rows = BreakRows::of(history, options.shows_text);
-    let listed = listed.map(|found| rows.cells(found)).collect();
-    dearest_grid(&mut document, listed, breaks.list.len() as u64, options.has_evidence);
+    let listed: Vec<BreakRow> = listed.map(|found| rows.row(found)).collect();
+    dearest_grid(&mut document, &listed, breaks.list.len() as u64, options.has_evidence);
     by_kind(&mut document, summary);
     explained(&mut document, answer, &summary.reconciliation);
     document
@@ -114,25 +115,16 @@ pub(super) fn headlines(document: &mut Document, compared: u64, not_comparable: 
 
 /// Causes, most expensive first.
 pub(super) fn causes(summary: &Summary) -> Grid {
-    let mut grid = Grid::new(&[
-        ("cause", Align::Wrapped),
-        ("breaks", Align::Right),
-        ("sent again", Align::Right),
-        ("extra cost", Align::Right),
-        ("share", Align::Right),
-    ])
-    .hide_first(&["sent again", "share"]);
-    for (cause, sum) in &summary.by_cause {
+    let mut columns = Columns::<(Cause, Sum)>::new();
+    columns.wrapped("cause", |(cause, _)| {
         let expected = if cause.is_expected() { " (expected)" } else { "" };
-        grid.add(vec![
-            format!("{}{expected}", cause.meaning()),
-            grouped(sum.breaks),
-            tokens(sum.rewritten),
-            dollars(sum.excess()),
-            percent(part(sum.excess(), summary.total.excess())),
-        ]);
-    }
-    grid
+        format!("{}{expected}", cause.meaning())
+    });
+    columns.right("breaks", |(_, sum)| sum.breaks);
+    columns.right("sent again", |(_, sum)| sum.rewritten).hidden(1);
+    columns.right("extra cost", |(_, sum)| sum.excess());
+    columns.right("share", |(_, sum)| part(sum.excess(), summary.total.excess())).hidden(2);
+    columns.grid(&summary.by_cause)
 }
 
 /// The `most` most expensive breaks.
@@ -149,7 +141,7 @@ pub(super) fn dearest_breaks(breaks: &[Break], most: usize) -> Vec<&Break> {
 /// The evidence of each is below its row, if it is asked for.
 pub(super) fn dearest_grid(
     document: &mut Document,
-    listed: Vec<Vec<String>>,
+    listed: &[BreakRow],
     breaks: u64,
     has_evidence: bool,
 ) {
@@ -157,23 +149,29 @@ pub(super) fn dearest_grid(
         return;
     }
     document.lead(format!("The most expensive {} of {}", listed.len(), grouped(breaks)));
-    let mut grid = Grid::new(&[
-        ("sent", Align::Left),
-        ("project", Align::Name),
-        ("session", Align::Left),
-        ("model", Align::Name),
-        ("cause", Align::Wrapped),
-        ("sent again", Align::Right),
-        ("extra cost", Align::Right),
-        ("evidence", Align::Wrapped),
-    ])
-    .hide_first(&["evidence", "model", "session", "project", "sent again"])
-    .below("evidence", None, has_evidence)
-    .dense();
-    for cells in listed {
-        grid.add(cells);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<BreakRow>::new();
+    columns.left("sent", |row| row.sent.clone());
+    columns.name("project", |row| row.project.clone()).hidden(4);
+    columns.left("session", |row| row.session.clone()).hidden(3);
+    columns.name("model", |row| row.model.clone()).hidden(2);
+    columns.wrapped("cause", |row| row.cause.clone());
+    columns.right("sent again", |row| row.rewritten).hidden(5);
+    columns.right("extra cost", |row| row.excess);
+    columns.wrapped("evidence", |row| row.evidence.clone()).hidden(1).below(has_evidence);
+    document.grid(columns.grid(listed).dense());
+}
+
+/// A break in the list.
+#[derive(Clone, Debug)]
+pub(super) struct BreakRow {
+    sent: String,
+    project: Option<String>,
+    session: String,
+    model: String,
+    cause: String,
+    pub(super) rewritten: Tokens,
+    pub(super) excess: Option<Picodollars>,
+    evidence: String,
 }
 
 /// Formatter of a history's breaks as rows.
@@ -191,19 +189,19 @@ impl<'h> BreakRows<'h> {
     }
 
     /// Row of a break.
-    pub(super) fn cells(&self, found: &Break) -> Vec<String> {
+    pub(super) fn row(&self, found: &Break) -> BreakRow {
         let request = self.history.request(found.request);
         let project = request.project.and_then(|project| self.projects.get(&project));
-        vec![
-            self.history.zone.short_moment(request.start),
-            project.cloned().unwrap_or_default(),
-            self.sessions.name(request.session),
-            self.history.model(found.request).to_owned(),
-            probable_cause(self.history, found),
-            tokens(found.rewritten),
-            dollars(found.excess),
-            why(self.history, found, self.shows_text),
-        ]
+        BreakRow {
+            sent: self.history.zone.short_moment(request.start),
+            project: project.cloned(),
+            session: self.sessions.name(request.session),
+            model: self.history.model(found.request).to_owned(),
+            cause: probable_cause(self.history, found),
+            rewritten: found.rewritten,
+            excess: found.excess,
+            evidence: why(self.history, found, self.shows_text),
+        }
     }
 }
 
@@ -304,22 +302,12 @@ fn groups(
     } else {
         document.heading(heading);
     }
-    let mut grid = Grid::new(&[
-        (name, Align::Left),
-        ("breaks", Align::Right),
-        ("sent again", Align::Right),
-        ("extra cost", Align::Right),
-    ])
-    .hide_first(&["sent again"]);
-    for (name, sum) in rows {
-        grid.add(vec![
-            name.clone(),
-            grouped(sum.breaks),
-            tokens(sum.rewritten),
-            dollars(sum.excess()),
-        ]);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<(&String, &Sum)>::new();
+    columns.left(name, |(name, _)| (*name).clone());
+    columns.right("breaks", |(_, sum)| sum.breaks);
+    columns.right("sent again", |(_, sum)| sum.rewritten).hidden(1);
+    columns.right("extra cost", |(_, sum)| sum.excess());
+    document.grid(columns.grid(rows));
 }
 
 fn verdicts(document: &mut Document, summary: &Summary) {
@@ -328,29 +316,16 @@ fn verdicts(document: &mut Document, summary: &Summary) {
         return;
     }
     document.heading("The service's verdicts and the inferred causes");
-    let mut grid = Grid::new(&[
-        ("verdict", Align::Left),
-        ("inferred without it", Align::Wrapped),
-        ("misses", Align::Right),
-        ("inside the TTL", Align::Right),
-        ("agrees", Align::Left),
-    ])
-    .hide_first(&["misses"]);
-    for ((reason, cause), count) in &agreement.table {
-        let agrees = match cause.agrees_with(reason) {
-            Some(true) => "yes",
-            Some(false) => "no",
-            None => "–",
-        };
-        grid.add(vec![
-            reason.replace('_', " "),
-            cause.meaning().to_owned(),
-            grouped(count.all),
-            grouped(count.inside_ttl),
-            agrees.to_owned(),
-        ]);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<(&(String, Cause), &Counted)>::new();
+    columns.left("verdict", |((reason, _), _)| reason.replace('_', " "));
+    columns.wrapped("inferred without it", |((_, cause), _)| cause.meaning());
+    columns.right("misses", |(_, count)| count.all).hidden(1);
+    columns.right("inside the TTL", |(_, count)| count.inside_ttl);
+    let agrees = columns.left("agrees", |((reason, cause), _)| {
+        cause.agrees_with(reason).map(|agrees| if agrees { "yes" } else { "no" })
+    });
+    agrees.unknown("–");
+    document.grid(columns.grid(&agreement.table));
     let (named, agreeing) = (agreement.named, agreement.agreeing);
     document.text(format!(
         "The inferred cause agrees with {} of {} verdicts that name one ({}), inside the TTL with {} \

@@ -4,14 +4,16 @@ use super::check_words::{
     beyond_lines, change_words, comparability, cost_change, figure_words, lacking_sentence,
     pairing_sentence, part_name, reasons, session_name, verdict_sentence,
 };
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
-use super::number::{counted, dollar_difference, dollars, grouped, percent_difference, relative};
+use super::number::{counted, dollars, grouped, percent_difference, relative};
+use super::table::Value;
 use crate::base::order::Order as _;
-use crate::base::units::Picodollars;
-use crate::explain::budget::{Amount, Limit};
+use crate::explain::budget::Limit;
 use crate::explain::check::{
-    BudgetOutcome, Check, RunDifference, SessionChange, Status, Unknown, Verdict,
+    BudgetOutcome, Check, PromptDifference, RunDifference, SessionChange, Status, TurnChange,
+    Unknown, Verdict,
 };
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession};
@@ -117,28 +119,17 @@ fn status_word(status: Status) -> &'static str {
 }
 
 fn budgets(document: &mut Document, view: CheckView<'_>) {
-    let mut grid = Grid::new(&[
-        ("budget", Align::Left),
-        ("result", Align::Left),
-        ("figure", Align::Right),
-        ("baseline", Align::Right),
-        ("limit", Align::Wrapped),
-    ])
-    .hide_first(&["baseline"]);
+    let mut columns = Columns::<BudgetOutcome>::new();
+    columns.left("budget", |outcome| outcome.budget.name.clone());
+    columns.left("result", |outcome| status_word(outcome.status));
+    let figure = |outcome: &BudgetOutcome| outcome.figure.map(|_| figure_words(outcome));
+    columns.right("figure", figure).unknown("unknown");
+    let baseline = |outcome: &BudgetOutcome| Some(outcome.baseline?.to_string());
+    columns.right("baseline", baseline).unknown("–").hidden(1);
+    columns.wrapped("limit", limit);
     let outcomes = || view.check.outcomes.iter();
-    for outcome in outcomes().filter(|outcome| outcome.status != Status::LeftOut) {
-        let amount = |amount: Option<Amount>| {
-            amount.map_or_else(|| "–".to_owned(), |amount| amount.to_string())
-        };
-        grid.add(vec![
-            outcome.budget.name.clone(),
-            status_word(outcome.status).to_owned(),
-            figure_words(outcome),
-            amount(outcome.baseline),
-            limit(outcome),
-        ]);
-    }
-    document.grid(grid);
+    let checked = outcomes().filter(|outcome| outcome.status != Status::LeftOut);
+    document.grid(columns.grid(checked));
     // A first run has no baseline yet, which is no lack of the input.
     let left_out = |is_first: bool| {
         let names: Vec<&str> = outcomes()
@@ -247,54 +238,31 @@ fn changes(
 }
 
 fn prompts(view: CheckView<'_>, difference: &RunDifference) -> Grid {
-    let mut grid = Grid::new(&[
-        ("part of the prompt", Align::Left),
-        ("what happened", Align::Wrapped),
-        ("first seen", Align::Left),
-        ("requests", Align::Right),
-        ("sessions", Align::Right),
-        ("cost of these sessions", Align::Right),
-    ])
-    .hide_first(&["first seen", "sessions", "requests"]);
-    for prompt in difference.prompts.iter().take(view.top) {
+    let first = |prompt: &PromptDifference| {
         let (session, turn) = prompt.first;
-        let turn = view.now.sessions[session].turns.as_ref().and_then(|turns| turns.get(turn));
-        grid.add(vec![
-            part_name(&prompt.change),
-            change_words(&prompt.change),
-            turn.map(|turn| format!("{}:{}", turn.file, turn.line)).unwrap_or_default(),
-            grouped(prompt.requests),
-            grouped(prompt.sessions.len() as u64),
-            dollar_difference(prompt.difference),
-        ]);
-    }
-    grid
+        let turn = view.now.sessions[session].turns.as_ref()?.get(turn)?;
+        Some(format!("{}:{}", turn.file, turn.line))
+    };
+    let mut columns = Columns::<PromptDifference>::new();
+    columns.left("part of the prompt", |prompt| part_name(&prompt.change));
+    columns.wrapped("what happened", |prompt| change_words(&prompt.change));
+    columns.left("first seen", first).hidden(1);
+    columns.right("requests", |prompt| prompt.requests).hidden(3);
+    columns.right("sessions", |prompt| prompt.sessions.len()).hidden(2);
+    columns.right("cost of these sessions", |prompt| Value::difference(prompt.difference));
+    columns.grid(difference.prompts.iter().take(view.top))
 }
 
 fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("session", Align::Wrapped),
-        ("found by", Align::Left),
-        ("baseline", Align::Right),
-        ("now", Align::Right),
-        ("difference", Align::Right),
-        ("", Align::Right),
-        ("mostly", Align::Wrapped),
-    ])
-    .hide_first(&["found by", "mostly", "baseline"]);
-    for session in changed.iter().take(view.top) {
-        let (before, now) = (session.cost_before(), session.cost_now());
-        grid.add(vec![
-            session_name(&view.now.sessions[session.pair.now]),
-            session.pair.by.name().to_owned(),
-            dollars(before),
-            dollars(now),
-            dollar_difference(session.difference()),
-            percent_difference(relative(now, before)),
-            session.turns.first().map(reasons).unwrap_or_default(),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<&SessionChange>::new();
+    columns.wrapped("session", |one| session_name(&view.now.sessions[one.pair.now]));
+    columns.left("found by", |one| one.pair.by.name()).hidden(1);
+    columns.right("baseline", |one| one.cost_before()).hidden(3);
+    columns.right("now", |one| one.cost_now());
+    columns.right("difference", |one| Value::difference(one.difference()));
+    columns.right("", |one| Value::relative(relative(one.cost_now(), one.cost_before())));
+    columns.wrapped("mostly", |one| one.turns.first().map(reasons)).hidden(2);
+    columns.grid(changed.iter().take(view.top))
 }
 
 /// The turns of all sessions that changed most; `None` if none is known to have changed.
@@ -308,32 +276,22 @@ fn turns(view: CheckView<'_>, changed: &[&SessionChange], before: &Snapshot) -> 
     if turns.is_empty() {
         return None;
     }
-    let mut grid = Grid::new(&[
-        ("request", Align::Left),
-        ("line", Align::Left),
-        ("baseline", Align::Right),
-        ("now", Align::Right),
-        ("difference", Align::Right),
-        ("why", Align::Wrapped),
-    ])
-    .hide_first(&["line", "baseline"]);
-    for (session, change) in turns.iter().take(view.top) {
+    let rows = turns.iter().take(view.top).map(|(session, change)| {
         let (now, old) =
             (&view.now.sessions[session.pair.now], &before.sessions[session.pair.before]);
         // A request that is gone has a place in the baseline alone.
         let here = change.now.map(|at| (now, at)).or(change.before.map(|at| (old, at)));
-        let (name, line) = here.map(|(session, at)| request_name(session, at)).unwrap_or_default();
-        grid.add(vec![
-            name,
-            line,
-            dollars(change.cost_before),
-            dollars(change.cost_now),
-            dollar_difference(Some(change.difference())),
-            reasons(change),
-        ]);
-    }
+        (here.map(|(session, at)| request_name(session, at)).unwrap_or_default(), *change)
+    });
+    let mut columns = Columns::<((String, String), &TurnChange)>::new();
+    columns.left("request", |((name, _), _)| name.clone());
+    columns.left("line", |((_, line), _)| line.clone()).hidden(1);
+    columns.right("baseline", |(_, change)| change.cost_before).hidden(2);
+    columns.right("now", |(_, change)| change.cost_now);
+    columns.right("difference", |(_, change)| Value::difference(Some(change.difference())));
+    columns.wrapped("why", |(_, change)| reasons(change));
     let mut details = Document::default();
-    details.grid(grid);
+    details.grid(columns.grid(rows));
     let left = turns.len().saturating_sub(view.top) as u64;
     if left > 0 {
         details.text(format!("… and {}.", counted(left, "more request", "more requests")));
@@ -360,15 +318,13 @@ fn alone(
     if places.is_empty() {
         return;
     }
-    let mut grid = Grid::new(&[("session", Align::Wrapped), ("cost", Align::Right)]);
-    for at in places.iter().take(view.top) {
-        let session = &side.sessions[*at];
-        let figures = session.totals.get(&difference.strategy);
-        let cost: Option<Picodollars> = figures.and_then(Figures::known_cost);
-        grid.add(vec![session_name(session), dollars(cost)]);
-    }
+    let mut columns = Columns::<SnapshotSession>::new();
+    columns.wrapped("session", session_name);
+    columns.right("cost", |session| {
+        session.totals.get(&difference.strategy).and_then(Figures::known_cost)
+    });
     let mut details = Document::default();
-    details.grid(grid);
+    details.grid(columns.grid(places.iter().take(view.top).map(|at| &side.sessions[*at])));
     document.folded(format!("{heading} ({})", grouped(places.len() as u64)), details);
 }
 

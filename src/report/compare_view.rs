@@ -5,22 +5,20 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
 use super::key_notes::key_notes;
-use super::number::{
-    counted, dollar_difference, dollars, exact_percent, grouped, part, percent, percent_difference,
-    relative, share, tokens,
-};
+use super::number::{counted, dollar_difference, dollars, grouped, part, percent, relative, share};
 use super::session_names::SessionNames;
+use super::table::Value;
 use crate::base::id::{Symbol, Symbols};
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
-use crate::explain::compare::{Compared, Comparison, PairedVerdict};
+use crate::explain::compare::{Compared, Comparison, Paired, PairedVerdict};
 use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, Totals};
 use crate::simulate::provider::{Provider, RolloutAgreement};
@@ -201,28 +199,6 @@ fn name(compared: &Compared<'_>) -> String {
     compared.strategy.label().to_owned()
 }
 
-/// Name of the column that compares strategies with the bound.
-const BOUND: &str = "above optimal";
-
-/// Columns of strategies side by side.
-const COLUMNS: [(&str, Align); 11] = [
-    ("strategy", Align::Left),
-    ("cost", Align::Right),
-    ("difference", Align::Right),
-    ("in per cent", Align::Right),
-    (BOUND, Align::Right),
-    ("hit", Align::Right),
-    ("read", Align::Right),
-    ("written 5m", Align::Right),
-    ("written 1h", Align::Right),
-    ("input", Align::Right),
-    ("added", Align::Right),
-];
-
-/// Columns that are hidden first if there is not enough room.
-const HIDDEN_FIRST: [&str; 8] =
-    ["input", "added", BOUND, "written 1h", "written 5m", "read", "hit", "in per cent"];
-
 /// Returns true if a strategy can be compared with a bound.
 ///
 /// Over domains the bound is known only if it is among the strategies.
@@ -232,52 +208,48 @@ pub(super) fn has_bound(comparison: &Comparison<'_>) -> bool {
 
 /// A row for each strategy, with its comparison.
 pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
-    let has_bound = has_bound(comparison);
-    let is_shown = |name: &str| has_bound || name != BOUND;
-    let columns: Vec<_> = COLUMNS.into_iter().filter(|(name, _)| is_shown(name)).collect();
-    let hidden: Vec<_> = HIDDEN_FIRST.into_iter().filter(|name| is_shown(name)).collect();
-    let mut grid = Grid::new(&columns).hide_first(&hidden);
-    for compared in &comparison.strategies {
-        let cells = COLUMNS.into_iter().zip(cells(comparison, compared));
-        grid.add(cells.filter(|((name, _), _)| is_shown(name)).map(|(_, cell)| cell).collect());
-    }
-    grid
-}
-
-/// Cells of a strategy.
-fn cells(comparison: &Comparison<'_>, compared: &Compared<'_>) -> Vec<String> {
-    if !compared.applicability.is_applicable() {
-        let mut cells = vec![name(compared), NOT_APPLICABLE.to_owned()];
-        cells.extend(["", "", "-", "-", "-", "-", "-", "-", "-"].map(str::to_owned));
-        return cells;
-    }
     let base = comparison.base();
-    let is_base = base.is_some_and(|base| std::ptr::eq(base, compared));
-    let base = base.and_then(|base| base.totals.cost());
-    let sums = &compared.totals;
-    let cost = sums.cost();
-    let difference = difference(cost, base).filter(|_| !is_base);
-    let beyond = comparison.beyond_bound(compared);
-    vec![
-        name(compared),
-        dollars(cost),
-        difference.map_or_else(String::new, |amount| dollar_difference(Some(amount))),
-        difference.map_or_else(String::new, |_| percent_difference(relative(cost, base))),
-        beyond.map_or_else(
-            || "-".to_owned(),
-            |_| percent_difference(relative(cost, comparison.bound_of(compared))),
-        ),
-        percent(sums.hit_rate()),
-        tokens(sums.read),
-        tokens(sums.write_5m),
-        tokens(sums.write_1h),
-        tokens(sums.input),
-        grouped(sums.added),
-    ]
+    let base_cost = base.and_then(|base| base.totals.cost());
+    // The base has no difference from itself.
+    let difference = |one: &Compared<'_>| {
+        let is_base = base.is_some_and(|base| std::ptr::eq(base, one));
+        Some(of_applicable(one)?.totals.cost()?.minus(base_cost?)).filter(|_| !is_base)
+    };
+    let mut columns = Columns::<Compared<'_>>::new();
+    columns.left("strategy", name);
+    columns.right("cost", |one| match of_applicable(one) {
+        Some(one) => one.totals.cost().into(),
+        None => Value::from(NOT_APPLICABLE),
+    });
+    columns.right("difference", |one| Some(dollar_difference(Some(difference(one)?))));
+    let in_per_cent = columns.right("in per cent", |one| {
+        difference(one).map(|_| Value::relative(relative(one.totals.cost(), base_cost)))
+    });
+    in_per_cent.hidden(8);
+    if has_bound(comparison) {
+        let above = |one: &Compared<'_>| {
+            comparison.beyond_bound(of_applicable(one)?)?;
+            Some(Value::relative(relative(one.totals.cost(), comparison.bound_of(one))))
+        };
+        columns.right("above optimal", above).unknown("-").hidden(3);
+    }
+    let hit = |one: &Compared<'_>| Some(Value::from(of_applicable(one)?.totals.hit_rate()));
+    columns.right("hit", hit).unknown("-").hidden(7);
+    let mut count = |heading, place: usize, count: fn(&Totals) -> u64| {
+        let count = move |one: &Compared<'_>| Some(count(&of_applicable(one)?.totals));
+        columns.right(heading, count).unknown("-").hidden(place);
+    };
+    count("read", 6, |sums| sums.read.0);
+    count("written 5m", 5, |sums| sums.write_5m.0);
+    count("written 1h", 4, |sums| sums.write_1h.0);
+    count("input", 1, |sums| sums.input.0);
+    count("added", 2, |sums| sums.added);
+    columns.grid(&comparison.strategies)
 }
 
-fn difference(cost: Option<Picodollars>, base: Option<Picodollars>) -> Option<Picodollars> {
-    Some(cost?.minus(base?))
+/// The strategy, if it has figures.
+fn of_applicable<'c, 'l>(compared: &'c Compared<'l>) -> Option<&'c Compared<'l>> {
+    Some(compared).filter(|compared| compared.applicability.is_applicable())
 }
 
 /// Remarks on the strategies.
@@ -383,34 +355,22 @@ fn of_services(comparison: &Comparison<'_>) -> Option<String> {
 }
 
 fn chains(comparison: &Comparison<'_>) -> Grid {
-    let mut grid = Grid::new(&[
-        ("strategy", Align::Left),
-        ("main", Align::Right),
-        ("", Align::Right),
-        ("hit", Align::Right),
-        ("sub-agents", Align::Right),
-        ("", Align::Right),
-        ("hit", Align::Right),
-    ]);
-    let Some(base) = comparison.base() else { return grid };
-    for compared in applicable(comparison) {
-        let mut cells = vec![name(compared)];
-        for (sums, base) in [(&compared.main, &base.main), (&compared.agents, &base.agents)] {
-            cells.extend(cost_cells(sums, base));
-            cells.push(percent(sums.hit_rate()));
-        }
-        grid.add(cells);
+    let mut columns = Columns::<Compared<'_>>::new();
+    columns.left("strategy", name);
+    let sides: [(_, fn(&Compared<'_>) -> Totals); 2] =
+        [("main", |one| one.main), ("sub-agents", |one| one.agents)];
+    for (heading, of) in sides {
+        let base = comparison.base().and_then(|base| of(base).cost());
+        columns.right(heading, move |one| of(one).all_costs());
+        columns.right("", move |one| Value::relative(relative(of(one).cost(), base)));
+        columns.right("hit", move |one| of(one).hit_rate());
     }
-    grid
+    columns.grid(applicable(comparison))
 }
 
 /// Strategies with figures.
 fn applicable<'c, 'l>(comparison: &'c Comparison<'l>) -> impl Iterator<Item = &'c Compared<'l>> {
     comparison.strategies.iter().filter(|compared| compared.applicability.is_applicable())
-}
-
-fn cost_cells(sums: &Totals, base: &Totals) -> [String; 2] {
-    [cost_cell(sums), percent_difference(relative(sums.cost(), base.cost()))]
 }
 
 /// Models that cost most under the base, and the others joined.
@@ -423,26 +383,22 @@ fn models(document: &mut Document, comparison: &Comparison<'_>) {
         return;
     }
     let (shown, rest) = models.split_at(models.len().min(MOST_MODELS));
-    let mut header = vec![("strategy", Align::Left)];
-    header.extend(shown.iter().map(|model| (*model, Align::Right)));
+    let cost = |one: &Compared<'_>, model: &str| one.by_model.get(model).and_then(Totals::cost);
+    let mut columns = Columns::<Compared<'_>>::new();
+    columns.left("strategy", name);
+    for model in shown {
+        columns.right(*model, move |one| cost(one, model));
+    }
     if !rest.is_empty() {
-        header.push(("others", Align::Right));
+        columns.right("others", |one| {
+            rest.iter().filter_map(|model| cost(one, model)).reduce(|sum, cost| sum + cost)
+        });
     }
-    let mut grid = Grid::new(&header);
     // A strategy of another service has none of the base's models, so its row would be empty.
-    for compared in applicable(comparison)
-        .filter(|one| one.by_model.keys().any(|model| base.by_model.contains_key(model)))
-    {
-        let cost = |model: &&str| compared.by_model.get(*model).and_then(Totals::cost);
-        let mut cells = vec![name(compared)];
-        cells.extend(shown.iter().map(|model| dollars(cost(model))));
-        if !rest.is_empty() {
-            cells.push(dollars(rest.iter().filter_map(cost).reduce(|sum, cost| sum + cost)));
-        }
-        grid.add(cells);
-    }
+    let has_models =
+        |one: &&Compared<'_>| one.by_model.keys().any(|model| base.by_model.contains_key(model));
     document.heading("By model");
-    document.grid(grid);
+    document.grid(columns.grid(applicable(comparison).filter(has_models)));
 }
 
 fn sessions(document: &mut Document, view: &CompareView<'_>) {
@@ -454,50 +410,27 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
     }
     let base_name = name(base);
     document.heading(format!("Session by session, against {base_name}"));
-    let mut grid = Grid::new(&[
-        ("strategy", Align::Left),
-        ("difference", Align::Right),
-        ("95 % of draws", Align::Right),
-        ("quarter", Align::Right),
-        ("median", Align::Right),
-        ("three quarters", Align::Right),
-        ("costs less in", Align::Right),
-        ("costs more in", Align::Right),
-        ("decided by", Align::Wrapped),
-    ])
-    .hide_first(&["quarter", "three quarters", "median", "decided by", "95 % of draws"]);
     let names = SessionNames::among(view.symbols, view.sessions.iter().copied());
-    for compared in &comparison.strategies {
-        let Some(paired) = &compared.paired else { continue };
-        let signed = |amount| dollar_difference(Some(amount));
-        let interval =
-            paired.interval.map(|(low, high)| format!("{} … {}", signed(low), signed(high)));
-        let quartiles = paired.quartiles.map(|quartiles| quartiles.map(signed));
-        let [quarter, median, three_quarters] = quartiles.unwrap_or_default();
-        let all = paired.difference;
-        let decisive = paired.decisive.iter().map(|one| {
-            let id = names.name(one.session);
-            let share =
-                // If differences have both signs, a session can be more than all of the sum: then no share is
-                // shown.
-                part(Some(one.difference), Some(all)).filter(|share| (0.0..=1.0).contains(share));
-            let share =
-                share.map_or_else(String::new, |share| format!(" ({})", percent(Some(share))));
-            format!("{id} {}{share}", signed(one.difference))
-        });
-        grid.add(vec![
-            name(compared),
-            signed(all),
-            interval.unwrap_or_default(),
-            quarter,
-            median,
-            three_quarters,
-            grouped(paired.cheaper as u64),
-            grouped(paired.dearer as u64),
-            decisive.collect::<Vec<_>>().join(", "),
-        ]);
+    let signed = |amount| dollar_difference(Some(amount));
+    let mut columns = Columns::<(&Compared<'_>, &Paired)>::new();
+    columns.left("strategy", |(compared, _)| name(compared));
+    columns.right("difference", move |(_, paired)| signed(paired.difference));
+    let draws = columns.right("95 % of draws", move |(_, paired)| {
+        paired.interval.map(|(low, high)| format!("{} … {}", signed(low), signed(high)))
+    });
+    draws.hidden(5);
+    for (at, (heading, place)) in
+        [("quarter", 1), ("median", 3), ("three quarters", 2)].into_iter().enumerate()
+    {
+        columns
+            .right(heading, move |(_, paired)| Some(signed(paired.quartiles?[at])))
+            .hidden(place);
     }
-    document.grid(grid);
+    columns.right("costs less in", |(_, paired)| paired.cheaper);
+    columns.right("costs more in", |(_, paired)| paired.dearer);
+    columns.wrapped("decided by", |(_, paired)| decisive(paired, &names)).hidden(4);
+    let paired = comparison.strategies.iter().filter_map(|one| Some((one, one.paired.as_ref()?)));
+    document.grid(columns.grid(paired));
     document.text(format!(
         "{} compared one by one; the interval is that of the sum if the sessions were drawn again.",
         counted(comparison.sessions as u64, "session", "sessions"),
@@ -510,6 +443,18 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
     }
 }
 
+/// The sessions that decide a difference, each with its part of it.
+fn decisive(paired: &Paired, names: &SessionNames<'_>) -> String {
+    let decisive = paired.decisive.iter().map(|one| {
+        // If differences have both signs, a session can be more than all of the sum: then no share is shown.
+        let share = part(Some(one.difference), Some(paired.difference));
+        let share = share.filter(|share| (0.0..=1.0).contains(share));
+        let share = share.map_or_else(String::new, |share| format!(" ({})", percent(Some(share))));
+        format!("{} {}{share}", names.name(one.session), dollar_difference(Some(one.difference)))
+    });
+    decisive.collect::<Vec<_>>().join(", ")
+}
+
 /// Adds a row for each provider that has requests to compare.
 pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, RolloutAgreement)]) {
     let compared = agreements.iter().filter(|(_, agreement)| agreement.requests > 0);
@@ -517,39 +462,27 @@ pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Roll
         return;
     }
     document.heading("Other agents: recorded reads against the documented rules");
-    let mut grid = Grid::new(&[
-        ("provider", Align::Left),
-        ("compared", Align::Right),
-        ("within 1 %", Align::Right),
-        ("within a step", Align::Right),
-        ("within its session's step", Align::Right),
-        ("read error", Align::Right),
-        ("lost in both", Align::Right),
-        ("only in the record", Align::Right),
-        ("only under the rules", Align::Right),
-    ])
-    .hide_first(&[
-        "only under the rules",
-        "only in the record",
-        "lost in both",
-        "within its session's step",
-        "within a step",
-    ]);
-    for (provider, agreement) in compared {
-        let of_requests = |count| exact_percent(share(count, agreement.requests));
-        grid.add(vec![
-            provider.name.to_owned(),
-            grouped(agreement.requests),
-            of_requests(agreement.within_1_percent),
-            of_requests(agreement.within_step),
-            of_requests(agreement.within_recorded_step),
-            exact_percent(share(agreement.error.0, agreement.recorded.0)),
-            grouped(agreement.both_lost),
-            grouped(agreement.only_recorded_lost),
-            grouped(agreement.only_simulated_lost),
-        ]);
+    let mut columns = Columns::<(&Provider, RolloutAgreement)>::new();
+    columns.left("provider", |(provider, _)| provider.name);
+    columns.right("compared", |(_, agreement)| agreement.requests);
+    let parts: [(_, _, fn(&RolloutAgreement) -> u64); 3] = [
+        ("within 1 %", None, |agreement| agreement.within_1_percent),
+        ("within a step", Some(5), |agreement| agreement.within_step),
+        ("within its session's step", Some(4), |agreement| agreement.within_recorded_step),
+    ];
+    for (heading, place, part) in parts {
+        let part = move |agreement: &RolloutAgreement| share(part(agreement), agreement.requests);
+        columns
+            .right(heading, move |(_, agreement)| Value::exact_share(part(agreement)))
+            .hidden(place);
     }
-    document.grid(grid);
+    columns.right("read error", |(_, agreement)| {
+        Value::exact_share(share(agreement.error.0, agreement.recorded.0))
+    });
+    columns.right("lost in both", |(_, agreement)| agreement.both_lost).hidden(3);
+    columns.right("only in the record", |(_, agreement)| agreement.only_recorded_lost).hidden(2);
+    columns.right("only under the rules", |(_, agreement)| agreement.only_simulated_lost).hidden(1);
+    document.grid(columns.grid(compared));
     document.text(
         "The first request of each session is left out: its recorded read is an input of the \
          simulation. Lost is a read below half of what the request before had sent.",

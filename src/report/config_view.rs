@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::Document;
 use super::json::write_document;
 use crate::base::project::ProjectNaming;
 use crate::explain::config::{
@@ -28,21 +29,16 @@ pub fn config_document(
     let mut document = Document::default();
     document.heading("Configuration");
     document.text(files(configuration));
-    let mut grid =
-        Grid::new(&[("option", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
-    for option in options {
+    let mut columns = Columns::<Effective>::new();
+    columns.left("option", |option| {
         // The same option may differ by command: then each row names its commands.
-        let is_one_of_several =
-            options.iter().filter(|other| other.option == option.option).count() > 1;
+        let same = options.iter().filter(|other| other.option == option.option).count();
         let commands = format!(" ({})", option.commands.join(", "));
-        let commands = if is_one_of_several { commands.as_str() } else { "" };
-        grid.add(vec![
-            format!("{}{commands}", option.option.key),
-            shown(option.option, &option.values, naming),
-            option.origin.to_string(),
-        ]);
-    }
-    document.grid(grid);
+        format!("{}{}", option.option.key, if same > 1 { commands.as_str() } else { "" })
+    });
+    columns.wrapped("value", |option| shown(option.option, &option.values, naming));
+    columns.left("from", |option| option.origin.to_string());
+    document.grid(columns.grid(options));
     check(configuration, naming, &mut document);
     document
 }
@@ -70,16 +66,18 @@ fn check(configuration: &Configuration, naming: &ProjectNaming, document: &mut D
         return;
     }
     document.heading("check");
-    let mut grid =
-        Grid::new(&[("what", Align::Left), ("value", Align::Wrapped), ("from", Align::Left)]);
-    for setting in settings {
+    let settings = settings.into_iter().map(|setting| {
         let value = shown(setting.option, &setting.values, naming);
-        grid.add(vec![setting.option.key.to_owned(), value, setting.origin.to_string()]);
-    }
-    for PlacedBudget { file, line, budget } in &configuration.budgets {
-        grid.add(vec!["budget".to_owned(), budget.to_string(), format!("{file}:{line}")]);
-    }
-    document.grid(grid);
+        (setting.option.key, value, setting.origin.to_string())
+    });
+    let budgets = configuration.budgets.iter().map(|PlacedBudget { file, line, budget }| {
+        ("budget", budget.to_string(), format!("{file}:{line}"))
+    });
+    let mut columns = Columns::<(&str, String, String)>::new();
+    columns.left("what", |(what, ..)| (*what).to_owned());
+    columns.wrapped("value", |(_, value, _)| value.clone());
+    columns.left("from", |(.., from)| from.clone());
+    document.grid(columns.grid(settings.chain(budgets)));
 }
 
 fn check_settings(configuration: &Configuration) -> Vec<&ConfigSetting> {

@@ -1,8 +1,9 @@
 //! Contents of the prompts for people: by kind, by session, and the most expensive items.
 
 use super::answer_view::answer_grid;
-use super::document::{Align, Document, Grid};
-use super::number::{bytes, counted, dollars, grouped, percent, tokens};
+use super::columns::Columns;
+use super::document::{Document, Grid};
+use super::number::{bytes, counted, percent};
 use super::session_names::SessionNames;
 use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
@@ -155,71 +156,76 @@ fn told_apart<'k>(
 
 /// A row for each of the `top` kinds of content, most expensive first, and one for the others.
 pub(super) fn kinds(kinds: &[NamedKind], bill: &Bill, top: usize) -> Grid {
-    let mut grid = Grid::new(&[
-        ("kind", Align::Name),
-        ("items", Align::Right),
-        ("size", Align::Right),
-        ("sent", Align::Right),
-        ("read", Align::Right),
-        ("written", Align::Right),
-        ("input", Align::Right),
-        ("cost", Align::Right),
-        ("share", Align::Right),
-    ])
-    .hide_first(&["input", "written", "items", "read", "size", "sent", "share"]);
     let total = bill.totals.cost();
-    let mut kind = |name: String, items: u64, size: Tokens, sums: &Carrying| {
-        let mut cells = vec![name, grouped(items), tokens(size)];
-        cells.extend(carried(sums));
-        cells.extend(priced(sums.cost(), total));
-        grid.add(cells);
-    };
     let (listed, others) = told_apart(kinds, bill, top);
-    for (name, one) in listed {
-        kind(name.clone(), one.items, one.tokens, &one.carried);
-    }
+    let mut rows: Vec<KindRow> =
+        listed.iter().map(|(name, one)| KindRow::of(name.clone(), &[one])).collect();
     if !others.is_empty() {
-        let mut sums = Carrying::default();
-        for (_, one) in &others {
-            sums += one.carried;
-        }
-        let items = others.iter().map(|(_, one)| one.items).sum();
-        let size = others.iter().map(|(_, one)| one.tokens).sum();
-        kind(counted(others.len() as u64, "other", "others"), items, size, &sums);
+        let name = counted(others.len() as u64, "other", "others");
+        rows.push(KindRow::of(name, &others.iter().map(|(_, one)| one).collect::<Vec<_>>()));
     }
-    let mut cells = vec!["all prompts".to_owned(), String::new(), String::new()];
-    cells.extend(carried(&bill.prompts));
-    cells.extend(priced(bill.prompts.cost(), total));
-    grid.add(cells);
-    let mut line = |name: &str, size: String, sent: String, cost: Option<Picodollars>| {
-        let mut cells = vec![name.to_owned(), String::new(), size, sent];
-        cells.extend(std::iter::repeat_n(String::new(), 3));
-        cells.extend(priced(cost, total));
-        grid.add(cells);
-    };
+    let row = |name: &str, cost| KindRow { name: name.to_owned(), cost, ..KindRow::default() };
+    let prompts = Some(bill.prompts);
+    rows.push(KindRow { carried: prompts, ..row("all prompts", bill.prompts.cost()) });
     // With no price at all an amount of zero would pass for free of charge.
     let known = |cost| total.map(|_| cost);
-    let nothing = String::new;
-    line("output", tokens(bill.output), nothing(), known(bill.output_cost));
+    rows.push(KindRow { size: Some(bill.output), ..row("output", known(bill.output_cost)) });
     if bill.searches_cost != Picodollars::ZERO {
-        line("web searches", nothing(), nothing(), known(bill.searches_cost));
+        rows.push(row("web searches", known(bill.searches_cost)));
     }
     if bill.totals.apart != Picodollars::ZERO {
         // The prompts of separate samplings are in the bill's sum, and in no kind of content.
-        let sent = bill.totals.prompt().saturating_sub(bill.prompts.tokens());
-        line("samplings billed apart", nothing(), tokens(sent), known(bill.totals.apart));
+        let sent = Some(bill.totals.prompt().saturating_sub(bill.prompts.tokens()));
+        rows.push(KindRow { sent, ..row("samplings billed apart", known(bill.totals.apart)) });
     }
-    line("billed", nothing(), tokens(bill.totals.prompt()), total);
-    grid
+    rows.push(KindRow { sent: Some(bill.totals.prompt()), ..row("billed", total) });
+    kind_columns(total).grid(rows)
 }
 
-fn carried(carried: &Carrying) -> [String; 4] {
-    let written = carried.write_5m.tokens + carried.write_1h.tokens;
-    [carried.tokens(), carried.read.tokens, written, carried.input.tokens].map(tokens)
+/// Row of a kind of content, or of a part of the bill.
+#[derive(Default)]
+struct KindRow {
+    name: String,
+    items: Option<u64>,
+    size: Option<Tokens>,
+    sent: Option<Tokens>,
+    /// Tokens by their price.
+    carried: Option<Carrying>,
+    cost: Option<Picodollars>,
 }
 
-fn priced(cost: Option<Picodollars>, total: Option<Picodollars>) -> [String; 2] {
-    [dollars(cost), percent(share(cost, total))]
+impl KindRow {
+    /// Some kinds together.
+    fn of(name: String, kinds: &[&KindTotals]) -> Self {
+        let mut carried = Carrying::default();
+        for one in kinds {
+            carried += one.carried;
+        }
+        Self {
+            name,
+            items: Some(kinds.iter().map(|one| one.items).sum()),
+            size: Some(kinds.iter().map(|one| one.tokens).sum()),
+            sent: None,
+            carried: Some(carried),
+            cost: carried.cost(),
+        }
+    }
+}
+
+fn kind_columns<'c>(total: Option<Picodollars>) -> Columns<'c, KindRow> {
+    let mut columns = Columns::<KindRow>::new();
+    columns.name("kind", |row| row.name.clone());
+    columns.right("items", |row| row.items).hidden(3);
+    columns.right("size", |row| row.size).hidden(5);
+    let sent = |row: &KindRow| row.sent.or_else(|| Some(row.carried?.tokens()));
+    columns.right("sent", sent).hidden(6);
+    columns.right("read", |row| Some(row.carried?.read.tokens)).hidden(4);
+    let written = |sums: Carrying| sums.write_5m.tokens + sums.write_1h.tokens;
+    columns.right("written", move |row| row.carried.map(written)).hidden(2);
+    columns.right("input", |row| Some(row.carried?.input.tokens)).hidden(1);
+    columns.right("cost", |row| row.cost);
+    columns.right("share", move |row| share(row.cost, total)).hidden(7);
+    columns
 }
 
 fn share(cost: Option<Picodollars>, total: Option<Picodollars>) -> Option<f64> {
@@ -228,29 +234,17 @@ fn share(cost: Option<Picodollars>, total: Option<Picodollars>) -> Option<f64> {
 }
 
 fn sessions(history: &History, sessions: &[SessionContext], top: usize) -> Grid {
-    let mut grid = Grid::new(&[
-        ("session", Align::Left),
-        ("requests", Align::Right),
-        ("sent", Align::Right),
-        ("cost", Align::Right),
-        ("mostly", Align::Wrapped),
-    ])
-    .hide_first(&["sent", "requests", "mostly"]);
     let mut dearest: Vec<&SessionContext> = sessions.iter().collect();
     dearest
         .order_by_key(|one| std::cmp::Reverse((one.bill.totals.cost(), one.bill.prompts.tokens())));
     let names = SessionNames::of(history);
-    for session in dearest.into_iter().take(top) {
-        let total = session.bill.totals.cost();
-        grid.add(vec![
-            names.name(session.id),
-            grouped(session.bill.prompts.requests),
-            tokens(session.bill.prompts.tokens()),
-            dollars(total),
-            mostly(history, session),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<SessionContext>::new();
+    columns.left("session", |one| names.name(one.id));
+    columns.right("requests", |one| one.bill.prompts.requests).hidden(2);
+    columns.right("sent", |one| one.bill.prompts.tokens()).hidden(1);
+    columns.right("cost", |one| one.bill.totals.cost());
+    columns.wrapped("mostly", |one| mostly(history, one)).hidden(3);
+    columns.grid(dearest.into_iter().take(top))
 }
 
 /// The three most expensive kinds, with their shares of the tokens sent.
@@ -270,30 +264,18 @@ fn token_share(part: Tokens, whole: Tokens) -> Option<f64> {
 }
 
 fn items(history: &History, items: &[CarriedItem]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("what", Align::Name),
-        ("came in at", Align::Wrapped),
-        ("tokens", Align::Right),
-        ("requests", Align::Right),
-        ("writing", Align::Right),
-        ("reading", Align::Right),
-        ("cost", Align::Right),
-        ("size is", Align::Left),
-    ])
-    .hide_first(&["size is", "writing", "reading", "requests", "tokens", "came in at"]);
-    for item in items {
-        grid.add(vec![
-            kind_name(history, item.kind),
-            format!("{}:{}", history.files[item.file].label, item.line),
-            tokens(item.tokens),
-            grouped(item.carried.requests),
-            dollars(item.carried.write_cost()),
-            dollars(item.carried.read_cost()),
-            dollars(item.carried.cost()),
-            item.basis.name().to_owned(),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<CarriedItem>::new();
+    columns.name("what", |item| kind_name(history, item.kind));
+    columns
+        .wrapped("came in at", |item| format!("{}:{}", history.files[item.file].label, item.line))
+        .hidden(6);
+    columns.right("tokens", |item| item.tokens).hidden(5);
+    columns.right("requests", |item| item.carried.requests).hidden(4);
+    columns.right("writing", |item| item.carried.write_cost()).hidden(2);
+    columns.right("reading", |item| item.carried.read_cost()).hidden(3);
+    columns.right("cost", |item| item.carried.cost());
+    columns.left("size is", |item| item.basis.name()).hidden(1);
+    columns.grid(items)
 }
 
 fn notes(document: &mut Document, ledger: &Ledger<'_>, context: &Context) {

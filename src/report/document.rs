@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use super::escape::{SafeText, html_text, markdown_text};
 use super::number::counted;
 use super::screen::Screen;
+pub(super) use super::table::Grid;
 use super::table::wrap;
-pub(super) use super::table::{Align, Grid};
 
 /// Output for people.
 #[derive(Debug, Default)]
@@ -209,6 +209,7 @@ pub(super) fn wrapped(text: &SafeText, style: TextStyle) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::columns::Columns;
 
     fn as_text(document: &Document, style: TextStyle) -> String {
         let mut out = Vec::new();
@@ -218,11 +219,10 @@ mod tests {
 
     fn long() -> Document {
         let mut details = Document::default();
-        let mut grid = Grid::new(&[("number", Align::Right), ("what", Align::Left)]);
-        for number in 0..100 {
-            grid.add(vec![number.to_string(), "a|b".to_owned()]);
-        }
-        details.grid(grid);
+        let mut columns = Columns::<u64>::new();
+        columns.right("number", |number| *number);
+        columns.left("what", |_| "a|b");
+        details.grid(columns.grid(0..100));
         let mut document = Document::default();
         document.heading("Title");
         document.folded("All <of> them", details);
@@ -232,22 +232,24 @@ mod tests {
 
     #[test]
     fn bars_are_for_terminals() {
-        let grid = |columns: &[(&str, Align)], row: &[&str]| {
-            let mut grid = Grid::new(columns);
-            grid.add(row.iter().map(|cell| (*cell).to_owned()).collect());
+        let of = |has_bar: bool| {
+            let mut columns = Columns::<f64>::new();
+            columns.right("hit", |share| *share);
+            if has_bar {
+                columns.bar(|share| Some(*share));
+            }
+            columns.right("cost", |_| "$1.00");
             let mut document = Document::default();
-            document.grid(grid);
+            document.grid(columns.grid([0.5]));
             document
         };
         let style = TextStyle { width: 80, bold: false, bars: false, height: None, notes: true };
-        let columns = [("hit", Align::Right), ("", Align::Bar), ("cost", Align::Right)];
-        let with = grid(&columns, &["50 %", "█████", "$1.00"]);
-        let without = grid(&[columns[0], columns[2]], &["50 %", "$1.00"]);
+        let (with, without) = (of(true), of(false));
         assert_eq!(as_text(&with, style), as_text(&without, style));
         assert_eq!(with.to_markdown(), without.to_markdown());
         let text = as_text(&with, TextStyle { bars: true, ..style });
         let row = text.lines().nth(2).expect("a row");
-        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["50", "%", "█████", "$1.00"]);
+        assert_eq!(row.split_whitespace().collect::<Vec<_>>(), ["50.0", "%", "█████", "$1.00"]);
         assert_eq!(as_text(&without, TextStyle { bars: true, ..style }), as_text(&without, style));
     }
 

@@ -1,9 +1,11 @@
 //! Story of one request in sentences, with its figures under each strategy.
 
 use super::breaks_view::evidence;
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::number::{bytes, counted, dollars, duration, grouped, tokens};
 use super::session_names::SessionNames;
+use super::table::Value;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::explain::analysis::Event;
@@ -12,6 +14,7 @@ use crate::explain::context::ContextKind;
 use crate::explain::story::{NewContent, Story, Under};
 use crate::requests::conversation::{History, Request};
 use crate::simulate::ledger::Ledger;
+use crate::simulate::pricing::Billing;
 
 /// Number of lines named for each kind of content.
 const MOST_LINES: usize = 8;
@@ -211,33 +214,23 @@ fn billed_sentence(request: &Request, billed: &Under<'_>) -> String {
 }
 
 fn figures(story: &Story<'_>) -> Grid {
-    let mut grid = Grid::new(&[
-        ("strategy", Align::Left),
-        ("read", Align::Right),
-        ("written 5m", Align::Right),
-        ("written 1h", Align::Right),
-        ("input", Align::Right),
-        ("output", Align::Right),
-        ("cost", Align::Right),
-    ])
-    .hide_first(&["output", "input"]);
-    for under in &story.under {
-        let name = match under.strategy {
-            "replay" => "expected".to_owned(),
-            other => other.to_owned(),
-        };
-        let Some(row) = &under.row else {
-            grid.add([vec![name], vec!["–".to_owned(); 6]].concat());
-            continue;
-        };
-        let split = &row.billing;
-        let counts = [split.read, split.write_5m, split.write_1h, split.input, split.output];
-        let mut cells = vec![name];
-        cells.extend(counts.map(tokens));
-        cells.push(dollars(under.totals.cost()));
-        grid.add(cells);
-    }
-    grid
+    let mut columns = Columns::<Under<'_>>::new();
+    columns.left("strategy", |under| match under.strategy {
+        "replay" => "expected".to_owned(),
+        other => other.to_owned(),
+    });
+    let mut count = |heading, place: Option<usize>, count: fn(&Billing) -> Tokens| {
+        let count = move |under: &Under<'_>| Some(count(&under.row.as_ref()?.billing));
+        columns.right(heading, count).unknown("–").hidden(place);
+    };
+    count("read", None, |split| split.read);
+    count("written 5m", None, |split| split.write_5m);
+    count("written 1h", None, |split| split.write_1h);
+    count("input", Some(2), |split| split.input);
+    count("output", Some(1), |split| split.output);
+    let cost = |under: &Under<'_>| under.row.as_ref().map(|_| Value::from(under.totals.cost()));
+    columns.right("cost", cost).unknown("–");
+    columns.grid(&story.under)
 }
 
 /// Reasons for the read of a strategy, in sentences.

@@ -7,10 +7,12 @@ use std::io::Write;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::json::write_versioned;
-use super::number::{counted, dollars, equivalents, grouped, percent_difference, tokens};
+use super::number::{counted, equivalents, grouped, tokens};
 use super::report_json::Prices;
+use super::table::Value;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::simulate::fork::{
@@ -82,38 +84,36 @@ fn written(ttl: Ttl) -> &'static str {
     }
 }
 
-fn header(table: &ForkTable<'_>, first: [(&'static str, Align); 2]) -> Vec<(&'static str, Align)> {
-    let cost = table.prices.is_some().then_some("cost");
-    let figures = ["read", written(table.plan.ttl), "input", "equivalents"].into_iter();
-    first.into_iter().chain(figures.chain(cost).map(|name| (name, Align::Right))).collect()
-}
-
-fn cells(table: &ForkTable<'_>, charge: &ForkCharge) -> Vec<String> {
+/// Adds the figures of charges.
+fn figures<'c, R: 'c>(
+    columns: &mut Columns<'c, R>,
+    table: &'c ForkTable<'_>,
+    charge: fn(&R) -> &ForkCharge,
+) {
+    columns.right("read", move |row| charge(row).read);
+    columns.right(written(table.plan.ttl), move |row| charge(row).written);
+    columns.right("input", move |row| charge(row).input);
+    columns.right("equivalents", move |row| equivalents(charge(row).equivalents));
     // Without prices there are weights alone, and no column of dollars.
-    let cost = table.prices.is_some().then(|| dollars(charge.cost));
-    let figures = [
-        tokens(charge.read),
-        tokens(charge.written),
-        tokens(charge.input),
-        equivalents(charge.equivalents),
-    ];
-    figures.into_iter().chain(cost).collect()
+    if table.prices.is_some() {
+        columns.right("cost", move |row| charge(row).cost);
+    }
 }
 
 fn totals(table: &ForkTable<'_>) -> Grid {
-    let first = [("variant", Align::Left), ("what it is", Align::Wrapped)];
-    let last = [("difference", Align::Right)];
-    let mut grid = Grid::new(&[header(table, first), last.to_vec()].concat());
     // The first variant shares nothing, so the others are compared with it.
-    let base = table.comparisons.first().map(|comparison| comparison.total().equivalents);
-    for (index, comparison) in table.comparisons.iter().enumerate() {
-        let total = comparison.total();
-        let names = vec![comparison.variant.name.to_owned(), comparison.variant.meaning.to_owned()];
-        let difference = base.filter(|_| index > 0).map(|base| relative(total.equivalents, base));
-        let difference = difference.map_or_else(String::new, percent_difference);
-        grid.add([names, cells(table, &total), vec![difference]].concat());
-    }
-    grid
+    let base = table.comparisons.first();
+    let base_sum = base.map(|comparison| comparison.total().equivalents);
+    let is_base = |one: &ForkComparison| base.is_some_and(|base| std::ptr::eq(base, one));
+    let mut columns = Columns::<(&ForkComparison, ForkCharge)>::new();
+    columns.left("variant", |(comparison, _)| comparison.variant.name);
+    columns.wrapped("what it is", |(comparison, _)| comparison.variant.meaning);
+    figures(&mut columns, table, |(_, total)| total);
+    columns.right("difference", |(comparison, total)| {
+        let base = base_sum.filter(|_| !is_base(comparison))?;
+        Some(Value::relative(relative(total.equivalents, base)))
+    });
+    columns.grid(table.comparisons.iter().map(|comparison| (comparison, comparison.total())))
 }
 
 /// Relative difference of two sums.
@@ -125,19 +125,21 @@ fn relative(sum: Equivalents, base: Equivalents) -> Option<f64> {
 
 /// A row for each child; neighbours with the same charges share one.
 fn each_child(table: &ForkTable<'_>) -> Grid {
-    let first = [("variant", Align::Left), ("children", Align::Right)];
-    let mut grid = Grid::new(&header(table, first));
+    let mut rows: Vec<(&str, String, &ForkCharge)> = Vec::new();
     for comparison in &table.comparisons {
         let mut number = 1;
         for run in comparison.children.chunk_by(PartialEq::eq) {
             // The name of a variant is in the first of its rows alone.
             let name = if number == 1 { comparison.variant.name } else { "" };
-            let names = vec![name.to_owned(), numbers(number, run.len() as u64)];
-            grid.add([names, cells(table, &run[0])].concat());
+            rows.push((name, numbers(number, run.len() as u64), &run[0]));
             number += run.len() as u64;
         }
     }
-    grid
+    let mut columns = Columns::<(&str, String, &ForkCharge)>::new();
+    columns.left("variant", |(name, ..)| (*name).to_owned());
+    columns.right("children", |(_, numbers, _)| numbers.clone());
+    figures(&mut columns, table, |(.., charge)| charge);
+    columns.grid(rows)
 }
 
 fn numbers(first: u64, count: u64) -> String {

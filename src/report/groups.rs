@@ -8,22 +8,23 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::analyze_view::cost_cell;
 use super::applicability::acts_without_markers;
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::Document;
 use super::inputs::Inputs;
 use super::json::write_versioned;
 use super::key_notes::key_notes;
 use super::notes::notes;
-use super::number::{counted, grouped, known_dollars, percent, share};
+use super::number::{counted, share};
 use super::report_json::{ByStrategy, Prices, TotalsObject, is_zero};
-use super::rows::csv::{Cell as _, CsvCell, CsvFile};
+use super::rows::csv::Cell as _;
 use super::session_names::SessionNames;
+use super::table::Value;
 use crate::base::client::Client;
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{Group, Grouping, Groups};
-use crate::simulate::ledger::{Ledger, Selection, Totals};
+use crate::simulate::ledger::{Ledger, Selection, StrategyColumn, Totals};
 
 /// Strategies that are hidden last if there is not enough room.
 const SHOWN_LAST: [&str; 3] = ["billed", "5m", "1h"];
@@ -43,31 +44,20 @@ pub fn groups_document(
     let count = groups.list.len() as u64;
     document.heading(counted(count, title(groups.grouping), &titles(groups.grouping)));
     let (listed, others) = most_expensive(groups, top);
-    let names: Vec<&str> =
-        ledger.columns.iter().map(|column| column.strategy.name.as_ref()).collect();
-    let first = match groups.grouping {
-        Grouping::Period(length) => format!("{} ({})", length.name(), ledger.history.zone.name()),
-        other => other.name().to_owned(),
-    };
-    let mut header = vec![(first.as_str(), Align::Name), ("requests", Align::Right)];
-    header.extend(names.iter().map(|name| (*name, Align::Right)));
-    header.extend([("hit", Align::Right), ("breaks cost", Align::Right)]);
-    let others_first: Vec<&str> =
-        names.iter().copied().filter(|name| !SHOWN_LAST.contains(name)).collect();
-    let mut grid =
-        Grid::new(&header).hide_first(&[&others_first[..], &["hit", "breaks cost"]].concat());
     let sessions = SessionNames::of(ledger.history);
+    let mut rows: Vec<GroupRow<'_>> = Vec::new();
     for group in &listed {
         let name = name(groups.grouping, group, &sessions);
-        grid.add(cells(ledger, name, &applied(ledger, group), groups.shown));
+        rows.push(GroupRow { name, group: Cow::Owned(applied(ledger, group)) });
     }
     if listed.len() < groups.list.len() {
-        let rest = counted(count - listed.len() as u64, "other", "others");
-        grid.add(cells(ledger, rest, &applied(ledger, &others), groups.shown));
+        let name = counted(count - listed.len() as u64, "other", "others");
+        rows.push(GroupRow { name, group: Cow::Owned(applied(ledger, &others)) });
     }
-    grid.add(cells(ledger, "total".to_owned(), &groups.total, groups.shown));
-    document.grid(grid);
-    document.text(meaning(names.get(groups.shown).copied().unwrap_or_default()));
+    rows.push(GroupRow { name: "total".to_owned(), group: Cow::Borrowed(&groups.total) });
+    document.grid(columns(ledger, groups).grid(rows));
+    let shown = ledger.columns.get(groups.shown).map(|column| &*column.strategy.name);
+    document.text(meaning(shown.unwrap_or_default()));
     notes(&mut document, ledger, selection);
     document
 }
@@ -140,22 +130,48 @@ fn name(grouping: Grouping, group: &Group, sessions: &SessionNames<'_>) -> Strin
     }
 }
 
-fn cells(ledger: &Ledger<'_>, name: String, group: &Group, shown: usize) -> Vec<String> {
-    let mut cells = vec![name, grouped(group.requests)];
-    let columns = ledger.columns.iter().zip(&group.by_strategy);
-    cells.extend(columns.map(|(column, totals)| {
-        // A simulation without a row can do nothing to the group.
-        let is_idle = totals.requests == 0 && totals.unrecorded > 0;
-        let is_idle = is_idle && !acts_without_markers(&column.strategy);
-        if column.applicability().is_applicable() && !is_idle {
-            cost_cell(totals)
-        } else {
-            "-".to_owned()
-        }
-    }));
-    cells.push(percent(group.by_strategy.get(shown).and_then(Totals::hit_rate)));
-    cells.push(known_dollars(group.lost.excess(), group.lost.costs.unknown));
-    cells
+/// Row of a table, or line of a CSV file.
+struct GroupRow<'g> {
+    name: String,
+    group: Cow<'g, Group>,
+}
+
+/// Columns of groups; the grouping and the strategies are those of the run.
+fn columns<'c>(ledger: &'c Ledger<'_>, groups: &'c Groups) -> Columns<'c, GroupRow<'c>> {
+    let mut columns = Columns::<GroupRow<'_>>::new();
+    let first = match groups.grouping {
+        Grouping::Period(length) => format!("{} ({})", length.name(), ledger.history.zone.name()),
+        other => other.name().to_owned(),
+    };
+    let key = groups.grouping.name();
+    columns.name(first, |row| row.name.clone()).csv(key, |row| row.group.name.as_deref().cell());
+    columns
+        .right("requests", |row| row.group.requests)
+        .csv("requests", |row| row.group.requests.cell());
+    for (at, column) in ledger.columns.iter().enumerate() {
+        let name = &*column.strategy.name;
+        let cost = columns.right(name, move |row| cost_of(column, &row.group.by_strategy[at]));
+        cost.unknown("-").hidden(Some(1).filter(|_| !SHOWN_LAST.contains(&name)));
+        cost.csv(format!("{name}_usd"), move |row| row.group.by_strategy[at].cost().cell());
+    }
+    let hit = columns.right("hit", |row| row.group.by_strategy.get(groups.shown)?.hit_rate());
+    hit.hidden(2).csv("hit_rate", |row| hit_rate(&row.group, groups.shown).cell());
+    columns.only_csv("breaks", |row| row.group.lost.breaks.cell());
+    let lost = columns.right("breaks cost", |row| row.group.lost.costs);
+    lost.hidden(3).csv("lost_usd", |row| row.group.lost.excess().cell());
+    columns.only_csv("unpriced_requests", |row| {
+        let shown = row.group.by_strategy.get(groups.shown);
+        shown.map_or(0, |totals| totals.unpriced_requests).cell()
+    });
+    columns
+}
+
+/// Cost of a group under a strategy, if the strategy can do anything to it.
+fn cost_of(column: &StrategyColumn, totals: &Totals) -> Option<Value> {
+    // A simulation without a row can do nothing to the group.
+    let is_idle = totals.requests == 0 && totals.unrecorded > 0;
+    let is_idle = is_idle && !acts_without_markers(&column.strategy);
+    (column.applicability().is_applicable() && !is_idle).then(|| totals.all_costs().into())
 }
 
 pub(super) const SCHEMA: &str = "cachesim.groups/v1";
@@ -253,36 +269,9 @@ pub fn write_groups_csv(
     groups: &Groups,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let columns = csv_columns(ledger, groups);
-    let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
-    let mut csv = CsvFile::new(&names, out)?;
-    for group in groups.list.iter().map(|group| applied(ledger, group)) {
-        csv.write(columns.iter().map(|(_, cell)| cell(&group)))?;
-    }
-    csv.finish()
-}
-
-/// Number of requests that are in no cost, under the strategy that is shown.
-fn unpriced(group: &Group, shown: usize) -> u64 {
-    group.by_strategy.get(shown).map_or(0, |totals| totals.unpriced_requests)
-}
-
-type GroupCell<'a> = Box<dyn Fn(&Group) -> CsvCell + 'a>;
-
-/// Columns of groups; the grouping and the strategies are those of the run.
-fn csv_columns<'a>(ledger: &Ledger<'_>, groups: &'a Groups) -> Vec<(String, GroupCell<'a>)> {
-    let mut columns: Vec<(String, GroupCell<'a>)> = vec![
-        (groups.grouping.name().to_owned(), Box::new(|group| group.name.as_deref().cell())),
-        ("requests".to_owned(), Box::new(|group| group.requests.cell())),
-    ];
-    for (at, column) in ledger.columns.iter().enumerate() {
-        let cost = move |group: &Group| group.by_strategy.get(at).and_then(Totals::cost).cell();
-        columns.push((format!("{}_usd", column.strategy.name), Box::new(cost)));
-    }
-    columns.push(("hit_rate".to_owned(), Box::new(|group| hit_rate(group, groups.shown).cell())));
-    columns.push(("breaks".to_owned(), Box::new(|group| group.lost.breaks.cell())));
-    columns.push(("lost_usd".to_owned(), Box::new(|group| group.lost.excess().cell())));
-    let unpriced = |group: &Group| unpriced(group, groups.shown).cell();
-    columns.push(("unpriced_requests".to_owned(), Box::new(unpriced)));
-    columns
+    let rows = groups
+        .list
+        .iter()
+        .map(|group| GroupRow { name: String::new(), group: Cow::Owned(applied(ledger, group)) });
+    columns(ledger, groups).write_csv(rows, out)
 }

@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::Document;
 use super::json::write_document;
 use crate::redact::{KeptFields, KeptObject};
 
@@ -21,26 +22,23 @@ pub fn kept_document(kept: &[KeptObject]) -> Document {
         "Names of the fields below stay where objects of their kind have them. Of values stays what \
          is said here, and the length; other names and all other letters and digits are replaced.",
     );
+    let mut columns = Columns::<(String, String, &str)>::new();
+    columns.wrapped("field", |(field, ..)| field.clone());
+    columns.wrapped("stays", |(_, stays, _)| stays.clone());
+    columns.wrapped("why", |(.., why)| (*why).to_owned());
     for object in kept {
         let place = if object.path.is_empty() { "outermost" } else { object.path.as_str() };
         document.heading(format!("{} ({place})", object.object));
-        let columns =
-            [("field", Align::Wrapped), ("stays", Align::Wrapped), ("why", Align::Wrapped)];
-        let mut grid = Grid::new(&columns);
-        for fields in &object.fields {
-            grid.add(vec![
-                fields.names.join(", "),
-                stays(fields),
-                fields.why.unwrap_or("the name alone").to_owned(),
-            ]);
-        }
-        if let Some(held) = object.others_hold {
+        let fields = object.fields.iter().map(|fields| {
+            (fields.names.join(", "), stays(fields), fields.why.unwrap_or("the name alone"))
+        });
+        let others = object.others_hold.map(|held| {
             let name = object
                 .others_are
                 .map_or("any other".to_owned(), |stays| format!("of any other {stays}"));
-            grid.add(vec![name, format!("its structure: {held}"), String::new()]);
-        }
-        document.grid(grid);
+            (name, format!("its structure: {held}"), "")
+        });
+        document.grid(columns.grid(fields.chain(others)));
     }
     document
 }

@@ -17,6 +17,7 @@ mod chart;
 mod check_json;
 mod check_view;
 mod check_words;
+mod columns;
 mod compare_json;
 mod compare_view;
 mod config_view;

@@ -8,10 +8,11 @@ use jiff::civil::{Date, DateTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::json::write_document;
 use super::number::counted;
-use super::prices::{ModelObject, per_million, price_grid, size_label, tier_label};
+use super::prices::{ModelObject, model_grid, per_million, size_label, tier_label};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{PriceChange, PriceUpdate};
@@ -46,11 +47,9 @@ pub fn price_changes_document(update: &PriceUpdate, view: &UpdateView<'_>) -> Do
     }
     if !update.added.is_empty() {
         document.heading("New models, dollars for a million tokens");
-        let rows = update
-            .added
-            .iter()
-            .filter_map(|model| Some((vec![model.id.clone()], model.rates.first()?)));
-        document.grid(price_grid(&[("model", Align::Left)], rows));
+        let rows = update.added.iter();
+        document
+            .grid(model_grid(rows.filter_map(|model| Some((&*model.id, model.rates.first()?)))));
     }
     document.text(match view.written {
         Some(file) if view.is_default => format!(
@@ -76,27 +75,19 @@ fn answer(update: &PriceUpdate) -> String {
 }
 
 fn changes(update: &PriceUpdate, day: Date) -> Grid {
-    let mut grid = Grid::new(&[
-        ("model", Align::Left),
-        ("price", Align::Left),
-        ("for", Align::Wrapped),
-        ("in use", Align::Right),
-        ("new", Align::Right),
-        ("change", Align::Right),
-    ]);
-    for (model, changes) in &update.changed {
-        for change in changes {
-            grid.add(vec![
-                model.id.clone(),
-                change.class.to_owned(),
-                terms(change, day),
-                price(change.ours),
-                price(change.theirs),
-                share(change).unwrap_or_default(),
-            ]);
-        }
-    }
-    grid
+    let mut columns = Columns::<(&str, &PriceChange)>::new();
+    columns.left("model", |(model, _)| (*model).to_owned());
+    columns.left("price", |(_, change)| change.class);
+    columns.wrapped("for", |(_, change)| terms(change, day));
+    columns.right("in use", |(_, change)| price(change.ours));
+    columns.right("new", |(_, change)| price(change.theirs));
+    columns.right("change", |(_, change)| share(change));
+    columns.grid(
+        update
+            .changed
+            .iter()
+            .flat_map(|(model, changes)| changes.iter().map(|change| (&*model.id, change))),
+    )
 }
 
 fn price(price: Option<Picodollars>) -> String {

@@ -8,15 +8,16 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::json::write_document;
 use super::number::grouped;
-use super::schemas::MACHINE_FORMATS;
+use super::schemas::{MACHINE_FORMATS, MachineFormat};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::{Factors, Hours, ModelPrices, PriceTable, Rate, Rates};
 use crate::simulate::provider::{self, Provider};
-use crate::simulate::strategy::{ALL, Reach};
+use crate::simulate::strategy::{ALL, Reach, Strategy};
 
 pub(super) const SCHEMA: &str = "cachesim.prices-list/v1";
 
@@ -74,39 +75,35 @@ fn are_in_a_row(days: &[&str]) -> bool {
     Hours::WEEKDAYS.windows(days.len()).any(|row| row == days)
 }
 
-/// A class of tokens, with its price in some rates.
-type PriceColumn = (&'static str, fn(&Rates) -> Option<Picodollars>);
+/// A rate with its model.
+pub(super) type ModelRate<'r> = (&'r str, &'r Rate);
 
-/// Table of rates, each after cells that describe it.
+/// Adds the prices of rates to columns that describe them, and makes the table.
 ///
 /// One price for both lifetimes has one column, and a lifetime without an offer has none.
 pub(super) fn price_grid<'r>(
-    first: &[(&'static str, Align)],
-    rows: impl Iterator<Item = (Vec<String>, &'r Rate)>,
+    mut columns: Columns<'_, ModelRate<'r>>,
+    rows: impl Iterator<Item = ModelRate<'r>>,
 ) -> Grid {
-    let rows: Vec<(Vec<String>, &Rates)> = rows.map(|(cells, rate)| (cells, &rate.rates)).collect();
-    let any = |has: fn(&Rates) -> bool| rows.iter().any(|(_, rates)| has(rates));
+    let rows: Vec<ModelRate<'r>> = rows.collect();
+    let any = |has: fn(&Rates) -> bool| rows.iter().any(|(_, rate)| has(&rate.rates));
     let has_lifetimes = any(|rates| rates.cache_write_1h != rates.cache_write_5m);
-    let mut columns: Vec<PriceColumn> = vec![("input", |rates| Some(rates.input))];
-    columns.push((if has_lifetimes { "write 5m" } else { "write" }, |rates| {
-        Some(rates.cache_write_5m)
-    }));
+    let mut price = |heading, price: fn(&Rates) -> Option<Picodollars>| {
+        columns.right(heading, move |(_, rate)| {
+            price(&rate.rates).map(|price| per_million(price).to_string())
+        });
+    };
+    price("input", |rates| Some(rates.input));
+    price(if has_lifetimes { "write 5m" } else { "write" }, |rates| Some(rates.cache_write_5m));
     if has_lifetimes {
-        columns.push(("write 1h", |rates| Some(rates.cache_write_1h)));
+        price("write 1h", |rates| Some(rates.cache_write_1h));
     }
     if any(|rates| rates.cache_write_12h.is_some()) {
-        columns.push(("write 12h", |rates| rates.cache_write_12h));
+        price("write 12h", |rates| rates.cache_write_12h);
     }
-    columns.push(("read", |rates| Some(rates.cache_read)));
-    columns.push(("output", |rates| Some(rates.output)));
-    let names = columns.iter().map(|(name, _)| (*name, Align::Right));
-    let mut grid = Grid::new(&first.iter().copied().chain(names).collect::<Vec<_>>());
-    for (mut cells, rates) in rows {
-        let prices = columns.iter().map(|(_, price)| price(rates).map(per_million));
-        cells.extend(prices.map(|price| price.map_or_else(String::new, |price| price.to_string())));
-        grid.add(cells);
-    }
-    grid
+    price("read", |rates| Some(rates.cache_read));
+    price("output", |rates| Some(rates.output));
+    columns.grid(rows)
 }
 
 /// All models with the prices of a day: those of a table, and those of other providers, by provider.
@@ -114,10 +111,7 @@ pub(super) fn price_grid<'r>(
 pub fn models_document(table: &PriceTable, providers: &[&ModelPrices], at: Date) -> Document {
     let mut document = Document::default();
     document.heading(format!("Prices on {at}, dollars for a million tokens"));
-    // A model may have no price on that day.
-    let rows =
-        table.models().filter_map(|model| Some((vec![model.id.clone()], current(model, at)?)));
-    document.grid(price_grid(&[("model", Align::Left)], rows));
+    document.grid(current_prices(table.models(), at));
     for (provider, models) in by_provider(providers) {
         document.heading(format!("{}: {}", provider.name, provider.summary));
         document.grid(current_prices(models.iter().copied(), at));
@@ -154,8 +148,15 @@ fn by_provider<'m>(models: &[&'m ModelPrices]) -> Vec<(&'static Provider, Vec<&'
 }
 
 fn current_prices<'m>(models: impl Iterator<Item = &'m ModelPrices>, at: Date) -> Grid {
-    let rows = models.filter_map(|model| Some((vec![model.id.clone()], current(model, at)?)));
-    price_grid(&[("model", Align::Left)], rows)
+    // A model may have no price on that day.
+    model_grid(models.filter_map(|model| Some((&*model.id, current(model, at)?))))
+}
+
+/// Table of models, each with a rate.
+pub(super) fn model_grid<'r>(rows: impl Iterator<Item = ModelRate<'r>>) -> Grid {
+    let mut columns = Columns::<ModelRate<'_>>::new();
+    columns.left("model", |(model, _)| (*model).to_owned());
+    price_grid(columns, rows)
 }
 
 /// Note on models that have other prices at other hours.
@@ -191,10 +192,12 @@ pub fn model_document(model: &ModelPrices, at: Option<Date>) -> Document {
     let mut document = Document::default();
     let when = at.map(|at| format!(" on {at}")).unwrap_or_default();
     document.heading(format!("{}{when}, dollars for a million tokens", model.id));
-    let first = [("from", Align::Left), ("until", Align::Left), ("for", Align::Wrapped)];
     let held = model.rates.iter().filter(|rate| at.is_none_or(|at| rate.holds_on(at)));
-    let rows = held.map(|rate| (vec![day(rate.from), day(rate.until), conditions(rate)], rate));
-    document.grid(price_grid(&first, rows));
+    let mut columns = Columns::<ModelRate<'_>>::new();
+    columns.left("from", |(_, rate)| day(rate.from));
+    columns.left("until", |(_, rate)| day(rate.until));
+    columns.wrapped("for", |(_, rate)| conditions(rate));
+    document.grid(price_grid(columns, held.map(|rate| (&*model.id, rate))));
     let tiers: Vec<String> =
         model.tiers.iter().map(|(tier, by)| factors_label(*tier, *by)).collect();
     if !tiers.is_empty() {
@@ -355,18 +358,13 @@ pub fn models_json<'a>(
 /// Machine formats, one row each.
 #[must_use]
 pub fn formats_document() -> Document {
-    let mut grid = Grid::new(&[
-        ("format", Align::Left),
-        ("command", Align::Left),
-        ("what it holds", Align::Wrapped),
-    ])
-    .hide_first(&["command"]);
-    for format in &MACHINE_FORMATS {
-        grid.add([format.name, format.commands, format.meaning].map(str::to_owned).to_vec());
-    }
+    let mut columns = Columns::<MachineFormat>::new();
+    columns.left("format", |format| format.name);
+    columns.left("command", |format| format.commands).hidden(1);
+    columns.wrapped("what it holds", |format| format.meaning);
     let mut document = Document::default();
     document.heading("Machine formats");
-    document.grid(grid);
+    document.grid(columns.grid(&MACHINE_FORMATS));
     document
 }
 
@@ -374,14 +372,12 @@ pub fn formats_document() -> Document {
 #[must_use]
 pub fn strategies_document() -> Document {
     let mut document = Document::default();
+    let mut columns = Columns::<Strategy>::new();
+    columns.left("strategy", |strategy| strategy.name.to_string());
+    columns.wrapped("what it stands for", |strategy| strategy.summary.to_string());
     for reach in Reach::ALL {
-        let columns = [("strategy", Align::Left), ("what it stands for", Align::Wrapped)];
-        let mut grid = Grid::new(&columns);
-        for strategy in ALL.iter().filter(|strategy| strategy.reach() == reach) {
-            grid.add(vec![strategy.name.to_string(), strategy.summary.to_string()]);
-        }
         document.heading(reach.label());
-        document.grid(grid);
+        document.grid(columns.grid(ALL.iter().filter(|strategy| strategy.reach() == reach)));
     }
     document
 }

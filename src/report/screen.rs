@@ -189,8 +189,8 @@ impl Screen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::document::Align;
     use super::*;
+    use crate::report::columns::Columns;
 
     fn as_text(document: &Document, style: TextStyle) -> String {
         let mut out = Vec::new();
@@ -239,9 +239,10 @@ mod tests {
         );
     }
 
-    fn rows(count: usize) -> Grid {
-        let mut grid = Grid::new(&[("number", Align::Right), ("what", Align::Left)]);
-        (0..count).for_each(|number| grid.add(vec![number.to_string(), "a|b".to_owned()]));
-        grid
+    fn rows(count: u64) -> Grid {
+        let mut columns = Columns::<u64>::new();
+        columns.right("number", |number| *number);
+        columns.left("what", |_| "a|b");
+        columns.grid(0..count)
     }
 }

@@ -7,11 +7,13 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
 use super::json::write_versioned;
-use super::number::{dollars, percent, percent_difference, relative};
+use super::number::{dollars, percent, relative};
 use super::report_json::Prices;
+use super::table::Value;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
@@ -94,25 +96,19 @@ fn less_or_more(saved: f64) -> String {
 }
 
 fn kinds(kinds: &[KindOfSession]) -> Grid {
-    let mut grid = Grid::new(&[
-        ("model", Align::Left),
-        ("requests", Align::Right),
-        ("sessions", Align::Right),
-        ("a request", Align::Right),
-        ("difference", Align::Right),
-    ]);
-    for kind in kinds {
-        let (before, after) = (per_request(kind.before), per_request(kind.after));
-        grid.add(vec![
-            kind.model.clone(),
-            // The range excludes its end, people's ranges include it.
-            format!("{}–{}", kind.requests_from, kind.requests_below - 1),
-            format!("{} → {}", kind.before.sessions, kind.after.sessions),
-            format!("{} → {}", dollars(before), dollars(after)),
-            percent_difference(relative(after, before)),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<KindOfSession>::new();
+    columns.left("model", |kind| kind.model.clone());
+    // The range excludes its end, people's ranges include it.
+    columns.right("requests", |kind| format!("{}–{}", kind.requests_from, kind.requests_below - 1));
+    columns.right("sessions", |kind| format!("{} → {}", kind.before.sessions, kind.after.sessions));
+    columns.right("a request", |kind| {
+        let [before, after] = [kind.before, kind.after].map(per_request).map(dollars);
+        format!("{before} → {after}")
+    });
+    columns.right("difference", |kind| {
+        Value::relative(relative(per_request(kind.after), per_request(kind.before)))
+    });
+    columns.grid(kinds)
 }
 
 fn per_request(side: Side) -> Option<Picodollars> {

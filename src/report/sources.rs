@@ -6,7 +6,8 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::Document;
 use super::json::write_versioned;
 use super::{counted, grouped};
 use crate::base::client::Client;
@@ -33,25 +34,32 @@ pub struct SourceRow {
 /// Without `shows_all` only places that exist, and one for each program without any.
 #[must_use]
 pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
-    let columns = [
-        ("source", Align::Left),
-        ("place", Align::Wrapped),
-        ("found", Align::Left),
-        ("moved by", Align::Wrapped),
-    ];
-    let mut grid = Grid::new(&columns);
     let found = |client| rows.iter().any(|row| row.client == client && row.files.is_some());
     let mut named = Vec::new();
-    for row in rows {
+    let shown = rows.iter().filter(|row| {
         let is_first = !named.contains(&row.client);
         // A program without files has one row, for all its places.
         let is_shown = shows_all || row.files.is_some() || (is_first && !found(row.client));
-        if !is_shown {
-            continue;
+        if is_shown {
+            named.push(row.client);
         }
-        named.push(row.client);
+        is_shown
+    });
+    let mut columns = Columns::<SourceRow>::new();
+    columns.left("source", |row| row.client.name());
+    columns.wrapped("place", |row| {
         let variable = row.variable.map(|name| format!(" (${name})")).unwrap_or_default();
-        let places = rows.iter().filter(|other| other.client == row.client).count();
+        format!("{}{variable}", row.place)
+    });
+    columns.left("found", |row| match row.files {
+        Some(files) => counted(files, "file", "files"),
+        None if shows_all => "nothing".to_owned(),
+        None => match rows.iter().filter(|other| other.client == row.client).count() {
+            0 | 1 => "nothing".to_owned(),
+            places => format!("nothing in {}", counted(places as u64, "place", "places")),
+        },
+    });
+    columns.wrapped("moved by", |row| {
         let is_for_all = row.files.is_none() && !shows_all;
         // A row for all places also names the variables that move the others.
         let meant = rows.iter().filter(|other| other.client == row.client && is_for_all);
@@ -61,20 +69,9 @@ pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
                 moved_by.push(name);
             }
         }
-        let files = match row.files {
-            Some(files) => counted(files, "file", "files"),
-            None if places > 1 && !shows_all => {
-                format!("nothing in {}", counted(places as u64, "place", "places"))
-            }
-            None => "nothing".to_owned(),
-        };
-        grid.add(vec![
-            row.client.name().to_owned(),
-            format!("{}{variable}", row.place),
-            files,
-            moved_by.join(", "),
-        ]);
-    }
+        moved_by.join(", ")
+    });
+    let grid = columns.grid(shown);
     let files: u64 = rows.iter().filter_map(|row| row.files).sum();
     let places = counted(rows.len() as u64, "place", "places");
     let mut document = Document::default();

@@ -9,18 +9,18 @@ use rustc_hash::FxHashMap;
 
 use super::analyze_view::is_comparable;
 use super::breaks_view::probable_cause;
-use super::document::{Align, Grid};
-use super::number::{Money, bar, counted, duration, grouped, part, short_tokens, tokens};
-use super::table::Tone;
+use super::columns::Columns;
+use super::number::{Money, counted, duration, grouped, part, short_tokens, tokens};
+use super::table::{Grid, Tone};
 use crate::base::id::Symbol;
 use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::ttl::Ttl;
-use crate::base::units::{Picodollars, Tokens};
+use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::cache::Refusal;
-use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn};
+use crate::simulate::ledger::{Ledger, RowTokens, Session, StrategyColumn, Totals};
 use crate::simulate::strategy::DEFAULT;
 
 /// Strategies that are shown turn by turn by default: both lifetimes side by side, then the bill.
@@ -105,32 +105,39 @@ pub(super) fn turns_grid(
         return None;
     }
     let agents = agent_names(ledger.history, session);
-    let mut grid = empty_grid(ledger, !agents.is_empty(), &columns, session, form);
     let costs = MostExpensive::of(ledger, base, session);
     let sum = |column: &&StrategyColumn| ledger.totals(column, session.requests.iter().copied());
     let money = Money::of(columns.iter().filter_map(|column| sum(column).cost()));
-    let empty = grid.without_rows();
-    let table = TurnTable { ledger, breaks, agents, columns, base, money, form, empty };
+    let rows = turn_columns(ledger, session, &columns, (!agents.is_empty(), money), form);
+    let mut grid = rows.empty().dense();
+    let table =
+        TurnTable { ledger, breaks, agents, columns, base, costs, detail: form.detail, rows };
     // Turns that may share a row, until one comes that may not.
     let mut run: Vec<TurnLine> = Vec::new();
     for (number, batch) in session.requests.chunks(BATCH).enumerate() {
         let first = 1 + number * BATCH;
         let chunks: Vec<(usize, &[RequestIndex])> =
             (first..).step_by(BATCH / CHUNKS).zip(batch.chunks(BATCH / CHUNKS)).collect();
-        let parts =
-            side_by_side(&chunks, |(first, requests)| table.parts(requests, *first as u64, &costs));
+        let parts = side_by_side(&chunks, |(first, requests)| table.parts(requests, *first as u64));
         for part in parts.into_iter().flatten() {
             match part {
                 TurnPart::Foldable(line) => run.push(line),
                 TurnPart::Shown(rows) => {
-                    table.add_run(&mut grid, &mut run, &costs);
+                    table.add_run(&mut grid, &mut run);
                     grid.append(rows);
                 }
             }
         }
     }
-    table.add_run(&mut grid, &mut run, &costs);
-    table.add_sums(&mut grid, &session.requests);
+    table.add_run(&mut grid, &mut run);
+    // The sums of one turn would only repeat it.
+    if session.requests.len() > 1 {
+        let sums = table.sums(&session.requests);
+        table
+            .rows
+            .write(&TurnRow { number: "all".to_owned(), sums, ..TurnRow::default() }, &mut grid);
+        grid.end_with_sums();
+    }
     Some(grid)
 }
 
@@ -214,63 +221,108 @@ struct TurnTable<'l> {
     columns: Vec<&'l StrategyColumn>,
     /// Column whose events and costs are those of the turns.
     base: &'l StrategyColumn,
-    money: Money,
-    form: TurnForm,
-    /// Table without rows.
-    empty: Grid,
+    costs: MostExpensive,
+    detail: TurnDetail,
+    rows: Columns<'l, TurnRow>,
 }
 
-/// Columns for the sentence of a turn, and for the word in its place.
-const EVENTS: [&str; 2] = ["what happened", "event"];
+/// Row of a turn, of a run of turns, or of all.
+#[derive(Default)]
+struct TurnRow {
+    number: String,
+    start: Option<Millis>,
+    agent: Option<String>,
+    gap: Option<i64>,
+    /// Sums in each column; `None` without a figure.
+    sums: Vec<Option<Totals>>,
+    /// Cost as a part of the most expensive turn's.
+    part: Option<f64>,
+    words: String,
+    word: String,
+    tone: Tone,
+}
 
-/// Empty table of turns.
-fn empty_grid(
-    ledger: &Ledger<'_>,
-    has_agents: bool,
-    columns: &[&StrategyColumn],
+/// Columns of turns: tokens read, tokens written and cost of each strategy, and the events.
+fn turn_columns<'c>(
+    ledger: &'c Ledger<'_>,
     session: &Session,
+    strategies: &[&'c StrategyColumn],
+    (has_agents, money): (bool, Money),
     form: TurnForm,
-) -> Grid {
-    let sent = format!("sent ({})", ledger.history.zone.name());
-    let names: Vec<[String; 3]> = columns
-        .iter()
-        .map(|column| {
-            let name = column.strategy.label();
-            [format!("read {name}"), format!("wrote {name}"), name.to_owned()]
-        })
-        .collect();
-    let mut header = vec![("#", Align::Right), (sent.as_str(), Align::Left)];
-    header.extend(has_agents.then_some(("agent", Align::Left)));
-    header.push(("gap", Align::Right));
-    header.extend(names.iter().flatten().map(|name| (name.as_str(), Align::Right)));
-    let [sentence, word] = EVENTS;
-    header.extend([("", Align::Bar), (sentence, Align::Wrapped), (word, Align::Left)]);
-    // Both lifetimes are hidden last, tokens and dollars; of the two, the one that the bill already shows
-    // goes first.
-    let (leading, others) = names.split_at(LEADING.min(names.len()));
-    let mut hidden: Vec<&str> = Vec::new();
-    for [read, written, _] in others.iter().rev() {
-        hidden.extend([written.as_str(), read.as_str()]);
+) -> Columns<'c, TurnRow> {
+    let zone = &ledger.history.zone;
+    let places = HidingOrder::of(ledger, session, strategies);
+    let mut columns = Columns::<TurnRow>::new();
+    columns.right("#", |row| row.number.clone());
+    let sent = |row: &TurnRow| row.start.map(|start| zone.short_moment(start));
+    columns.left(format!("sent ({})", zone.name()), sent).hidden(places.step(1));
+    if has_agents {
+        columns.left("agent", |row| row.agent.clone()).hidden(places.step(3));
     }
-    hidden.push(sent.as_str());
-    hidden.extend(others.iter().skip(1).rev().map(|[.., dollars]| dollars.as_str()));
-    hidden.push(sentence);
-    hidden.extend(has_agents.then_some("agent"));
-    hidden.extend(others.first().map(|[.., dollars]| dollars.as_str()));
-    let mut last: Vec<&[String; 3]> = leading.iter().rev().collect();
-    if let [one, other, ..] = columns
-        && is_as_billed(ledger, one, session)
-        && !is_as_billed(ledger, other, session)
-    {
-        last.reverse();
+    columns.right("gap", |row| row.gap.map(duration)).hidden(places.step(7));
+    let count = if form.is_exact { tokens } else { short_tokens };
+    for (at, column) in strategies.iter().enumerate() {
+        let name = column.strategy.label();
+        let [tokens, dollars] = places.of_strategy(at);
+        let read = move |row: &TurnRow| row.sums[at].map(|sums| count(sums.read));
+        columns.right(format!("read {name}"), read).unknown("–").hidden(tokens + 1);
+        let written = move |sums: Totals| count(sums.write_5m + sums.write_1h);
+        let written = move |row: &TurnRow| row.sums[at].map(written);
+        columns.right(format!("wrote {name}"), written).unknown("–").hidden(tokens);
+        let cost = move |row: &TurnRow| Some(money.shown(Some(row.sums[at]?.cost()?)));
+        let place = Some(dollars).filter(|_| !places.stays(at));
+        columns.right(name, cost).unknown("unknown").hidden(place);
     }
-    for (at, [read, written, dollars]) in last.iter().enumerate() {
-        hidden.extend([written.as_str(), read.as_str()]);
-        // The dollars of the last one stay.
-        hidden.extend((at + 1 < last.len()).then_some(dollars.as_str()));
+    columns.bar(|row| row.part);
+    let sentence = columns.wrapped("what happened", |row| row.words.clone());
+    sentence.hidden(places.step(2)).below(form.has_all_events);
+    columns.left("event", |row| row.word.clone()).in_their_place();
+    columns.toned(|row| row.tone);
+    columns
+}
+
+/// Order in which the columns of turns are hidden.
+///
+/// Both lifetimes are hidden last, tokens and dollars; of the two, the one that the bill already shows goes first.
+struct HidingOrder {
+    strategies: usize,
+    /// True if the second of the leading strategies is hidden last, and not the first.
+    is_second_last: bool,
+}
+
+impl HidingOrder {
+    fn of(ledger: &Ledger<'_>, session: &Session, strategies: &[&StrategyColumn]) -> Self {
+        let is_as_billed = |column| is_as_billed(ledger, column, session);
+        let is_second_last =
+            matches!(strategies, [one, other, ..] if is_as_billed(one) && !is_as_billed(other));
+        Self { strategies: strategies.len(), is_second_last }
     }
-    hidden.push("gap");
-    Grid::new(&header).hide_first(&hidden).dense().below(sentence, Some(word), form.has_all_events)
+
+    /// First place of a step, which has room for two columns of each strategy.
+    fn step(&self, step: usize) -> usize {
+        step * 2 * self.strategies
+    }
+
+    /// Place of a leading strategy among those, which are hidden in this order.
+    fn place(&self, at: usize) -> usize {
+        let last = LEADING.min(self.strategies) - 1;
+        if self.is_second_last { at } else { last - at }
+    }
+
+    /// Places of a strategy's tokens, and of its dollars.
+    fn of_strategy(&self, at: usize) -> [usize; 2] {
+        let from_end = self.strategies - at;
+        match at.checked_sub(LEADING) {
+            None => [self.step(5 + self.place(at)), self.step(5 + self.place(at)) + 2],
+            Some(0) => [2 * from_end, self.step(4)],
+            Some(_) => [2 * from_end, self.step(1) + from_end],
+        }
+    }
+
+    /// Returns true of the strategy whose dollars stay.
+    fn stays(&self, at: usize) -> bool {
+        at < LEADING && self.place(at) + 1 == LEADING.min(self.strategies)
+    }
 }
 
 /// Returns true if a strategy costs as much as the bill in nearly all requests, so that its columns add
@@ -285,22 +337,20 @@ fn is_as_billed(ledger: &Ledger<'_>, column: &StrategyColumn, session: &Session)
 
 impl TurnTable<'_> {
     /// Computes some turns in order, numbered from `first`.
-    fn parts(&self, requests: &[RequestIndex], first: u64, costs: &MostExpensive) -> Vec<TurnPart> {
-        let detail = self.form.detail;
+    fn parts(&self, requests: &[RequestIndex], first: u64) -> Vec<TurnPart> {
         let mut parts = Vec::new();
-        let mut shown = self.empty.without_rows();
+        let mut shown = self.rows.empty();
         for (index, number) in requests.iter().zip(first..) {
             let line = self.line(*index, number);
-            if detail == TurnDetail::Events && line.is_quiet() && !costs.has(&line) {
+            if self.detail == TurnDetail::Events && line.is_quiet() && !self.costs.has(&line) {
                 // Rows before a turn that may be folded end here, to keep the order.
                 if !shown.is_empty() {
-                    let rows = std::mem::replace(&mut shown, self.empty.without_rows());
+                    let rows = std::mem::replace(&mut shown, self.rows.empty());
                     parts.push(TurnPart::Shown(rows));
                 }
                 parts.push(TurnPart::Foldable(line));
             } else {
-                let (cells, tone) = self.row(&line, costs);
-                shown.add_toned(cells, tone);
+                self.rows.write(&self.row(line), &mut shown);
             }
         }
         if !shown.is_empty() {
@@ -337,71 +387,57 @@ impl TurnTable<'_> {
     }
 
     /// Row of a turn.
-    fn row(&self, line: &TurnLine, costs: &MostExpensive) -> (Vec<String>, Tone) {
-        let history = self.ledger.history;
-        let request = history.request(line.turn.request);
-        let mut cells = vec![grouped(line.number), history.zone.short_moment(request.start)];
-        if !self.agents.is_empty() {
-            let agent = request.agent.and_then(|agent| self.agents.get(&agent));
-            cells.push(agent.cloned().unwrap_or_else(|| "main".to_owned()));
+    fn row(&self, line: TurnLine) -> TurnRow {
+        let request = self.ledger.history.request(line.turn.request);
+        let agent = request.agent.and_then(|agent| self.agents.get(&agent).cloned());
+        TurnRow {
+            number: grouped(line.number),
+            start: Some(request.start),
+            agent: Some(agent.unwrap_or_else(|| "main".to_owned())),
+            gap: line.turn.gap,
+            sums: self.sums(&[line.turn.request]),
+            part: part(line.cost, self.costs.first()),
+            words: line.words,
+            word: line.word.to_owned(),
+            tone: line.tone,
         }
-        cells.push(line.turn.gap.map(duration).unwrap_or_default());
-        cells.extend(self.figures(&[line.turn.request]));
-        cells.push(bar(part(line.cost, costs.first())));
-        cells.extend([line.words.clone(), line.word.to_owned()]);
-        (cells, line.tone)
     }
 
     /// Adds a run of turns without events, in one row if it is long enough, and empties it.
-    fn add_run(&self, grid: &mut Grid, run: &mut Vec<TurnLine>, costs: &MostExpensive) {
-        if run.len() >= LEAST_FOLDED {
-            self.add_folded(grid, run);
-        } else {
-            for line in run.iter() {
-                let (cells, tone) = self.row(line, costs);
-                grid.add_toned(cells, tone);
-            }
+    fn add_run(&self, grid: &mut Grid, run: &mut Vec<TurnLine>) {
+        if let [first, .., last] = run.as_slice()
+            && run.len() >= LEAST_FOLDED
+        {
+            self.rows.write(&self.folded(run, first, last), grid);
+            run.clear();
         }
-        run.clear();
+        for line in run.drain(..) {
+            self.rows.write(&self.row(line), grid);
+        }
     }
 
-    fn add_folded(&self, grid: &mut Grid, run: &[TurnLine]) {
-        let ([first, .., last], history) = (run, self.ledger.history) else { return };
-        let start = history.request(first.turn.request).start;
-        let numbers = format!("{}–{}", grouped(first.number), grouped(last.number));
-        let mut cells = vec![numbers, history.zone.short_moment(start)];
-        cells.extend((!self.agents.is_empty()).then(String::new));
-        cells.push(String::new());
+    fn folded(&self, run: &[TurnLine], first: &TurnLine, last: &TurnLine) -> TurnRow {
         let requests: Vec<RequestIndex> = run.iter().map(|line| line.turn.request).collect();
-        cells.extend(self.figures(&requests));
         let added: Tokens = run.iter().filter_map(|line| self.growth(line)).sum();
         let turns = counted(run.len() as u64, "turn", "turns");
-        cells.extend([String::new(), format!("{turns}, +{} tokens", tokens(added)), turns]);
-        grid.add_toned(cells, Tone::Quiet);
+        TurnRow {
+            number: format!("{}–{}", grouped(first.number), grouped(last.number)),
+            start: Some(self.ledger.history.request(first.turn.request).start),
+            sums: self.sums(&requests),
+            words: format!("{turns}, +{} tokens", tokens(added)),
+            word: turns,
+            tone: Tone::Quiet,
+            ..TurnRow::default()
+        }
     }
 
-    /// Adds the sums of all turns, if there are several.
-    fn add_sums(&self, grid: &mut Grid, requests: &[RequestIndex]) {
-        let [_, _, ..] = requests else { return };
-        let mut cells = vec!["all".to_owned(), String::new()];
-        cells.extend((!self.agents.is_empty()).then(String::new));
-        cells.push(String::new());
-        cells.extend(self.figures(requests));
-        cells.resize(grid.columns().len(), String::new());
-        grid.add_sums(cells);
-    }
-
-    /// Tokens read, tokens written and cost of some turns, in each column.
-    fn figures(&self, requests: &[RequestIndex]) -> impl Iterator<Item = String> {
-        self.columns.iter().flat_map(|column| {
+    /// Sums of some turns in each column.
+    fn sums(&self, requests: &[RequestIndex]) -> Vec<Option<Totals>> {
+        let sums = self.columns.iter().map(|column| {
             let totals = self.ledger.totals(column, requests.iter().copied());
-            if totals.unrecorded == requests.len() as u64 {
-                return ["–".to_owned(), "–".to_owned(), self.money.shown(None)];
-            }
-            let count = if self.form.is_exact { tokens } else { short_tokens };
-            let written = totals.write_5m + totals.write_1h;
-            [count(totals.read), count(written), self.money.shown(totals.cost())]
-        })
+            Some(totals).filter(|totals| totals.unrecorded != requests.len() as u64)
+        });
+        sums.collect()
     }
 
     /// Growth of a prompt beyond the one that it continues.

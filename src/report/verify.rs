@@ -3,16 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
-use super::number::{
-    bytes, counted, dollar_difference, dollars, exact_percent, grouped, percent, share, tokens,
-};
+use super::number::{bytes, counted, dollars, grouped, percent, share, tokens};
+use super::table::Value;
+use crate::base::client::Client;
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Agreement, Answer, Counts, Verification};
+use crate::explain::analysis::{
+    Added, Agreement, Answer, CountTally, Counts, RuleCount, ServiceAgreement, Unsimulated,
+    Verification, Worst,
+};
 use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::MeasuredRule;
+use crate::simulate::provider::NotSimulated;
 
 /// Parts that are shown besides the agreement of the rules with the record.
 #[derive(Clone, Copy, Debug, Default)]
@@ -73,21 +78,12 @@ fn rules(document: &mut Document, verification: &Verification) {
     for rule in MeasuredRule::ALL {
         document.text(format!("{} ({}): {}", rule.name(), rule.versions(), rule.meaning()));
     }
-    let mut grid = Grid::new(&[
-        ("rule", Align::Left),
-        ("client", Align::Left),
-        ("for", Align::Right),
-        ("against", Align::Right),
-    ]);
-    for ((rule, version), count) in &verification.rules {
-        grid.add(vec![
-            rule.name().to_owned(),
-            version.clone(),
-            grouped(count.agreeing),
-            grouped(count.against),
-        ]);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<(&(MeasuredRule, String), &RuleCount)>::new();
+    columns.left("rule", |((rule, _), _)| rule.name());
+    columns.left("client", |((_, version), _)| version.clone());
+    columns.right("for", |(_, count)| count.agreeing);
+    columns.right("against", |(_, count)| count.against);
+    document.grid(columns.grid(&verification.rules));
 }
 
 /// Accuracy of counted tokens, by model and by the content that was added.
@@ -98,25 +94,14 @@ fn counts(document: &mut Document, counts: &Counts) {
         return;
     }
     document.text(COUNTS);
-    let mut grid = Grid::new(&[
-        ("model", Align::Left),
-        ("added", Align::Left),
-        ("steps", Align::Right),
-        ("exact", Align::Right),
-        ("within", Align::Right),
-        ("worst", Align::Right),
-    ]);
-    for ((model, added), tally) in counts {
-        grid.add(vec![
-            model.clone(),
-            added.name().to_owned(),
-            grouped(tally.steps),
-            percent(share(tally.exact, tally.steps)),
-            percent(share(tally.within, tally.steps)),
-            tokens(tally.worst),
-        ]);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<(&(String, Added), &CountTally)>::new();
+    columns.left("model", |((model, _), _)| model.clone());
+    columns.left("added", |((_, added), _)| added.name());
+    columns.right("steps", |(_, tally)| tally.steps);
+    columns.right("exact", |(_, tally)| share(tally.exact, tally.steps));
+    columns.right("within", |(_, tally)| share(tally.within, tally.steps));
+    columns.right("worst", |(_, tally)| tally.worst);
+    document.grid(columns.grid(counts));
 }
 
 /// Explanation of the counts.
@@ -163,49 +148,36 @@ const OF_CLAUDE: &str = " Claude's are among them where the record does not tell
 
 /// Requests that are not simulated, with the reasons.
 fn not_simulated(verification: &Verification) -> Grid {
-    let mut grid = Grid::new(&[
-        ("model", Align::Left),
-        ("requests", Align::Right),
-        ("not simulated", Align::Wrapped),
-        ("read it all", Align::Right),
-    ]);
-    for ((reason, model), count) in &verification.not_simulated {
-        let reads = match count.pairs {
-            // Without a predecessor there is no prompt that could have been read.
-            0 => "-".to_owned(),
-            pairs => format!("{} of {}", grouped(count.pairs_within), grouped(pairs)),
-        };
-        let why = reason.label().to_owned();
-        grid.add(vec![model.clone(), grouped(count.requests), why, reads]);
-    }
-    grid
+    let mut columns = Columns::<(&(NotSimulated, String), &Unsimulated)>::new();
+    columns.left("model", |((_, model), _)| model.clone());
+    columns.right("requests", |(_, count)| count.requests);
+    columns.wrapped("not simulated", |((reason, _), _)| reason.label());
+    let reads = columns.right("read it all", |(_, count)| {
+        // Without a predecessor there is no prompt that could have been read.
+        let pairs = Some(count.pairs).filter(|pairs| *pairs > 0)?;
+        Some(format!("{} of {}", grouped(count.pairs_within), grouped(pairs)))
+    });
+    reads.unknown("-");
+    columns.grid(&verification.not_simulated)
 }
 
 /// Agreement for services whose caches need no markers, by client and model.
 fn by_service(verification: &Verification) -> Grid {
-    let mut grid = Grid::new(&[
-        ("service", Align::Wrapped),
-        ("requests", Align::Right),
-        ("within 1 %", Align::Right),
-        ("without large misses", Align::Right),
-        ("under 5 min", Align::Right),
-        ("within a step", Align::Right),
-        ("read error", Align::Right),
-    ])
-    .hide_first(&["read error", "under 5 min", "within a step"]);
-    for ((client, model), agreement) in &verification.unmarked {
-        let (all, outside) = (&agreement.all, &agreement.outside_breaks);
-        grid.add(vec![
-            format!("{}: {model}", client.label()),
-            grouped(all.requests),
-            percent(share(all.within, all.requests)),
-            percent(share(outside.within, outside.requests)),
-            grouped(agreement.soon),
-            percent(share(agreement.soon_within_step, agreement.soon)),
-            exact_percent(share(all.error.0, all.prompt.0)),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<(&(Client, String), &ServiceAgreement)>::new();
+    columns.wrapped("service", |((client, model), _)| format!("{}: {model}", client.label()));
+    columns.right("requests", |(_, one)| one.all.requests);
+    columns.right("within 1 %", |(_, one)| share(one.all.within, one.all.requests));
+    columns.right("without large misses", |(_, one)| {
+        share(one.outside_breaks.within, one.outside_breaks.requests)
+    });
+    columns.right("under 5 min", |(_, one)| one.soon).hidden(2);
+    columns.right("within a step", |(_, one)| share(one.soon_within_step, one.soon)).hidden(3);
+    columns
+        .right("read error", |(_, one)| {
+            Value::exact_share(share(one.all.error.0, one.all.prompt.0))
+        })
+        .hidden(1);
+    columns.grid(&verification.unmarked)
 }
 
 /// Requests that were compared, and those left out.
@@ -234,18 +206,15 @@ pub(super) fn coverage(inputs: &Inputs, verification: &Verification) -> String {
 
 /// Figures of the agreement between the rules and the record.
 pub(super) fn figures(verification: &Verification) -> Grid {
-    let mut grid =
-        Grid::new(&[("figure", Align::Left), ("value", Align::Right), ("of", Align::Wrapped)]);
+    let mut rows: Vec<(String, Value, String)> = Vec::new();
     // A share of nothing has no meaning, so it has no row.
-    let nothing = exact_percent(None);
-    let mut add = |name: &str, value: String, of: String| {
-        if value != nothing {
-            grid.add(vec![name.to_owned(), value, of]);
-        }
+    let mut add = |name: &str, value: Option<Value>, of: String| {
+        rows.extend(value.map(|value| (name.to_owned(), value, of)));
     };
     let all = &verification.all;
     let outside = &verification.without_large_misses;
-    let share_of = |part, whole| exact_percent(share(part, whole));
+    let exact = |share: Option<f64>| share.map(|share| Value::exact_share(Some(share)));
+    let share_of = |part, whole| exact(share(part, whole));
     let requests = |count| counted(count, "request", "requests");
     add(
         "read within 1 % of the prompt",
@@ -272,7 +241,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     for (name, apart) in unknowable.into_iter().filter(|(_, apart)| apart.requests > 0) {
         add(
             name,
-            counted(apart.requests, "request", "requests"),
+            Some(counted(apart.requests, "request", "requests").into()),
             format!("left out above, {} tokens of error", tokens(apart.error)),
         );
     }
@@ -291,7 +260,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     let known = |amount| Some(amount).filter(|_| money.is_known());
     add(
         "dollars explained",
-        exact_percent(money.explained()),
+        exact(money.explained()),
         format!("{} billed", dollars(known(money.billed))),
     );
     if money.apart != Picodollars::ZERO {
@@ -304,7 +273,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         taken_off(known(money.unexplained())),
         "leaves expected by the rules".to_owned(),
     );
-    add("  expected by the rules", dollars(known(money.replay)), String::new());
+    add("  expected by the rules", Some(known(money.replay).into()), String::new());
     add(
         "tokens conserved",
         share_of(
@@ -313,12 +282,16 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         ),
         format!("{} rows", grouped(verification.conserved_rows)),
     );
-    grid
+    let mut columns = Columns::<(String, Value, String)>::new();
+    columns.left("figure", |(name, ..)| name.clone());
+    columns.right("value", |(_, value, _)| value.clone());
+    columns.wrapped("of", |(.., of)| of.clone());
+    columns.grid(rows)
 }
 
 /// Amount as a step down from the bill.
-fn taken_off(amount: Option<Picodollars>) -> String {
-    dollar_difference(amount.map(|amount| Picodollars(-amount.0)))
+fn taken_off(amount: Option<Picodollars>) -> Option<Value> {
+    Some(Value::difference(amount.map(|amount| Picodollars(-amount.0))))
 }
 
 /// Number of requests that the dollars leave out, in a sentence, if any.
@@ -333,23 +306,13 @@ pub(super) fn unpriced(verification: &Verification) -> Option<String> {
 
 /// Agreement by name.
 pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
-    let mut grid = Grid::new(&[
-        (name, Align::Left),
-        ("requests", Align::Right),
-        ("within 1 %", Align::Right),
-        ("exact", Align::Right),
-        ("read error", Align::Right),
-    ]);
-    for (name, agreement) in agreements {
-        grid.add(vec![
-            name.clone(),
-            grouped(agreement.requests),
-            percent(share(agreement.within, agreement.requests)),
-            percent(share(agreement.exact, agreement.requests)),
-            exact_percent(share(agreement.error.0, agreement.prompt.0)),
-        ]);
-    }
-    grid
+    let mut columns = Columns::<(&String, &Agreement)>::new();
+    columns.left(name, |(name, _)| (*name).clone());
+    columns.right("requests", |(_, one)| one.requests);
+    columns.right("within 1 %", |(_, one)| share(one.within, one.requests));
+    columns.right("exact", |(_, one)| share(one.exact, one.requests));
+    columns.right("read error", |(_, one)| Value::exact_share(share(one.error.0, one.prompt.0)));
+    columns.grid(agreements)
 }
 
 fn worst(document: &mut Document, history: &History, verification: &Verification) {
@@ -357,24 +320,15 @@ fn worst(document: &mut Document, history: &History, verification: &Verification
         return;
     }
     document.heading("The worst requests");
-    let mut grid = Grid::new(&[
-        ("where", Align::Wrapped),
-        ("step", Align::Left),
-        ("prompt", Align::Right),
-        ("recorded read", Align::Right),
-        ("simulated", Align::Right),
-    ])
-    .hide_first(&["prompt", "step"]);
-    for one in &verification.worst {
+    let mut columns = Columns::<Worst>::new();
+    columns.wrapped("where", |one| {
         let request = history.request(one.request);
-        let step = if one.is_break { "large miss" } else { one.kind.name() };
-        grid.add(vec![
-            format!("{}:{}", history.files[request.file].label, request.line),
-            step.replace('_', " "),
-            tokens(request.prompt_total()),
-            tokens(one.recorded),
-            tokens(one.simulated),
-        ]);
-    }
-    document.grid(grid);
+        format!("{}:{}", history.files[request.file].label, request.line)
+    });
+    let step = |one: &Worst| if one.is_break { "large miss" } else { one.kind.name() };
+    columns.left("step", move |one| step(one).replace('_', " ")).hidden(2);
+    columns.right("prompt", |one| history.request(one.request).prompt_total()).hidden(1);
+    columns.right("recorded read", |one| one.recorded);
+    columns.right("simulated", |one| one.simulated);
+    document.grid(columns.grid(&verification.worst));
 }

@@ -6,9 +6,10 @@ use std::io::{self, Write};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::Document;
 use super::json::write_versioned;
-use super::number::{counted, dollars, grouped, percent, share, tokens};
+use super::number::{counted, share, tokens};
 use crate::base::units::{Basis, Tokens};
 use crate::base::vocabulary::Vocabulary;
 use crate::explain::weights::{Division, Weight, Weights};
@@ -58,21 +59,12 @@ pub struct WeighedPrompt<'a> {
 pub fn text_document(file: &str, texts: &[WeighedText]) -> Document {
     let mut document = Document::default();
     document.heading(format!("Tokens of {file}"));
-    let mut grid = Grid::new(&[
-        ("vocabulary", Align::Left),
-        ("models", Align::Wrapped),
-        ("text", Align::Right),
-        ("as a prompt", Align::Right),
-    ]);
-    for text in texts {
-        grid.add(vec![
-            text.vocabulary.name().to_owned(),
-            text.vocabulary.models().to_owned(),
-            tokens(text.tokens),
-            text.message.map_or_else(|| "–".to_owned(), tokens),
-        ]);
-    }
-    document.grid(grid);
+    let mut columns = Columns::<WeighedText>::new();
+    columns.left("vocabulary", |text| text.vocabulary.name());
+    columns.wrapped("models", |text| text.vocabulary.models());
+    columns.right("text", |text| text.tokens);
+    columns.right("as a prompt", |text| text.message).unknown("–");
+    document.grid(columns.grid(texts));
     document
 }
 
@@ -82,35 +74,21 @@ pub fn prompt_document(prompt: &WeighedPrompt<'_>) -> Document {
     let mut document = Document::default();
     document.heading(format!("{} tokens in {}", tokens(prompt.weights.total), prompt.file));
     document.text(how(prompt));
-    let mut columns = vec![
-        (prompt.division.name(), Align::Wrapped),
-        ("pieces", Align::Right),
-        ("tokens", Align::Right),
-        ("share", Align::Right),
-    ];
-    if prompt.rates.is_some() {
-        columns.extend([("1,000 reads", Align::Right), ("1,000 writes", Align::Right)]);
-    }
-    let mut grid = Grid::new(&columns);
-    for part in &prompt.weights.parts {
-        let mut row = vec![
-            part.name.clone(),
-            grouped(part.pieces),
-            tokens(part.tokens),
-            percent(share(part.tokens.0, prompt.weights.total.0)),
-        ];
-        if let Some(rates) = prompt.rates {
-            let priced = [rates.cache_read, rates.cache_write_5m];
-            // In a single request most parts cost a fraction of a cent.
-            let times = Tokens(part.tokens.0.saturating_mul(1_000));
-            row.extend(priced.map(|rate| dollars(Some(rate.times(times)))));
-        }
-        grid.add(row);
+    let mut columns = Columns::<Weight>::new();
+    columns.wrapped(prompt.division.name(), |part| part.name.clone());
+    columns.right("pieces", |part| part.pieces);
+    columns.right("tokens", |part| part.tokens);
+    columns.right("share", |part| share(part.tokens.0, prompt.weights.total.0));
+    if let Some(rates) = prompt.rates {
+        // In a single request most parts cost a fraction of a cent.
+        let times = |part: &Weight| Tokens(part.tokens.0.saturating_mul(1_000));
+        columns.right("1,000 reads", move |part| Some(rates.cache_read.times(times(part))));
+        columns.right("1,000 writes", move |part| Some(rates.cache_write_5m.times(times(part))));
     }
     if prompt.weights.parts.is_empty() {
         document.text("It defines no tools.");
     } else {
-        document.grid(grid);
+        document.grid(columns.grid(&prompt.weights.parts));
     }
     if prompt.rates.is_some() {
         document.text("What a thousand requests pay that read the part from the cache, or write it for five minutes.");

@@ -19,5 +19,6 @@ pub use groups::{Group, Grouping, Groups, Period, PeriodLength, groups};
 pub use lifetime::{ByLifetime, Lifetimes};
 pub use turn::{Event, Turn};
 pub use verify::{
-    Agreement, Coverage, Expiries, RuleCount, Unsimulated, Verification, Worst, verify,
+    Agreement, Coverage, Expiries, RuleCount, ServiceAgreement, Unsimulated, Verification, Worst,
+    verify,
 };

@@ -7,10 +7,10 @@ use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, Who};
 use crate::explain::analysis::Answer;
-use crate::report::advice::by_rules;
-use crate::report::document::{Align, Document, Grid};
-use crate::report::number::{counted, dollars, grouped, part, percent};
-use crate::report::table::Tone;
+use crate::report::advice::{by_rules, tone};
+use crate::report::columns::Columns;
+use crate::report::document::{Document, Grid};
+use crate::report::number::{counted, dollars, part, percent};
 
 /// Changes that would have saved something in any domain. Each domain ranks and simulates them on top of each other on
 /// its own, so that all of them add up.
@@ -132,29 +132,18 @@ impl ChangeSums {
     }
 
     fn grid(&self, changes: &[ChangeSum]) -> Grid {
-        let mut grid = Grid::new(&[
-            ("#", Align::Right),
-            ("change", Align::Wrapped),
-            ("domains", Align::Right),
-            ("would save", Align::Right),
-            ("of spent", Align::Right),
-            ("who", Align::Left),
-        ])
-        .hide_first(&["of spent", "who"]);
-        for (number, one) in changes.iter().take(self.top).enumerate() {
+        let mut columns = Columns::<(usize, &ChangeSum)>::new();
+        columns.right("#", |(number, _)| number.to_string());
+        columns.wrapped("change", |(_, one)| one.label);
+        columns.right("domains", |(_, one)| one.domains);
+        columns.right("would save", |(_, one)| {
             let most = if one.is_at_most { "at most " } else { "" };
-            let row = vec![
-                (number + 1).to_string(),
-                one.label.to_owned(),
-                grouped(one.domains),
-                format!("{most}{}", dollars(Some(one.saving))),
-                percent(part(Some(one.saving), Some(self.spent))),
-                one.who.label().to_owned(),
-            ];
-            let tone = if one.who == Who::Nobody { Tone::Quiet } else { Tone::Saving };
-            grid.add_toned(row, tone);
-        }
-        grid
+            format!("{most}{}", dollars(Some(one.saving)))
+        });
+        columns.right("of spent", |(_, one)| part(Some(one.saving), Some(self.spent))).hidden(1);
+        columns.left("who", |(_, one)| one.who.label()).hidden(2);
+        columns.toned(|(_, one)| tone(one.who));
+        columns.grid((1..).zip(changes.iter().take(self.top)))
     }
 }
 

@@ -10,9 +10,9 @@ use crate::base::units::Tokens;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::add_each;
 use crate::explain::lint::{Finding, Linted, Rule, Severity};
-use crate::report::document::{Align, Document, Grid};
+use crate::report::columns::Columns;
+use crate::report::document::Document;
 use crate::report::lint::{LintScope, summary};
-use crate::report::number::{grouped, known_dollars, tokens};
 
 /// Findings by rule.
 #[derive(Clone, Debug)]
@@ -80,28 +80,15 @@ impl DomainSums for FindingSums {
     fn show(&self, _: &Answer, document: &mut Document) {
         document.heading(summary(self.counts(), &self.scope));
         if !self.by_rule.is_empty() {
-            let mut grid = Grid::new(&[
-                ("severity", Align::Left),
-                ("rule", Align::Left),
-                ("findings", Align::Right),
-                ("domains", Align::Right),
-                ("requests", Align::Right),
-                ("tokens", Align::Right),
-                ("cost", Align::Right),
-            ])
-            .hide_first(&["tokens", "requests"]);
-            for ((severity, rule), sum) in &self.by_rule {
-                grid.add(vec![
-                    severity.name().to_owned(),
-                    rule.name().to_owned(),
-                    grouped(sum.findings),
-                    grouped(sum.domains),
-                    grouped(sum.requests),
-                    tokens(sum.tokens),
-                    known_dollars(sum.costs.value(), sum.costs.unknown),
-                ]);
-            }
-            document.grid(grid);
+            let mut columns = Columns::<(&(Severity, Rule), &RuleSum)>::new();
+            columns.left("severity", |((severity, _), _)| severity.name());
+            columns.left("rule", |((_, rule), _)| rule.name());
+            columns.right("findings", |(_, sum)| sum.findings);
+            columns.right("domains", |(_, sum)| sum.domains);
+            columns.right("requests", |(_, sum)| sum.requests).hidden(2);
+            columns.right("tokens", |(_, sum)| sum.tokens).hidden(1);
+            columns.right("cost", |(_, sum)| sum.costs);
+            document.grid(columns.grid(&self.by_rule));
             document
                 .text("`cachesim lint` over a domain shows each; --explain RULE says what to do.");
         }

@@ -4,13 +4,12 @@ use std::cmp::Reverse;
 
 use super::{ChangeSums, DomainSums, Figure};
 use crate::base::order::Order as _;
-use crate::base::units::{Picodollars, Tokens};
 use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Analysis, Summary};
 use crate::report::breaks_view::{
-    BreakRows, BreaksViewOptions, MOST_CHANGES, by_kind, causes, dearest_breaks, dearest_grid,
-    explained, headlines,
+    BreakRow, BreakRows, BreaksViewOptions, MOST_CHANGES, by_kind, causes, dearest_breaks,
+    dearest_grid, explained, headlines,
 };
 use crate::report::document::Document;
 use crate::requests::conversation::History;
@@ -24,12 +23,9 @@ pub struct LossSums {
     /// Number of listed breaks.
     top: usize,
     has_evidence: bool,
-    dearest: Vec<ListedBreak>,
+    dearest: Vec<BreakRow>,
     changes: ChangeSums,
 }
-
-/// A break in the list: its cost, the tokens that were sent again, and its row.
-type ListedBreak = ((Option<Picodollars>, Tokens), Vec<String>);
 
 impl LossSums {
     /// Breaks of a history, with advice if anything has a price.
@@ -42,9 +38,8 @@ impl LossSums {
     ) -> Self {
         let rows = BreakRows::of(history, options.shows_text);
         let dearest = dearest_breaks(&analysis.breaks.list, options.top).into_iter();
-        let dearest = dearest.map(|found| ((found.excess, found.rewritten), rows.cells(found)));
         Self {
-            dearest: dearest.collect(),
+            dearest: dearest.map(|found| rows.row(found)).collect(),
             compared: analysis.breaks.compared,
             not_comparable: analysis.breaks.not_comparable,
             summary: analysis.summary,
@@ -68,7 +63,7 @@ impl DomainSums for LossSums {
         self.summary.absorb(other.summary);
         self.dearest.extend(other.dearest);
         // The sort is stable: of equals the first domain's stay.
-        self.dearest.order_by_key(|(size, _)| Reverse(*size));
+        self.dearest.order_by_key(|row| Reverse((row.excess, row.rewritten)));
         self.dearest.truncate(self.top);
         self.changes.absorb(other.changes);
     }
@@ -80,9 +75,8 @@ impl DomainSums for LossSums {
             document.grid(causes(&self.summary));
         }
         self.changes.show_first(document);
-        let cells = self.dearest.iter().map(|(_, cells)| cells.clone());
         let breaks = self.summary.total.breaks;
-        dearest_grid(document, cells.collect(), breaks, self.has_evidence);
+        dearest_grid(document, &self.dearest, breaks, self.has_evidence);
         by_kind(document, &self.summary);
         explained(document, answer, &self.summary.reconciliation);
     }

@@ -25,12 +25,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::analyze_view::cost_cell;
 use super::answer_view::answer_grid;
-use super::document::{Align, Document, Grid};
+use super::columns::Columns;
+use super::document::{Document, Grid};
 use super::inputs::Inputs;
 use super::json::write_line;
-use super::number::{bytes, counted, dollars, exact_percent, grouped, percent, share};
+use super::number::{bytes, counted, grouped, share};
+use super::table::Value;
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Answer;
@@ -81,12 +82,12 @@ impl Figure {
         };
     }
 
-    fn shown(self) -> String {
+    fn value(self) -> Value {
         match self {
-            Self::None => String::new(),
-            Self::Count(count) => grouped(count),
-            Self::Dollars(amount) => dollars(amount),
-            Self::Share(part, of) => exact_percent(share(part, of)),
+            Self::None => Value::default(),
+            Self::Count(count) => count.into(),
+            Self::Dollars(amount) => amount.into(),
+            Self::Share(part, of) => Value::exact_share(share(part, of)),
         }
     }
 }
@@ -191,42 +192,46 @@ impl DomainLine {
 
 /// Table with a row for each listed domain, and one for the others.
 fn grid<S: DomainSums>(listed: &[DomainLine], others: &[DomainLine], is_recorded: bool) -> Grid {
-    let mut columns = vec![
-        ("domain", Align::Name),
-        ("sessions", Align::Right),
-        ("requests", Align::Right),
-        ("hit", Align::Right),
-        (if is_recorded { "cost" } else { "would cost" }, Align::Right),
-        ("breaks cost", Align::Right),
-    ];
-    columns.extend(S::COLUMN.map(|column| (column, Align::Right)));
-    let mut grid = Grid::new(&columns).hide_first(&["sessions", "requests", "hit"]);
-    let mut row = |name: &str, lines: &[DomainLine]| {
-        let Some((first, rest)) = lines.split_first() else { return };
-        let (mut answer, mut figure) = (first.answer.clone(), first.figure);
-        let mut totals = first.totals(is_recorded);
-        for line in rest {
-            answer.absorb(&line.answer);
-            figure.absorb(line.figure);
-            totals += line.totals(is_recorded);
-        }
-        let mut cells = vec![
-            name.to_owned(),
-            grouped(answer.sessions as u64),
-            grouped(totals.requests + totals.unrecorded),
-            percent(totals.hit_rate()),
-            cost_cell(&totals),
-            // Without a compared request the loss is unknown rather than zero.
-            dollars(answer.breaks.excess().filter(|_| answer.compared > 0)),
-        ];
-        cells.extend(S::COLUMN.map(|_| figure.shown()));
-        grid.add(cells);
-    };
-    for line in listed {
-        row(&line.name, std::slice::from_ref(line));
+    let mut columns = Columns::<DomainRow>::new();
+    columns.name("domain", |row| row.name.clone());
+    columns.right("sessions", |row| row.answer.sessions).hidden(1);
+    columns.right("requests", |row| row.totals.requests + row.totals.unrecorded).hidden(2);
+    columns.right("hit", |row| row.totals.hit_rate()).hidden(3);
+    let cost = if is_recorded { "cost" } else { "would cost" };
+    columns.right(cost, |row| row.totals.all_costs());
+    // Without a compared request the loss is unknown rather than zero.
+    let lost = |answer: &Answer| answer.breaks.excess().filter(|_| answer.compared > 0);
+    columns.right("breaks cost", move |row| lost(&row.answer));
+    if let Some(heading) = S::COLUMN {
+        columns.right(heading, |row| row.figure.value());
     }
-    row(&counted(others.len() as u64, "other", "others"), others);
-    grid
+    let rows = listed.iter().map(|line| (line.name.clone(), std::slice::from_ref(line)));
+    let others = (counted(others.len() as u64, "other", "others"), others);
+    let rows = rows.chain([others]);
+    columns.grid(rows.filter_map(|(name, lines)| DomainRow::of(name, lines, is_recorded)))
+}
+
+/// Row of a domain, or of several together.
+struct DomainRow {
+    name: String,
+    answer: Answer,
+    totals: Totals,
+    figure: Figure,
+}
+
+impl DomainRow {
+    /// `None` of no domain.
+    fn of(name: String, lines: &[DomainLine], is_recorded: bool) -> Option<Self> {
+        let (first, rest) = lines.split_first()?;
+        let (answer, totals) = (first.answer.clone(), first.totals(is_recorded));
+        let mut row = Self { name, answer, totals, figure: first.figure };
+        for line in rest {
+            row.answer.absorb(&line.answer);
+            row.figure.absorb(line.figure);
+            row.totals += line.totals(is_recorded);
+        }
+        Some(row)
+    }
 }
 
 /// Schema of a line.

@@ -1,17 +1,16 @@
 //! Sums of each strategy, over one history or several.
 
 use super::{DomainSums, Figure};
-use crate::base::units::Picodollars;
+use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::Answer;
-use crate::report::analyze_view::{cost_cell, is_comparable};
+use crate::report::analyze_view::is_comparable;
 use crate::report::applicability::{NOT_APPLICABLE, applicability_notes};
 use crate::report::caveats::Caveats;
+use crate::report::columns::Columns;
 use crate::report::compare_view::domain_notes;
-use crate::report::document::{Align, Document, Grid};
-use crate::report::number::{
-    bar, dollar_difference, part, percent, percent_difference, relative, tokens,
-};
-use crate::report::table::Tone;
+use crate::report::document::{Document, Grid};
+use crate::report::number::{part, relative};
+use crate::report::table::{Tone, Value};
 use crate::simulate::ledger::{Ledger, Selection, Totals};
 use crate::simulate::strategy::{Applicability, Strategy};
 
@@ -82,72 +81,70 @@ impl StrategySums {
 
     /// Table with a row for each strategy, compared with the first one that has all requests.
     pub(in crate::report) fn grid(&self) -> Grid {
-        let mut grid = Grid::new(&[
-            ("strategy", Align::Left),
-            ("read", Align::Right),
-            ("written 5m", Align::Right),
-            ("written 1h", Align::Right),
-            ("input", Align::Right),
-            ("output", Align::Right),
-            ("hit", Align::Right),
-            ("cost", Align::Right),
-            ("", Align::Bar),
-            ("difference", Align::Right),
-            ("in per cent", Align::Right),
-        ])
-        .hide_first(&[
-            "output",
-            "input",
-            "written 1h",
-            "written 5m",
-            "read",
-            "hit",
-            "in per cent",
-        ]);
         let first = self.list.iter().position(StrategySum::is_base);
         let base = first.and_then(|first| self.list[first].totals().cost());
         let bases = self.list.iter().filter(|one| one.is_base());
         let dearest = bases.filter_map(|one| one.totals().cost()).max();
-        for (number, one) in self.list.iter().enumerate() {
-            let is_compared = Some(number) != first && one.is_base();
-            let (cells, tone) = one.cells((base, is_compared), dearest);
-            grid.add_toned(cells, tone);
-        }
-        grid
+        strategy_columns(base, dearest).grid(self.list.iter().enumerate().map(|(at, strategy)| {
+            let is_idle = !strategy.applicability.is_applicable();
+            StrategyRow {
+                strategy,
+                totals: Some(strategy.totals()).filter(|_| !is_idle),
+                is_compared: Some(at) != first && strategy.is_base() && !is_idle,
+            }
+        }))
     }
 }
 
-impl StrategySum {
-    /// Row of the strategy: the difference to the base if there is one, and a bar against the most expensive strategy.
-    fn cells(
-        &self,
-        (base, is_compared): (Option<Picodollars>, bool),
-        dearest: Option<Picodollars>,
-    ) -> (Vec<String>, Tone) {
-        let mut cells = vec![self.strategy.label().to_owned()];
-        if !self.applicability.is_applicable() {
-            cells.extend((0..6).map(|_| "-".to_owned()));
-            cells.extend([NOT_APPLICABLE.to_owned(), String::new(), String::new(), String::new()]);
-            return (cells, Tone::Plain);
-        }
-        let totals = self.totals();
-        let cost = totals.cost();
-        let difference = is_compared.then(|| Some(cost?.minus(base?)));
-        let share = is_compared.then(|| percent_difference(relative(cost, base)));
-        let is_saving = difference.flatten().is_some_and(|one| one.0 < 0);
-        cells.extend(
-            [totals.read, totals.write_5m, totals.write_1h, totals.input, totals.output]
-                .map(tokens),
-        );
-        cells.extend([
-            percent(totals.hit_rate()),
-            cost_cell(&totals),
-            bar(part(cost, dearest).filter(|_| self.is_base())),
-            difference.map(dollar_difference).unwrap_or_default(),
-            share.unwrap_or_default(),
-        ]);
-        (cells, if is_saving { Tone::Saving } else { Tone::Plain })
+/// Row of a strategy.
+struct StrategyRow<'s> {
+    strategy: &'s StrategySum,
+    /// `None` of a strategy that can act nowhere.
+    totals: Option<Totals>,
+    /// True if it is compared with the base.
+    is_compared: bool,
+}
+
+impl StrategyRow<'_> {
+    /// Totals that are compared with the base.
+    fn compared(&self) -> Option<Totals> {
+        self.totals.filter(|_| self.is_compared)
     }
+}
+
+/// Columns of strategies, with differences from the base and bars against the most expensive strategy.
+fn strategy_columns<'s>(
+    base: Option<Picodollars>,
+    dearest: Option<Picodollars>,
+) -> Columns<'s, StrategyRow<'s>> {
+    let mut columns = Columns::<StrategyRow<'_>>::new();
+    columns.left("strategy", |row| row.strategy.strategy.label().to_owned());
+    let mut count = |heading, place: usize, count: fn(&Totals) -> Tokens| {
+        let count = move |row: &StrategyRow<'_>| row.totals.as_ref().map(count);
+        columns.right(heading, count).unknown("-").hidden(place);
+    };
+    count("read", 5, |sums| sums.read);
+    count("written 5m", 4, |sums| sums.write_5m);
+    count("written 1h", 3, |sums| sums.write_1h);
+    count("input", 2, |sums| sums.input);
+    count("output", 1, |sums| sums.output);
+    let hit = |row: &StrategyRow<'_>| Some(Value::from(row.totals?.hit_rate()));
+    columns.right("hit", hit).unknown("-").hidden(6);
+    columns.right("cost", |row| match &row.totals {
+        Some(totals) => Value::from(totals.all_costs()),
+        None => NOT_APPLICABLE.into(),
+    });
+    let is_base = |row: &StrategyRow<'_>| row.strategy.is_base();
+    columns.bar(move |row| part(row.totals?.cost(), dearest).filter(|_| is_base(row)));
+    let difference = move |sums: Totals| Some(sums.cost()?.minus(base?));
+    columns.right("difference", move |row| Some(Value::difference(difference(row.compared()?))));
+    let share = move |sums: Totals| Value::relative(relative(sums.cost(), base));
+    columns.right("in per cent", move |row| row.compared().map(share)).hidden(7);
+    columns.toned(move |row| match row.compared().and_then(difference) {
+        Some(Picodollars(..0)) => Tone::Saving,
+        _ => Tone::Plain,
+    });
+    columns
 }
 
 impl DomainSums for StrategySums {

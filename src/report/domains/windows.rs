@@ -6,9 +6,8 @@ use super::{DomainSums, Figure};
 use crate::base::units::Millis;
 use crate::explain::analysis::Answer;
 use crate::explain::blocks::{Block, BlockLength, Quota, Service};
-use crate::report::analyze_view::cost_cell;
-use crate::report::document::{Align, Document, Grid};
-use crate::report::number::grouped;
+use crate::report::columns::Columns;
+use crate::report::document::Document;
 use crate::simulate::ledger::Totals;
 
 /// Numbers of windows, and the requests in them.
@@ -74,30 +73,16 @@ impl DomainSums for WindowSums {
 
     fn show(&self, _: &Answer, document: &mut Document) {
         document.heading("Windows, each domain's by itself");
-        let mut grid = Grid::new(&[
-            ("service", Align::Name),
-            ("length", Align::Left),
-            ("windows", Align::Right),
-            ("open", Align::Right),
-            ("limit read", Align::Right),
-            ("all used", Align::Right),
-            ("requests", Align::Right),
-            ("cost", Align::Right),
-        ])
-        .hide_first(&["open", "requests"]);
-        for ((service, length), line) in &self.lines {
-            grid.add(vec![
-                service.label().to_owned(),
-                length.name().to_owned(),
-                grouped(line.windows),
-                grouped(line.open),
-                grouped(line.read),
-                grouped(line.all_used),
-                grouped(line.totals.requests),
-                cost_cell(&line.totals),
-            ]);
-        }
-        document.grid(grid);
+        let mut columns = Columns::<(&(Service, BlockLength), &WindowLine)>::new();
+        columns.name("service", |((service, _), _)| service.label());
+        columns.left("length", |((_, length), _)| length.name());
+        columns.right("windows", |(_, line)| line.windows);
+        columns.right("open", |(_, line)| line.open).hidden(1);
+        columns.right("limit read", |(_, line)| line.read);
+        columns.right("all used", |(_, line)| line.all_used);
+        columns.right("requests", |(_, line)| line.totals.requests).hidden(2);
+        columns.right("cost", |(_, line)| line.totals.all_costs());
+        document.grid(columns.grid(&self.lines));
         document.text("“limit read” are windows of which the client recorded how much is used, “all used” those in which that was all.");
     }
 }

@@ -38,9 +38,10 @@ use turns::turns_block;
 use super::advice::{CHANGES_NOTE, changes};
 use super::breaks_view::causes;
 use super::context_view::{kinds, named};
-use super::document::{Align, Grid};
+use super::document::Grid;
 use super::inputs::Inputs;
 use super::number::{counted, dollars, grouped};
+use super::table::Align;
 use super::{compare_view, verify};
 use crate::base::id::Symbol;
 use crate::base::order::side_by_side;
@@ -137,7 +138,7 @@ fn advised(view: &PageView<'_>) -> Grid {
     let changes_of = |advice: &Advice| {
         changes(view.ledger.history, advice, &advice.changes, advice.changes.len())
     };
-    view.advice.map_or_else(|| Grid::new(&[]), changes_of)
+    view.advice.map_or_else(Grid::default, changes_of)
 }
 
 /// A table with its caption.
@@ -271,7 +272,7 @@ impl<'a> Page<'a> {
                 "What the prompts held, and what carrying it cost",
                 kinds(&named(history, &view.context.kinds), &view.context.bill, usize::MAX),
             ),
-            domains: CaptionedTable::of("", Grid::new(&[])),
+            domains: CaptionedTable::of("", Grid::default()),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),

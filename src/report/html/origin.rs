@@ -6,9 +6,10 @@ use jiff::civil::Date;
 
 use super::PageView;
 use crate::read::input::Kind;
-use crate::report::document::{Align, Grid};
+use crate::report::columns::Columns;
+use crate::report::document::Grid;
 use crate::report::number::{bytes, counted, grouped};
-use crate::report::prices::{conditions, day, price_grid};
+use crate::report::prices::{ModelRate, conditions, day, price_grid};
 use crate::requests::prompt::SharedPrefix;
 use crate::simulate::cache::Lookback;
 use crate::simulate::pricing::{ModelPrices, Rate};
@@ -21,14 +22,14 @@ pub(super) fn diagnostics(view: &PageView<'_>) -> Grid {
 
 /// Numbers of rejected or repaired lines and values, by the names of their kinds.
 pub(super) fn kinds_of_diagnostics<'a>(counts: impl Iterator<Item = (&'a str, u64)>) -> Grid {
-    let mut grid =
-        Grid::new(&[("what", Align::Left), ("how often", Align::Right), ("effect", Align::Left)]);
-    for (name, count) in counts {
+    let mut columns = Columns::<(&str, u64)>::new();
+    columns.left("what", |(name, _)| name.replace('_', " "));
+    columns.right("how often", |(_, count)| *count);
+    columns.left("effect", |(name, _)| {
         let is_damage = Kind::by_name(name).is_some_and(Kind::is_damage);
-        let effect = if is_damage { "left out" } else { "repaired or passed over" };
-        grid.add(vec![name.replace('_', " "), grouped(count), effect.to_owned()]);
-    }
-    grid
+        if is_damage { "left out" } else { "repaired or passed over" }
+    });
+    columns.grid(counts)
 }
 
 /// Sentence on the input.
@@ -82,23 +83,17 @@ pub(super) fn assumptions(view: &PageView<'_>) -> Vec<String> {
 
 /// Rates of every model that occurs, on the days of its requests.
 pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
-    let first = [
-        ("model", Align::Left),
-        ("from", Align::Left),
-        ("until", Align::Left),
-        ("for", Align::Left),
-    ];
+    let mut columns = Columns::<ModelRate<'_>>::new();
+    columns.left("model", |(model, _)| (*model).to_owned());
+    columns.left("from", |(_, rate)| day(rate.from));
+    columns.left("until", |(_, rate)| day(rate.until));
+    columns.left("for", |(_, rate)| conditions(rate));
     let models = models(view);
     let held = models.values().flat_map(|(model, days)| {
         let held = model.rates.iter().filter(|rate| holds_within(rate, *days));
-        held.map(|rate| (&model.id, rate))
+        held.map(|rate| (&*model.id, rate))
     });
-    price_grid(
-        &first,
-        held.map(|(id, rate)| {
-            (vec![id.clone(), day(rate.from), day(rate.until), conditions(rate)], rate)
-        }),
-    )
+    price_grid(columns, held)
 }
 
 /// Models that occur and have prices, each with its first and last day.
@@ -125,9 +120,16 @@ fn holds_within(rate: &Rate, (first, last): (Date, Date)) -> bool {
 
 /// Models without a price.
 pub(super) fn unpriced_models(view: &PageView<'_>) -> Grid {
-    let mut grid = Grid::new(&[("model", Align::Left), ("requests", Align::Right)]);
-    for (model, requests) in view.evidence.unpriced_models(view.selection.requests()) {
-        grid.add(vec![model.to_owned(), grouped(requests as u64)]);
-    }
-    grid
+    models_without_price(view.evidence.unpriced_models(view.selection.requests()))
+}
+
+/// Models without a price, and the number of their requests.
+pub(super) fn models_without_price(
+    models: impl IntoIterator<Item = (impl ToString, usize)>,
+) -> Grid {
+    let mut columns = Columns::<(String, u64)>::new();
+    columns.left("model", |(model, _)| model.clone());
+    columns.right("requests", |(_, requests)| *requests);
+    let models = models.into_iter().map(|(model, requests)| (model.to_string(), requests as u64));
+    columns.grid(models)
 }

@@ -9,6 +9,7 @@ use askama::Template;
 
 use super::answer::{AnswerView, answer};
 use super::break_lines::BreakLine;
+use super::origin::models_without_price;
 use super::run_turns::{RunPage, RunTurns};
 use super::safe_text::content_policy;
 use super::sessions::{ShownStrategies, dearest_first, embedded, session_lines, sessions_block};
@@ -21,13 +22,11 @@ use crate::explain::breaks::Sum;
 use crate::explain::compare::Comparison;
 use crate::explain::run::{QUARTER, RunBreak, RunEvidence, RunSums};
 use crate::report::Inputs;
-use crate::report::analyze_view::cost_cell;
 use crate::report::breaks_view::{causes, evidence_words};
+use crate::report::columns::Columns;
 use crate::report::compare_view;
-use crate::report::document::{Align, Grid};
-use crate::report::number::{
-    bytes, counted, dollars, grouped, known_dollars, part, percent, tokens,
-};
+use crate::report::document::Grid;
+use crate::report::number::{bytes, counted, dollars, grouped, part, tokens};
 use crate::report::part_json::Manifest;
 use crate::report::session_names::SessionNames;
 use crate::simulate::cache::Reading;
@@ -121,14 +120,14 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
             .map(|apart| dollars(Some(apart))),
         charts_note: Some(UNTOLD),
         // An empty table is not shown: rows hold no contents.
-        context: CaptionedTable::of("", Grid::new(&[])),
+        context: CaptionedTable::of("", Grid::default()),
         domains: domains(view),
         sessions: session_lines(view.zone, &dearest),
         sessions_note: sessions_note(view),
         count: format!("{} of {all}", grouped(sessions.len() as u64)),
         embedded: embedded(turns.blocks()?, sums.sessions.len()),
         causes: CaptionedTable::of("Breaks by cause", causes(&summary)),
-        changes: CaptionedTable::of("", Grid::new(&[])),
+        changes: CaptionedTable::of("", Grid::default()),
         changes_note: "",
         breaks: break_lines(view),
         all_breaks: counted(summary.total.breaks, "break", "breaks"),
@@ -147,8 +146,11 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
         ),
         table_id: view.prices,
         table_as_of: &settings.prices_as_of,
-        prices: CaptionedTable::of("", Grid::new(&[])),
-        unpriced: CaptionedTable::of("Models without a price", unpriced(view.manifest)),
+        prices: CaptionedTable::of("", Grid::default()),
+        unpriced: CaptionedTable::of(
+            "Models without a price",
+            models_without_price(view.manifest.unpriced()),
+        ),
         inputs: inputs(view),
         assumptions: assumptions(view),
     })
@@ -205,36 +207,19 @@ fn domains(view: &RunView<'_>) -> CaptionedTable {
     // Before the cut: the caption has the number of all domains.
     let all = counted(domains.len() as u64, "domain", "domains");
     domains.truncate(MOST_DOMAINS);
-    let mut grid = Grid::new(&[
-        ("domain", Align::Left),
-        ("sessions", Align::Right),
-        ("requests", Align::Right),
-        ("hit", Align::Right),
-        ("cost", Align::Right),
-        ("share", Align::Right),
-        ("breaks cost", Align::Right),
-    ]);
     let shown = &view.comparison.strategies[view.page.shown_first()];
     let spent = shown.totals.cost();
-    for (name, sums) in &domains {
-        let totals = &sums.totals;
-        grid.add(vec![
-            (*name).to_owned(),
-            grouped(sums.sessions),
-            grouped(totals.requests),
-            percent(totals.hit_rate()),
-            cost_cell(totals),
-            percent(part(totals.cost(), spent)),
-            lost(&sums.breaks),
-        ]);
-    }
+    let mut columns = Columns::<(&str, DomainSums)>::new();
+    columns.left("domain", |(name, _)| (*name).to_owned());
+    columns.right("sessions", |(_, sums)| sums.sessions);
+    columns.right("requests", |(_, sums)| sums.totals.requests);
+    columns.right("hit", |(_, sums)| sums.totals.hit_rate());
+    columns.right("cost", |(_, sums)| sums.totals.all_costs());
+    columns.right("share", |(_, sums)| part(sums.totals.cost(), spent));
+    columns.right("breaks cost", |(_, sums)| sums.breaks.costs);
+    let grid = columns.grid(&domains);
     let (listed, name) = (grouped(domains.len() as u64), shown.strategy.label());
     CaptionedTable::of(format!("The most expensive {listed} of {all} under {name}"), grid)
-}
-
-/// Cost of breaks, marked if some have no price.
-fn lost(breaks: &Sum) -> String {
-    known_dollars(breaks.excess(), breaks.costs.unknown)
 }
 
 /// Times in order that enclose all changes of the offset from UTC.
@@ -277,14 +262,6 @@ fn evidence(found: &RunBreak, first: &RunEvidence) -> String {
         evidence_words(&one.meaning, (&one.file, one.line), is_own)
     });
     words.collect::<Vec<_>>().join("; ")
-}
-
-fn unpriced(manifest: &Manifest) -> Grid {
-    let mut grid = Grid::new(&[("model", Align::Left), ("requests", Align::Right)]);
-    for (model, requests) in manifest.unpriced() {
-        grid.add(vec![model, grouped(requests as u64)]);
-    }
-    grid
 }
 
 fn inputs(view: &RunView<'_>) -> String {

@@ -17,8 +17,7 @@ use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::base::wording::counted;
 use crate::base::zone::Zone;
-use crate::report::analyze_view::cost_cell;
-use crate::report::number::{dollars, grouped, percent, tokens};
+use crate::report::number::{dollars, grouped, known_dollars, percent, tokens};
 use crate::report::session_names::SessionNames;
 use crate::simulate::ledger::{Session, Totals};
 
@@ -126,7 +125,7 @@ impl SessionFigures {
             requests: grouped(totals.requests),
             prompt: tokens(totals.prompt()),
             hit: percent(totals.hit_rate()),
-            cost: cost_cell(&totals),
+            cost: known_dollars(totals.cost(), totals.all_costs().unknown),
             lost: dollars(self.lost),
         }
     }

@@ -189,25 +189,24 @@ fn ansi_style(tone: Tone) -> Style {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Value;
     use super::super::cut::display_width;
     use super::*;
+    use crate::report::columns::Columns;
 
     fn style(width: u16) -> TextStyle {
         TextStyle { width, bold: false, bars: false, height: None, notes: true }
     }
 
     fn costs() -> Grid {
-        let columns = [
-            ("turn", Align::Right),
-            ("read", Align::Right),
-            ("cost", Align::Right),
-            ("what happened", Align::Wrapped),
-        ];
-        let mut grid = Grid::new(&columns).hide_first(&["read"]);
-        grid.add(["1", "12,000", "$0.0385", "first of its chain"].map(str::to_owned).to_vec());
+        let mut columns = Columns::<[&str; 4]>::new();
+        columns.right("turn", |row| row[0]);
+        columns.right("read", |row| row[1]).hidden(1);
+        columns.right("cost", |row| row[2]);
+        columns.wrapped("what happened", |row| row[3]);
         let long = "break: 20,100 tokens were not read, since the tools had changed";
-        grid.add(["2", "4,000", "$1.20", long].map(str::to_owned).to_vec());
-        grid
+        columns
+            .grid([["1", "12,000", "$0.0385", "first of its chain"], ["2", "4,000", "$1.20", long]])
     }
 
     fn text(grid: &Grid, style: TextStyle) -> String {
@@ -249,16 +248,16 @@ mod tests {
 
     #[test]
     fn names_and_what_is_unknown_give_way_before_figures() {
-        let columns = [
-            ("kind", Align::Name),
-            ("5m", Align::Right),
-            ("read", Align::Right),
-            ("cost", Align::Right),
-        ];
-        let mut grid = Grid::new(&columns).hide_first(&["read", "5m"]);
+        let mut columns = Columns::<(&str, Value, &str, &str)>::new();
+        columns.name("kind", |row| row.0);
+        columns.right("5m", |row| row.1.clone()).hidden(2);
+        columns.right("read", |row| row.2).hidden(1);
+        columns.right("cost", |row| row.3);
         let name = "results of mcp__linear__list_labels";
-        grid.add([name, "-", "12,000", "$0.0385"].map(str::to_owned).to_vec());
-        grid.add(["output", "", "0", "$1.20"].map(str::to_owned).to_vec());
+        let grid = columns.grid([
+            (name, Value::unknown("-"), "12,000", "$0.0385"),
+            ("output", Value::default(), "0", "$1.20"),
+        ]);
         insta::assert_snapshot!(text(&grid, style(42)), @"
         kind                   5m    read     cost
         ──────────────────────────────────────────
@@ -277,8 +276,10 @@ mod tests {
 
     #[test]
     fn colour_is_for_terminals_that_take_it() {
-        let mut grid = Grid::new(&[("cost", Align::Right)]);
-        grid.add_toned(vec!["$1.00".to_owned()], Tone::Loss);
+        let mut columns = Columns::<&str>::new();
+        columns.right("cost", |cost| *cost);
+        columns.toned(|_| Tone::Loss);
+        let grid = columns.grid(["$1.00"]);
         assert!(!text(&grid, style(40)).contains('\u{1b}'));
         let coloured = text(&grid, TextStyle { bold: true, ..style(40) });
         assert!(coloured.ends_with("\u{1b}[31m$1.00\u{1b}[0m\n"), "{coloured:?}");

@@ -3,15 +3,19 @@
 mod cut;
 mod draw;
 mod layout;
+mod value;
 
 pub(super) use cut::{with_ellipsis, wrap};
+pub(super) use value::Value;
 
 use crate::report::escape::{SafeText, markdown_text};
 
 /// A table. All cells are in one text, so that a long table takes little more memory than its words.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Grid {
     columns: Vec<(SafeText, Align)>,
+    /// True for each column with a known value in any row.
+    known: Vec<bool>,
     /// Columns to hide if there is not enough room, in this order.
     hidden_first: Vec<usize>,
     /// Spaces between columns.
@@ -67,53 +71,19 @@ pub(super) enum Tone {
 }
 
 impl Grid {
-    /// An empty table with the same columns.
-    pub(in crate::report) fn without_rows(&self) -> Self {
-        Self {
-            columns: self.columns.clone(),
-            hidden_first: self.hidden_first.clone(),
-            text: SafeText::default(),
-            rows: Vec::new(),
-            ends: Vec::new(),
-            ..*self
-        }
-    }
-
-    pub(in crate::report) fn new(columns: &[(&str, Align)]) -> Self {
-        Self {
-            columns: columns.iter().map(|(name, align)| (SafeText::new(name), *align)).collect(),
-            hidden_first: Vec::new(),
-            gap: 2,
-            below: None,
-            has_all_below: false,
-            has_sums: false,
-            text: SafeText::default(),
-            rows: Vec::new(),
-            ends: Vec::new(),
-        }
-    }
-
-    /// A table whose columns have no names.
-    pub(in crate::report) fn plain(columns: &[Align]) -> Self {
-        Self::new(&columns.iter().map(|align| ("", *align)).collect::<Vec<_>>())
+    /// A table without rows, and the columns to hide if there is not enough room, in this order. Bars are hidden before
+    /// them.
+    pub(in crate::report) fn new<'n>(
+        columns: impl Iterator<Item = (&'n str, Align)>,
+        hidden_first: Vec<usize>,
+    ) -> Self {
+        let columns: Vec<_> = columns.map(|(name, align)| (SafeText::new(name), align)).collect();
+        Self { known: vec![false; columns.len()], columns, hidden_first, gap: 2, ..Self::default() }
     }
 
     /// Returns true if columns have names.
     fn has_header(&self) -> bool {
         self.columns.iter().any(|(name, _)| !name.is_empty())
-    }
-
-    /// Sets the columns to hide if there is not enough room, in this order. Bars are hidden before them.
-    pub(in crate::report) fn hide_first(mut self, names: &[&str]) -> Self {
-        let positions: Vec<usize> = names.iter().filter_map(|name| self.position(name)).collect();
-        debug_assert_eq!(positions.len(), names.len(), "{names:?}");
-        self.hidden_first = positions;
-        self
-    }
-
-    fn position(&self, name: &str) -> Option<usize> {
-        let name = SafeText::new(name);
-        self.columns.iter().position(|(own, _)| *own == name)
     }
 
     /// Puts one space between columns.
@@ -126,19 +96,17 @@ impl Grid {
     /// of words takes its place.
     pub(in crate::report) fn below(
         mut self,
-        sentences: &str,
-        words: Option<&str>,
+        sentences: usize,
+        words: Option<usize>,
         has_all: bool,
     ) -> Self {
-        let words = words.and_then(|words| self.position(words));
-        self.below = self.position(sentences).map(|sentences| (sentences, words));
+        self.below = Some((sentences, words));
         self.has_all_below = has_all;
         self
     }
 
-    /// Adds a row with the sums of the others, after which there is none.
-    pub(in crate::report) fn add_sums(&mut self, row: Vec<String>) {
-        self.add(row);
+    /// Makes the last row the sums of the others.
+    pub(in crate::report) fn end_with_sums(&mut self) {
         self.has_sums = true;
     }
 
@@ -147,18 +115,16 @@ impl Grid {
         self.has_all_below || self.tone(row) == Tone::Loss
     }
 
-    pub(in crate::report) fn add(&mut self, row: Vec<String>) {
-        self.add_toned(row, Tone::Plain);
-    }
-
+    /// Adds a row with a value for each column.
+    ///
     /// # Panics
     /// Never in practice: a row would need 4 GB.
-    pub(in crate::report) fn add_toned(&mut self, row: Vec<String>, tone: Tone) {
-        debug_assert_eq!(row.len(), self.columns.len());
+    pub(in crate::report) fn add(&mut self, values: impl Iterator<Item = Value>, tone: Tone) {
         let start = self.text.len();
-        for cell in row {
-            self.text.push(&cell);
+        for (value, is_known) in values.zip(&mut self.known) {
+            self.text.push(&value.text);
             self.ends.push(u32::try_from(self.text.len() - start).expect("a row is a few words"));
+            *is_known |= value.is_known;
         }
         self.rows.push(GridRow { start, tone });
     }
@@ -170,6 +136,7 @@ impl Grid {
         self.text.append(&other.text);
         self.rows.extend(other.rows.iter().map(|row| GridRow { start: start + row.start, ..*row }));
         self.ends.extend(other.ends);
+        self.known.iter_mut().zip(other.known).for_each(|(own, other)| *own |= other);
     }
 
     /// Names and alignments of the columns.
@@ -200,8 +167,7 @@ impl Grid {
 
     /// Returns true if no row has a known value of a column.
     pub(in crate::report) fn is_unknown(&self, column: usize) -> bool {
-        let says_nothing = |row| matches!(self.cell(row, column), "" | "-" | "–" | "unknown");
-        !self.is_empty() && (0..self.len()).all(says_nothing)
+        !self.is_empty() && !self.known[column]
     }
 
     fn tone(&self, row: usize) -> Tone {

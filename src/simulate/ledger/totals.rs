@@ -70,16 +70,22 @@ impl Totals {
         self.unrecorded += u64::from(!is_recorded);
     }
 
+    /// Costs of the rows, and of the requests without a record, which are unknown.
+    #[must_use]
+    pub fn all_costs(&self) -> KnownSum {
+        KnownSum { unknown: self.costs.unknown + self.unrecorded, ..self.costs }
+    }
+
     /// Cost of the rows that have one; `None` if no row has one although some should.
     #[must_use]
     pub fn cost(&self) -> Option<Picodollars> {
-        self.costs.value().filter(|_| self.costs.known > 0 || self.unrecorded == 0)
+        self.all_costs().value()
     }
 
     /// Cost of all requests; `None` if some cost is unknown.
     #[must_use]
     pub fn whole_cost(&self) -> Option<Picodollars> {
-        self.costs.whole().filter(|_| self.unrecorded == 0)
+        self.all_costs().whole()
     }
 
     /// Tokens of the whole prompts.
