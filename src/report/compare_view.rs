@@ -357,14 +357,14 @@ fn of_services(comparison: &Comparison<'_>) -> Option<String> {
 fn chains(comparison: &Comparison<'_>) -> Grid {
     let mut columns = Columns::<Compared<'_>>::new();
     columns.left("strategy", name);
-    let sides: [(_, fn(&Compared<'_>) -> Totals); 2] =
-        [("main", |one| one.main), ("sub-agents", |one| one.agents)];
-    for (heading, of) in sides {
+    let mut side = |heading, of: fn(&Compared<'_>) -> Totals| {
         let base = comparison.base().and_then(|base| of(base).cost());
         columns.right(heading, move |one| of(one).all_costs());
         columns.right("", move |one| Value::relative(relative(of(one).cost(), base)));
         columns.right("hit", move |one| of(one).hit_rate());
-    }
+    };
+    side("main", |one| one.main);
+    side("sub-agents", |one| one.agents);
     columns.grid(applicable(comparison))
 }
 
@@ -465,17 +465,13 @@ pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Roll
     let mut columns = Columns::<(&Provider, RolloutAgreement)>::new();
     columns.left("provider", |(provider, _)| provider.name);
     columns.right("compared", |(_, agreement)| agreement.requests);
-    let parts: [(_, _, fn(&RolloutAgreement) -> u64); 3] = [
-        ("within 1 %", None, |agreement| agreement.within_1_percent),
-        ("within a step", Some(5), |agreement| agreement.within_step),
-        ("within its session's step", Some(4), |agreement| agreement.within_recorded_step),
-    ];
-    for (heading, place, part) in parts {
-        let part = move |agreement: &RolloutAgreement| share(part(agreement), agreement.requests);
-        columns
-            .right(heading, move |(_, agreement)| Value::exact_share(part(agreement)))
-            .hidden(place);
-    }
+    let mut exact = |heading, place: Option<usize>, part: fn(&RolloutAgreement) -> u64| {
+        let share = move |one: &RolloutAgreement| share(part(one), one.requests);
+        columns.right(heading, move |(_, one)| Value::exact_share(share(one))).hidden(place);
+    };
+    exact("within 1 %", None, |agreement| agreement.within_1_percent);
+    exact("within a step", Some(5), |agreement| agreement.within_step);
+    exact("within its session's step", Some(4), |agreement| agreement.within_recorded_step);
     columns.right("read error", |(_, agreement)| {
         Value::exact_share(share(agreement.error.0, agreement.recorded.0))
     });

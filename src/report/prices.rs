@@ -364,7 +364,7 @@ pub fn formats_document() -> Document {
     columns.wrapped("what it holds", |format| format.meaning);
     let mut document = Document::default();
     document.heading("Machine formats");
-    document.grid(columns.grid(&MACHINE_FORMATS));
+    document.grid(columns.grid(MACHINE_FORMATS.iter()));
     document
 }
 

@@ -263,15 +263,14 @@ fn turn_columns<'c>(
     let count = if form.is_exact { tokens } else { short_tokens };
     for (at, column) in strategies.iter().enumerate() {
         let name = column.strategy.label();
-        let [tokens, dollars] = places.of_strategy(at);
+        let (tokens, dollars) = places.of_strategy(at);
         let read = move |row: &TurnRow| row.sums[at].map(|sums| count(sums.read));
         columns.right(format!("read {name}"), read).unknown("–").hidden(tokens + 1);
         let written = move |sums: Totals| count(sums.write_5m + sums.write_1h);
         let written = move |row: &TurnRow| row.sums[at].map(written);
         columns.right(format!("wrote {name}"), written).unknown("–").hidden(tokens);
         let cost = move |row: &TurnRow| Some(money.shown(Some(row.sums[at]?.cost()?)));
-        let place = Some(dollars).filter(|_| !places.stays(at));
-        columns.right(name, cost).unknown("unknown").hidden(place);
+        columns.right(name, cost).unknown("unknown").hidden(dollars);
     }
     columns.bar(|row| row.part);
     let sentence = columns.wrapped("what happened", |row| row.words.clone());
@@ -309,19 +308,18 @@ impl HidingOrder {
         if self.is_second_last { at } else { last - at }
     }
 
-    /// Places of a strategy's tokens, and of its dollars.
-    fn of_strategy(&self, at: usize) -> [usize; 2] {
+    /// Places of a strategy's tokens, and of its dollars: those of the last one stay.
+    fn of_strategy(&self, at: usize) -> (usize, Option<usize>) {
         let from_end = self.strategies - at;
         match at.checked_sub(LEADING) {
-            None => [self.step(5 + self.place(at)), self.step(5 + self.place(at)) + 2],
-            Some(0) => [2 * from_end, self.step(4)],
-            Some(_) => [2 * from_end, self.step(1) + from_end],
+            None => {
+                let place = self.place(at);
+                let is_last = place + 1 == LEADING.min(self.strategies);
+                (self.step(5 + place), Some(self.step(5 + place) + 2).filter(|_| !is_last))
+            }
+            Some(0) => (2 * from_end, Some(self.step(4))),
+            Some(_) => (2 * from_end, Some(self.step(1) + from_end)),
         }
-    }
-
-    /// Returns true of the strategy whose dollars stay.
-    fn stays(&self, at: usize) -> bool {
-        at < LEADING && self.place(at) + 1 == LEADING.min(self.strategies)
     }
 }
 

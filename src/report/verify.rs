@@ -264,13 +264,17 @@ pub(super) fn figures(verification: &Verification) -> Grid {
         format!("{} billed", dollars(known(money.billed))),
     );
     if money.apart != Picodollars::ZERO {
-        let apart = taken_off(Some(money.apart));
+        let apart = Some(taken_off(Some(money.apart)));
         add("  samplings billed apart", apart, "in no simulation".to_owned());
     }
-    add(&format!("  {BREAKS_BEYOND_RULES}"), taken_off(known(money.beyond_rules())), String::new());
+    add(
+        &format!("  {BREAKS_BEYOND_RULES}"),
+        Some(taken_off(known(money.beyond_rules()))),
+        String::new(),
+    );
     add(
         "  unexplained",
-        taken_off(known(money.unexplained())),
+        Some(taken_off(known(money.unexplained()))),
         "leaves expected by the rules".to_owned(),
     );
     add("  expected by the rules", Some(known(money.replay).into()), String::new());
@@ -290,8 +294,8 @@ pub(super) fn figures(verification: &Verification) -> Grid {
 }
 
 /// Amount as a step down from the bill.
-fn taken_off(amount: Option<Picodollars>) -> Option<Value> {
-    Some(Value::difference(amount.map(|amount| Picodollars(-amount.0))))
+fn taken_off(amount: Option<Picodollars>) -> Value {
+    Value::difference(amount.map(|amount| Picodollars(-amount.0)))
 }
 
 /// Number of requests that the dollars leave out, in a sentence, if any.
