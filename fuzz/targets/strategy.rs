@@ -13,7 +13,7 @@ pub(crate) fn check(bytes: &[u8]) {
         Ok(file) => file,
         Err(error) => {
             assert_in(text, error.line, error.column);
-            assert_plain(&error.problem.to_string());
+            assert_plain(&error.message);
             return;
         }
     };

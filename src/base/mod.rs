@@ -1,5 +1,6 @@
 //! Vocabulary of all other rooms: ids, units, lifetimes, money, wording, names of projects.
 
+pub(crate) mod bounded;
 pub mod client;
 pub mod id;
 pub mod known;
@@ -7,6 +8,7 @@ pub mod model;
 mod model_table;
 pub(crate) mod order;
 pub mod project;
+pub(crate) mod toml_table;
 pub mod toml_text;
 pub mod ttl;
 pub mod units;

@@ -11,7 +11,7 @@ use super::model::{
     Entry, Facts, Given, GivenVocabulary, Known, Minimum, PrefixCheck, Scope, Tokenizer, Tokenizers,
 };
 use super::order::Order as _;
-use super::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
+use super::toml_text::{Fault, parsed, quoted, refuse_unknown_keys, text, texts};
 use super::units::Tokens;
 use super::vocabulary::Vocabulary;
 use super::wording::{alternatives, grouped};
@@ -24,8 +24,7 @@ pub(crate) static BUILT_IN: LazyLock<Spanned<DeTable<'static>>> = LazyLock::new(
 
 /// Parses a file and overrides the earlier facts.
 pub(super) fn parse(content: &str, before: &Known) -> Result<Known, Fault> {
-    let document = DeTable::parse(content)
-        .map_err(|error| Fault::at(error.span().map_or(0, |span| span.start), error.message()))?;
+    let document = parsed(content)?;
     of_document(document.get_ref(), Some(before))
 }
 

@@ -50,6 +50,12 @@ impl Fault {
     }
 }
 
+/// Parses a file.
+pub(crate) fn parsed(text: &str) -> Result<Spanned<DeTable<'_>>, Fault> {
+    DeTable::parse(text)
+        .map_err(|error| Fault::at(error.span().map_or(0, |span| span.start), error.message()))
+}
+
 /// Refuses the first unknown key. `of` is the owner of the keys, as in `a budget`.
 pub(crate) fn refuse_unknown_keys(
     table: &DeTable<'_>,
@@ -59,11 +65,23 @@ pub(crate) fn refuse_unknown_keys(
     let is_unknown =
         |(key, _): &(&Spanned<Cow<'_, str>>, _)| !known.contains(&key.get_ref().as_ref());
     let Some((key, _)) = entries(table).into_iter().find(is_unknown) else { return Ok(()) };
-    let name = key.get_ref();
+    Err(Fault::at(key.span().start, no_key(key.get_ref(), known, of)))
+}
+
+/// Message for an unknown key.
+pub(crate) fn no_key(key: &str, known: &[&str], of: &str) -> String {
+    format!("`{}` is no key of {of}{}", quoted(key), instead(key, known))
+}
+
+/// Message for an unknown word.
+pub(crate) fn unknown(word: &str, known: &[&str]) -> String {
+    format!("`{}` is unknown{}", quoted(word), instead(word, known))
+}
+
+/// The names most like a wrong one, and all that there are.
+fn instead(name: &str, known: &[&str]) -> String {
     let near = suggestion(&nearest(name, known.iter().copied()));
-    let message =
-        format!("`{}` is no key of {of}{near}; there are {}", quoted(name), known.join(", "));
-    Err(Fault::at(key.span().start, message))
+    format!("{near}; there are {}", known.join(", "))
 }
 
 /// Text of a key, with its offset, if the key is present.
@@ -100,10 +118,11 @@ pub(crate) fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     (line, before[line_start..].chars().count() + 1)
 }
 
+/// Key and value.
+pub(crate) type Entry<'a, 'i> = (&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>);
+
 /// Entries of a table in the order of the file.
-pub(crate) fn entries<'a, 'i>(
-    table: &'a DeTable<'i>,
-) -> Vec<(&'a Spanned<Cow<'i, str>>, &'a Spanned<DeValue<'i>>)> {
+pub(crate) fn entries<'a, 'i>(table: &'a DeTable<'i>) -> Vec<Entry<'a, 'i>> {
     // The parser's table is not in that order, and the first error of a file should be reported.
     let mut entries: Vec<_> = table.iter().collect();
     entries.order_by_key(|(key, _)| key.span().start);

@@ -65,7 +65,9 @@ impl Lifetimes {
 
 /// TTLs of a request's markers on tools and system prompt, and on messages. The API requires the longer one first, so
 /// that of the messages is never longer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct TierTtl {
     /// TTL on tools and system prompt.
     pub system: Ttl,

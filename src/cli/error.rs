@@ -14,7 +14,6 @@ use crate::report::{BaselineError, PngError};
 use crate::requests::seams::Seam;
 use crate::simulate::ledger::FilterError;
 use crate::simulate::pricing::PriceError;
-use crate::simulate::strategy::StrategyFileError;
 use crate::study::StudyError;
 
 /// Reason to end the run.
@@ -81,12 +80,9 @@ pub(super) enum CliError {
     /// Price file without prices.
     #[error(transparent)]
     Prices(#[from] PriceError),
-    /// Facts about models in a price file that cannot be used.
+    /// Strategy file, or facts about models in a price file, that cannot be used.
     #[error(transparent)]
-    Models(#[from] TomlError),
-    /// Strategy file without usable strategies.
-    #[error(transparent)]
-    Strategies(#[from] StrategyFileError),
+    Toml(#[from] TomlError),
     /// Configuration that cannot be used.
     #[error(transparent)]
     Configuration(#[from] ConfigError),
@@ -237,8 +233,7 @@ impl CliError {
             | Self::Seam(_)
             | Self::Unreadable { .. }
             | Self::Prices(_)
-            | Self::Models(_)
-            | Self::Strategies(_)
+            | Self::Toml(_)
             | Self::Configuration(_)
             | Self::Expression { .. }
             | Self::BaselineFile { .. }

@@ -108,9 +108,9 @@ impl<'l> Standing<'l> {
     /// The size of the summary is assumed, as in simulated compactions.
     #[must_use]
     pub fn compaction(&self) -> [Option<Picodollars>; 2] {
-        let Compaction { attempt, summary, .. } = Compaction::default();
-        let prompt = self.least_prompt() + attempt.request;
-        let output = summary + attempt.analysis;
+        let Compaction { request, summary, analysis, .. } = Compaction::default();
+        let prompt = self.least_prompt() + request;
+        let output = summary + analysis;
         [self.warm(prompt), self.cold(prompt)].map(|split| self.cost_with(split, output))
     }
 

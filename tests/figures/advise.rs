@@ -13,10 +13,10 @@ use cachesim::read::input::discover;
 use cachesim::requests::conversation::{History, ReadOptions, read};
 use cachesim::requests::prompt::{PromptTrace, Repair, Step, build, steps};
 use cachesim::simulate::ledger::{Ledger, Selection};
-use cachesim::simulate::management::{Compaction, Management, Trigger};
+use cachesim::simulate::management::{Compaction, Management};
 use cachesim::simulate::pricing::PriceTable;
 use cachesim::simulate::strategy::{
-    Anchor, Assumptions, Design, KeepAlive, Layout, Strategy, StrategyKind,
+    Anchor, Assumptions, Design, KeepAlive, Layout, Starts, Strategy, StrategyKind,
 };
 use enumset::enum_set;
 use serde_json::{Value, json};
@@ -115,8 +115,8 @@ fn set(design: &mut Design, code: &str) {
     let pings = |every, limit| Some(KeepAlive { every, limit, agents: false });
     match code {
         "compact-150k" => {
-            let trigger = Trigger::At(Tokens(150_000));
-            let compaction = Compaction { trigger, ..Compaction::default() };
+            let threshold = Some(Tokens(150_000));
+            let compaction = Compaction { threshold, ..Compaction::default() };
             design.management = Some(Box::new(Management::Compaction(compaction)));
         }
         "pings-4m30s" => design.keep_alive = pings(270_000, minutes(30)),
@@ -145,7 +145,9 @@ fn set_named(design: &mut Design, name: &str) {
     }
     design.sharing.forks_agents |= named.sharing.forks_agents;
     design.sharing.skips_cache_writes |= named.sharing.skips_cache_writes;
-    design.sharing.starts = named.sharing.starts.or(design.sharing.starts);
+    if named.sharing.starts != Starts::AsRecorded {
+        design.sharing.starts = named.sharing.starts;
+    }
     let (own, other) = (&mut design.prompt, named.prompt);
     let as_sent = cachesim::simulate::design::PromptDesign::default();
     if other.tools != as_sent.tools {
@@ -163,7 +165,9 @@ fn set_named(design: &mut Design, name: &str) {
     if other.attribution != as_sent.attribution {
         own.attribution = other.attribution;
     }
-    own.deferral = other.deferral.or(own.deferral);
+    if other.deferral().is_some() {
+        (own.deferred_tools, own.tool_search) = (other.deferred_tools, other.tool_search);
+    }
 }
 
 /// Applies the changes in their order, one more each time: each saves what it promises, and so do all.

@@ -12,7 +12,7 @@ use cachesim::simulate::cache::{
     AutomaticCache, AutomaticPolicy, Counting, TokenRatio, simulate_automatic,
 };
 use cachesim::simulate::design::{
-    Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
+    Attribution, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
 };
 use proptest::prelude::*;
 
@@ -242,7 +242,8 @@ const STABLE_FIRST: PromptDesign = PromptDesign {
     settings: Settings::AsSent,
     attribution: Attribution::AsSent,
     reminders: Reminders::Last,
-    deferral: None,
+    deferred_tools: Deferred::AsSent,
+    tool_search: None,
 };
 
 proptest! {

@@ -13,7 +13,7 @@ use cachesim::simulate::cache::{
     BetaKey, Lookback, Markers, Outcome, Policy, Reading, TtlChange, simulate,
 };
 use cachesim::simulate::design::{
-    Attribution, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
+    Attribution, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools, redesign,
 };
 
 /// The recorded requests under the rules.
@@ -36,7 +36,8 @@ const AS_SENT: PromptDesign = PromptDesign {
     settings: Settings::AsSent,
     attribution: Attribution::AsSent,
     reminders: Reminders::AsSent,
-    deferral: None,
+    deferred_tools: Deferred::AsSent,
+    tool_search: None,
 };
 const SORTED: PromptDesign = PromptDesign { tools: Tools::Sorted, ..AS_SENT };
 const STATIC_FIRST: PromptDesign = PromptDesign { system: SystemPrompt::StaticFirst, ..AS_SENT };

@@ -11,8 +11,8 @@ use cachesim::requests::conversation::{History, ReadOptions, RequestIndex, read}
 use cachesim::requests::prompt::{build, steps};
 use cachesim::simulate::ledger::{Ledger, StrategyColumn};
 use cachesim::simulate::management::{
-    Budget, ByService, ByTime, Compaction, Effects, Management, MemoryUpdates, Microcompaction,
-    PutInAgain, ResultBudget, SessionMemory, Trigger,
+    ByService, ByTime, Compaction, Effects, Files, Management, MemoryUpdates, Microcompaction,
+    ResultBudget, ResultClearing, SessionMemory, Skills,
 };
 use cachesim::simulate::pricing::{PriceTable, RequestRates};
 use cachesim::simulate::strategy::{
@@ -191,11 +191,11 @@ fn sub_agents_and_other_tools_are_left_alone() {
 #[test]
 fn the_service_clears_only_as_much_as_is_worth_it() {
     let history = tool_loop(&mut Session::new(), "Bash", &[1, 1, 1, 1, 1, 1]);
-    let management = Management::ToolResultClearing {
+    let management = Management::ToolResultClearing(ResultClearing {
         trigger: Tokens(12_000),
         keep: Tokens(1_000),
         clear_at_least: Tokens(900),
-    };
+    });
     let outcome = managed(&history, management);
     // The fifth prompt has 12,400 tokens and four results. The newest two hold 1,000, the others go:
     // 936. The first of them came in with the second request, so that what the first one had cached
@@ -218,12 +218,13 @@ fn the_service_clears_only_as_much_as_is_worth_it() {
 
 fn compaction(threshold: u64) -> Management {
     Management::Compaction(Compaction {
-        trigger: Trigger::At(Tokens(threshold)),
+        threshold: Some(Tokens(threshold)),
         summary: Tokens(1_000),
-        again: PutInAgain {
-            files: Budget { pieces: 2, each: Tokens(300), all: Tokens(500) },
-            ..PutInAgain::default()
-        },
+        files: Files { count: 2, each: Tokens(300), all: Tokens(500) },
+        skills: Skills { each: Tokens::ZERO, all: Tokens::ZERO },
+        agents: Tokens::ZERO,
+        tools: Tokens::ZERO,
+        mcp: Tokens::ZERO,
         ..Compaction::default()
     })
 }
@@ -278,13 +279,14 @@ fn a_recorded_compaction_is_undone() {
 
 fn session_memory(minimum_messages: u32, maximum: u64) -> Management {
     Management::SessionMemory(SessionMemory {
-        trigger: Trigger::At(Tokens(12_000)),
+        threshold: Some(Tokens(12_000)),
         memory: Tokens(1_000),
         minimum: Tokens(1_000),
         minimum_messages,
         maximum: Tokens(maximum),
         // It is written once, after the first request.
         updates: MemoryUpdates { growth: Tokens(1_000_000), ..MemoryUpdates::default() },
+        ..SessionMemory::default()
     })
 }
 
@@ -387,11 +389,11 @@ fn of_record() -> Strategy {
 
 /// A rule that nothing meets.
 fn never() -> Strategy {
-    design(Management::ToolResultClearing {
+    design(Management::ToolResultClearing(ResultClearing {
         trigger: Tokens(u64::MAX),
         keep: Tokens::ZERO,
         clear_at_least: Tokens::ZERO,
-    })
+    }))
 }
 
 #[test]
@@ -406,11 +408,11 @@ fn every_fixture_and_every_session_keeps_the_laws() {
 
 /// Clears all results but the newest 1,000 tokens of them, whatever that saves.
 fn clearing(trigger: u64) -> Management {
-    Management::ToolResultClearing {
+    Management::ToolResultClearing(ResultClearing {
         trigger: Tokens(trigger),
         keep: Tokens(1_000),
         clear_at_least: Tokens::ZERO,
-    }
+    })
 }
 
 fn budget(each: u64, message: u64) -> Management {

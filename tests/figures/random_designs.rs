@@ -56,10 +56,14 @@ fn designs() -> Vec<PromptDesign> {
             }
         }
     }
-    let deferral = Some(Deferral { tools: Deferred::All, search: Tokens(60) });
+    let all = PromptDesign {
+        deferred_tools: Deferred::All,
+        tool_search: Some(Tokens(60)),
+        ..PromptDesign::default()
+    };
     let last = designs.last().copied().expect("a design");
-    designs.push(PromptDesign { deferral, ..PromptDesign::default() });
-    designs.push(PromptDesign { deferral, ..last });
+    designs.push(all);
+    designs.push(last.with(all));
     designs
 }
 
@@ -208,7 +212,7 @@ fn keeps_the_laws(history: &History) {
             // Blocks that are cut have a frame each, and the last stable one gets a marker.
             let is_cut = design.system == SystemPrompt::StableFirst;
             let is_changed = design.attribution != Attribution::AsSent || is_cut;
-            match design.deferral {
+            match design.deferral() {
                 None => {
                     assert!(
                         is_cut || blocks(&as_sent, sent.node) == blocks(&designed, prompt.node)

@@ -3,7 +3,7 @@
 use cachesim::base::ttl::{TierTtl, Ttl, TtlPlan};
 use cachesim::base::units::Tokens;
 use cachesim::simulate::management::{
-    Attempt, ByService, ByTime, Compaction, Management, Microcompaction, Trigger,
+    ByService, ByTime, Compaction, Management, Microcompaction, Trigger,
 };
 use cachesim::simulate::strategy::{
     Anchor, Design, KeepAlive, Layout, StrategyKind, parse_strategies,
@@ -156,27 +156,24 @@ fn what_cannot_be_used_is_named_with_its_place() {
     for (keys, expected) in [
         (
             "keepalive.evry = \"4m\"",
-            "4:11: `keepalive.evry` is no key (did you mean `keepalive.every`, `keepalive.limit` or `keepalive.agents`?)",
+            "4:11: `evry` is no key of `keepalive` (did you mean `every`, `limit` or `agents`?); there are every, limit, agents",
         ),
         (
             "\n  Markers = \"none\"",
-            "5:3: `Markers` is no key (did you mean `markers`, `markers.at` or `markers.every`?)",
+            "5:3: `Markers` is no key of a strategy (did you mean `markers`, `sharing` or `prompt`?); there are markers, ttl, keepalive, sharing, prompt, context",
         ),
         (
             "[strategy.keep_alive]\nevery = \"4m\"",
-            "4:11: `keep_alive` is no key (did you mean `keepalive`, `keepalive.every` or `keepalive.limit`?)",
+            "4:11: `keep_alive` is no key of a strategy (did you mean `keepalive`, `sharing` or `ttl`?); there are markers, ttl, keepalive, sharing, prompt, context",
         ),
         (
             "\"a\\u001b[31m\" = 1",
-            "4:1: `a\\u{1b}[31m` is no key (did you mean `ttl`, `markers` or `prompt`?)",
+            "4:1: `a\\u{1b}[31m` is no key of a strategy (did you mean `markers`, `ttl` or `prompt`?); there are markers, ttl, keepalive, sharing, prompt, context",
         ),
-        (
-            "ttl = 300",
-            "4:7: `ttl` is \"5m\", \"1h\", \"mixed\", \"as-recorded\" or a table of `main` and `agents` or of `system` and `messages`, not 300",
-        ),
+        ("ttl = 300", "4:7: `ttl` is a lifetime like \"1h\" or a table of lifetimes, not 300"),
         (
             "ttl.main = \"2h\"",
-            "4:12: `ttl.main` is \"5m\", \"1h\", \"mixed\" or a table of `system` and `messages`, not \"2h\"",
+            "4:12: `ttl.main`: `2h` is unknown (did you mean `1h`, `5m` or `mixed`?); there are 5m, 1h, mixed",
         ),
         ("keepalive = true", "4:13: `keepalive` is a table, not true"),
         ("keepalive.agents = \"no\"", "4:20: `keepalive.agents` is true or false, not \"no\""),
@@ -192,25 +189,19 @@ fn what_cannot_be_used_is_named_with_its_place() {
             "keepalive.limit = [[\"1h\"]]",
             "4:20: `keepalive.limit` is a duration like \"4m30s\", from 1s to 168h, not a list",
         ),
-        (
-            "markers.every = 0",
-            "4:17: `markers.every` is a number of blocks from 1 to 1000000, not 0",
-        ),
-        (
-            "markers.at = [\"last\", \"last\"]",
-            "4:14: `markers.at` is a list of different ones of \"system\", \"half\", \"previous\" and \"last\", not a list",
-        ),
+        ("markers.every = 0", "4:17: `markers.every` is a number from 1 to 1000000, not 0"),
+        ("markers.at = [\"last\", \"last\"]", "4:14: `markers.at`: `last` is there twice"),
         (
             "context.compact.reserv = 1",
-            "4:17: `context.compact.reserv` is no key (did you mean `context.compact.reserve`, `context.compact.request` or `context.compact.retries`?)",
+            "4:17: `reserv` is no key of `context.compact` (did you mean `reserve`, `request` or `retries`?); there are threshold, window, max_output, reserve, buffer, percent, summary, request, analysis, retries, gap_reported, failures, files, skills, plan, agents, tools, mcp",
         ),
         (
             "context.compcat.summary = 1",
-            "4:9: `context.compcat` is no key (did you mean `context.compact`, `context.compact.threshold` or `context.compact.window`?)",
+            "4:9: `compcat` is no key of `context` (did you mean `compact`, `microcompact` or `cached_microcompact`?); there are microcompact, cached_microcompact, clear_results, result_budget, compact, session_memory",
         ),
         (
             "context.compact.percent = 101",
-            "4:27: `context.compact.percent` is a percentage from 1 to 100, not 101",
+            "4:27: `context.compact.percent` is a number from 1 to 100, not 101",
         ),
         (
             "context.compact.files.count = -1",
@@ -218,7 +209,7 @@ fn what_cannot_be_used_is_named_with_its_place() {
         ),
         (
             "prompt.deferred_tools = \"some\"",
-            "4:25: `prompt.deferred_tools` is \"as-sent\", \"mcp\" or \"all\", not \"some\"",
+            "4:25: `prompt.deferred_tools`: `some` is unknown (did you mean `mcp`, `all` or `as-sent`?); there are as-sent, mcp, all",
         ),
         ("ttl = []", "4:7: `ttl` is a sweep without values"),
         ("ttl = [\"5m\", \"5m\"]", "3:8: the sweep makes `x[ttl=5m]` twice"),
@@ -240,12 +231,9 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
             "markers = \"none\"\nkeepalive = { every = \"4m\", limit = \"1h\" }",
             "5:23: `x`: `keepalive.every` has nothing to act on, since `markers` is \"none\"",
         ),
-        (
-            "keepalive.every = \"4m\"",
-            "4:19: `x`: `keepalive.every` needs `keepalive.limit`: how long a conversation may be idle",
-        ),
-        ("keepalive.limit = \"4m\"", "4:19: `x`: `keepalive.limit` needs `keepalive.every`"),
-        ("keepalive.agents = true", "4:20: `x`: `keepalive.agents` needs `keepalive.every`"),
+        ("keepalive.every = \"4m\"", "4:1: `keepalive` needs `limit`"),
+        ("keepalive.limit = \"4m\"", "4:1: `keepalive` needs `every`"),
+        ("keepalive.agents = true", "4:1: `keepalive` needs `every`"),
         (
             "keepalive = { every = \"4m\", limit = \"3m\" }",
             "4:37: `x`: `keepalive.limit` is below `keepalive.every`: there would be no ping",
@@ -273,15 +261,15 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
         ),
         (
             "ttl.main = \"1h\"",
-            "4:12: `x`: `ttl` does not say all of main and agents, or of system and messages",
+            "4:1: `ttl`: give both `main` and `agents`, or both `system` and `messages`",
         ),
         (
             "ttl = { main = \"1h\", agents = \"1h\", system = \"1h\" }",
-            "4:46: `x`: `ttl.system` says again what another key has said",
+            "4:7: `ttl`: give both `main` and `agents`, or both `system` and `messages`",
         ),
         (
             "markers = { every = 10, even = 4 }",
-            "4:32: `x`: `markers.even` says again what another key has said",
+            "4:11: `markers`: give one key alone; there are as-recorded, none, system-only, last-message, last-two, at, every, even",
         ),
         (
             "markers.even = 5",
@@ -293,7 +281,7 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
         ),
         (
             "context.microcompact.gap = \"1h\"\ncontext.compact.summary = 1",
-            "4:28: `x`: a conversation is kept small in one way; `context` names several",
+            "4:1: `context`: a conversation is kept small in one way; this names several",
         ),
         (
             "context.compact = { threshold = 1, reserve = 1 }",
@@ -319,18 +307,18 @@ fn a_threshold_is_given_or_follows_from_a_window() {
     let usual = Compaction::default();
     assert_eq!(compaction("context.compact.summary = 4000"), usual);
     let window = Some(Tokens(150_000));
-    let attempt = Attempt { window, ..usual.attempt };
-    let trigger = Trigger::At(Tokens(90_000));
+    let threshold = Some(Tokens(90_000));
     let given = compaction("context.compact = { threshold = 90000, window = 150000 }");
-    assert_eq!(given, Compaction { trigger, attempt, ..usual });
+    assert_eq!(given, Compaction { threshold, window, ..usual });
+    assert_eq!((given.trigger(), given.longest_prompt()), (Trigger::At(Tokens(90_000)), window));
     // 150,000 − 8,000 − 13,000.
     let worked_out = compaction("context.compact = { window = 150000, max_output = 8000 }");
-    assert_eq!(worked_out.trigger.threshold(), Tokens(129_000));
-    assert_eq!(worked_out.attempt, attempt);
+    assert_eq!(worked_out.trigger().threshold(), Tokens(129_000));
+    assert_eq!(worked_out.longest_prompt(), window);
     // The usual window; both kinds of microcompaction are one way.
     let reserve = compaction("context.compact.reserve = 30000");
-    assert_eq!(reserve.trigger.threshold(), Tokens(157_000));
-    assert_eq!(reserve.attempt.window, Some(Tokens(200_000)));
+    assert_eq!(reserve.trigger().threshold(), Tokens(157_000));
+    assert_eq!(reserve.longest_prompt(), Some(Tokens(200_000)));
     let both = design("context.microcompact.gap = \"1h\"\ncontext.cached_microcompact.trigger = 9");
     let by_service = Some(ByService { trigger: 9, keep_recent: 5 });
     let by_time = Some(ByTime::default());
@@ -378,7 +366,7 @@ fn a_file_says_what_it_is() {
     let empty = "schema = \"cachesim.strategy/v1\"";
     assert_eq!(refusal(empty), "s.toml:1:1: there is no [[strategy]]");
     let key = format!("{empty}\nstrategies = 1");
-    let message = "s.toml:2:1: `strategies` is no key (did you mean `strategy` or `schema`?)";
+    let message = "s.toml:2:1: `strategies` is no key of a strategy file (did you mean `strategy` or `schema`?); there are schema, strategy";
     assert_eq!(refusal(&key), message);
     let table = format!("{empty}\n[strategy]\nname = \"a\"");
     assert!(refusal(&table).contains("`strategy` is a list of tables, [[strategy]], not a table"));

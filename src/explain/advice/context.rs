@@ -5,7 +5,7 @@ use super::{ChangeCandidate, Subject, Way};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 use crate::requests::conversation::RequestIndex;
-use crate::simulate::management::{Compaction, Management, Trigger};
+use crate::simulate::management::{Compaction, Management};
 use crate::simulate::strategy::{Design, Strategy, StrategyKind};
 
 /// A way to keep contexts small, the size of a context at which it begins to act, if it has one, and the assumption
@@ -36,7 +36,7 @@ pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
 #[rustfmt::skip] // one field a line
 fn ways() -> Vec<ContextWay> {
     // No built-in strategy compacts at this size.
-    let compaction = Compaction { trigger: Trigger::At(Tokens(150_000)), ..Compaction::default() };
+    let compaction = Compaction { threshold: Some(Tokens(150_000)), ..Compaction::default() };
     let later = Management::Compaction(compaction);
     vec![
         (Way {

@@ -4,7 +4,7 @@ use super::seen::{Seen, confidence, counted_breaks, evidence};
 use super::{ChangeCandidate, Subject, Way};
 use crate::explain::breaks::Cause;
 use crate::simulate::design::{
-    Attribution, Deferral, Deferred, PromptDesign, Reminders, Settings, SystemPrompt, Tools,
+    Attribution, Deferred, PromptDesign, Reminders, Settings, SystemPrompt, Tools,
 };
 use crate::simulate::strategy::Design;
 
@@ -80,10 +80,7 @@ fn forms() -> Vec<PromptForm> {
         (Way {
             code: "deferred-tools",
             label: "Leave out MCP tools until they are searched for",
-            design: with(PromptDesign {
-                deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
-                ..as_sent
-            }),
+            design: with(PromptDesign { deferred_tools: Deferred::Mcp, ..as_sent }),
             subject: Subject::Own("deferred-tools"),
             setting: Some("ENABLE_TOOL_SEARCH=true"),
             field: "`tools[].defer_loading`: true",

@@ -79,7 +79,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
             "staggered-agents",
             "Start other sub-agents when one has begun to answer",
             "the order of requests: wait for the first `message_start`",
-            Sharing { starts: Some(Starts::Staggered), ..none },
+            Sharing { starts: Starts::Staggered, ..none },
         ),
         &siblings,
     );

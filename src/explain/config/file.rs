@@ -12,7 +12,7 @@ use super::{
     ASSUME, CHECK, ConfigOption, ConfigSetting, DEFAULTS, PathPlaces, assumptions, from_file,
 };
 use crate::base::toml_text::{
-    Fault, TomlError, entries, line_and_column, quoted, refuse_unknown_keys, text,
+    Fault, TomlError, entries, line_and_column, parsed, quoted, refuse_unknown_keys, text,
 };
 use crate::explain::budget;
 use crate::explain::budget::Budget;
@@ -96,10 +96,7 @@ struct ConfigReader<'a> {
 
 impl ConfigReader<'_> {
     fn config(&self) -> Result<Config, Fault> {
-        let document = DeTable::parse(self.text).map_err(|error| {
-            let offset = error.span().map_or(0, |span| span.start);
-            Fault::at(offset, error.message())
-        })?;
+        let document = parsed(self.text)?;
         let document = document.get_ref();
         check_schema(document)?;
         // Before unknown keys: a misplaced option gets a message that names its table.

@@ -10,7 +10,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use super::config::config_schema;
+use super::strategy::strategy_schema;
 use super::{MACHINE_FORMATS, MachineFormat};
+use crate::base::bounded::{Bounded, Duration};
 use crate::base::client::Client;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
@@ -126,7 +128,7 @@ fn derived<T: JsonSchema>() -> Schema {
 }
 
 /// Removes details that only concern Rust: line breaks of comments, the widths of numbers.
-fn plain(schema: &mut Schema) {
+pub(super) fn plain(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         *text = text.replace('\n', " ");
     }
@@ -134,6 +136,30 @@ fn plain(schema: &mut Schema) {
     let is_text = |format: &Value| format.as_str().is_some_and(|name| name.starts_with("date"));
     if schema.get("format").is_some_and(|format| !is_text(format)) {
         schema.remove("format");
+    }
+}
+
+impl<const LEAST: u64, const MOST: u64> JsonSchema for Bounded<LEAST, MOST> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("From{LEAST}To{MOST}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": LEAST, "maximum": MOST })
+    }
+}
+
+impl JsonSchema for Duration {
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"description": "Like 4m30s, 55m or 2h; from 1s to 168h.", "type": "string", "pattern": "^[0-9.][0-9A-Za-z.]*$"})
     }
 }
 
@@ -284,13 +310,14 @@ mod tests {
     /// `CACHESIM_WRITE=schemas` writes the files again.
     #[test]
     fn the_files_are_what_is_derived() {
-        let config = ("config", format!("{:#}\n", config_schema()));
+        let inputs = [("config", config_schema()), ("strategy", strategy_schema())];
+        let inputs = inputs.map(|(name, schema)| (name, format!("{schema:#}\n")));
         let derived = OUTPUTS.iter().map(|(name, tag, derive)| {
             let format = MACHINE_FORMATS.iter().find(|format| format.name == *name);
             let schema = complete(format.expect("a format"), derive(), tag);
             (*name, format!("{schema:#}\n"))
         });
-        for (name, schema) in derived.chain([config]) {
+        for (name, schema) in derived.chain(inputs) {
             let file = format!("{}/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
             if std::env::var("CACHESIM_WRITE").is_ok_and(|what| what == "schemas") {
                 fs::write(&file, &schema).expect("written");

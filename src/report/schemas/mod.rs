@@ -1,14 +1,18 @@
 //! JSON schemas of the machine formats, by name: the files of `schemas/`.
 //!
 //! Schemas of outputs are derived from the very types that are written, with words from the functions that write them.
-//! The schema of the configuration comes from the tables of its parser. A test compares both (`derived.rs`). Schemas of
-//! other inputs are written by hand.
+//! The schema of the configuration comes from the tables of its parser, that of strategies from the types that are read.
+//! A test compares them (`derived.rs`). Schemas of other inputs are written by hand.
 
 #[cfg(test)]
 mod config;
 #[cfg(test)]
 mod derived;
 mod format;
+#[cfg(test)]
+mod input;
+#[cfg(test)]
+mod strategy;
 
 #[cfg(test)]
 pub(super) use derived::Keyed;

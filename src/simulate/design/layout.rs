@@ -82,7 +82,7 @@ impl<'a> Layouts<'a> {
             stable_paragraphs: None,
             reminders: None,
             latches: Vec::new(),
-            deferred: design.deferral.map(|deferral| DeferredTools::of(tree, deferral)),
+            deferred: design.deferral().map(|deferral| DeferredTools::of(tree, deferral)),
         };
         if design.tools == Tools::Sorted {
             layouts.ranks = tool_ranks(tree);

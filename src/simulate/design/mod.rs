@@ -23,10 +23,16 @@ mod stable_first;
 
 pub use redesign::{Redesigned, ToolSearch, redesign};
 
+use serde::Deserialize;
+
+use crate::base::bounded::SizeOrZero;
 use crate::base::units::Tokens;
 
 /// Prompt design; the default one sends everything as it was sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("dependentRequired" = { "tool_search": ["deferred_tools"] })))]
+#[serde(default, deny_unknown_fields)]
 pub struct PromptDesign {
     /// Order of the tools.
     pub tools: Tools,
@@ -40,8 +46,11 @@ pub struct PromptDesign {
     pub attribution: Attribution,
     /// Place of reminders and notifications.
     pub reminders: Reminders,
-    /// Tools outside of the prefix until they are searched for; `None` leaves all as sent.
-    pub deferral: Option<Deferral>,
+    /// Tools outside of the prefix until they are searched for.
+    pub deferred_tools: Deferred,
+    /// Tokens of the search tool and the names of deferred tools; 600 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub tool_search: Option<Tokens>,
 }
 
 impl PromptDesign {
@@ -55,8 +64,17 @@ impl PromptDesign {
             settings: set(self.settings, other.settings),
             attribution: set(self.attribution, other.attribution),
             reminders: set(self.reminders, other.reminders),
-            deferral: set(self.deferral, other.deferral),
+            deferred_tools: set(self.deferred_tools, other.deferred_tools),
+            tool_search: set(self.tool_search, other.tool_search),
         }
+    }
+
+    /// Deferred tools, with the size of their replacement.
+    #[must_use]
+    pub fn deferral(&self) -> Option<Deferral> {
+        let search = self.tool_search.unwrap_or(Deferral::SEARCH);
+        let tools = self.deferred_tools;
+        (tools != Deferred::AsSent).then_some(Deferral { tools, search })
     }
 
     /// Facts that no simulation of the design can know.
@@ -82,7 +100,7 @@ impl PromptDesign {
 }
 
 /// Value of another design if it is set, else the own one.
-fn set<T: Default + PartialEq>(own: T, other: T) -> T {
+pub(crate) fn set<T: Default + PartialEq>(own: T, other: T) -> T {
     if other == T::default() { own } else { other }
 }
 
@@ -99,8 +117,13 @@ pub struct Deferral {
 }
 
 /// Selection of deferred tools.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Deferred {
+    /// None: all as sent.
+    #[default]
+    AsSent,
     /// Tools of MCP servers, as Claude Code defers them if tool search is on.
     Mcp,
     /// All tools.
@@ -113,7 +136,9 @@ impl Deferral {
 }
 
 /// Order of the tools.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Tools {
     /// As sent.
     #[default]
@@ -126,7 +151,9 @@ pub enum Tools {
 }
 
 /// Order of the blocks of the system prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum SystemPrompt {
     /// As sent: static and changing blocks mixed.
     #[default]
@@ -151,7 +178,9 @@ pub enum SystemPrompt {
 }
 
 /// Place of reminders and notifications: blocks of a user message that begin as such.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Reminders {
     /// As sent.
     #[default]
@@ -168,7 +197,9 @@ pub enum Reminders {
 /// This is about captures, whose system prompt stays cut as it was sent. In a bundle the cuts
 /// depend on the scopes, since it knows the boundary between static and dynamic text. It is read
 /// once more with [`global_scope`](crate::read::capture::CaptureOptions::global_scope) on or off.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Scopes {
     /// As sent.
     #[default]
@@ -186,7 +217,9 @@ pub enum Scopes {
 }
 
 /// Treatment of settings that flip within a conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Settings {
     /// As sent.
     #[default]
@@ -207,7 +240,9 @@ pub enum Settings {
 }
 
 /// Treatment of the attribution line that Claude Code puts before the system prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Attribution {
     /// As sent.
     #[default]

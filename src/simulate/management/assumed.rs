@@ -2,7 +2,7 @@
 
 use super::Management;
 use super::clearing::{Microcompaction, ResultBudget};
-use super::compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
+use super::compaction::{Compaction, MemoryUpdates, SessionMemory};
 use crate::base::units::Tokens;
 use crate::base::wording::{counted, grouped};
 
@@ -84,22 +84,20 @@ impl ResultBudget {
 
 impl Compaction {
     fn assumptions(&self) -> Vec<String> {
-        let Attempt { window, request, analysis, retries, is_gap_reported, failures } =
-            self.attempt;
         let mut all = vec![
             format!("a summary has {} tokens", tokens(self.summary)),
             format!(
                 "its request adds {} to the conversation, and its answer has {} more than the \
                  summary",
-                tokens(request),
-                tokens(analysis),
+                tokens(self.request),
+                tokens(self.analysis),
             ),
-            self.again.assumption(),
+            self.attached_in_words(),
         ];
-        all.push(window.map_or_else(
+        all.push(self.longest_prompt().map_or_else(
             || "the service takes a request of any length".to_owned(),
             |window| {
-                let dropped = if is_gap_reported {
+                let dropped = if self.is_gap_reported {
                     "the oldest rounds that cover the gap"
                 } else {
                     "the oldest fifth of the rounds"
@@ -108,26 +106,22 @@ impl Compaction {
                     "beyond {} tokens a request is too long; {} without {dropped} follow, and {} \
                      in a row stop it",
                     tokens(window),
-                    counted(retries.into(), "retry", "retries"),
-                    counted(failures.into(), "failure", "failures"),
+                    counted(self.retries.into(), "retry", "retries"),
+                    counted(self.failures.into(), "failure", "failures"),
                 )
             },
         ));
         all
     }
-}
 
-impl PutInAgain {
-    fn assumption(&self) -> String {
-        let budget = |budget: Budget| {
-            format!("of up to {} within {}", tokens(budget.each), tokens(budget.all))
-        };
+    fn attached_in_words(&self) -> String {
+        let within = |each, all| format!("of up to {} within {}", tokens(each), tokens(all));
         format!(
             "put in again are {} {}, skills {}, {} tokens of plan, {} of agents, {} of deferred tools \
              and {} of MCP instructions",
-            counted(self.files.pieces.into(), "file", "files"),
-            budget(self.files),
-            budget(self.skills),
+            counted(self.files.count.into(), "file", "files"),
+            within(self.files.each, self.files.all),
+            within(self.skills.each, self.skills.all),
             tokens(self.plan),
             tokens(self.agents),
             tokens(self.tools),

@@ -1,9 +1,12 @@
 //! Clearing of results, and replacement of large results before they come in: a preview and a
 //! pointer to a file take their place.
 
+use serde::Deserialize;
+
 use super::Management;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
+use crate::base::bounded::{Count, Duration, Size};
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 
@@ -22,11 +25,15 @@ pub struct Microcompaction {
 
 /// Clearing by time: if the last answer is older than a gap, so that the cache is cold anyway, a
 /// placeholder replaces all results of compactable tools but the newest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct ByTime {
     /// Time since the last answer after which results are cleared, in milliseconds.
+    #[serde(with = "Duration")]
     pub gap: i64,
     /// Number of results that stay, at least one.
+    #[serde(with = "Count")]
     pub keep_recent: u32,
 }
 
@@ -42,11 +49,15 @@ impl Default for ByTime {
 /// ones.
 ///
 /// The bytes that are sent stay the same, so the cached prefix stays valid and only shrinks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct ByService {
     /// Largest number of results in a prompt that are neither deleted nor cleared.
+    #[serde(with = "Count")]
     pub trigger: u32,
     /// Number of results that stay.
+    #[serde(with = "Count")]
     pub keep_recent: u32,
 }
 
@@ -54,6 +65,30 @@ impl Default for ByService {
     /// Values of community rebuilds (F.2); the real values are set remotely.
     fn default() -> Self {
         Self { trigger: 10, keep_recent: 5 }
+    }
+}
+
+/// Clearing by the service (`clear_tool_uses_20250919`), in every conversation: if a prompt exceeds a trigger, the
+/// oldest results of compactable tools are cleared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct ResultClearing {
+    /// Largest prompt that stays as it is, in tokens.
+    #[serde(with = "Size")]
+    pub trigger: Tokens,
+    /// Tokens of the newest results that stay.
+    #[serde(with = "Size")]
+    pub keep: Tokens,
+    /// Least number of clearable tokens at which anything is cleared.
+    #[serde(with = "Size")]
+    pub clear_at_least: Tokens,
+}
+
+impl Default for ResultClearing {
+    /// Values that the client requests (F.3).
+    fn default() -> Self {
+        Self { trigger: Tokens(180_000), keep: Tokens(40_000), clear_at_least: Tokens(140_000) }
     }
 }
 
@@ -90,7 +125,7 @@ pub(super) fn clearing(
             })
         }
         // As specified in F.3.
-        Management::ToolResultClearing { trigger, keep, clear_at_least } => {
+        Management::ToolResultClearing(ResultClearing { trigger, keep, clear_at_least }) => {
             let last = conversation.results.filter(|_| conversation.total > *trigger);
             let all = results.tokens(last);
             let until =
@@ -156,15 +191,20 @@ fn new_savings(results: &PieceTree, until: PieceId, before: Option<PieceId>) -> 
 /// A result is replaced by the same bytes in all later requests, and one that was sent in full
 /// stays, so no cached byte changes. Results of `Read` are counted but not replaced, since the
 /// model would read the file again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct ResultBudget {
     /// Largest number of characters of a result that stays.
+    #[serde(with = "Size")]
     pub each: u64,
     /// Largest number of characters of one user message's results together.
     ///
     /// Beyond it the largest results are replaced, until the sum fits or none is left.
+    #[serde(with = "Size")]
     pub message: u64,
     /// Characters of preview and pointer together.
+    #[serde(with = "Size")]
     pub preview: u64,
 }
 

@@ -1,136 +1,185 @@
 //! Full compaction (its request, and the remaining conversation), and session-memory compaction
 //! (the messages that stay after the memory, and the cost of the memory).
 
+use serde::Deserialize;
+
 use super::Trigger;
 use super::conversation::{Conversation, MemoryState, Oldest, Part, Rounds};
 use super::pieces::PieceTree;
+use crate::base::bounded::{Count, CountOrNone, Percent, Size, SizeOrZero};
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 
 /// Full compaction, in every conversation; it replaces the recorded ones.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("not" = {
+    "required": ["threshold"],
+    "anyOf": [{ "required": ["max_output"] }, { "required": ["reserve"] }, { "required": ["buffer"] }, { "required": ["percent"] }]
+})))]
+#[serde(default, deny_unknown_fields)]
 pub struct Compaction {
-    /// Size that triggers a compaction.
-    pub trigger: Trigger,
-    /// Request for the summary.
-    pub attempt: Attempt,
-    /// Size of a summary.
-    pub summary: Tokens,
-    /// Attachments after the summary.
-    pub again: PutInAgain,
-}
-
-/// Request for a summary (I.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Attempt {
-    /// Largest prompt that the service accepts, in tokens; `None` if unknown: it then accepts every prompt.
+    /// Size that triggers a compaction: the last prompt, its answer and the contents added since. 100000 if neither this
+    /// nor anything of the window is given.
+    #[serde(with = "Size")]
+    pub threshold: Option<Tokens>,
+    /// Window of the model, or a smaller one that was set; the threshold follows from it.
+    #[serde(with = "Size")]
     pub window: Option<Tokens>,
-    /// Tokens that the request adds to the conversation.
+    /// Longest answer that is requested; 32000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub max_output: Option<Tokens>,
+    /// Largest reserve for an answer; 20000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub reserve: Option<Tokens>,
+    /// Tokens that stay free in addition; 13000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub buffer: Option<Tokens>,
+    /// Percentage of the unreserved part, if that is reached earlier.
+    #[serde(with = "Percent")]
+    pub percent: Option<u32>,
+    /// Size of a summary.
+    #[serde(with = "Size")]
+    pub summary: Tokens,
+    /// Tokens that the request for a summary adds to the conversation.
+    #[serde(with = "SizeOrZero")]
     pub request: Tokens,
     /// Tokens of its answer besides the summary; they are dropped afterwards.
+    #[serde(with = "SizeOrZero")]
     pub analysis: Tokens,
     /// Number of retries without the oldest rounds after a request that was too long.
+    #[serde(with = "CountOrNone")]
     pub retries: u32,
     /// True if the service reports by how much the request was too long.
     ///
     /// Otherwise a fifth of the rounds is dropped.
+    #[serde(rename = "gap_reported")]
     pub is_gap_reported: bool,
     /// Number of failed compactions in a row that stop all later ones.
+    #[serde(with = "Count")]
     pub failures: u32,
-}
-
-/// Attachments after a summary (I.4).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PutInAgain {
-    /// Files that were read last.
-    pub files: Budget,
-    /// Skills that were used last.
-    pub skills: Budget,
-    /// Tokens of the plan.
+    /// Files that were read last, attached after the summary (I.4).
+    pub files: Files,
+    /// Skills that were used last, attached as well.
+    pub skills: Skills,
+    /// Tokens of the attached plan.
+    #[serde(with = "SizeOrZero")]
     pub plan: Tokens,
-    /// Tokens of the list of agents.
+    /// Tokens of the attached list of agents.
+    #[serde(with = "SizeOrZero")]
     pub agents: Tokens,
-    /// Tokens of the list of deferred tools.
+    /// Tokens of the attached list of deferred tools.
+    #[serde(with = "SizeOrZero")]
     pub tools: Tokens,
-    /// Tokens of the instructions of MCP servers.
+    /// Tokens of the attached instructions of MCP servers.
+    #[serde(with = "SizeOrZero")]
     pub mcp: Tokens,
 }
 
-/// Limits of one kind of attachment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Budget {
-    /// Largest number of pieces.
-    pub pieces: u32,
-    /// Largest number of tokens of each piece.
+/// Limits of the files that are attached again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Files {
+    /// Largest number of files.
+    #[serde(with = "CountOrNone")]
+    pub count: u32,
+    /// Largest number of tokens of each file.
+    #[serde(with = "SizeOrZero")]
     pub each: Tokens,
-    /// Largest number of tokens of all pieces together.
+    /// Largest number of tokens of all files together.
+    #[serde(with = "SizeOrZero")]
+    pub all: Tokens,
+}
+
+/// Limits of the skills that are attached again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+pub struct Skills {
+    /// Largest number of tokens of each skill.
+    #[serde(with = "SizeOrZero")]
+    pub each: Tokens,
+    /// Largest number of tokens of all skills together.
+    #[serde(with = "SizeOrZero")]
     pub all: Tokens,
 }
 
 impl Default for Compaction {
     /// Numbers of the client if they are known, in conversations of 100,000 tokens.
+    ///
+    /// I.3 gives ranges for the request and the analysis: two to three thousand tokens, and one to three thousand. The
+    /// lists have their usual size after recorded compactions (clients from 2.1.170 on), and there is no plan.
     fn default() -> Self {
         Self {
-            trigger: Trigger::At(Tokens(100_000)),
-            attempt: Attempt::default(),
-            summary: Tokens(4_000),
-            again: PutInAgain::usual(),
-        }
-    }
-}
-
-impl Default for Attempt {
-    /// I.3 gives ranges for the request and the analysis: two to three thousand tokens, and one to
-    /// three thousand.
-    fn default() -> Self {
-        Self {
+            threshold: None,
             window: None,
+            max_output: None,
+            reserve: None,
+            buffer: None,
+            percent: None,
+            summary: Tokens(4_000),
             request: Tokens(2_500),
             analysis: Tokens(2_000),
             retries: 3,
             is_gap_reported: true,
             failures: 3,
-        }
-    }
-}
-
-impl PutInAgain {
-    /// Budgets of the client.
-    ///
-    /// The lists have their usual size after recorded compactions (clients from 2.1.170 on), and
-    /// there is no plan.
-    #[must_use]
-    pub fn usual() -> Self {
-        Self {
-            files: Budget::FILES,
-            skills: Budget::SKILLS,
+            files: Files::default(),
+            skills: Skills::default(),
             plan: Tokens::ZERO,
             agents: Tokens(1_400),
             tools: Tokens(2_000),
             mcp: Tokens(1_600),
         }
     }
+}
 
-    fn tokens(&self, conversation: &Conversation, pieces: &PieceTree) -> Tokens {
-        let sizes = |last| pieces.back_from(last).map(|piece| piece.tokens);
-        let files = self.files.spent(sizes(conversation.files));
-        let skills = self.skills.spent(sizes(conversation.skills));
-        files + skills + self.plan + self.agents + self.tools + self.mcp
+impl Default for Files {
+    fn default() -> Self {
+        Self { count: 5, each: Tokens(5_000), all: Tokens(50_000) }
     }
 }
 
-impl Budget {
-    /// Budget for files.
-    pub const FILES: Self = Self { pieces: 5, each: Tokens(5_000), all: Tokens(50_000) };
-    /// Budget for skills.
-    ///
-    /// Their number is unknown, and this one only limits how far back the search for them goes.
-    pub const SKILLS: Self = Self { pieces: 50, each: Tokens(5_000), all: Tokens(25_000) };
+impl Default for Skills {
+    fn default() -> Self {
+        Self { each: Tokens(5_000), all: Tokens(25_000) }
+    }
+}
 
-    /// Tokens of pieces with these sizes that are attached again.
-    fn spent(self, sizes: impl Iterator<Item = Tokens>) -> Tokens {
-        let all: Tokens = sizes.take(self.pieces as usize).map(|size| size.min(self.each)).sum();
-        all.min(self.all)
+/// Largest number of skills that are attached again. The client's is unknown, and this one only limits how far back the
+/// search for them goes.
+const MOST_SKILLS: u32 = 50;
+
+/// Tokens of the last pieces that are attached again.
+fn spent(sizes: impl Iterator<Item = Tokens>, most: u32, each: Tokens, all: Tokens) -> Tokens {
+    sizes.take(most as usize).map(|size| size.min(each)).sum::<Tokens>().min(all)
+}
+
+impl Compaction {
+    /// Size that triggers a compaction.
+    #[must_use]
+    pub fn trigger(&self) -> Trigger {
+        let end = [self.window, self.max_output, self.reserve, self.buffer];
+        Trigger::of(self.threshold, end, self.percent)
+    }
+
+    /// Largest prompt that the service accepts, in tokens; `None` if unknown: it then accepts every prompt.
+    #[must_use]
+    pub fn longest_prompt(&self) -> Option<Tokens> {
+        match self.trigger() {
+            // A fixed threshold says nothing of the window, which then limits the request only if given.
+            Trigger::At(_) => self.window,
+            Trigger::Below(end) => Some(end.window),
+        }
+    }
+
+    /// Tokens that are attached after the summary.
+    fn attached(&self, conversation: &Conversation, pieces: &PieceTree) -> Tokens {
+        let sizes = |last| pieces.back_from(last).map(|piece| piece.tokens);
+        let Self { files, skills, .. } = self;
+        let files = spent(sizes(conversation.files), files.count, files.each, files.all);
+        let skills = spent(sizes(conversation.skills), MOST_SKILLS, skills.each, skills.all);
+        files + skills + self.plan + self.agents + self.tools + self.mcp
     }
 }
 
@@ -143,12 +192,12 @@ pub(super) struct Attempted {
     pub(super) retries: u32,
 }
 
-impl Attempt {
+impl Compaction {
     /// Asks for the summary of a conversation of this size with these rounds, newest first.
     ///
     /// A round begins with an answer.
     pub(super) fn ask(&self, size: Tokens, rounds: impl Iterator<Item = Tokens>) -> Attempted {
-        let longest = self.window.map(|window| window.saturating_sub(self.request));
+        let longest = self.longest_prompt().map(|window| window.saturating_sub(self.request));
         let Some(longest) = longest.filter(|longest| size > *longest) else {
             return Attempted { size: Some(size), retries: 0 };
         };
@@ -187,48 +236,96 @@ pub(super) fn summarised(
     conversation: &Conversation,
     pieces: &PieceTree,
 ) -> Tokens {
-    conversation.front + compaction.summary + compaction.again.tokens(conversation, pieces)
+    conversation.front + compaction.summary + compaction.attached(conversation, pieces)
 }
 
 /// Session-memory compaction, in main conversations.
 ///
 /// It replaces the recorded compactions. It needs no request itself, but keeping the memory up to date does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(extend("not" = {
+    "required": ["threshold"],
+    "anyOf": [{ "required": ["window"] }, { "required": ["max_output"] }, { "required": ["reserve"] }, { "required": ["buffer"] }, { "required": ["percent"] }]
+})))]
+#[serde(default, deny_unknown_fields)]
 pub struct SessionMemory {
-    /// Size that triggers a compaction.
-    pub trigger: Trigger,
+    /// Size that triggers a compaction: the last prompt, its answer and the contents added since. 100000 if neither this
+    /// nor anything of the window is given.
+    #[serde(with = "Size")]
+    pub threshold: Option<Tokens>,
+    /// Window of the model, or a smaller one that was set; the threshold follows from it.
+    #[serde(with = "Size")]
+    pub window: Option<Tokens>,
+    /// Longest answer that is requested; 32000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub max_output: Option<Tokens>,
+    /// Largest reserve for an answer; 20000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub reserve: Option<Tokens>,
+    /// Tokens that stay free in addition; 13000 if missing.
+    #[serde(with = "SizeOrZero")]
+    pub buffer: Option<Tokens>,
+    /// Percentage of the unreserved part, if that is reached earlier.
+    #[serde(with = "Percent")]
+    pub percent: Option<u32>,
     /// Size of the memory.
+    #[serde(with = "Size")]
     pub memory: Tokens,
     /// Least number of tokens of the latest messages that stay.
+    #[serde(with = "Size")]
     pub minimum: Tokens,
     /// Least number of messages with text that stay.
+    #[serde(with = "Count")]
     pub minimum_messages: u32,
     /// Largest number of tokens that stay, unless one message, or a call and its result, is larger.
+    #[serde(with = "Size")]
     pub maximum: Tokens,
     /// Times at which the memory is written.
     pub updates: MemoryUpdates,
 }
 
 /// Updates of a conversation's memory by a fork (G.5): when, and of what size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct MemoryUpdates {
     /// Size of prompt and answer at which the memory is first written.
+    #[serde(with = "Size")]
     pub first: Tokens,
     /// Later updates need this growth of the conversation in tokens …
+    #[serde(with = "Size")]
     pub growth: Tokens,
     /// … and this number of new results.
+    #[serde(with = "CountOrNone")]
     pub calls: u32,
     /// Tokens that the fork adds to the conversation.
+    #[serde(with = "SizeOrZero")]
     pub request: Tokens,
     /// Tokens of its answer.
+    #[serde(with = "SizeOrZero")]
     pub output: Tokens,
+}
+
+impl SessionMemory {
+    /// Size that triggers a compaction.
+    #[must_use]
+    pub fn trigger(&self) -> Trigger {
+        let end = [self.window, self.max_output, self.reserve, self.buffer];
+        Trigger::of(self.threshold, end, self.percent)
+    }
 }
 
 impl Default for SessionMemory {
     /// Minimum and maximum are the client's (I.2), and the memory has its largest size (G.5).
     fn default() -> Self {
         Self {
-            trigger: Trigger::At(Tokens(100_000)),
+            threshold: None,
+            window: None,
+            max_output: None,
+            reserve: None,
+            buffer: None,
+            percent: None,
             memory: Tokens(12_000),
             minimum: Tokens(10_000),
             minimum_messages: 5,
@@ -302,35 +399,38 @@ mod tests {
 
     const ROUNDS: [u64; 10] = [300, 100, 100, 100, 100, 100, 100, 100, 100, 400];
 
-    fn ask(attempt: Attempt, window: u64) -> (Option<u64>, u32) {
-        let attempt = Attempt { window: Some(Tokens(window)), request: Tokens(50), ..attempt };
+    fn ask(compaction: Compaction, window: u64) -> (Option<u64>, u32) {
+        let window = Some(Tokens(window));
+        // A threshold, so that the window only limits the request.
+        let threshold = Some(Tokens(100_000));
+        let compaction = Compaction { threshold, window, request: Tokens(50), ..compaction };
         let all = ROUNDS.iter().copied().map(Tokens);
         let size = all.clone().sum::<Tokens>() + Tokens(1_000);
-        let attempted = attempt.ask(size, all);
+        let attempted = compaction.ask(size, all);
         (attempted.size.map(|size| size.0), attempted.retries)
     }
 
     #[test]
     fn the_oldest_rounds_cover_a_reported_gap() {
-        let attempt = Attempt::default();
+        let compaction = Compaction::default();
         // 1,000 before the messages, 1,500 in rounds, 50 for the request.
-        assert_eq!(ask(attempt, 2_550), (Some(2_500), 0));
+        assert_eq!(ask(compaction, 2_550), (Some(2_500), 0));
         // 300 too many: the oldest round has 400. 450 too many: the next one is dropped, too.
-        assert_eq!(ask(attempt, 2_250), (Some(2_100), 1));
-        assert_eq!(ask(attempt, 2_100), (Some(2_000), 1));
+        assert_eq!(ask(compaction, 2_250), (Some(2_100), 1));
+        assert_eq!(ask(compaction, 2_100), (Some(2_000), 1));
         // All but the newest: 1,300 remain.
-        assert_eq!(ask(attempt, 1_350), (Some(1_300), 1));
-        assert_eq!(ask(attempt, 1_349), (None, 1));
+        assert_eq!(ask(compaction, 1_350), (Some(1_300), 1));
+        assert_eq!(ask(compaction, 1_349), (None, 1));
     }
 
     #[test]
     fn without_a_reported_gap_a_fifth_goes_each_time() {
-        let attempt = Attempt { is_gap_reported: false, ..Attempt::default() };
+        let compaction = Compaction { is_gap_reported: false, ..Compaction::default() };
         // Two of ten rounds, 500; one of eight, 100; one of seven, 100.
-        assert_eq!(ask(attempt, 2_050), (Some(2_000), 1));
-        assert_eq!(ask(attempt, 2_049), (Some(1_900), 2));
-        assert_eq!(ask(attempt, 1_850), (Some(1_800), 3));
-        assert_eq!(ask(attempt, 1_849), (None, 3));
-        assert_eq!(ask(Attempt { retries: 0, ..attempt }, 2_549), (None, 0));
+        assert_eq!(ask(compaction, 2_050), (Some(2_000), 1));
+        assert_eq!(ask(compaction, 2_049), (Some(1_900), 2));
+        assert_eq!(ask(compaction, 1_850), (Some(1_800), 3));
+        assert_eq!(ask(compaction, 1_849), (None, 3));
+        assert_eq!(ask(Compaction { retries: 0, ..compaction }, 2_549), (None, 0));
     }
 }

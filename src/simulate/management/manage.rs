@@ -460,12 +460,11 @@ impl<'a, S: Sink> Manager<'a, S> {
         size: Tokens,
         conversation: &mut Conversation,
     ) -> bool {
-        let Compaction { attempt, summary, .. } = compaction;
-        if !conversation.breaker.may_attempt(attempt.failures) {
+        if !conversation.breaker.may_attempt(compaction.failures) {
             return false;
         }
         let rounds = self.rounds.back_from_last(conversation.oldest, self.history);
-        let attempted = attempt.ask(size, rounds.map(|(_, round)| round.tokens()));
+        let attempted = compaction.ask(size, rounds.map(|(_, round)| round.tokens()));
         let Some(sent) = attempted.size else {
             conversation.breaker.fail();
             self.effects.failures += 1;
@@ -480,11 +479,11 @@ impl<'a, S: Sink> Manager<'a, S> {
             before: before.get(),
             // Just before the request that finds the conversation compacted.
             at: Millis::new(now.get().saturating_sub(1)),
-            total: sent + attempt.request,
+            total: sent + compaction.request,
             // After a retry the oldest rounds are missing, so that no cached prefix of the messages is left.
             keeps_messages: attempted.retries == 0,
         });
-        let output = *summary + attempt.analysis;
+        let output = compaction.summary + compaction.analysis;
         self.added.push(AddedPrompt {
             after: before.get(),
             reason: Reason::Summary,

@@ -30,8 +30,8 @@ mod occasion;
 mod pieces;
 mod rewrite;
 
-pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget};
-pub use compaction::{Attempt, Budget, Compaction, MemoryUpdates, PutInAgain, SessionMemory};
+pub use clearing::{ByService, ByTime, Microcompaction, ResultBudget, ResultClearing};
+pub use compaction::{Compaction, Files, MemoryUpdates, SessionMemory, Skills};
 pub use manage::{AddedPrompt, Effects, Managed, Reason, Sketch};
 pub(crate) use manage::{manage, sketch};
 
@@ -45,16 +45,8 @@ use crate::base::wording::grouped;
 pub enum Management {
     /// Clearing of old results of compactable tools, in main conversations.
     Microcompaction(Microcompaction),
-    /// Clearing by the service (`clear_tool_uses_20250919`), in every conversation: if a prompt
-    /// exceeds a trigger, the oldest results of compactable tools are cleared.
-    ToolResultClearing {
-        /// Largest prompt that stays as it is, in tokens.
-        trigger: Tokens,
-        /// Tokens of the newest results that stay.
-        keep: Tokens,
-        /// Least number of clearable tokens at which anything is cleared.
-        clear_at_least: Tokens,
-    },
+    /// Clearing of old results by the service, in every conversation.
+    ToolResultClearing(ResultClearing),
     /// Previews in place of large results.
     ResultBudget(ResultBudget),
     /// Summary in place of the conversation; the client sends a request for it.
@@ -79,8 +71,8 @@ impl Management {
     #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
         match self {
-            Self::Compaction(compaction) => Some(compaction.trigger),
-            Self::SessionMemory(memory) => Some(memory.trigger),
+            Self::Compaction(compaction) => Some(compaction.trigger()),
+            Self::SessionMemory(memory) => Some(memory.trigger()),
             Self::Microcompaction(_) | Self::ToolResultClearing { .. } | Self::ResultBudget(_) => {
                 None
             }
@@ -144,6 +136,29 @@ impl WindowEnd {
 }
 
 impl Trigger {
+    /// Size that triggers a compaction, unless given or derived.
+    const USUAL: Self = Self::At(Tokens(100_000));
+
+    /// Trigger at a given size, or derived from what is given of a window: its size, the longest answer, the reserve for
+    /// it and the buffer, and a percentage.
+    fn of(size: Option<Tokens>, end: [Option<Tokens>; 4], percent: Option<u32>) -> Self {
+        if let Some(size) = size {
+            return Self::At(size);
+        }
+        if end.iter().all(Option::is_none) && percent.is_none() {
+            return Self::USUAL;
+        }
+        let usual = WindowEnd::default();
+        let [window, max_output, reserve, buffer] = end;
+        Self::Below(WindowEnd {
+            window: window.unwrap_or(usual.window),
+            max_output: max_output.unwrap_or(usual.max_output),
+            reserve: reserve.unwrap_or(usual.reserve),
+            buffer: buffer.unwrap_or(usual.buffer),
+            percent,
+        })
+    }
+
     /// Size in tokens from which on a conversation is compacted.
     #[must_use]
     pub fn threshold(&self) -> Tokens {

@@ -25,8 +25,8 @@ impl Management {
                     before.is_some_and(|before| request.start.since(before.finished) > rule.gap)
                 })
             }),
-            Self::ToolResultClearing { trigger, .. } => {
-                any(&|request| request.prompt_total() > *trigger)
+            Self::ToolResultClearing(clearing) => {
+                any(&|request| request.prompt_total() > clearing.trigger)
             }
             Self::ResultBudget(budget) => {
                 // The sum of all results may exceed the lower limit without any single result doing
@@ -38,7 +38,7 @@ impl Management {
                 })
             }
             Self::Compaction(compaction) => {
-                any(&|request| may_compact(history, request, compaction.trigger))
+                any(&|request| may_compact(history, request, compaction.trigger()))
             }
         }
     }

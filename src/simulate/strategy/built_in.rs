@@ -9,12 +9,12 @@ use super::design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 use super::search::Search;
 use super::{Strategy, StrategyKind};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
-use crate::base::units::Tokens;
 use crate::simulate::design::{
-    Attribution, Deferral, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
+    Attribution, Deferred, PromptDesign, Reminders, Scopes, Settings, SystemPrompt, Tools,
 };
 use crate::simulate::management::{
-    ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, SessionMemory,
+    ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, ResultClearing,
+    SessionMemory,
 };
 
 /// Strategies of a run without `--strategy`.
@@ -149,12 +149,12 @@ fn sharings() -> Vec<Strategy> {
         design(
             "staggered-agents",
             "sub-agents that belong together start after the first one's response began",
-            with(Sharing { starts: Some(Starts::Staggered), ..none }),
+            with(Sharing { starts: Starts::Staggered, ..none }),
         ),
         design(
             "agents-at-once",
             "sub-agents that belong together start before any response",
-            with(Sharing { starts: Some(Starts::AtOnce), ..none }),
+            with(Sharing { starts: Starts::AtOnce, ..none }),
         ),
         design(
             "skip-cache-write",
@@ -217,10 +217,7 @@ fn prompts() -> Vec<Strategy> {
         design(
             "deferred-tools",
             "captured prompts without the tools of MCP servers until they are searched for",
-            with(PromptDesign {
-                deferral: Some(Deferral { tools: Deferred::Mcp, search: Deferral::SEARCH }),
-                ..as_sent
-            }),
+            with(PromptDesign { deferred_tools: Deferred::Mcp, ..as_sent }),
         ),
     ]
 }
@@ -260,11 +257,7 @@ fn managements() -> Vec<Strategy> {
         design(
             "clear-results-180k",
             "the service clears at least 140,000 tokens of old tool results beyond 180,000",
-            with(Management::ToolResultClearing {
-                trigger: Tokens(180_000),
-                keep: Tokens(40_000),
-                clear_at_least: Tokens(140_000),
-            }),
+            with(Management::ToolResultClearing(ResultClearing::default())),
         ),
         design(
             "compact-100k",

@@ -5,55 +5,81 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use enumset::{EnumSet, EnumSetType};
+use serde::Deserialize;
 
+use super::file::{LayoutKeys, lifetimes, management};
 use super::plan::SEARCH_OUTPUT;
+use crate::base::bounded::Duration;
 use crate::base::ttl::{Lifetimes, TierTtl, TtlPlan};
 use crate::base::wording::{duration, grouped};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::Repair;
-use crate::simulate::design::PromptDesign;
+use crate::simulate::design::{PromptDesign, set};
 use crate::simulate::management::Management;
 
-/// Design of an agent's requests; unset parts stay as recorded.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Design of an agent's requests; unset parts stay as recorded. Its fields are the keys of a strategy in a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Design {
-    /// Places of the markers.
+    /// Places of the markers; as recorded if missing.
+    #[serde(rename = "markers")]
+    #[cfg_attr(test, schemars(with = "LayoutKeys"))]
     pub layout: Layout,
-    /// TTLs of the markers.
+    /// TTLs of the markers; as recorded if missing.
+    #[serde(deserialize_with = "lifetimes::plan")]
+    #[cfg_attr(test, schemars(with = "lifetimes::PlanKeys"))]
     pub ttl: Option<TtlPlan>,
     /// Keeps on every marker the TTL with which its conversation began.
+    // A strategy of its own, which no file asks for.
+    #[serde(skip)]
     pub latches_ttl: bool,
     /// Pings that keep the cache alive while nobody types.
+    #[serde(rename = "keepalive")]
     pub keep_alive: Option<KeepAlive>,
     /// Sharing between the requests.
     pub sharing: Sharing,
-    /// Layout of captured prompts.
+    /// Layout of captured prompts; transcripts do not hold them.
     pub prompt: PromptDesign,
-    /// Method of keeping prompts small.
+    /// Method of keeping prompts small: one at most, both kinds of microcompaction counting as one.
+    #[serde(rename = "context", deserialize_with = "management::read")]
+    #[cfg_attr(test, schemars(with = "management::ContextKeys"))]
     pub management: Option<Box<Management>>,
     /// Recorded breaks that do not happen.
+    #[serde(skip)]
     pub repairs: BTreeMap<RequestIndex, Repair>,
 }
 
 /// Sharing between requests.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // independent choices, not states of one machine
 pub struct Sharing {
     /// Makes sub-agents forks of the conversation that starts them.
+    #[serde(rename = "forks")]
     pub forks_agents: bool,
-    /// Lets forks decide again which results are replaced.
+    /// Lets forks decide again which results are replaced, so that they share tools and system prompt alone.
+    #[serde(rename = "fresh_decisions")]
     pub decides_again: bool,
     /// Start of sub-agents that belong together.
-    pub starts: Option<Starts>,
+    pub starts: Starts,
     /// Leaves the end of side queries unmarked.
+    #[serde(rename = "skip_cache_write")]
     pub skips_cache_writes: bool,
     /// Gives every session a cache of its own.
+    #[serde(rename = "sessions_apart")]
     pub isolates_sessions: bool,
 }
 
 /// Start of sub-agents that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Starts {
+    /// As recorded.
+    #[default]
+    AsRecorded,
     /// One first, and the others after its response began.
     Staggered,
     /// All before any response.
@@ -64,7 +90,8 @@ pub enum Starts {
 pub(super) const MOST_MARKERS: u32 = 4;
 
 /// Places of the markers in each request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(from = "LayoutKeys")]
 pub enum Layout {
     /// Recorded places.
     #[default]
@@ -82,7 +109,9 @@ pub enum Layout {
 }
 
 /// Place for a marker that every prompt has.
-#[derive(Debug, EnumSetType)]
+#[derive(Debug, Deserialize, EnumSetType)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
 pub enum Anchor {
     /// End of tools and system prompt.
     System,
@@ -95,13 +124,18 @@ pub enum Anchor {
 }
 
 /// Pings: the conversation as it was last sent, again, for one token of output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct KeepAlive {
-    /// Time from the last request or ping to the next one, in milliseconds.
+    /// Time from the last request or ping to the next one, in milliseconds; below the TTL.
+    #[serde(with = "Duration")]
     pub every: i64,
     /// Idle time after which pings stop, in milliseconds.
+    #[serde(with = "Duration")]
     pub limit: i64,
     /// Pings for sub-agents' conversations, too.
+    #[serde(default)]
     pub agents: bool,
 }
 
@@ -148,7 +182,7 @@ impl Sharing {
         Self {
             forks_agents: self.forks_agents || other.forks_agents,
             decides_again: self.decides_again || other.decides_again,
-            starts: other.starts.or(self.starts),
+            starts: set(self.starts, other.starts),
             skips_cache_writes: self.skips_cache_writes || other.skips_cache_writes,
             isolates_sessions: self.isolates_sessions || other.isolates_sessions,
         }
@@ -162,7 +196,7 @@ impl Design {
     pub fn changes_prompts_alone(&self) -> bool {
         let prompts_as_sent = Self { prompt: PromptDesign::default(), ..self.clone() };
         let makes_prompts = self.prompt != PromptDesign::default();
-        makes_prompts && self.prompt.deferral.is_none() && prompts_as_sent.keeps_content()
+        makes_prompts && self.prompt.deferral().is_none() && prompts_as_sent.keeps_content()
     }
 
     /// Facts that no simulation of the design can know, with the assumptions in their place.
@@ -192,7 +226,7 @@ impl Design {
                 "in a transcript a turn that was rewound looks like a side query, and counts as one",
             );
         }
-        if self.sharing.starts.is_some() {
+        if self.sharing.starts != Starts::AsRecorded {
             unknowns.push(
                 "of a transcript's sub-agents only their recorded reads show what they have in \
                  common",
@@ -207,7 +241,7 @@ impl Design {
         }
         let mut assumptions: Vec<String> =
             self.management.iter().flat_map(|management| management.assumptions()).collect();
-        if let Some(deferral) = self.prompt.deferral {
+        if let Some(deferral) = self.prompt.deferral() {
             unknowns.push(
                 "each search for deferred tools is a request more, which finds what is called next; \
                  the words of the search have no size",

@@ -299,6 +299,7 @@ pub(super) fn start_agents(plan: &mut Plan<'_>, history: &History, starts: Start
         for (number, place) in batch.iter().enumerate() {
             let prompt = &mut trace.prompts[*place];
             match starts {
+                Starts::AsRecorded => {}
                 Starts::Staggered => {
                     // Readable at once instead of later starts: the others' times stay as recorded.
                     prompt.readable_from = prompt.start;

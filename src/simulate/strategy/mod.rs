@@ -36,9 +36,9 @@ pub use applicability::{Applicability, Obstacle};
 pub use built_in::{ALL, DEFAULT};
 pub use design::{Anchor, Design, KeepAlive, Layout, Sharing, Starts};
 pub use elsewhere::Way;
-pub use file::{
-    Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
-};
+#[cfg(test)]
+pub(crate) use file::SCHEMA as STRATEGY_SCHEMA;
+pub use file::{Contradiction, LeftOut, StrategyFile, parse_strategies};
 #[cfg(feature = "cli")]
 pub use placements::{MarkerDesign, Placement};
 pub use plan::Purpose;

@@ -4,7 +4,7 @@
 use std::sync::OnceLock;
 
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
-use super::design::{Design, Layout};
+use super::design::{Design, Layout, Starts};
 use super::plan::{Plan, Purpose, Role};
 use super::{Assumptions, Strategy, StrategyKind, forks, layout};
 use crate::base::order::Order as _;
@@ -372,8 +372,8 @@ impl<'a> Drawing<'a> {
         if sharing.decides_again {
             self.part(Obstacle::NoFork, |plan| forks::decide_again(plan, history));
         }
-        if let Some(starts) = sharing.starts {
-            let start = |plan: &mut Plan<'_>| forks::start_agents(plan, history, starts);
+        if sharing.starts != Starts::AsRecorded {
+            let start = |plan: &mut Plan<'_>| forks::start_agents(plan, history, sharing.starts);
             self.part(Obstacle::NoAgentsTogether, start);
         }
         if sharing.skips_cache_writes {

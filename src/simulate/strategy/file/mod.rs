@@ -16,16 +16,20 @@
 //! names of the strategies are followed by their values as written:
 //! `hour-and-ping[keepalive.every=30m]`.
 //!
-//! `parameter.rs` and `context_parameter.rs` define the keys, their values and their changes to a
-//! [`Design`](super::Design). `draft.rs` finds contradictions between them. A contradictory
-//! combination is left out and named. If none remains, the file is refused.
+//! The keys of a strategy are the fields of a [`Design`](super::Design) and of what it consists of, with their doc
+//! comments as descriptions in the JSON schema. `sweep.rs` makes one table of each combination, serde a design of it, and
+//! `check.rs` finds contradictions. A contradictory combination is left out and named. If none remains, the file is
+//! refused.
 
-mod context_parameter;
-mod draft;
-mod parameter;
+mod check;
+pub(super) mod lifetimes;
+pub(super) mod management;
+mod markers;
 mod parse;
-mod value;
+mod sweep;
 
-pub use parse::{
-    Contradiction, LeftOut, StrategyFile, StrategyFileError, StrategyFileProblem, parse_strategies,
-};
+pub use check::Contradiction;
+pub(super) use markers::LayoutKeys;
+#[cfg(test)]
+pub(crate) use parse::SCHEMA;
+pub use parse::{LeftOut, StrategyFile, parse_strategies};
