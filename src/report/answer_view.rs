@@ -58,7 +58,8 @@ fn spent(answer: &Answer) -> AnswerLine {
 /// Clients' own count of the sessions, with the parts of its difference from the sum of their lines.
 fn client_count(count: &ClientCount, sessions: usize) -> Vec<AnswerLine> {
     let mut parts: Vec<AnswerLine> = Vec::new();
-    let mut add = |name, cost, note| parts.push(AnswerLine::plain(name, cost.into(), note));
+    let mut add =
+        |name, cost: Picodollars, note| parts.push(AnswerLine::plain(name, cost.into(), note));
     if !count.without_line.is_empty() {
         let models = listed(count.without_line.keys());
         add("  no line", count.beside_lines(), format!("requests that leave no line: {models}"));

@@ -2,6 +2,7 @@
 //!
 //! For people with a row for each and one for all, for programs (`cachesim.groups/v1`), and as CSV.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 #[cfg(test)]
