@@ -1,5 +1,5 @@
-//! Columns of a table. A column is one value: its heading and alignment, what it gives way to, its cell of a row, and its
-//! form in CSV. The table of a terminal or a page, and the CSV file, come from the same columns.
+//! Columns of a table. A column is one value: its heading and alignment, its place in the order of hiding, its cell of a
+//! row, and its form in CSV. Tables on terminals and pages and CSV files come from the same columns.
 
 use std::borrow::{Borrow, Cow};
 use std::io::{self, Write};

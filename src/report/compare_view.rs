@@ -472,9 +472,8 @@ pub(super) fn agreements(document: &mut Document, agreements: &[(&Provider, Roll
     exact("within 1 %", None, |agreement| agreement.within_1_percent);
     exact("within a step", Some(5), |agreement| agreement.within_step);
     exact("within its session's step", Some(4), |agreement| agreement.within_recorded_step);
-    columns.right("read error", |(_, agreement)| {
-        Value::exact_share(share(agreement.error.0, agreement.recorded.0))
-    });
+    let error = |one: &RolloutAgreement| share(one.error.0, one.recorded.0);
+    columns.right("read error", move |(_, one)| Value::exact_share(error(one)));
     columns.right("lost in both", |(_, agreement)| agreement.both_lost).hidden(3);
     columns.right("only in the record", |(_, agreement)| agreement.only_recorded_lost).hidden(2);
     columns.right("only under the rules", |(_, agreement)| agreement.only_simulated_lost).hidden(1);

@@ -89,9 +89,7 @@ pub(super) fn price_grid<'r>(
     let any = |has: fn(&Rates) -> bool| rows.iter().any(|(_, rate)| has(&rate.rates));
     let has_lifetimes = any(|rates| rates.cache_write_1h != rates.cache_write_5m);
     let mut price = |heading, price: fn(&Rates) -> Option<Picodollars>| {
-        columns.right(heading, move |(_, rate)| {
-            price(&rate.rates).map(|price| per_million(price).to_string())
-        });
+        columns.right(heading, move |(_, rate)| Some(per_million(price(&rate.rates)?).to_string()));
     };
     price("input", |rates| Some(rates.input));
     price(if has_lifetimes { "write 5m" } else { "write" }, |rates| Some(rates.cache_write_5m));

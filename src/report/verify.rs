@@ -172,11 +172,8 @@ fn by_service(verification: &Verification) -> Grid {
     });
     columns.right("under 5 min", |(_, one)| one.soon).hidden(2);
     columns.right("within a step", |(_, one)| share(one.soon_within_step, one.soon)).hidden(3);
-    columns
-        .right("read error", |(_, one)| {
-            Value::exact_share(share(one.all.error.0, one.all.prompt.0))
-        })
-        .hidden(1);
+    let error = |all: &Agreement| Value::exact_share(share(all.error.0, all.prompt.0));
+    columns.right("read error", move |(_, one)| error(&one.all)).hidden(1);
     columns.grid(&verification.unmarked)
 }
 
