@@ -1,6 +1,7 @@
 //! Numbers and durations of files, within bounds: for `#[serde(with = "…")]` at a field.
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use jiff::SignedDuration;
 use jiff::fmt::friendly::SpanParser;
@@ -9,19 +10,55 @@ use serde::de::{Error, Unexpected, Visitor};
 
 use super::units::Tokens;
 
-/// Whole number within bounds.
-pub(crate) struct Bounded<const LEAST: u64, const MOST: u64>;
+/// Whole number of a unit, within bounds.
+pub(crate) struct Bounded<U, const LEAST: u64, const MOST: u64>(PhantomData<U>);
 
 /// Number of things, at least one.
-pub(crate) type Count = Bounded<1, 1_000_000>;
+pub(crate) type Count = Bounded<Things, 1, 1_000_000>;
 /// Number of things, possibly none.
-pub(crate) type CountOrNone = Bounded<0, 1_000_000>;
-/// Size in tokens or characters, at least one.
-pub(crate) type Size = Bounded<1, 100_000_000>;
+pub(crate) type CountOrNone = Bounded<Things, 0, 1_000_000>;
+/// Size in tokens, at least one.
+pub(crate) type Size = Bounded<Tokens, 1, 100_000_000>;
 /// Size in tokens, possibly zero.
-pub(crate) type SizeOrZero = Bounded<0, 100_000_000>;
+pub(crate) type SizeOrZero = Bounded<Tokens, 0, 100_000_000>;
+/// Length of text in characters, at least one.
+pub(crate) type Length = Bounded<Characters, 1, 100_000_000>;
 /// Percentage above zero.
-pub(crate) type Percent = Bounded<1, 100>;
+pub(crate) type Percent = Bounded<Percentage, 1, 100>;
+
+/// Unit of a number in a file.
+pub(crate) trait Unit {
+    /// Phrase for a number of it.
+    const NUMBER: &'static str;
+
+    /// Reason for which a number is refused, unless the bounds say it all.
+    fn refusal(_number: u64) -> Option<String> {
+        None
+    }
+}
+
+/// Things that the key names.
+pub(crate) enum Things {}
+/// Characters of a text.
+pub(crate) enum Characters {}
+/// Hundredths of a whole.
+pub(crate) enum Percentage {}
+
+impl Unit for Things {
+    const NUMBER: &'static str = "a number";
+}
+
+impl Unit for Tokens {
+    const NUMBER: &'static str = "a number of tokens";
+}
+
+impl Unit for Characters {
+    const NUMBER: &'static str = "a number of characters";
+}
+
+impl Unit for Percentage {
+    const NUMBER: &'static str = "a percentage";
+}
 
 /// Type of a field with a whole number.
 pub(crate) trait Number: Sized {
@@ -33,15 +70,16 @@ pub(crate) trait Number: Sized {
     fn number(&self) -> Option<u64>;
 }
 
-impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
+impl<U: Unit, const LEAST: u64, const MOST: u64> Bounded<U, LEAST, MOST> {
     /// Reads a field.
     pub(crate) fn deserialize<'de, D, T>(deserializer: D) -> Result<T, D::Error>
     where
         D: Deserializer<'de>,
         T: Number,
     {
-        let number = deserializer.deserialize_u64(Self)?;
-        T::of(number).ok_or_else(|| D::Error::invalid_value(Unexpected::Unsigned(number), &Self))
+        let number = deserializer.deserialize_u64(Self(PhantomData))?;
+        let mistyped = || D::Error::invalid_value(Unexpected::Unsigned(number), &Self(PhantomData));
+        T::of(number).ok_or_else(mistyped)
     }
 
     /// Writes a default into a schema.
@@ -54,18 +92,19 @@ impl<const LEAST: u64, const MOST: u64> Bounded<LEAST, MOST> {
     }
 }
 
-impl<const LEAST: u64, const MOST: u64> Visitor<'_> for Bounded<LEAST, MOST> {
+impl<U: Unit, const LEAST: u64, const MOST: u64> Visitor<'_> for Bounded<U, LEAST, MOST> {
     type Value = u64;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a number from {LEAST} to {MOST}")
+        write!(f, "{} from {LEAST} to {MOST}", U::NUMBER)
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<u64, E> {
-        let is_within = (LEAST..=MOST).contains(&number);
-        is_within
-            .then_some(number)
-            .ok_or_else(|| E::invalid_value(Unexpected::Unsigned(number), &self))
+        match U::refusal(number) {
+            Some(reason) => Err(E::custom(reason)),
+            None if (LEAST..=MOST).contains(&number) => Ok(number),
+            None => Err(E::invalid_value(Unexpected::Unsigned(number), &self)),
+        }
     }
 }
 

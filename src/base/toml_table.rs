@@ -231,13 +231,6 @@ impl<'de> de::Deserializer<'de> for Node<'de> {
     ) -> Result<V::Value, Problem> {
         match self.0.get_ref() {
             DeValue::String(word) => visitor.visit_enum(BorrowedStrDeserializer::new(word)),
-            DeValue::Table(table) if table.len() == 1 => {
-                visitor.visit_enum(MapAccessDeserializer::new(Entries::of(table)))
-            }
-            DeValue::Table(_) => {
-                let words = words.join(", ");
-                Err(de::Error::custom(format!("give one key alone; there are {words}")))
-            }
             _ => Err(Problem::mistyped(format!("one of {}", words.join(", ")))),
         }
         .map_err(|problem| problem.at(self.0))

@@ -170,7 +170,10 @@ fn what_cannot_be_used_is_named_with_its_place() {
             "\"a\\u001b[31m\" = 1",
             "4:1: `a\\u{1b}[31m` is no key of a strategy (did you mean `markers`, `ttl` or `prompt`?); there are markers, ttl, keepalive, sharing, prompt, context",
         ),
-        ("ttl = 300", "4:7: `ttl` is a lifetime like \"1h\" or a table of lifetimes, not 300"),
+        (
+            "ttl = 300",
+            "4:7: `ttl` is \"5m\", \"1h\", \"mixed\", \"as-recorded\" or a table of `main` and `agents` or of `system` and `messages`, not 300",
+        ),
         (
             "ttl.main = \"2h\"",
             "4:12: `ttl.main`: `2h` is unknown (did you mean `1h`, `5m` or `mixed`?); there are 5m, 1h, mixed",
@@ -189,7 +192,10 @@ fn what_cannot_be_used_is_named_with_its_place() {
             "keepalive.limit = [[\"1h\"]]",
             "4:20: `keepalive.limit` is a duration like \"4m30s\", from 1s to 168h, not a list",
         ),
-        ("markers.every = 0", "4:17: `markers.every` is a number from 1 to 1000000, not 0"),
+        (
+            "markers.every = 0",
+            "4:17: `markers.every` is a number of blocks from 1 to 1000000, not 0",
+        ),
         ("markers.at = [\"last\", \"last\"]", "4:14: `markers.at`: `last` is there twice"),
         (
             "context.compact.reserv = 1",
@@ -201,7 +207,27 @@ fn what_cannot_be_used_is_named_with_its_place() {
         ),
         (
             "context.compact.percent = 101",
-            "4:27: `context.compact.percent` is a number from 1 to 100, not 101",
+            "4:27: `context.compact.percent` is a percentage from 1 to 100, not 101",
+        ),
+        (
+            "context.compact.summary = 0",
+            "4:27: `context.compact.summary` is a number of tokens from 1 to 100000000, not 0",
+        ),
+        (
+            "context.result_budget.each = true",
+            "4:30: `context.result_budget.each` is a number of characters from 1 to 100000000, not true",
+        ),
+        (
+            "markers = \"at\"",
+            "4:11: `markers`: `at` is unknown (did you mean `none`, `last-two` or `as-recorded`?); there are as-recorded, none, system-only, last-message, last-two",
+        ),
+        (
+            "markers.none = true",
+            "4:9: `none` is no key of `markers` (did you mean `at`, `every` or `even`?); there are at, every, even",
+        ),
+        (
+            "markers = 4",
+            "4:11: `markers` is \"as-recorded\", \"none\", \"system-only\", \"last-message\", \"last-two\" or a table of `at`, `every` or `even`, not 4",
         ),
         (
             "context.compact.files.count = -1",
@@ -231,7 +257,10 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
             "markers = \"none\"\nkeepalive = { every = \"4m\", limit = \"1h\" }",
             "5:23: `x`: `keepalive.every` has nothing to act on, since `markers` is \"none\"",
         ),
-        ("keepalive.every = \"4m\"", "4:1: `keepalive` needs `limit`"),
+        (
+            "keepalive.every = \"4m\"",
+            "4:19: `x`: `keepalive.every` needs `keepalive.limit`: how long a conversation may be idle",
+        ),
         ("keepalive.limit = \"4m\"", "4:1: `keepalive` needs `every`"),
         ("keepalive.agents = true", "4:1: `keepalive` needs `every`"),
         (
@@ -269,7 +298,7 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
         ),
         (
             "markers = { every = 10, even = 4 }",
-            "4:11: `markers`: give one key alone; there are as-recorded, none, system-only, last-message, last-two, at, every, even",
+            "4:11: `markers`: give one of `at`, `every` and `even`",
         ),
         (
             "markers.even = 5",
@@ -306,6 +335,7 @@ fn a_threshold_is_given_or_follows_from_a_window() {
     };
     let usual = Compaction::default();
     assert_eq!(compaction("context.compact.summary = 4000"), usual);
+    assert_eq!(compaction("context.compact = {}"), usual);
     let window = Some(Tokens(150_000));
     let threshold = Some(Tokens(90_000));
     let given = compaction("context.compact = { threshold = 90000, window = 150000 }");

@@ -139,7 +139,7 @@ pub(super) fn plain(schema: &mut Schema) {
     }
 }
 
-impl<const LEAST: u64, const MOST: u64> JsonSchema for Bounded<LEAST, MOST> {
+impl<U, const LEAST: u64, const MOST: u64> JsonSchema for Bounded<U, LEAST, MOST> {
     fn inline_schema() -> bool {
         true
     }

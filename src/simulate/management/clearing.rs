@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::Management;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
-use crate::base::bounded::{Count, Duration, Size};
+use crate::base::bounded::{Count, Duration, Length, Size};
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 
@@ -196,15 +196,15 @@ fn new_savings(results: &PieceTree, until: PieceId, before: Option<PieceId>) -> 
 #[serde(default, deny_unknown_fields)]
 pub struct ResultBudget {
     /// Largest number of characters of a result that stays.
-    #[serde(with = "Size")]
+    #[serde(with = "Length")]
     pub each: u64,
     /// Largest number of characters of one user message's results together.
     ///
     /// Beyond it the largest results are replaced, until the sum fits or none is left.
-    #[serde(with = "Size")]
+    #[serde(with = "Length")]
     pub message: u64,
     /// Characters of preview and pointer together.
-    #[serde(with = "Size")]
+    #[serde(with = "Length")]
     pub preview: u64,
 }
 

@@ -91,7 +91,7 @@ pub(super) const MOST_MARKERS: u32 = 4;
 
 /// Places of the markers in each request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(from = "LayoutKeys")]
+#[serde(try_from = "LayoutKeys")]
 pub enum Layout {
     /// Recorded places.
     #[default]
@@ -132,7 +132,9 @@ pub struct KeepAlive {
     #[serde(with = "Duration")]
     pub every: i64,
     /// Idle time after which pings stop, in milliseconds.
-    #[serde(with = "Duration")]
+    // Zero if a file lacks it, so that its error can say what it is.
+    #[serde(with = "Duration", default)]
+    #[cfg_attr(test, schemars(!default))]
     pub limit: i64,
     /// Pings for sub-agents' conversations, too.
     #[serde(default)]

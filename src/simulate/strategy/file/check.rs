@@ -54,6 +54,9 @@ pub enum Contradiction {
     /// A size for deferred tools in a design that defers none.
     #[error("`{0}` needs `prompt.deferred_tools`")]
     NothingDeferred(&'static str),
+    /// Pings without a limit.
+    #[error("`keepalive.every` needs `keepalive.limit`: how long a conversation may be idle")]
+    NoLimit,
     /// Pings that end before the first one.
     #[error("`keepalive.limit` is below `keepalive.every`: there would be no ping")]
     LimitBelowInterval,
@@ -82,7 +85,7 @@ impl Contradiction {
             }
             Self::TtlOrder => "ttl",
             Self::NothingFits { .. } => "context",
-            Self::IntervalBeyondTtl { .. } => "keepalive.every",
+            Self::NoLimit | Self::IntervalBeyondTtl { .. } => "keepalive.every",
             Self::LimitBelowInterval | Self::TooManyPings(_) => "keepalive.limit",
         }
     }
@@ -135,6 +138,9 @@ fn check_pings(
 ) -> Result<(), Contradiction> {
     if layout == Layout::Nowhere {
         return Err(Contradiction::NothingCached("keepalive.every"));
+    }
+    if pings.limit == 0 {
+        return Err(Contradiction::NoLimit);
     }
     if pings.limit < pings.every {
         return Err(Contradiction::LimitBelowInterval);

@@ -1,12 +1,9 @@
 //! TTLs of a strategy as a file gives them: a word, or a table.
 
-use std::fmt;
-use std::marker::PhantomData;
-
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
+use super::word_or::{WordOr, Words};
 use crate::base::ttl::{TierTtl, Ttl, TtlPlan};
 
 /// TTLs in a word, for one kind of conversation.
@@ -42,11 +39,14 @@ pub(crate) enum PlanWord {
     AsRecorded,
 }
 
-/// A word, or a table.
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(untagged, rename = "{W}Or{T}"))]
-pub(crate) enum WordOr<W, T> {
-    Word(W),
-    Table(T),
+impl Words for TierWord {
+    const EXPECTED: &'static str =
+        "\"5m\", \"1h\", \"mixed\" or a table of `system` and `messages`";
+}
+
+impl Words for PlanWord {
+    const EXPECTED: &'static str = "\"5m\", \"1h\", \"mixed\", \"as-recorded\" or a table of \
+        `main` and `agents` or of `system` and `messages`";
 }
 
 /// TTLs of one kind of conversation.
@@ -117,30 +117,5 @@ impl TierKeys {
             Self::Word(word) => word.ttl(),
             Self::Table(ttl) => ttl,
         }
-    }
-}
-
-// Serde's own choice between types would lose the places and reasons of errors.
-impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for WordOr<W, T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(WordOrTable(PhantomData))
-    }
-}
-
-struct WordOrTable<W, T>(PhantomData<(W, T)>);
-
-impl<'de, W: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for WordOrTable<W, T> {
-    type Value = WordOr<W, T>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a lifetime like \"1h\" or a table of lifetimes")
-    }
-
-    fn visit_str<E: Error>(self, word: &str) -> Result<Self::Value, E> {
-        W::deserialize(word.into_deserializer()).map(WordOr::Word)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(table)).map(WordOr::Table)
     }
 }

@@ -27,6 +27,7 @@ pub(super) mod management;
 mod markers;
 mod parse;
 mod sweep;
+mod word_or;
 
 pub use check::Contradiction;
 pub(super) use markers::LayoutKeys;
