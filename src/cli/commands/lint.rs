@@ -52,12 +52,13 @@ pub(in crate::cli) fn lint(args: &LintArgs) -> Result<(), CliError> {
     };
     args.view(output).show(&setup, document, sums, |format, run, out| {
         let linted = judged(run)?;
-        Ok(match format {
+        match format {
             FindingFormat::Json => write_lint(view(args, run, &linted), out)?,
             FindingFormat::Sarif => {
                 write_sarif(&run.study.history, &linted.findings, !args.hide_text, out)?;
             }
-        })
+        }
+        Ok(())
     })?;
     verdict.into_inner().tell(args)
 }
