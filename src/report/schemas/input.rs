@@ -25,10 +25,14 @@ pub(super) fn input<T: JsonSchema>() -> (Value, Map<String, Value>) {
 pub(super) fn each_property(schema: &mut Value, change: &dyn Fn(&mut Value)) {
     match schema {
         Value::Array(schemas) => {
-            schemas.iter_mut().for_each(|schema| each_property(schema, change))
+            for schema in schemas {
+                each_property(schema, change);
+            }
         }
         Value::Object(parts) => {
-            parts.values_mut().for_each(|schema| each_property(schema, change));
+            for schema in parts.values_mut() {
+                each_property(schema, change);
+            }
             if let Some(Value::Object(properties)) = parts.get_mut("properties") {
                 properties.values_mut().for_each(change);
             }
