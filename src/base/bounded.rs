@@ -163,6 +163,7 @@ impl Duration {
 
     /// Writes a default into a schema.
     #[cfg(test)]
+    #[allow(clippy::trivially_copy_pass_by_ref)] // as `serde(with = …)` calls it
     pub(crate) fn serialize<S: serde::Serializer>(
         millis: &i64,
         serializer: S,
