@@ -68,9 +68,10 @@ fn client_count(count: &ClientCount, sessions: usize) -> Vec<AnswerLine> {
         add("  cut output", count.cut_output, "output that the lines do not have".to_owned());
     }
     for found in count.differences.iter().take(SHOWN_DIFFERENCES) {
+        let session = found.session.split('-').next().unwrap_or_default();
         let place = match found.line {
-            Some(line) => format!("after {}:{line}", found.file),
-            None => format!("in {}", found.file),
+            Some(line) => format!("after line {line} of {session}"),
+            None => format!("in {session}"),
         };
         add("  unexplained", found.cost, format!("{} {place}", found.model));
     }

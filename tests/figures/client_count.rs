@@ -33,7 +33,7 @@ fn each_difference_has_its_reason() {
             "another-price.jsonl",
             &[
                 "Client's count $0.0238 against $0.0138 by the lines of 1 session",
-                "unexplained $0.0100 claude-haiku-4-5-20251001 after another-price.jsonl:5",
+                "unexplained $0.0100 claude-haiku-4-5-20251001 after line 5 of c057a7e0",
             ],
         ),
         ("counted-anew.jsonl", &["Client's count $0.0138 the same as the lines of 1 session"]),
@@ -50,7 +50,7 @@ fn counts_of_sessions_add_up() {
             "Client's count $0.0824 against $0.0689 by the lines of 5 sessions",
             "no line $0.0030 requests that leave no line: claude-sonnet-4-5-20250929",
             "cut output $0.0005 output that the lines do not have",
-            "unexplained $0.0100 claude-haiku-4-5-20251001 after another-price.jsonl:5",
+            "unexplained $0.0100 claude-haiku-4-5-20251001 after line 5 of c057a7e0",
         ]
     );
 }

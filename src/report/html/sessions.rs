@@ -93,8 +93,9 @@ pub(super) fn first_of(file: &str, files: usize) -> String {
 }
 
 fn began(view: &PageView<'_>, session: &Session) -> Millis {
-    let first = session.requests.first();
-    first.map_or(Millis::new(0), |index| view.ledger.history.request(*index).start)
+    // Requests are in the order of their answers.
+    let starts = session.requests.iter().map(|index| view.ledger.history.request(*index).start);
+    starts.min().unwrap_or(Millis::new(0))
 }
 
 impl SessionFigures {
