@@ -219,11 +219,11 @@ fn what_cannot_be_used_is_named_with_its_place() {
         ),
         (
             "markers = \"at\"",
-            "4:11: `markers`: `at` is unknown (did you mean `none`, `last-two` or `as-recorded`?); there are as-recorded, none, system-only, last-message, last-two",
+            "4:11: `markers`: `at` is unknown (did you mean `as-recorded`, `none` or `system-only`?); there are as-recorded, none, system-only, last-message, last-two",
         ),
         (
             "markers.none = true",
-            "4:9: `none` is no key of `markers` (did you mean `at`, `every` or `even`?); there are at, every, even",
+            "4:9: `none` is no key of `markers` (did you mean `even`, `at` or `every`?); there are at, every, even",
         ),
         (
             "markers = 4",
