@@ -152,3 +152,20 @@ impl Figures {
         self.costs.known = self.requests.saturating_sub(self.costs.unknown);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn saved_figures_are_read_as_they_were() {
+        for (sum, known, unknown) in [(0, 0, 2), (5, 1, 1), (7, 2, 0)] {
+            let costs = KnownSum { sum: Picodollars(sum), known, unknown };
+            let figures = Figures { requests: 2, input: Tokens(3), costs, ..Figures::default() };
+            let saved = serde_json::to_string(&figures).expect("JSON");
+            let mut read: Figures = serde_json::from_str(&saved).expect("figures");
+            read.count_priced();
+            assert_eq!(read, figures, "{saved}");
+        }
+    }
+}
