@@ -7,10 +7,10 @@ use super::scribe::Scribe;
 use super::shape::Field;
 use super::table::Table;
 use super::vocabulary::changes;
-use super::walk::{Nesting, walk_on};
+use super::walk::{Nesting, walk, walk_on};
 use crate::read::Format;
 use crate::read::agent::database::exported;
-use crate::read::input::{OpenSource, Source};
+use crate::read::input::{OpenSource, Source, end_of_torn};
 use crate::read::log::{LogLayout, spend_lines};
 
 /// Kind of a file to redaction.
@@ -127,13 +127,15 @@ impl Outline {
     /// Walks through the next line of the file.
     pub(super) fn walk(self, line: &mut [u8], progress: &mut Progress, scribe: &mut Scribe<'_>) {
         let marks = if self.is_log { marks(line) } else { Vec::new() };
-        // A damaged line must not shift the nesting of the next one.
-        if self.kind == Kind::Lines {
-            progress.nesting = Nesting::default();
-        }
         match self.kind {
             Kind::Table => progress.table.walk(line, self.top.shape(), scribe),
-            Kind::Lines | Kind::Document => walk_on(line, self.top, &mut progress.nesting, scribe),
+            Kind::Document => walk_on(line, self.top, &mut progress.nesting, scribe),
+            Kind::Lines => {
+                // Neither a damaged line nor the torn beginning of one may shift the nesting of what follows.
+                let (torn, whole) = line.split_at_mut(end_of_torn(line));
+                walk(torn, self.top, scribe);
+                walk(whole, self.top, scribe);
+            }
         }
         // The walk replaces these marks like any text. Readers skip bodies with one, so they are put back.
         for (at, mark) in marks {

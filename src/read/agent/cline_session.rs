@@ -9,7 +9,7 @@ use super::document::DocumentFormat;
 use super::halves::{Half, Used};
 use super::request::{parts, read_if_any, split, tell_nothing, tokens};
 use super::time::Time;
-use super::{AgentFile, AgentRequest, FirstObject, Rejected};
+use super::{AgentFile, AgentRequest, FirstObject, Layout, Rejected};
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -21,6 +21,7 @@ pub(super) struct ClineModels;
 impl DocumentFormat for ClineModels {
     type Document<'a> = Metadata<'a>;
     const FILE: &'static str = "what Cline notes about a task";
+    const LAYOUT: Option<Layout> = Some(Layout::ClineModels);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         first.first_of("model_usage").is_some_and(|used| used.text("model_id").is_some())
@@ -57,6 +58,7 @@ pub(super) struct ClineSession;
 impl DocumentFormat for ClineSession {
     type Document<'a> = Messages<'a>;
     const FILE: &'static str = "a session of Cline";
+    const LAYOUT: Option<Layout> = Some(Layout::ClineSession);
 
     fn recognises(first: &FirstObject<'_>) -> bool {
         let is_message = |one: &FirstObject<'_>| {

@@ -112,6 +112,10 @@ pub(crate) enum Layout {
     Cline,
     /// The messages of such a task.
     ClineMessages,
+    /// The models of such a task.
+    ClineModels,
+    /// A session of Cline's command line.
+    ClineSession,
     /// A thread of Amp.
     Amp,
     /// The updates of a Grok session.

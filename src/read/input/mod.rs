@@ -32,6 +32,8 @@ pub(crate) use lenient::{
 };
 pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;
+#[cfg(feature = "redact")]
+pub(crate) use objects::end_of_torn;
 pub(crate) use skim::{Malformed, only_value, repaired_value};
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};

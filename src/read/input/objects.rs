@@ -104,6 +104,20 @@ pub(crate) trait ObjectReader {
 /// Most places at which a whole object is looked for behind a torn one.
 const MOST_PLACES: usize = 16;
 
+/// Position of the object that ends a line of bytes whose beginning was torn off; zero for any other line.
+#[cfg(feature = "redact")]
+pub(crate) fn end_of_torn(line: &[u8]) -> usize {
+    let torn = || {
+        let text = simdutf8::basic::from_utf8(line).ok()?;
+        let (first_key, _) = text.split_once(':')?;
+        // Nearly no other line has its beginning twice, so that none is parsed.
+        text.match_indices(first_key).nth(1)?;
+        let error = first_value::<IgnoredAny>(text).err()?;
+        Some(text.len() - whole_behind::<IgnoredAny>(text, error.column)?.len())
+    };
+    torn().unwrap_or_default()
+}
+
 /// Object that ends a line whose beginning was torn off before its own end: a client that was killed goes on in
 /// the middle of a line.
 fn whole_behind<'a, T: Deserialize<'a>>(text: &'a str, column: usize) -> Option<&'a str> {

@@ -22,6 +22,8 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
         Layout::OpenCodeMessage => &OPENCODE_INFO,
         Layout::Cline => &CLINE,
         Layout::ClineMessages => &CLINE_MESSAGE,
+        Layout::ClineModels => &CLINE_MODELS,
+        Layout::ClineSession => &CLINE_SESSION,
         Layout::Amp => &AMP,
         Layout::Grok => &GROK,
         Layout::StatusLines => &STATUS,
@@ -33,7 +35,7 @@ pub(in crate::redact) fn root(layout: Layout) -> &'static Shape {
 }
 
 /// Outermost objects of all formats that have some of their own.
-pub(in crate::redact) static ROOTS: [&Shape; 17] = [
+pub(in crate::redact) static ROOTS: [&Shape; 19] = [
     &LINE,
     &PI,
     &QWEN,
@@ -44,6 +46,8 @@ pub(in crate::redact) static ROOTS: [&Shape; 17] = [
     &OPENCODE_INFO,
     &CLINE,
     &CLINE_MESSAGE,
+    &CLINE_MODELS,
+    &CLINE_SESSION,
     &AMP,
     &GROK,
     &STATUS,
@@ -225,6 +229,35 @@ shapes! {
         Content: "content";
     }
 
+    static CLINE_MODELS = "models of a task" {
+        Shaped(CLINE_MODEL): "model_usage";
+        Free: "files_in_context";
+    }
+
+    static CLINE_MODEL = "model of a task" {
+        Moment: "ts";
+        Model: "model_id";
+        Route: "model_provider_id";
+        Word: "mode";
+    }
+
+    static CLINE_SESSION = "session of Cline's command line" {
+        Shaped(CLINE_ANSWER): "messages";
+    }
+
+    static CLINE_ANSWER = "message of Cline's command line" {
+        Word: "role";
+        Moment: "ts";
+        Content: "content";
+        Shaped(CLINE_PROVIDER): "modelInfo";
+        Shaped(USAGE): "metrics";
+    }
+
+    static CLINE_PROVIDER = "model of Cline's command line" {
+        Model: "id";
+        Route: "provider";
+    }
+
     static STATUS = "what was told to a status line" {
         Moment: "timestamp";
         Shaped(LIMITS): "rate_limits";
@@ -278,7 +311,7 @@ shapes! {
         Free: "content";
     }
 
-    static USAGE_BY_MODEL = "usage by model"
+    pub(super) static USAGE_BY_MODEL = "usage by model"
         (others: Field::Shaped(&USAGE), names_are: Field::Model) {}
 
     /// Call of a tool, or its result, wherever a format names one.
@@ -309,7 +342,8 @@ shapes! {
              input_other input_cache_read input_cache_creation inputTokens outputTokens
              cacheReadTokens cacheWriteTokens reasoningTokens cachedInput totalNanoAiu tokenCount
              count cached thoughts tool total read write cacheReadInputTokens
-             cacheCreationInputTokens cachedReadTokens cacheCreationTokens modelCalls";
+             cacheCreationInputTokens cachedReadTokens cacheCreationTokens modelCalls thinkingTokens
+             webSearchRequests costUSD";
         Moment: "timestamp";
         Shaped(USAGE_BY_MODEL): "modelUsage";
         Word: "tokenType";

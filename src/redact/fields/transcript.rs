@@ -1,5 +1,6 @@
 //! Fields of transcripts and rollouts, and of the messages that requests hold, too.
 
+use super::agents::USAGE_BY_MODEL;
 use super::request::{FLAGS, HEADERS, REQUEST, RESPONSE, SETTING};
 use crate::redact::shape::{Field, Shape};
 
@@ -10,7 +11,7 @@ shapes! {
             "type subtype level userType entrypoint effort mode permissionMode operation
              promptSource toolDenialKind direction trigger stop_reason isSidechain isMeta
              isCompactSummary isVisibleInTranscriptOnly isApiErrorMessage isSnapshotUpdate
-             preventedContinuation hasOutput";
+             preventedContinuation hasOutput renderedRole hasUnknownModelCost";
         Identifier:
             "uuid parentUuid logicalParentUuid sessionId session_id agentId agent_id requestId
              request_id messageId message_id leafUuid promptId toolUseID parentToolUseID
@@ -36,7 +37,8 @@ shapes! {
         Shaped(PAYLOAD): "payload";
         Number:
             "durationMs messageCount hookCount retryInMs retryAttempt maxRetries lastSequenceNum
-             timeSavedMs";
+             timeSavedMs totalCostUSD";
+        Shaped(USAGE_BY_MODEL): "modelUsage";
         Free:
             "toolUseResult gitBranch slug agentSetting agentName agentColor teamName summary
              customTitle aiTitle lastPrompt tag error cause hookInfos hookErrors stopReason url
