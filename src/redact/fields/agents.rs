@@ -132,7 +132,7 @@ shapes! {
 
     static COPILOT = "event of Copilot CLI" {
         Word: "type";
-        Identifier: "id";
+        Identifier: "id parentId";
         Moment: "timestamp";
         Shaped(COPILOT_DATA): "data";
     }
