@@ -4,13 +4,14 @@
 //! may have more, which replace them key by key.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 use std::sync::{Arc, LazyLock};
 
 use jiff::civil::Date;
 
 pub(crate) use super::model_table::BUILT_IN;
+use crate::base::by_key::ByKey;
+
 use super::model_table::{of_document, parse};
 use super::toml_text::TomlError;
 use super::units::{Millis, Tokens};
@@ -116,6 +117,26 @@ fn strip_bedrock_version(name: &str) -> &str {
     }
 }
 
+/// Treatment of a feature by the service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Support {
+    /// It is not refused, as far as is known.
+    Taken,
+    /// It is refused from this day on, in UTC.
+    RefusedFrom(Date),
+}
+
+impl Support {
+    /// Returns true if the feature is refused on the day of `at`, in UTC.
+    #[must_use]
+    pub fn is_refused(self, at: Millis) -> bool {
+        match self {
+            Self::Taken => false,
+            Self::RefusedFrom(from) => day(at).is_some_and(|day| day >= from),
+        }
+    }
+}
+
 /// Facts about one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
@@ -126,12 +147,18 @@ pub struct Facts {
     pub prefix_check: PrefixCheck,
     /// Tokens that the service adds to the system prompt of a request with tools.
     pub tools_prompt: Tokens,
+    /// Tokens that it adds besides if the model has to call a tool; `None` if they are unknown.
+    pub forced_choice: Option<Tokens>,
     /// Tokens that frame every prompt.
     pub frame: Tokens,
     /// True if the cache survives a change of effort.
     pub effort_keeps_cache: bool,
     /// True if the client's own rule for breaks covers the model.
     pub client_reports_breaks: bool,
+    /// Messages of the role `system`.
+    pub system_role: Support,
+    /// Fast mode.
+    pub fast_mode: Support,
     /// Most tokens of a prompt with its answer; `None` if unknown.
     pub window: Option<Tokens>,
     /// Estimator of the model's tokens.
@@ -188,11 +215,16 @@ impl Minimum {
         if self.later.is_empty() {
             return self.first;
         }
-        let moment = jiff::Timestamp::from_millisecond(at.get()).ok();
-        let day = moment.map(|moment| moment.to_zoned(jiff::tz::TimeZone::UTC).date());
+        let day = day(at);
         let holds = |(from, _): &&(Date, Tokens)| day.is_some_and(|day| day >= *from);
         self.later.iter().rfind(holds).map_or(self.first, |(_, tokens)| *tokens)
     }
+}
+
+/// Day of a moment, in UTC.
+fn day(at: Millis) -> Option<Date> {
+    let moment = jiff::Timestamp::from_millisecond(at.get()).ok()?;
+    Some(moment.to_zoned(jiff::tz::TimeZone::UTC).date())
 }
 
 /// Estimator of the tokens of some models.
@@ -234,7 +266,7 @@ pub(super) struct Known {
     pub(super) entries: Vec<Entry>,
 }
 
-pub(super) type Tokenizers = BTreeMap<String, Arc<Tokenizer>>;
+pub(super) type Tokenizers = ByKey<String, Arc<Tokenizer>>;
 
 /// Facts, and the names to which they apply.
 #[derive(Clone, Debug)]
@@ -293,9 +325,12 @@ pub(super) struct Given {
     pub(super) drops_thinking: Option<bool>,
     pub(super) prefix_check: Option<PrefixCheck>,
     pub(super) tools_prompt: Option<Tokens>,
+    pub(super) forced_choice: Option<Tokens>,
     pub(super) frame: Option<Tokens>,
     pub(super) effort_keeps_cache: Option<bool>,
     pub(super) client_reports_breaks: Option<bool>,
+    pub(super) system_role: Option<Support>,
+    pub(super) fast_mode: Option<Support>,
     pub(super) window: Option<Tokens>,
     pub(super) tokenizer: Option<Arc<Tokenizer>>,
     pub(super) vocabulary: Option<GivenVocabulary>,
@@ -308,10 +343,13 @@ impl Given {
         facts.drops_thinking = self.drops_thinking.unwrap_or(facts.drops_thinking);
         facts.prefix_check = self.prefix_check.unwrap_or(facts.prefix_check);
         facts.tools_prompt = self.tools_prompt.unwrap_or(facts.tools_prompt);
+        facts.forced_choice = self.forced_choice.or(facts.forced_choice);
         facts.frame = self.frame.unwrap_or(facts.frame);
         facts.effort_keeps_cache = self.effort_keeps_cache.unwrap_or(facts.effort_keeps_cache);
         let reports = self.client_reports_breaks.unwrap_or(facts.client_reports_breaks);
         facts.client_reports_breaks = reports;
+        facts.system_role = self.system_role.unwrap_or(facts.system_role);
+        facts.fast_mode = self.fast_mode.unwrap_or(facts.fast_mode);
         facts.window = self.window.or(facts.window);
         if let Some(tokenizer) = tokenizer {
             facts.elsewhere_per_1000 = tokenizer.elsewhere_per_1000.get();

@@ -8,7 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::model::{
-    Entry, Facts, Given, GivenVocabulary, Known, Minimum, PrefixCheck, Scope, Tokenizer, Tokenizers,
+    Entry, Facts, Given, GivenVocabulary, Known, Minimum, PrefixCheck, Scope, Support, Tokenizer,
+    Tokenizers,
 };
 use super::order::Order as _;
 use super::toml_text::{Fault, parsed, quoted, refuse_unknown_keys, text, texts};
@@ -54,15 +55,18 @@ pub(super) fn of_document(document: &DeTable<'_>, before: Option<&Known>) -> Res
 }
 
 fn usual_facts(given: Given) -> Result<Facts, Fault> {
-    let missing = || Fault::at(0, "`usual` needs all facts but `window`");
+    let missing = || Fault::at(0, "`usual` needs all facts but `forced_choice` and `window`");
     Ok(Facts {
         minimum: given.minimum.ok_or_else(missing)?,
         drops_thinking: given.drops_thinking.ok_or_else(missing)?,
         prefix_check: given.prefix_check.ok_or_else(missing)?,
         tools_prompt: given.tools_prompt.ok_or_else(missing)?,
+        forced_choice: given.forced_choice,
         frame: given.frame.ok_or_else(missing)?,
         effort_keeps_cache: given.effort_keeps_cache.ok_or_else(missing)?,
         client_reports_breaks: given.client_reports_breaks.ok_or_else(missing)?,
+        system_role: given.system_role.ok_or_else(missing)?,
+        fast_mode: given.fast_mode.ok_or_else(missing)?,
         window: given.window,
         tokenizer: given.tokenizer.ok_or_else(missing)?,
         vocabulary: given.vocabulary.ok_or_else(missing)?.known(),
@@ -108,14 +112,17 @@ impl Known {
 }
 
 /// Keys of facts.
-const FACTS: [&str; 10] = [
+const FACTS: [&str; 13] = [
     "minimum",
     "drops_thinking",
     "prefix_check",
     "tools_prompt",
+    "forced_choice",
     "frame",
     "effort_keeps_cache",
     "client_reports_breaks",
+    "refuses_system_role",
+    "refuses_fast",
     "window",
     "tokenizer",
     "vocabulary",
@@ -135,9 +142,12 @@ fn given(table: &DeTable<'_>, tokenizers: &Tokenizers, others: &[&str]) -> Resul
         drops_thinking: flag(table, "drops_thinking")?,
         prefix_check: table.get("prefix_check").map(prefix_check).transpose()?,
         tools_prompt: tokens("tools_prompt")?,
+        forced_choice: tokens("forced_choice")?,
         frame: tokens("frame")?,
         effort_keeps_cache: flag(table, "effort_keeps_cache")?,
         client_reports_breaks: flag(table, "client_reports_breaks")?,
+        system_role: refused(table, "refuses_system_role")?,
+        fast_mode: refused(table, "refuses_fast")?,
         window: tokens("window")?,
         tokenizer: tokenizer.transpose()?.map(Arc::clone),
         vocabulary: table.get("vocabulary").map(vocabulary).transpose()?,
@@ -163,6 +173,18 @@ fn prefix_check(value: &Spanned<DeValue<'_>>) -> Result<PrefixCheck, Fault> {
     });
     let names = PrefixCheck::ALL.map(|(name, _)| name);
     known.ok_or_else(|| Fault::mistyped("prefix_check", &alternatives(&names), value))
+}
+
+/// Refusal of a feature: `true`, `false`, or its first day.
+fn refused(table: &DeTable<'_>, key: &str) -> Result<Option<Support>, Fault> {
+    let read = |value: &Spanned<DeValue<'_>>| match value.get_ref().as_bool() {
+        Some(true) => Ok(Support::RefusedFrom(Date::MIN)),
+        Some(false) => Ok(Support::Taken),
+        None => day(value)
+            .map(Support::RefusedFrom)
+            .ok_or_else(|| Fault::mistyped(key, "true, false, or the first day of it", value)),
+    };
+    table.get(key).map(read).transpose()
 }
 
 /// A number of tokens, or rows of numbers with their first days.

@@ -5,7 +5,7 @@
 //! few times in a run; hot loops use the libraries themselves.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
@@ -49,7 +49,7 @@ impl<T> Order<T> for [T] {
     }
 }
 
-/// Ordered sets and maps of few elements, without the sort of `collect`.
+/// Ordered sets of few elements, without the sort of `collect`.
 pub(crate) trait Ordered: Iterator + Sized {
     /// The set of all elements.
     fn ordered(self) -> BTreeSet<Self::Item>
@@ -59,16 +59,6 @@ pub(crate) trait Ordered: Iterator + Sized {
         let mut set = BTreeSet::new();
         set.extend(self);
         set
-    }
-
-    /// The map of all pairs; the last pair of a key wins.
-    fn ordered_map<K: Ord, V>(self) -> BTreeMap<K, V>
-    where
-        Self: Iterator<Item = (K, V)>,
-    {
-        let mut map = BTreeMap::new();
-        map.extend(self);
-        map
     }
 }
 
@@ -97,7 +87,21 @@ pub(crate) fn side_by_side<'l, T: Sync, R: Send + Sync>(
 }
 
 fn each_place(count: usize, work: &(dyn Fn(usize) + Sync)) {
-    (0..count).into_par_iter().for_each(work);
+    if count > 1 && (rayon::current_thread_index().is_some() || has_threads()) {
+        (0..count).into_par_iter().for_each(work);
+    } else {
+        (0..count).for_each(work);
+    }
+}
+
+/// Returns true if the threads outside of any pool can be started; `rayon` would panic.
+fn has_threads() -> bool {
+    static HAS: OnceLock<bool> = OnceLock::new();
+    *HAS.get_or_init(|| {
+        let started = rayon::ThreadPoolBuilder::new().build_global();
+        // The only error without a source is that they are there already.
+        started.err().is_none_or(|error| std::error::Error::source(&error).is_none())
+    })
 }
 
 #[cfg(test)]

@@ -4,12 +4,13 @@
 //! transcripts after that path, with `-` for every character other than letters and digits (`-home-ann-src-app`). Both
 //! lead to the same digest.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use blake2::Blake2bMac;
 use blake2::digest::consts::U6;
 use blake2::digest::{KeyInit, Mac};
+
+use crate::base::by_key::ByKey;
 
 /// Key of the digests, the same in every run and on every machine.
 const KEY: &[u8] = b"cachesim project name v1";
@@ -177,7 +178,7 @@ fn distinct(paths: &[Vec<&str>]) -> Vec<String> {
     let mut names = Vec::new();
     for _ in 0..MOST_PARTS {
         names = paths.iter().zip(&lengths).map(|(parts, length)| name(parts, *length)).collect();
-        let mut counts: BTreeMap<&String, usize> = BTreeMap::new();
+        let mut counts: ByKey<&String, usize> = ByKey::new();
         for name in &names {
             *counts.entry(name).or_default() += 1;
         }

@@ -217,17 +217,19 @@ impl Sum for Picodollars {
 }
 
 impl fmt::Display for Picodollars {
-    /// Exact decimal dollars without exponent or trailing zeros.
+    /// Exact decimal dollars without exponent, and without trailing zeros beyond the least number of decimals that is
+    /// asked for.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let sign = if self.0 < 0 { "-" } else { "" };
         let amount = self.0.unsigned_abs();
         let per_dollar = PICODOLLARS_PER_DOLLAR.unsigned_abs();
         let (dollars, fraction) = (amount / per_dollar, amount % per_dollar);
-        if fraction == 0 {
+        let least = f.precision().unwrap_or_default();
+        if fraction == 0 && least == 0 {
             return write!(f, "{sign}{dollars}");
         }
         let digits = format!("{fraction:012}");
-        write!(f, "{sign}{dollars}.{}", digits.trim_end_matches('0'))
+        write!(f, "{sign}{dollars}.{:0<least$}", digits.trim_end_matches('0'))
     }
 }
 
@@ -280,18 +282,20 @@ words! {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TextSize {
     bytes: u32,
+    /// Bytes beyond one for each character, if these were counted: quotes, escapes, UTF-8.
+    beyond: u32,
     /// Twice the tokens, plus one if a part of the text was not counted.
     counted: u32,
 }
 
 impl TextSize {
     /// Size of no text.
-    pub const ZERO: Self = Self { bytes: 0, counted: 0 };
+    pub const ZERO: Self = Self { bytes: 0, beyond: 0, counted: 0 };
 
     /// Size in bytes of JSON, without counted tokens. No line has 2³² bytes.
     #[must_use]
     pub fn of_bytes(bytes: u64) -> Self {
-        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), counted: 0 }
+        Self { bytes: u32::try_from(bytes).unwrap_or(u32::MAX), ..Self::ZERO }
     }
 
     /// The same size with counted tokens, or estimated ones if a part of it is not text.
@@ -302,10 +306,23 @@ impl TextSize {
         Self { counted: tokens * 2 + u32::from(!is_whole), ..self }
     }
 
+    /// The same size with counted characters, as a client counts them: units of UTF-16.
+    #[must_use]
+    pub fn with_characters(self, characters: u64) -> Self {
+        let characters = u32::try_from(characters).unwrap_or(u32::MAX);
+        Self { beyond: self.bytes.saturating_sub(characters), ..self }
+    }
+
     /// Bytes of JSON.
     #[must_use]
     pub fn bytes(self) -> u64 {
         self.bytes.into()
+    }
+
+    /// Characters, or bytes of JSON if these were not counted.
+    #[must_use]
+    pub fn characters(self) -> u64 {
+        self.bytes.saturating_sub(self.beyond).into()
     }
 
     /// Tokens; zero if they were not counted.
@@ -323,7 +340,7 @@ impl TextSize {
     /// The same tokens with other bytes.
     #[must_use]
     pub fn with_bytes(self, bytes: u64) -> Self {
-        Self { counted: self.counted, ..Self::of_bytes(bytes) }
+        Self { bytes: Self::of_bytes(bytes).bytes, ..self }
     }
 }
 

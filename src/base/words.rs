@@ -1,4 +1,13 @@
-//! Enums whose variants are words of options, files and outputs, with each word written once.
+//! Enums whose variants are words of options, files and outputs, with each word written once; lists of words.
+
+/// List of words that are separated by spaces or line ends.
+macro_rules! names {
+    ($names:literal) => {{
+        const NAMES: [&str; $crate::base::words::count($names)] =
+            $crate::base::words::split($names);
+        &NAMES
+    }};
+}
 
 /// Defines an enum whose variants are words, with `ALL`, `name` and `by_name`. It serialises as its words. The method
 /// declared after the enum returns a second text of each variant.
@@ -61,7 +70,53 @@ macro_rules! words {
     };
 }
 
-pub(crate) use words;
+pub(crate) use {names, words};
+
+// Loops and no iterators: lists are split at compile time.
+/// Number of names in a list.
+pub(crate) const fn count(mut names: &str) -> usize {
+    let mut count = 0;
+    while !names.is_empty() {
+        names = first(names).1;
+        count += 1;
+    }
+    count
+}
+
+/// Names of a list.
+pub(crate) const fn split<const N: usize>(names: &str) -> [&str; N] {
+    let mut split = [""; N];
+    let mut rest = names;
+    let mut at = 0;
+    while at < N {
+        (split[at], rest) = first(rest);
+        at += 1;
+    }
+    split
+}
+
+/// First name of a list, and the list of the others.
+const fn first(names: &str) -> (&str, &str) {
+    let mut end = 0;
+    while end < names.len() && !names.as_bytes()[end].is_ascii_whitespace() {
+        end += 1;
+    }
+    let (name, rest) = names.split_at(end);
+    (name, rest.trim_ascii_start())
+}
+
+/// Name of all that is no identifier, as it may be anybody's text.
+const UNNAMED: &str = "(no name)";
+
+/// Longest identifier: about twice the longest known name.
+const LONGEST_IDENTIFIER: usize = 64;
+
+/// A name that a file gives, if it is an identifier, so that it may be shown.
+pub(crate) fn identifier(name: &str) -> &str {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    let is_short = (1..=LONGEST_IDENTIFIER).contains(&name.len());
+    if is_short && name.bytes().all(is_part) { name } else { UNNAMED }
+}
 
 #[cfg(test)]
 mod tests {

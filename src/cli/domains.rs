@@ -7,9 +7,10 @@ use clap::Args;
 
 use super::args::{DomainArgs, FormatArgs, Formats, InputArgs, OutputArgs, OutputFormat, RunArgs};
 use super::error::CliError;
-use super::input::{discovered, enough_memory, read_quietly, refuse_lost, tell_damage};
+use super::input::{discovered, enough_memory, refuse_lost, size, tell_damage};
 use super::output::Output;
 use super::prepared::{PreparedRun, Setup, Telling, Unpriced, tell_unpriced};
+use super::progress::Progress;
 use super::say::warn;
 use crate::base::order::Order as _;
 use crate::base::project::ProjectNaming;
@@ -18,6 +19,7 @@ use crate::read::input::{
     Diagnostics, Discovered, Domain, DomainRule, MOST_REPORT, Source, read_text,
 };
 use crate::report::{AllDomains, Document, DomainSums, counted, write_domain_result};
+use crate::requests::conversation::read;
 use crate::requests::seams::Seams;
 use crate::simulate::ledger::FilterError;
 use crate::study::StudyError;
@@ -241,9 +243,13 @@ fn each_domain(
     let mut last_reason = None;
     let mut worked = 0;
     let count = domains.len() as u64;
+    let bytes = size(domains.iter().flat_map(|domain| &domain.sources));
+    let progress = Progress::of_bytes("reading domains", bytes, setup.output.quiet);
     for Domain { name, sources } in domains {
         let discovered = Discovered { sources, ..Discovered::default() };
-        let history = read_quietly(discovered, setup.options.read.clone());
+        // The problems of a domain's files are reported with those of all domains.
+        let options = setup.options.read.clone();
+        let history = read(discovered, options, |bytes| progress.add(bytes));
         enough_memory(&history.diagnostics)?;
         told.files += history.files.len();
         told.diagnostics.absorb(history.diagnostics.clone());

@@ -1,19 +1,18 @@
 //! Reads the input of a run with a progress bar, and reports its problems.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::io::{self, IsTerminal};
+use std::collections::BTreeSet;
+use std::io;
 use std::path::{Component, Path, PathBuf, absolute};
-use std::time::{Duration, Instant};
 use std::{env, fs};
-
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::args::{FilterArgs, InputArgs, OutputArgs};
 use super::error::CliError;
 use super::limits::Limits;
 use super::listed::Listed;
 use super::places::{has_places, places};
+use super::progress::Progress;
 use super::say::warn;
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::order::Ordered as _;
 use crate::read::input::{
@@ -24,15 +23,17 @@ use crate::report::{counted, grouped};
 use crate::requests::conversation::{History, ReadOptions, read};
 use crate::simulate::ledger::Filter;
 
-/// Time without a progress bar.
-const QUIET_TIME: Duration = Duration::from_secs(1);
-
 /// Names of the files that are read in a folder.
 pub(super) const READ_NAMES: &str =
     "*.jsonl and *.json (also .gz and .zst), *.db, *.har, *.csv, *.parquet";
 
 /// Number of rejected lines that are named without `--verbose`.
 const NAMED_LINES: usize = 5;
+
+/// Bytes of some files.
+pub(super) fn size<'s>(sources: impl IntoIterator<Item = &'s Source>) -> u64 {
+    sources.into_iter().map(|source| source.size).sum()
+}
 
 /// Reads files, and reports their problems.
 pub(super) fn read_history(
@@ -41,7 +42,9 @@ pub(super) fn read_history(
     output: &OutputArgs,
     options: ReadOptions,
 ) -> Result<History, CliError> {
-    let history = read_with_progress(discovered, options, output.quiet);
+    let progress = Progress::of_bytes("reading sessions", size(&discovered.sources), output.quiet);
+    let history = read(discovered, options, |bytes| progress.add(bytes));
+    drop(progress);
     enough_memory(&history.diagnostics)?;
     if history.requests.is_empty()
         && !input.strict
@@ -436,35 +439,9 @@ fn absent(only: &[Client], missing: &[PathBuf]) -> String {
     }
 }
 
-/// Reads the files of a domain. Its problems are reported with those of all domains.
-pub(super) fn read_quietly(discovered: Discovered, options: ReadOptions) -> History {
-    read(discovered, options, |_| {})
-}
-
-fn read_with_progress(discovered: Discovered, options: ReadOptions, quiet: bool) -> History {
-    // Some CI systems act as a terminal; their logs would keep every state of the bar.
-    if quiet || !std::io::stderr().is_terminal() || env::var_os("CI").is_some() {
-        return read(discovered, options, |_| {});
-    }
-    let total = discovered.sources.iter().map(|source| source.size).sum();
-    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {bytes} of {total_bytes}  {eta}") {
-        bar.set_style(style);
-    }
-    let began = Instant::now();
-    let history = read(discovered, options, |bytes| {
-        bar.inc(bytes);
-        if bar.is_hidden() && began.elapsed() > QUIET_TIME {
-            bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-    });
-    bar.finish_and_clear();
-    history
-}
-
 /// Counts the files of other programs by their kind.
 fn foreign_files(diagnostics: &Diagnostics, files: usize) -> Vec<String> {
-    let mut by_detail: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut by_detail: ByKey<&str, Vec<&str>> = ByKey::new();
     for one in diagnostics.examples().iter().filter(|one| one.kind == Kind::ForeignFormat) {
         by_detail.entry(&one.detail).or_default().push(&one.file);
     }
@@ -495,8 +472,9 @@ pub(super) fn name_damage(diagnostics: &Diagnostics, verbose: bool) {
     }
     // Messages that were left out of a prompt are reported like damage to the input.
     let is_told = |kind: Kind| {
-        let is_other = Kind::RepairedMessages == kind || Kind::SpecialFile == kind;
-        kind.is_damage() || is_other || Kind::LinkOutside == kind
+        let others =
+            [Kind::RepairedMessages, Kind::UnknownKey, Kind::SpecialFile, Kind::LinkOutside];
+        kind.is_damage() || others.contains(&kind)
     };
     let damage: Vec<_> =
         diagnostics.examples().iter().filter(|one| verbose || is_told(one.kind)).collect();

@@ -3,16 +3,16 @@
 
 use std::fs;
 use std::hash::{Hash as _, Hasher as _};
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::time::{Duration, SystemTime};
 use std::{env, io};
 
 use rustc_hash::FxHasher;
-use tempfile::NamedTempFile;
 
 use super::folders::{cache_folder, make_private};
+use super::output_file::{is_temporary, temporary};
 use crate::follow::Followed;
 use crate::read::input::read_whole;
 
@@ -110,20 +110,91 @@ fn read(path: &Path) -> Option<Vec<u8>> {
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().ok_or(io::ErrorKind::NotFound)?;
     make_private(folder)?;
-    let mut file = NamedTempFile::new_in(folder)?;
+    let mut file = temporary().tempfile_in(folder)?;
     file.write_all(bytes)?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
-/// Removes old states, and old files of runs that were killed. Files that cannot be removed stay.
+/// Returns true for a file of this program, by its name and its beginning: a state, a record of a reported break, or
+/// what a killed run left.
+fn is_own(entry: &fs::DirEntry) -> bool {
+    let name = entry.file_name();
+    let Some(name) = name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_file()))
+    else {
+        return false;
+    };
+    if is_temporary(name.as_ref()) {
+        return true;
+    }
+    let (stem, ending) = name.split_once('.').unwrap_or((name, ""));
+    let is_named = stem.len() == 16 && stem.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_named
+        && match ending {
+            "" => is_state(&entry.path()),
+            "told" => entry.metadata().is_ok_and(|metadata| metadata.len() == 8),
+            _ => false,
+        }
+}
+
+/// Returns true if a file begins as states do.
+fn is_state(path: &Path) -> bool {
+    let mut first = [0; Followed::BEGINNING.len()];
+    let read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut first));
+    read.is_ok() && first == *Followed::BEGINNING
+}
+
+/// Removes old states, and old files of runs that were killed. Files that cannot be removed stay, and so does
+/// everything of others, or behind a link.
 fn remove_old(folder: &Path) {
+    if folder.is_symlink() {
+        return;
+    }
     let Ok(entries) = fs::read_dir(folder) else { return };
     let now = SystemTime::now();
-    for entry in entries.flatten() {
+    for entry in entries.flatten().filter(is_own) {
         let changed = entry.metadata().and_then(|metadata| metadata.modified());
         let age = changed.ok().and_then(|changed| now.duration_since(changed).ok());
         if age.is_some_and(|age| age > MOST_AGE) {
             let _stays = fs::remove_file(entry.path());
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_files_are_removed_and_none_behind_a_link() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("followed");
+        fs::create_dir(&folder).expect("a folder");
+        let own: [(&str, &[u8]); 3] = [
+            ("0123456789abcdef", b"{\"of\":1}"),
+            ("0123456789abcdef.told", b"12345678"),
+            (".cachesim-x.tmp", b""),
+        ];
+        let others: [(&str, &[u8]); 5] = [
+            ("notes.txt", b"mine"),
+            ("fedcba9876543210", b"mine"),
+            ("fedcba9876543210.told", b"mine, too"),
+            ("fedcba9876543210.txt", b"{\"of\":1}"),
+            ("fedcba987654321", b"{\"of\":1}"),
+        ];
+        let long_ago = SystemTime::now() - 2 * MOST_AGE;
+        for (name, content) in own.iter().chain(&others) {
+            fs::write(folder.join(name), content).expect("written");
+            let file = fs::File::options().append(true).open(folder.join(name)).expect("a file");
+            file.set_modified(long_ago).expect("a time");
+        }
+        let link = place.path().join("link");
+        std::os::unix::fs::symlink(&folder, &link).expect("a link");
+        remove_old(&link);
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), own.len() + others.len());
+        remove_old(&folder);
+        for (name, _) in own {
+            assert!(!folder.join(name).exists(), "{name}");
+        }
+        assert_eq!(fs::read_dir(&folder).expect("a folder").count(), others.len());
     }
 }

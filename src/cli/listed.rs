@@ -1,14 +1,15 @@
 //! List of paths, for `--paths-from`.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
+
+use crate::base::by_key::ByKey;
 
 /// Paths of a list, with the versions that it gives for some.
 #[derive(Debug, Default)]
 pub(super) struct Listed {
     pub(super) paths: Vec<PathBuf>,
-    pub(super) versions: BTreeMap<PathBuf, String>,
+    pub(super) versions: ByKey<PathBuf, String>,
 }
 
 impl Listed {

@@ -20,6 +20,7 @@ mod part_key;
 mod parts;
 mod places;
 mod prepared;
+mod progress;
 mod rows;
 mod runs;
 mod say;
@@ -47,6 +48,7 @@ use std::{env, panic};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, CommandFactory, FromArgMatches};
+use rayon::ThreadPoolBuilder;
 
 use args::{
     Cli, Command, FleetCommand, HelpForm, InputArgs, MemoryArgs, OutputArgs, RunArgs,
@@ -212,7 +214,7 @@ fn run(cli: &Cli, configuration: &Configuration) -> Result<(), CliError> {
         Command::Prices(args) => commands::prices(args),
         Command::Init(args) => commands::init(args),
         Command::Config(args) => commands::config(args, configuration),
-        Command::Sources(args) => commands::sources(args),
+        Command::Sources(args) => in_pool(ThreadPoolBuilder::new(), || commands::sources(args)),
         Command::Statusline(args) => commands::statusline(args),
         Command::Watch(args) => {
             say_warnings();
@@ -242,7 +244,7 @@ fn with_threads<T: Send>(
     work: impl FnOnce() -> Result<T, CliError> + Send,
 ) -> Result<T, CliError> {
     within(input.memory)?;
-    let mut pool = rayon::ThreadPoolBuilder::new();
+    let mut pool = ThreadPoolBuilder::new();
     if let Some(jobs) = input.jobs {
         let most = MOST_THREADS * thread::available_parallelism().map_or(1, usize::from);
         let threads = usize::from(jobs).min(most);
@@ -251,10 +253,15 @@ fn with_threads<T: Send>(
         }
         pool = pool.num_threads(threads);
     }
-    let pool = pool
-        .build()
-        .map_err(|error| CliError::Usage(format!("--jobs: cannot start the threads: {error}")))?;
-    pool.install(work)
+    in_pool(pool, work)
+}
+
+fn in_pool<T: Send>(
+    pool: ThreadPoolBuilder,
+    work: impl FnOnce() -> Result<T, CliError> + Send,
+) -> Result<T, CliError> {
+    let failed = |error| CliError::Usage(format!("cannot start the threads: {error}"));
+    pool.build().map_err(failed)?.install(work)
 }
 
 /// Bounds the memory of the run. Readers check it themselves (`read/input/bounds.rs`); after reading, a

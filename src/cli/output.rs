@@ -29,12 +29,17 @@ enum Target {
 impl Output {
     /// Opens the output before the long work, so that a bad path fails early.
     pub(super) fn open(args: &OutputArgs) -> Result<Self, CliError> {
-        let mut output = Self::of_text(args)?;
-        output.style.height = height(output.is_terminal()).filter(|_| !args.all);
+        let mut output = Self::of_text(args)?.fitted(args.all);
         output.style.notes = args.notes;
         let is_cut = output.style.height.is_some() && !args.notes && !args.verbose;
         COUNTS_WARNINGS.store(is_cut && io::stderr().is_terminal(), Ordering::Relaxed);
         Ok(output)
+    }
+
+    /// Fits the document to the height of a terminal, unless all of it is asked for.
+    pub(super) fn fitted(mut self, all: bool) -> Self {
+        self.style.height = height(self.is_terminal()).filter(|_| !all);
+        self
     }
 
     /// Opens the output of a command that writes no document.

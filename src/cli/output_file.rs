@@ -30,6 +30,8 @@ use signal_hook::low_level::emulate_default_handler;
 use tempfile::NamedTempFile;
 
 #[cfg(unix)]
+use super::input::shown_path;
+#[cfg(unix)]
 use super::say::say;
 use crate::read::input::{is_of_system, locked};
 
@@ -58,18 +60,19 @@ impl OutputFile {
             Err(error) => return Err(error),
         };
         let place = place(path)?;
-        let permissions = match old {
+        let old = match old {
             Some(file) if is_of_system(&place) => return Ok(Self::Direct(file)),
             Some(file) => match file.metadata() {
-                Ok(metadata) if metadata.is_file() => Some(metadata.permissions()),
+                Ok(metadata) if metadata.is_file() => Some(metadata),
                 _ => return Ok(Self::Direct(file)),
             },
             None => None,
         };
         let folder = place.parent().unwrap_or(Path::new("."));
-        let file = Unfinished::beside(folder)?;
-        if let Some(permissions) = permissions {
-            file.file.as_file().set_permissions(permissions)?;
+        let file = Unfinished::beside(folder, old.is_some())?;
+        if let Some(old) = old {
+            tell_of_other_names(&place, &old);
+            take_over(file.file.as_file(), &old)?;
         }
         Ok(Self::Replacement(file, place))
     }
@@ -90,6 +93,49 @@ impl OutputFile {
             Self::Replacement(file, place) => Ok(file.file.persist(place).map(|_| ())?),
         }
     }
+}
+
+/// Gives a new file the owner, the group and the permissions of the one that it will replace, as far as the process may.
+#[cfg(unix)]
+fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use rustix::fs::{Gid, Uid, fchown};
+    use std::os::unix::fs::MetadataExt as _;
+    let new = file.metadata()?;
+    let owner = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
+    let group = (new.gid() != old.gid()).then(|| Gid::from_raw(old.gid()));
+    // Only the system's administrator gives files away, and others to groups that they are in.
+    if (owner.is_some() || group.is_some()) && fchown(file, owner, group).is_err() {
+        fchown(file, None, group).ok();
+    }
+    // Last, so that nobody else reads before the owner is right.
+    file.set_permissions(old.permissions())
+}
+
+#[cfg(not(unix))]
+fn take_over(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    file.set_permissions(old.permissions())
+}
+
+/// Says that further names of a file keep its old content.
+#[cfg(unix)]
+fn tell_of_other_names(place: &Path, old: &fs::Metadata) {
+    let names = std::os::unix::fs::MetadataExt::nlink(old);
+    if names > 1 {
+        say(&format!(
+            "{} has another name (a hard link), which keeps the old content",
+            shown_path(place)
+        ));
+    }
+}
+
+#[cfg(not(unix))]
+fn tell_of_other_names(_: &Path, _: &fs::Metadata) {}
+
+/// Maker of temporary files, for their owner alone.
+pub(super) fn temporary() -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(PREFIX).suffix(SUFFIX);
+    builder
 }
 
 impl Write for OutputFile {
@@ -116,15 +162,15 @@ pub(super) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Creates a file with the permissions of an ordinary new one, and holds its lock, by which other runs
-    /// know that it is in use.
-    fn beside(folder: &Path) -> io::Result<Self> {
+    /// Creates a file, and holds its lock, by which other runs know that it is in use. A private one is for its owner
+    /// alone, so that nobody can hold it open before it has the permissions of the file that it replaces; another one has
+    /// those of an ordinary new file.
+    fn beside(folder: &Path, is_private: bool) -> io::Result<Self> {
         remove_abandoned(folder);
         heed_signals();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(PREFIX).suffix(SUFFIX);
+        let mut builder = temporary();
         #[cfg(unix)]
-        {
+        if !is_private {
             use std::os::unix::fs::PermissionsExt as _;
             // Less the umask, as for any new file: by default a temporary file is for its owner alone.
             builder.permissions(fs::Permissions::from_mode(0o666));
@@ -286,6 +332,24 @@ mod tests {
         let mut names: Vec<String> = names.map(|name| name.into_string().expect("plain")).collect();
         names.sort();
         names
+    }
+
+    /// Whoever opens a file before it has its permissions can read what is written later.
+    #[cfg(unix)]
+    #[test]
+    fn a_private_file_is_private_from_the_beginning() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().expect("a folder");
+        let made = Unfinished::beside(folder.path(), true).expect("a file");
+        let mode = |file: &File| file.metadata().expect("metadata").permissions().mode() & 0o777;
+        assert_eq!(mode(made.file.as_file()), 0o600);
+        for permissions in [0o600, 0o640, 0o644] {
+            let path = folder.path().join(permissions.to_string());
+            fs::write(&path, "old").expect("written");
+            fs::set_permissions(&path, fs::Permissions::from_mode(permissions)).expect("set");
+            OutputFile::open(&path).expect("it opens").finish().expect("finished");
+            assert_eq!(mode(&File::open(&path).expect("a file")), permissions);
+        }
     }
 
     #[test]

@@ -1,6 +1,5 @@
 //! Files of a folder for parts: written as a whole, and identified by their digests.
 
-use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use super::output::finish;
 use super::output_file::OutputFile;
 use super::part_key::{PartKey, hex};
 use super::prepared::PreparedRun;
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, side_by_side};
 use crate::explain::breaks::Options;
 use crate::report::{
@@ -99,7 +99,7 @@ pub(super) fn same_settings(parts: &[Part]) -> Result<(), CliError> {
 
 /// Fails if a domain has several parts.
 pub(super) fn one_each(parts: &[Part]) -> Result<(), CliError> {
-    let mut keys: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut keys: ByKey<&str, &str> = ByKey::new();
     for part in parts {
         if let Some(other) = keys.insert(&part.domain, &part.key) {
             return Err(CliError::NoInput(format!(
@@ -156,7 +156,7 @@ pub(super) fn write_part(
 ) -> Result<Part, CliError> {
     let domain = Some(key.domain.as_str());
     let [of_ledger, of_breaks] = described.map(RowEncoding::Parquet);
-    let (mut inapplicable, mut compared) = (BTreeMap::new(), 0);
+    let (mut inapplicable, mut compared) = (ByKey::new(), 0);
     let elsewhere = run.map_or(0, |run| run.study.history.of_agents.len() as u64);
     let ledger = write_file(folder, key.ledger(), |out| {
         let mut file = LedgerFile::new(of_ledger, true, out)?;
@@ -192,7 +192,7 @@ pub(super) fn write_part(
 }
 
 /// Strategies without rows, with their obstacles.
-fn obstacles(ledger: &Ledger<'_>) -> BTreeMap<String, Vec<String>> {
+fn obstacles(ledger: &Ledger<'_>) -> ByKey<String, Vec<String>> {
     let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
     let names = |column: &StrategyColumn| {
         let obstacles = column.applicability().obstacles().iter();

@@ -2,7 +2,6 @@
 //! table and the facts about models.
 
 use std::cell::{OnceCell, RefCell};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -12,6 +11,7 @@ use super::error::CliError;
 use super::input::{discovered, enough_memory, filter, read_history};
 use super::limits::Limits;
 use super::say::warn;
+use crate::base::by_key::ByKey;
 use crate::base::model::{Models, Platform};
 use crate::base::wording::{nearest, suggestion};
 use crate::read::input::{Discovered, MOST_REPORT, read_text};
@@ -105,7 +105,7 @@ pub(super) enum Telling {
 }
 
 /// Models without a price, each with its number of requests.
-pub(super) type Unpriced = BTreeMap<String, usize>;
+pub(super) type Unpriced = ByKey<String, usize>;
 
 /// Run that is ready to simulate.
 pub(super) struct PreparedRun {

@@ -12,6 +12,7 @@ use super::error::CliError;
 use super::part_key::{PartKey, definition, is_in_place};
 use super::parts::{one_each, same_settings, whole, write_part};
 use super::prepared::{Setup, tell_unpriced};
+use super::progress::Progress;
 use super::rows::{metadata, needs_parquet};
 use crate::base::order::Ordered as _;
 use crate::explain::run::{RunBreaks, RunRequest, RunSums, SnapshotOfRows};
@@ -317,7 +318,10 @@ impl StoredRun {
         let is_idle_everywhere: Vec<bool> =
             strategies.iter().map(|name| !self.applicability(name).is_applicable()).collect();
         let own = own().map(|own| strategies.iter().position(|name| *name == own.name));
+        let parts = self.manifest.parts.len() as u64;
+        let progress = Progress::of_steps("adding up parts", parts, false);
         for (domain, part) in self.manifest.parts.iter().enumerate() {
+            progress.add(1);
             reader.begin(part);
             if !reader.wants(domain) {
                 continue;

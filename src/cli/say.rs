@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use terminal_size::{Width, terminal_size_of};
 
 use super::terminal::{LEAST_WIDTH, width};
-use crate::report::{counted, terminal_safe};
+use crate::report::{counted, shortened, terminal_safe};
 
 /// Warnings that wait for the answer. `None` once they no longer wait.
 static WARNINGS: Mutex<Option<Vec<String>>> = Mutex::new(Some(Vec::new()));
@@ -31,9 +31,9 @@ pub(super) fn say_warnings() {
         [first, rest @ ..] if COUNTS_WARNINGS.load(Ordering::Relaxed) && !rest.is_empty() => {
             let more = counted(rest.len() as u64, "more warning", "more warnings");
             let line = format!("cachesim: {}", terminal_safe(first));
-            let more = format!(" … and {more}: --notes");
+            let more = format!("; {more}: --notes");
             let width = usize::from(width(true));
-            let kept: String = line.chars().take(width.saturating_sub(more.len())).collect();
+            let kept = shortened(line.into(), width.saturating_sub(more.len()));
             let _ignored = writeln!(anstream::stderr(), "{kept}{more}");
         }
         warnings => warnings.iter().for_each(|warning| say(warning)),

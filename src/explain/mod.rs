@@ -16,6 +16,8 @@ pub mod blocks;
 
 pub mod advice;
 
+pub mod client_count;
+
 pub mod snapshot;
 
 pub mod budget;

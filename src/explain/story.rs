@@ -2,12 +2,13 @@
 //!
 //! Also finds the request that a name refers to.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::project::{ProjectNames, ProjectNaming};
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::base::wording::{counted, nearest, suggestion};
 use crate::explain::analysis::{Event, Turn};
 use crate::explain::breaks::Break;
@@ -54,6 +55,8 @@ pub struct CachedPrompt {
     pub by: RequestIndex,
     /// Tokens that it had read and written, less those deleted since.
     pub tokens: Tokens,
+    /// Basis of the tokens: without a usage they follow from the rules.
+    pub basis: Basis,
     /// TTL of its messages, and the time at which it ends, if known.
     pub lifetime: Option<(Ttl, Millis)>,
 }
@@ -100,7 +103,7 @@ pub fn story<'a>(
 
 fn new_content(history: &History, index: RequestIndex) -> Vec<NewContent> {
     let request = history.request(index);
-    let mut by_kind: BTreeMap<ContextKind, NewContent> = BTreeMap::new();
+    let mut by_kind: ByKey<ContextKind, NewContent> = ByKey::new();
     for (line, content) in history.contents_before(request) {
         let kind = ContextKind::of(content.source, &history.symbols);
         let empty = || NewContent { kind, pieces: 0, bytes: 0, lines: Vec::new() };
@@ -123,7 +126,17 @@ fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
     let by = step.predecessor?;
     let sent = ledger.history.request(by).start;
     let until = |ttl: Ttl| (ttl, Millis::new(sent.get().saturating_add(ttl.millis())));
-    Some(CachedPrompt { by, tokens: step.previous_end, lifetime: step.predecessor_ttl.map(until) })
+    let is_recorded = ledger.history.request(by).usage.is_some();
+    let by_rules = ledger.expected().filter(|_| !is_recorded);
+    let by_rules = by_rules.and_then(|column| ledger.row_tokens(column, by)).map(|row| {
+        let billing = row.billing;
+        (billing.read + billing.write_5m + billing.write_1h).saturating_sub(step.deleted)
+    });
+    let (tokens, basis) = match by_rules {
+        Some(tokens) => (tokens, Basis::Derived),
+        None => (step.previous_end, Basis::Measured),
+    };
+    Some(CachedPrompt { by, tokens, basis, lifetime: step.predecessor_ttl.map(until) })
 }
 
 fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, recorded: &Turn) -> Under<'a> {

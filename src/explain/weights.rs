@@ -1,11 +1,10 @@
 //! Weights of the parts of a prompt, counted from its bytes alone, sent or not.
 
-use std::collections::BTreeMap;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
 use crate::base::words::words;
@@ -65,7 +64,7 @@ pub fn weigh(history: &History, wire: &WireRequest, division: Division) -> Weigh
     path.reverse();
     let total = path.iter().map(|id| Tokens(tree.node(*id).tokens)).sum();
     let mut parts: Vec<Weight> = Vec::new();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
+    let mut places: ByKey<String, usize> = ByKey::new();
     for id in path {
         let node = tree.node(id);
         let name = match division {

@@ -72,6 +72,9 @@ type BreakRow = [u64; 4];
 const UNKNOWN: u64 = u64::MAX;
 
 impl Followed {
+    /// First bytes of every encoding.
+    pub const BEGINNING: &[u8; 6] = b"{\"of\":";
+
     /// Newest break in the file.
     #[must_use]
     pub fn last_break(&self) -> Option<FoundBreak> {

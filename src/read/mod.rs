@@ -32,6 +32,8 @@ pub mod transcript;
 
 pub mod harness;
 
+mod answer;
+
 pub mod capture;
 
 pub mod agent;

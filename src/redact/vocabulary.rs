@@ -8,12 +8,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::fields::names;
 use super::phrases::{known_phrases, ranges_of};
 use super::shape::reachable;
 use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
+use crate::base::words::names;
 use crate::read::agent::{
     AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,
     SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
@@ -21,84 +21,71 @@ use crate::read::agent::{
 use crate::read::capture::MESSAGES_ENDPOINTS;
 use crate::read::harness::DEFAULT_ALLOW_LIST;
 use crate::read::log::{MARKS_OF_CHANGE, TAKEN_OUT};
-use crate::read::transcript::SYNTHETIC_MODEL;
+use crate::read::transcript::{KNOWN_NAMES, SYNTHETIC_MODEL};
 use crate::requests::difference::BETA_FAMILIES;
 use crate::simulate::pricing::PriceTable;
 
 /// Values of enumerated fields, sorted by their bytes.
 const WORDS: &[&str] = names!(
     "1h 5m AGENT CHAIN CompactionEnd EMBEDDING ERROR EVALUATOR EVENT GENERATION GET
-     GUARDRAIL Notification POST PermissionRequest PostToolUse PostToolUseFailure PreCompact
-     PreToolUse RETRIEVER SPAN STATUS_CODE_ERROR SessionEnd SessionStart StatusUpdate
-     StepBegin StepInterrupted Stop SubagentEvent SubagentStart SubagentStop TOOL TRUE
-     ToolCall ToolResult True TurnBegin UserPromptSubmit _aresponses_websocket
+     GUARDRAIL Notification POST PermissionRequest PostToolUse PostToolUseFailure
+     PreCompact PreToolUse RETRIEVER SPAN STATUS_CODE_ERROR SessionEnd SessionStart
+     StatusUpdate StepBegin StepInterrupted Stop SubagentEvent SubagentStart SubagentStop
+     TOOL TRUE ToolCall ToolResult True TurnBegin UserPromptSubmit _aresponses_websocket
      aanthropic_messages aborted acceptEdits acompletion adaptive advisor_message
-     agenerate_content agenerate_content_stream agent-color agent-name agent-setting
-     agent_listing_delta agent_message agent_progress agent_reasoning
-     agent_reasoning_raw_content agent_reasoning_section_break agents_killed ai-title all
-     allm_passthrough_route anthropic anthropic_messages any api_error api_metrics
-     api_req_started application/json application/pdf aresponses array ask assistant
-     async_hook_response atext_completion attachment attribution-snapshot
-     attribution_snapshot auto auto_mode available away_summary base64 bashExecution bash_
-     bash_code_execution_tool_result bash_progress batch batching_reminder_sent bedrock
-     boolean branch_summary bridge-session bridge_status bypassPermissions cache_edits
-     cache_read cache_write cachesim.rows/v1 chat chat_compression chunked citations_delta
-     claude-code claude-code-github-action claude-desktop claude-vscode clear
-     clear_thinking_ clear_tool_uses_ cli code_execution_ code_execution_20260120
-     code_execution_tool_result command_permissions commentary compact compact_
-     compact_boundary compact_file_reference compacted compaction companion_intro complete
-     completed completion completion_with_retries computer_ condense_context config.update
-     container_upload content content-replacement content_block_delta content_block_start
-     content_block_stop context.append_loop_event context.append_message context_window
-     copilot-agent copilot-chat cost-state credential_org critical_system_reminder custom
-     custom-title custom_tool_call custom_tool_call_output date date_change default
-     deferred_tools_delta deferred_tools_record delete deleted_api_reqs dequeue developer
-     diagnostics direct directory disabled document dontAsk edited_text_file enabled
-     encrypted_content end_turn enqueue environment ephemeral error event_msg execute_tool
-     external failed failure fallback_message false fast file file-history-delta
-     file-history-snapshot final_answer first_party flex fork-context-ref foundry frame-link
-     full full_compaction.complete function function_call function_call_output gemini
-     gemini-cli generate_content generate_content_stream github-copilot global goal_status
-     gzip high hook_additional_context hook_blocking_error hook_cancelled
-     hook_non_blocking_error hook_progress hook_success hook_system_message human identity
-     image image/gif image/jpeg image/png image/webp image_url in_progress info
-     informational input input_file input_image input_json_delta input_text input_tokens
-     instructions integer inter_agent_communication_metadata invoke_agent invoked_skills
-     json json_schema keep-alive last-prompt llm.request llm_passthrough_route local
-     local-agent local_command local_shell_call logout low managed manual
-     marble-origami-commit marble-origami-snapshot max max_tokens mcp mcp_instructions_delta
-     mcp_progress mcp_tool_call_end mcp_tool_result mcp_tool_use medium memory_ memory_saved
-     message message_delta message_end message_start message_stop messages_changed metadata
-     metric micro_compaction.apply microcompact_boundary minimal mode model model_changed
-     model_context_window_exceeded model_refusal_fallback namespace nested_memory none
-     normal not_available null number object omitted openai opencode opened_file_in_ide
-     output output_style output_text output_tokens pass_through_endpoint patch_apply_end
-     pause_turn pending permission-mode permission_retry ping plan plan_file_reference
-     plan_mode plan_mode_exit popAll pr-link previous_message_not_found priority progress
-     project prompt prompt_snapshot query_update queue-operation queued queued_command
-     qwen-code reasoning redacted_thinking refusal relevant_memories relocated remote
-     remote_session_change remove response_item responses resume retry rewind-pointer
-     saved_hook_context say scheduled_task_fire sdk-cli sdk-py sdk-ts search_result
-     search_results_received selected_lines_in_ide server_tool_use session
-     session.compaction_complete session.compaction_start session.model_change
-     session.resume session.shutdown session.start session_context session_meta
-     signature_delta skill_listing sliding_window_truncation snip span sparse
-     speculation-accept spine.close spine.next spine.root_compact standard started startup
+     agenerate_content agenerate_content_stream agent-setting agent_message
+     agent_progress agent_reasoning agent_reasoning_raw_content
+     agent_reasoning_section_break all allm_passthrough_route anthropic
+     anthropic_messages any api_req_started application/json application/pdf aresponses
+     array ask assistant atext_completion attachment attribution_snapshot auto available
+     away_summary base64 bashExecution bash_ bash_code_execution_tool_result
+     bash_progress batch bedrock boolean branch_summary bypassPermissions cache_edits
+     cache_read cache_write cachesim.rows/v1 chat chat_compression chunked
+     citations_delta claude-code claude-code-github-action claude-desktop claude-vscode
+     clear clear_thinking_ clear_tool_uses_ cli code_execution_ code_execution_20260120
+     code_execution_tool_result commentary compact compact_ compact_boundary compacted
+     compaction complete completed completion completion_with_retries computer_
+     condense_context config.update container_upload content content-replacement
+     content_block_delta content_block_start content_block_stop context.append_loop_event
+     context.append_message context_window copilot-agent copilot-chat custom
+     custom_tool_call custom_tool_call_output danger-full-access default delete
+     deleted_api_reqs dequeue developer direct disabled document dontAsk enabled
+     encrypted_content end_turn enqueue ephemeral error event_msg execute_tool external
+     failed failure fallback_message false fast final_answer first_party flex
+     fork-context-ref foundry full full_compaction.complete function function_call
+     function_call_output gemini gemini-cli generate_content generate_content_stream
+     github-copilot global gzip high hook_progress human identity image image/gif
+     image/jpeg image/png image/webp image_url in_progress info input input_file
+     input_image input_json_delta input_text input_tokens integer
+     inter_agent_communication_metadata invoke_agent json json_schema keep-alive
+     last-prompt llm.request llm_passthrough_route local local-agent local_command
+     local_shell_call logout low managed manual marble-origami-commit max max_tokens mcp
+     mcp_progress mcp_tool_call_end mcp_tool_result mcp_tool_use medium memory_ message
+     message_delta message_end message_start message_stop messages_changed metadata
+     metric micro_compaction.apply microcompact_boundary minimal model_changed
+     model_context_window_exceeded model_refusal_fallback namespace never none normal
+     not_available null number object omitted on-failure on-request openai opencode
+     output output_text output_tokens pass_through_endpoint patch_apply_end pause_turn
+     pending ping plan popAll previous_message_not_found priority progress project prompt
+     query_update queued qwen-code read-only reasoning redacted_thinking refusal remote
+     remove response_item responses resume retry say sdk-cli sdk-py sdk-ts search_result
+     search_results_received server_tool_use session session.compaction_complete
+     session.compaction_start session.model_change session.resume session.shutdown
+     session.start session_meta signature_delta sliding_window_truncation snip span
+     sparse spine.close spine.next spine.root_compact standard started startup
      step-finish stop_hook_summary stop_sequence string sub_agent_activity subagent
-     subagent_usage success suggestion summarised summarized summary summary_text system
-     system_changed tag task-notification task-summary task_complete task_notification
-     task_progress task_reminder task_started task_status text text/event-stream text/plain
+     subagent_usage success suggestion summarised summarized summary_text system
+     system_changed task-notification task_complete text text/event-stream text/plain
      text_completion text_delta text_editor text_editor_
-     text_editor_code_execution_tool_result thinking thinking_delta thinking_turns
-     thread_settings_applied todo_reminder token_count token_usage token_usage_record tool
-     tool.call tool.result toolCall toolResult tool_addition tool_reference tool_removal
-     tool_result tool_search_tool_bm25_ tool_search_tool_regex_ tool_search_tool_result
-     tool_use tool_uses tools.set_active_tools tools_changed total_tokens_reminder true turn
-     turn.prompt turn_aborted turn_completed turn_context turn_duration typed ultra
-     ultra_effort_enter ultrafast unavailable url us usage.record user user_feedback
-     user_message user_message_chunk vertex waiting_for_task warning web_fetch_
-     web_fetch_tool_result web_search_ web_search_call web_search_tool_result worktree-state
-     world_state xhigh"
+     text_editor_code_execution_tool_result thinking_delta thinking_turns
+     thread_settings_applied token_count token_usage_record tool tool.call tool.result
+     toolCall toolResult tool_addition tool_reference tool_removal tool_result
+     tool_search_tool_bm25_ tool_search_tool_regex_ tool_search_tool_result tool_use
+     tool_uses tools.set_active_tools tools_changed true turn turn.prompt turn_aborted
+     turn_completed turn_context turn_duration typed ultra ultrafast unavailable
+     untrusted url us usage.record user user_feedback user_message user_message_chunk
+     vertex waiting_for_task warning web_fetch_ web_fetch_tool_result web_search_
+     web_search_call web_search_tool_result workspace-write world_state xhigh"
 );
 
 /// Words in model names that the price tables lack: platforms' words, and general ones.
@@ -166,6 +153,7 @@ pub fn allowed_words() -> BTreeSet<String> {
     fields
         .copied()
         .chain(lists.concat())
+        .chain(KNOWN_NAMES.concat())
         .chain(known_phrases())
         .chain(BETA_FAMILIES.iter().map(|(family, _)| *family))
         .chain(sources())
@@ -184,6 +172,7 @@ pub(super) fn is_word(text: &str) -> bool {
     // Types of the service's tools and features end with a date, such as `bash_20250124`.
     let undated = text.trim_end_matches(|character: char| character.is_ascii_digit());
     WORDS.binary_search(&text).is_ok()
+        || KNOWN_NAMES.iter().any(|names| names.contains(&text))
         || (undated.ends_with('_') && WORDS.binary_search(&undated).is_ok())
 }
 

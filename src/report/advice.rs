@@ -14,12 +14,12 @@ use super::columns::Columns;
 use super::document::{Document, Grid};
 use super::inputs::Inputs;
 use super::json::write_versioned;
-use super::number::{dollars, part, percent};
-use super::table::Tone;
+use super::number::{counted, dollars, part, percent};
+use super::table::{Tone, Value};
 use crate::base::units::Picodollars;
 use crate::explain::advice::{Advice, AdviceEntry, Change, ClientSetting, Who};
 use crate::explain::analysis::Answer;
-use crate::explain::breaks::Confidence;
+use crate::explain::breaks::{Confidence, Contradiction};
 use crate::requests::conversation::{History, RequestIndex};
 
 /// Reading instruction for the savings.
@@ -47,7 +47,7 @@ pub fn advice_document(
     };
     document.text(answer(advice));
     // Without an advised change there are no savings whose start would need words.
-    if advice.unsupported.is_none() {
+    if advice.unsupported.is_none() && advice.withheld.is_none() {
         document.note(base(advice));
     }
     if !advice.changes.is_empty() && top > 0 {
@@ -79,6 +79,9 @@ pub(super) fn answer(advice: &Advice) -> String {
     if let Some(best) = &advice.unsupported {
         return unsupported(advice, best);
     }
+    if let Some(contradiction) = advice.withheld {
+        return format!("No change is advised. {}", contradiction.sentence());
+    }
     let spent = dollars(Some(advice.bill.spent()));
     let would = match (advice.bill.billed, advice.bill.unrecorded) {
         (None, _) => "the rules charge",
@@ -86,7 +89,8 @@ pub(super) fn answer(advice: &Advice) -> String {
         (Some(_), _) => "was spent, or that the rules charge where nothing was recorded,",
     };
     let Some(first) = advice.changes.first() else {
-        return format!("Of {spent} that {would} no change would have saved as much as 0.5 %.");
+        let least = advice.bill.least_words();
+        return format!("Of {spent} that {would} no change would have saved as much as {least}.");
     };
     let most = if advice.is_at_most() { "at most " } else { "" };
     let saving = dollars(Some(advice.supported()));
@@ -133,13 +137,22 @@ pub(super) fn unsupported(advice: &Advice, best: &AdviceEntry) -> String {
 /// Start of the savings, and the amounts that none of them includes.
 fn base(advice: &Advice) -> String {
     let zero = Picodollars(0);
+    let has_pings = advice.changes.iter().any(|entry| entry.change.code.starts_with("pings"));
+    let less = if has_pings { " (pings a tenth less: they are requests more)" } else { "" };
     let begin = format!(
-        "The changes stand in the order of what each saves alone. Each is simulated on top of those before \
+        "The changes stand in the order of what each saves alone{less}. Each is simulated on top of those before \
          it, so the savings add up. They begin with the record as it is simulated, breaks included: {}.",
         dollars(Some(advice.bill.recorded))
     );
     let apart = (advice.bill.apart > zero)
         .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.bill.apart))));
+    let own_caches = (advice.own_caches > 0).then(|| {
+        format!(
+            "{} to a cache that is not Anthropic's (no write is reported, or reads are in steps of 128) stay as \
+             recorded, and are in no saving.",
+            counted(advice.own_caches as u64, "request", "requests")
+        )
+    });
     let unexplained = advice.bill.unexplained().filter(|amount| *amount != zero).map(|amount| {
         if amount > zero {
             format!("{} was billed beyond that, and is in no saving.", dollars(Some(amount)))
@@ -152,7 +165,7 @@ fn base(advice: &Advice) -> String {
             }
         }
     });
-    let parts = [Some(begin), apart, unexplained];
+    let parts = [Some(begin), apart, own_caches, unexplained];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
@@ -195,7 +208,7 @@ pub(super) fn changes(
     let mut columns = Columns::<(usize, &AdviceEntry)>::new();
     columns.right("#", |(number, _)| number.to_string());
     columns.wrapped("change", |(_, entry)| entry.change.label);
-    columns.right("would save", |(_, entry)| saved(entry));
+    columns.right("would save", |(_, entry)| Value::at_most(entry.saving, entry.change.is_at_most));
     columns.right(whole.column, |(_, entry)| whole.share(entry.saving)).hidden(3);
     columns.left("who", |(_, entry)| entry.change.who.label()).hidden(4);
     columns.left("how sure", |(_, entry)| how_sure(&entry.change)).hidden(2);
@@ -326,6 +339,8 @@ pub(super) struct AdviceObject<'a> {
     /// Change that saves most by the rules, if they charge as much more than was billed as it saves: it may
     /// save only what nobody paid. Then no change is listed, of no kind. Null otherwise.
     unsupported: Option<ChangeObject<'a>>,
+    /// Reason why nothing is advised at all; null otherwise.
+    withheld: Option<Contradiction>,
     /// Changes for the service alone, on top of all these; in no sum.
     out_of_reach: Vec<ChangeObject<'a>>,
 }
@@ -389,6 +404,7 @@ pub(super) fn advice_object<'a>(history: &'a History, advice: &'a Advice) -> Adv
         at_most: advice.is_at_most(),
         changes: all(&advice.changes),
         unsupported: advice.unsupported.as_ref().map(|entry| change(history, entry)),
+        withheld: advice.withheld,
         out_of_reach: all(&advice.out_of_reach),
     }
 }

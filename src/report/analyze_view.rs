@@ -1,7 +1,7 @@
 //! Ledger for people: one session turn by turn, several with a row each, and totals by strategy.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::answer_view::answer_grid;
 use super::applicability::acts_without_markers;
@@ -14,6 +14,7 @@ use super::number::{counted, grouped, part, tokens};
 use super::session_names::SessionNames;
 use super::table::Value;
 use super::turns_view::{FoundBreaks, TurnDetail, TurnForm, turns_grid};
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
@@ -60,7 +61,9 @@ pub fn analyze_document(
     // If the rules charge more than was billed, their lifetimes would be those of other sessions.
     let is_supported = answer.change.as_ref().is_none_or(|change| change.saving.is_some());
     let lifetimes = Lifetimes::of(ledger, selection).filter(|_| is_supported);
-    if let Some(sentence) = lifetimes.as_ref().and_then(lifetime_sentence) {
+    if let Some(contradiction) = answer.contradiction {
+        document.text(contradiction.sentence());
+    } else if let Some(sentence) = lifetimes.as_ref().and_then(lifetime_sentence) {
         document.text(sentence);
     }
     let breaks = breaks.iter().map(|found| (found.request, found)).collect();
@@ -107,8 +110,7 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
     if clients.all(|client| client == first) {
         return None;
     }
-    let mut by_client: BTreeMap<Client, (BTreeSet<Symbol>, u64, Vec<RequestIndex>)> =
-        BTreeMap::new();
+    let mut by_client: ByKey<Client, (BTreeSet<Symbol>, u64, Vec<RequestIndex>)> = ByKey::new();
     for index in selection.requests() {
         let request = history.request(index);
         let (sessions, requests, indexes) = by_client.entry(request.client).or_default();
@@ -117,7 +119,7 @@ fn clients_grid(ledger: &Ledger<'_>, selection: &Selection) -> Option<(Grid, u64
         *requests += u64::from(request.sum_of);
         indexes.push(index);
     }
-    let mut clients_of: BTreeMap<Symbol, u64> = BTreeMap::new();
+    let mut clients_of: ByKey<Symbol, u64> = ByKey::new();
     for session in by_client.values().flat_map(|(sessions, ..)| sessions) {
         *clients_of.entry(*session).or_default() += 1;
     }
@@ -280,51 +282,70 @@ pub(super) fn many_sessions(
     rows.truncate(top);
     let beginnings = Beginnings::of(history, rows.iter().map(|(session, _)| *session));
     document.lead(named + &beginnings.year());
-    let rows = rows.into_iter().zip(beginnings.moments());
-    let rows = rows.filter_map(|((session, by_strategy), began)| {
-        // A column that lacks records has fewer tokens than the session.
-        let complete = by_strategy.iter().find(|totals| totals.unrecorded == 0);
-        let complete = complete.or(by_strategy.first())?;
-        let is_marked = session.requests.iter().any(|index| history.is_marked(*index));
-        Some(SessionRow { session, by_strategy, began: began.to_owned(), complete, is_marked })
+    let is_marked = |session: &Session| session.requests.iter().any(|one| history.is_marked(*one));
+    let all: Vec<RequestIndex> = sessions.iter().flat_map(|one| one.requests.clone()).collect();
+    let all = strategy_totals(ledger, &all);
+    // The sums of one session would only repeat it.
+    let sums = (sessions.len() > 1).then(|| SessionRow {
+        session: None,
+        by_strategy: &all,
+        began: "",
+        is_marked: sessions.iter().any(is_marked),
     });
+    let rows = rows.into_iter().zip(beginnings.moments());
+    let rows = rows.map(|((session, by_strategy), began)| SessionRow {
+        session: Some(session),
+        by_strategy,
+        began,
+        is_marked: is_marked(session),
+    });
+    let has_sums = sums.is_some();
     let projects = project_names(history);
     let names = SessionNames::of(history);
     let mut columns = Columns::<SessionRow<'_>>::new();
-    columns.left("session", |row| names.name(row.session.id));
+    let name = |row: &SessionRow<'_>| row.session.map(|session| names.name(session.id));
+    columns.left("session", move |row| name(row).unwrap_or_else(|| "all".to_owned()));
     if sessions.iter().any(|session| project(history, session).is_some()) {
-        columns.name("project", |row| projects.get(&project(history, row.session)?).cloned());
+        columns.name("project", |row| projects.get(&project(history, row.session?)?).cloned());
     }
     if !history.titles.is_empty() {
-        columns.wrapped("title", |row| history.titles.get(&row.session.id).cloned());
+        columns.wrapped("title", |row| history.titles.get(&row.session?.id).cloned());
     }
-    columns.left(format!("began ({})", history.zone.name()), |row| row.began.clone());
-    columns.right("requests", |row| row.complete.requests);
-    columns.right("prompt tokens", |row| row.complete.prompt()).hidden(1);
-    columns.right("hit", |row| row.complete.hit_rate()).hidden(3);
+    columns.left(format!("began ({})", history.zone.name()), |row| row.began.to_owned());
+    columns.right("requests", |row| row.complete().requests).hidden(4);
+    columns.right("prompt tokens", |row| row.complete().prompt()).hidden(1);
+    columns.right("hit", |row| row.complete().hit_rate()).hidden(3);
     for (at, column) in ledger.columns.iter().enumerate() {
         let cost_under =
             columns.right(column.strategy.label(), move |row| row.cost_under(column, at));
         cost_under.unknown("-").hidden(hidden_place(ledger, &of_sessions, at));
         if at == shown {
-            columns.bar(|row| part(cost(row.by_strategy), dearest));
+            columns.bar(|row| row.session.and_then(|_| part(cost(row.by_strategy), dearest)));
         }
     }
-    document.grid(columns.grid(rows).dense());
+    let mut grid = columns.grid(rows.chain(sums)).dense();
+    if has_sums {
+        grid.end_with_sums();
+    }
+    document.grid(grid);
 }
 
-/// Session in the table.
+/// Session in the table, or all of them.
 struct SessionRow<'s> {
-    session: &'s Session,
+    session: Option<&'s Session>,
     by_strategy: &'s [Totals],
-    began: String,
-    /// Totals of the first strategy with all requests.
-    complete: &'s Totals,
+    began: &'s str,
     /// True if any request has a marker.
     is_marked: bool,
 }
 
 impl SessionRow<'_> {
+    /// Totals of the first strategy with all requests: one that lacks records has fewer tokens.
+    fn complete(&self) -> Totals {
+        let complete = self.by_strategy.iter().find(|totals| totals.unrecorded == 0);
+        complete.or(self.by_strategy.first()).copied().unwrap_or_default()
+    }
+
     /// Cost under a strategy, if it can do anything to the session.
     fn cost_under(&self, column: &StrategyColumn, at: usize) -> Option<Value> {
         // Without a marker such a strategy only repeats the record.
@@ -347,7 +368,7 @@ fn hidden_place(ledger: &Ledger<'_>, of_sessions: &[Vec<Totals>], at: usize) -> 
     let Some(place) = SHOWN_LAST.iter().position(|name| *name == label(at)) else { return Some(2) };
     let is_other = |of: &&Vec<Totals>| cost(of, Some(at)) != cost(of, billed);
     let others = of_sessions.iter().filter(is_other).count();
-    Some(4 + others * SHOWN_LAST.len() + place)
+    Some(5 + others * SHOWN_LAST.len() + place)
 }
 
 /// Start times of sessions, as text.

@@ -3,11 +3,12 @@
 use std::iter;
 
 use super::columns::Columns;
-use super::number::{counted, dollar_difference, dollars, grouped, part, percent, tokens};
+use super::number::{counted, dollars, grouped, part, percent, tokens};
 use super::table::{Grid, Tone, Value};
 use crate::base::units::Picodollars;
-use crate::explain::analysis::{Answer, BestChange, ClientCount, Waterfall};
+use crate::explain::analysis::{Answer, BestChange, Waterfall};
 use crate::explain::breaks::Cause;
+use crate::explain::client_count::ClientCount;
 use crate::simulate::ledger::Totals;
 
 /// The most important figures, one on each line.
@@ -26,7 +27,8 @@ pub(super) fn answer_grid(answer: &Answer) -> Grid {
         answer.waterfall.as_ref().and_then(best_caching),
     ];
     let count = client.into_iter().flatten();
-    columns.grid(iter::once(spent(answer)).chain(count).chain(lines.into_iter().flatten()))
+    let first = iter::once(spent(answer)).chain(billed_apart(answer.spent()));
+    columns.grid(first.chain(count).chain(lines.into_iter().flatten()))
 }
 
 /// A figure with its name, value and remark.
@@ -53,6 +55,13 @@ fn spent(answer: &Answer) -> AnswerLine {
         if answer.is_recorded() { ("Spent", "") } else { ("Would cost", "; as the rules expect") };
     let note = format!("{}{}{basis}", of(totals), missing(totals));
     AnswerLine::plain(name, totals.cost().into(), note)
+}
+
+/// Samplings billed apart, if there are any.
+fn billed_apart(totals: &Totals) -> Option<AnswerLine> {
+    let note = "of it for samplings billed apart, under every strategy".to_owned();
+    let is_any = totals.apart != Picodollars::ZERO;
+    is_any.then(|| AnswerLine::plain("  apart", totals.apart.into(), note))
 }
 
 /// Clients' own count of the sessions, with the parts of its difference from the sum of their lines.
@@ -169,7 +178,7 @@ fn best_caching(waterfall: &Waterfall) -> Option<AnswerLine> {
 pub(super) fn waterfall_grid(waterfall: &Waterfall) -> Grid {
     let mut columns = Columns::<(String, Option<Picodollars>, Picodollars)>::new();
     columns.left("from spent to best caching", |(name, ..)| name.clone());
-    columns.right("step", |(_, step, _)| step.map(|step| dollar_difference(Some(step))));
+    columns.right("step", |(_, step, _)| step.map(|step| Value::difference(Some(step))));
     columns.right("left", |(.., left)| Some(*left));
     let spent = std::iter::once(("spent".to_owned(), None, waterfall.spent));
     let steps =
@@ -208,7 +217,7 @@ pub(super) enum WaterfallKind {
     Saving,
 }
 
-/// The steps. Samplings billed apart have one only if there are any.
+/// The steps.
 pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
     let mut steps: Vec<WaterfallStep> = Vec::new();
     let mut add = |kind, name: &str, amount, result| {
@@ -216,9 +225,6 @@ pub(super) fn steps(waterfall: &Waterfall) -> Vec<WaterfallStep> {
         let (name, left) = (name.to_owned(), before.minus(amount));
         steps.push(WaterfallStep { name, kind, amount, left, result });
     };
-    if waterfall.apart.0 != 0 {
-        add(WaterfallKind::Apart, "samplings billed apart", waterfall.apart, None);
-    }
     add(WaterfallKind::Breaks, BREAKS_BEYOND_RULES, waterfall.breaks, None);
     // A step even if it is zero, as its result is the rules' expectation.
     add(WaterfallKind::Apart, "unexplained", waterfall.unexplained, Some("expected by the rules"));

@@ -3,10 +3,9 @@
 //! Besides totals these have the turns of each session, and fingerprints of the blocks of captured prompts. A
 //! report is read back into the snapshot that it was made of; everything else in it is skipped.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::snapshot::{
     Blocks, ByStrategy, Figures, LintCount, Snapshot, SnapshotBlock, SnapshotSession, SnapshotTurn,
@@ -119,7 +118,7 @@ fn parsed<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, BaselineError> {
 }
 
 /// Reasons of the strategies that are not applicable.
-fn inapplicable(all: Vec<SavedApplicability>) -> BTreeMap<String, String> {
+fn inapplicable(all: Vec<SavedApplicability>) -> ByKey<String, String> {
     let idle = all.into_iter().filter(|one| !one.applicable);
     let reason = |one: SavedApplicability| {
         let reasons: Vec<String> = one.obstacles.into_iter().map(|one| one.reason).collect();

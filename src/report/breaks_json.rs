@@ -1,6 +1,5 @@
 //! `cachesim.breaks/v1`: sums of breaks and their patterns, for programs.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -13,6 +12,7 @@ use super::json::write_versioned;
 use super::number::share;
 #[cfg(test)]
 use super::schemas::Keyed;
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{
     Analysis, Cause, Counted, Pattern, Reconciliation, Sum, VerdictAgreement,
@@ -42,13 +42,13 @@ pub(super) struct BreaksObject<'a> {
     by_cause: Vec<CauseObject>,
     /// Breaks by what happened to the cache.
     #[cfg_attr(test, schemars(with = "Keyed<crate::explain::breaks::Class, SumObject>"))]
-    by_class: BTreeMap<&'static str, SumObject>,
+    by_class: ByKey<&'static str, SumObject>,
     /// Breaks by the folder that the session worked in.
-    by_project: BTreeMap<&'a str, SumObject>,
+    by_project: ByKey<&'a str, SumObject>,
     /// Breaks by the version of the client.
-    by_client_version: BTreeMap<&'a str, SumObject>,
+    by_client_version: ByKey<&'a str, SumObject>,
     /// Breaks by ISO week, in the time zone of `--timezone`, else in UTC.
-    by_week: BTreeMap<&'a str, SumObject>,
+    by_week: ByKey<&'a str, SumObject>,
     /// Patterns and what to change; savings overlap and do not add up.
     patterns: &'a [Pattern],
     /// Inferred causes compared with the service's own verdicts.
@@ -147,7 +147,7 @@ impl<'a> From<&'a VerdictAgreement> for VerdictsObject<'a> {
 struct ReconciliationObject {
     /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,
-    /// Part of it billed for samplings apart, which no simulation has.
+    /// Part of it billed for samplings apart, the same under every strategy.
     apart_usd: Option<Picodollars>,
     /// Rules' prediction for the same requests.
     replay_usd: Option<Picodollars>,
@@ -183,7 +183,7 @@ impl From<&Reconciliation> for ReconciliationObject {
     }
 }
 
-fn by_name(sums: &BTreeMap<String, Sum>) -> BTreeMap<&str, SumObject> {
+fn by_name(sums: &ByKey<String, Sum>) -> ByKey<&str, SumObject> {
     sums.iter().map(|(name, sum)| (name.as_str(), sum.into())).collect()
 }
 

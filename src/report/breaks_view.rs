@@ -1,7 +1,6 @@
 //! Breaks for people: first the three most important figures, then the changes to make, then the rest.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::advice::{changes, place};
 use super::answer_view::{answer_grid, waterfall_grid};
@@ -10,6 +9,7 @@ use super::document::{Document, Grid};
 use super::key_notes::key_notes;
 use super::number::{counted, dollars, exact_percent, grouped, part, percent, share, tokens};
 use super::session_names::SessionNames;
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
@@ -70,19 +70,24 @@ pub fn breaks_document(
     let rows = BreakRows::of(history, options.shows_text);
     let listed: Vec<BreakRow> = listed.map(|found| rows.row(found)).collect();
     dearest_grid(&mut document, &listed, breaks.list.len() as u64, options.has_evidence);
-    by_kind(&mut document, summary);
+    by_place(&mut document, summary);
     explained(&mut document, answer, &summary.reconciliation);
     document
 }
 
-/// Sums of breaks by class, project, client and week, with the service's verdicts on them.
-pub(super) fn by_kind(document: &mut Document, summary: &Summary) {
-    let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
-    groups(document, "By class", "class", &by_class, false);
+/// Sums of breaks by project and by week.
+pub(super) fn by_place(document: &mut Document, summary: &Summary) {
     groups(document, "By project", "project", &summary.by_project, false);
-    groups(document, "By client version", "client", &summary.by_client_version, false);
     groups(document, "By week", "week", &summary.by_week, true);
+}
+
+/// What breaks say about the rules: the service's verdicts, and sums by class and by client version.
+pub(super) fn by_rule(document: &mut Document, summary: &Summary) {
     verdicts(document, summary);
+    let by_class = summary.by_class.iter().map(|(class, sum)| (words_of(*class), *sum)).collect();
+    groups(document, "Breaks by class", "class", &by_class, false);
+    let by_client = &summary.by_client_version;
+    groups(document, "Breaks by client version", "client", by_client, false);
 }
 
 /// Loss, and the number of requests it is from.
@@ -157,7 +162,9 @@ pub(super) fn dearest_grid(
     columns.wrapped("cause", |row| row.cause.clone());
     columns.right("sent again", |row| row.rewritten).hidden(5);
     columns.right("extra cost", |row| row.excess);
-    columns.wrapped("evidence", |row| row.evidence.clone()).hidden(1).below(has_evidence);
+    if has_evidence {
+        columns.wrapped("evidence", |row| row.evidence.clone()).hidden(1).below(true);
+    }
     document.grid(columns.grid(listed).dense());
 }
 
@@ -177,7 +184,7 @@ pub(super) struct BreakRow {
 /// Formatter of a history's breaks as rows.
 pub(super) struct BreakRows<'h> {
     history: &'h History,
-    projects: BTreeMap<Symbol, String>,
+    projects: ByKey<Symbol, String>,
     sessions: SessionNames<'h>,
     shows_text: bool,
 }
@@ -284,7 +291,7 @@ fn groups(
     document: &mut Document,
     heading: &str,
     name: &'static str,
-    sums: &BTreeMap<String, Sum>,
+    sums: &ByKey<String, Sum>,
     is_in_time_order: bool,
 ) {
     // A single group would only repeat the total.

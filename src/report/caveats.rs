@@ -1,13 +1,12 @@
 //! Gaps and assumptions of figures, counted so that those of several histories add up.
 
-use std::collections::BTreeMap;
-
 use derive_more::AddAssign;
 
 use super::money_notes::{Doubt, assumed_lifetimes, unknown_writes};
 use super::number::counted;
+use crate::base::by_key::ByKey;
 use crate::explain::breaks::add_each;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::{NotSimulated, expectation};
 
@@ -24,7 +23,7 @@ pub(super) struct Caveats {
     lifetimes: Doubt,
     writes: Doubt,
     /// Rows without an expectation, and the requests in them.
-    not_simulated: BTreeMap<NotSimulated, Unexpected>,
+    not_simulated: ByKey<NotSimulated, Unexpected>,
 }
 
 /// Number of rows without an expectation, and of the requests that they sum.
@@ -48,7 +47,7 @@ impl Caveats {
             snapshots: count(&|index| history.request(index).output_is_lower_bound),
             lifetimes: assumed_lifetimes(ledger, selection),
             writes: unknown_writes(ledger, selection),
-            not_simulated: not_simulated(history, selection),
+            not_simulated: not_simulated(ledger, selection),
         }
     }
 
@@ -128,10 +127,18 @@ impl Caveats {
     }
 }
 
-fn not_simulated(history: &History, selection: &Selection) -> BTreeMap<NotSimulated, Unexpected> {
-    let mut counts: BTreeMap<NotSimulated, Unexpected> = BTreeMap::new();
-    for index in selection.requests().filter(|index| !history.is_marked(*index)) {
-        if let Err(reason) = expectation(history, index) {
+fn not_simulated(ledger: &Ledger<'_>, selection: &Selection) -> ByKey<NotSimulated, Unexpected> {
+    let history = ledger.history;
+    let reason = |index| {
+        if history.is_marked(index) {
+            ledger.has_own_cache(index).then_some(NotSimulated::OwnCache)
+        } else {
+            expectation(history, index).err()
+        }
+    };
+    let mut counts: ByKey<NotSimulated, Unexpected> = ByKey::new();
+    for index in selection.requests() {
+        if let Some(reason) = reason(index) {
             // A row may be the sum of several requests.
             let requests = u64::from(history.request(index).sum_of);
             *counts.entry(reason).or_default() += Unexpected { rows: 1, requests };

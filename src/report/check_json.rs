@@ -76,6 +76,12 @@ struct BudgetObject<'a> {
     /// Requests without a record, which the figure lacks.
     #[serde(skip_serializing_if = "is_zero")]
     unrecorded_requests: u64,
+    /// Requests in the figure that the service refuses, which fails a budget on a cost; left out if there are none.
+    #[serde(skip_serializing_if = "is_zero")]
+    refused_requests: u64,
+    /// Changes that a budget on unlisted changes counts; left out if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unlisted: Vec<&'a str>,
     /// Requests that are selected on one side alone, with which nothing is compared.
     one_sided_requests: u64,
     /// Reason why an unasked budget does not apply.
@@ -198,7 +204,7 @@ struct DifferenceObject<'a> {
     gone_requests: usize,
     /// Requests without a captured prompt that have the id of one of the baseline's and another usage.
     edited_requests: usize,
-    /// Settings of requests other than in the baseline, if nothing recorded shows what that costs.
+    /// Settings of requests other than in the baseline.
     settings: Vec<SettingChangeObject<'a>>,
     /// Captured requests whose settings the baseline does not know.
     unknown_settings_requests: usize,
@@ -236,6 +242,8 @@ struct SettingChangeObject<'a> {
     name: &'a str,
     /// Number of its requests.
     requests: u64,
+    /// Number of these of which nothing recorded shows what that costs.
+    unshown_requests: u64,
     /// First of them.
     first: Option<ComparedRequestObject<'a>>,
 }
@@ -362,6 +370,8 @@ fn budget<'a>(now: &'a Snapshot, outcome: &'a BudgetOutcome) -> BudgetObject<'a>
         message: budget.message.as_deref(),
         unpriced_requests: outcome.unpriced,
         unrecorded_requests: outcome.unrecorded,
+        refused_requests: outcome.refused,
+        unlisted: outcome.unlisted.iter().map(|change| change.place.as_str()).collect(),
         one_sided_requests: outcome.one_sided,
         left_out: outcome.left_out.as_ref().map(ToString::to_string),
     }
@@ -415,7 +425,12 @@ fn counted_session<'a>(now: &'a Snapshot, counted: &CountedSession) -> CountedSe
 
 fn setting_object<'a>(now: &'a Snapshot, change: &'a SettingChange) -> SettingChangeObject<'a> {
     let first = ComparedRequestObject::new(&now.sessions[change.session], change.turn);
-    SettingChangeObject { name: &change.name, requests: change.requests, first }
+    SettingChangeObject {
+        name: &change.name,
+        requests: change.requests,
+        unshown_requests: change.unshown,
+        first,
+    }
 }
 
 fn prompt_object<'a>(now: &'a Snapshot, prompt: &'a PromptDifference) -> PromptObject<'a> {

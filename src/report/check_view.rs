@@ -12,12 +12,13 @@ use super::table::Value;
 use crate::base::order::Order as _;
 use crate::explain::budget::Limit;
 use crate::explain::check::{
-    BudgetOutcome, Check, PromptDifference, RunDifference, SessionChange, Status, TurnChange,
-    Unknown, Verdict,
+    BudgetOutcome, Check, PromptDifference, RunDifference, SessionChange, SettingChange, Status,
+    TurnChange, Unknown, Verdict,
 };
 use crate::explain::lint::Finding;
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession};
 use crate::requests::conversation::History;
+use crate::requests::difference::is_priced;
 
 /// Input of a check, with its result.
 #[derive(Clone, Copy, Debug)]
@@ -198,7 +199,7 @@ fn changes(
     document.heading("What changed");
     document.text(pairing_sentence(&difference.pairing));
     let changed: Vec<&SessionChange> = difference.changed().collect();
-    if changed.is_empty() && difference.prompts.is_empty() {
+    if changed.is_empty() && difference.prompts.is_empty() && view.check.settings.is_empty() {
         document.text("Nothing differs in what both have.");
     }
     if !difference.prompts.is_empty() {
@@ -206,6 +207,9 @@ fn changes(
         document.text(
             "“Cost of these sessions” is what they cost more than in the baseline, for whatever reason.",
         );
+    }
+    if !view.check.settings.is_empty() {
+        document.grid(settings(view));
     }
     if !changed.is_empty() {
         document.grid(sessions(view, &changed));
@@ -251,6 +255,24 @@ fn prompts(view: CheckView<'_>, difference: &RunDifference) -> Grid {
     columns.right("sessions", |prompt| prompt.sessions.len()).hidden(2);
     columns.right("cost of these sessions", |prompt| Value::difference(prompt.difference));
     columns.grid(difference.prompts.iter().take(view.top))
+}
+
+fn settings(view: CheckView<'_>) -> Grid {
+    let first = |change: &SettingChange| {
+        let turn = view.now.sessions[change.session].turns.as_ref()?.get(change.turn)?;
+        Some(format!("{}:{}", turn.file, turn.line))
+    };
+    let cost = |change: &SettingChange| match change.unshown {
+        0 if is_priced(&change.name) => "as asked for",
+        0 => "in the recorded usage",
+        _ => "not recorded",
+    };
+    let mut columns = Columns::<SettingChange>::new();
+    columns.left("setting that changed", |change| change.name.clone());
+    columns.left("first seen", first).hidden(1);
+    columns.right("requests", |change| change.requests);
+    columns.left("what it costs", cost);
+    columns.grid(view.check.settings.iter().take(view.top))
 }
 
 fn sessions(view: CheckView<'_>, changed: &[&SessionChange]) -> Grid {
@@ -341,7 +363,9 @@ fn other_prices(view: CheckView<'_>) -> Option<String> {
 
 fn footer(view: CheckView<'_>) -> String {
     let figures = match view.check.strategy {
-        "billed" if view.check.counted.is_empty() => "as billed (measured)",
+        "billed" if view.check.counted.is_empty() && view.check.unrecorded == 0 => {
+            "as billed (measured)"
+        }
         "billed" => "as billed (measured) where the recorded usage counts",
         _ => "by the rules (`replay`), since not every request has recorded usage",
     };

@@ -1,15 +1,15 @@
 //! Result of `check` in sentences that every output shares.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::check_view::CheckView;
 use super::number::{counted, dollar_difference, dollars, duration, grouped, tokens};
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::budget::{Amount, Budget, Limit, Quantity};
 use crate::explain::check::{
-    BudgetOutcome, Check, CountedSession, Exceeded, MatchedBy, Pairing, PromptChange,
+    BudgetOutcome, Change, Check, CountedSession, Exceeded, MatchedBy, Pairing, PromptChange,
     PromptChangeKind, PromptDifference, SettingChange, Status, TurnChange, TurnReason, TurnTokens,
     UsageFault, Verdict,
 };
@@ -85,6 +85,12 @@ pub(super) fn lacking_sentence(outcome: &BudgetOutcome) -> String {
         let requests = counted(outcome.unrecorded, "request", "requests");
         parts.push(format!("{requests} without a record not counted"));
     }
+    if outcome.refused > 0 {
+        let requests = counted(outcome.refused, "request", "requests");
+        let are =
+            if outcome.refused == 1 { "is refused and costs" } else { "are refused and cost" };
+        parts.push(format!("{requests} {are} nothing, which `allow_refused` can allow"));
+    }
     if outcome.one_sided > 0 {
         let requests = counted(outcome.one_sided, "request", "requests");
         parts.push(format!("{requests} on one side alone cannot be judged"));
@@ -128,6 +134,9 @@ pub(super) fn beyond_lines(view: CheckView<'_>, outcome: &BudgetOutcome) -> Vec<
             findings.map(|finding| finding_sentence(history, finding)).collect(),
             view.top,
         );
+    }
+    if budget.metric.quantity == Quantity::UnlistedChanges {
+        return shortened(outcome.unlisted.iter().map(change_name).collect(), view.top);
     }
     if budget.metric.is_of_breaks() {
         return shortened(break_sentences(view, budget), view.top);
@@ -206,6 +215,14 @@ pub(super) fn part_name(change: &PromptChange) -> String {
     }
 }
 
+/// Name of a change: that of a setting, or of a part with its tool.
+fn change_name(change: &Change) -> String {
+    match &change.tool {
+        Some(tool) => format!("{} `{tool}`", change.place),
+        None => change.place.clone(),
+    }
+}
+
 /// Change of a part of a prompt, with the bytes.
 pub(super) fn change_words(change: &PromptChange) -> String {
     let size = |bytes: Option<u64>| grouped(bytes.unwrap_or_default());
@@ -277,14 +294,21 @@ pub(super) fn pairing_sentence(pairing: &Pairing) -> String {
 
 /// Figures of another kind than the record, and sessions and requests that are in no comparison.
 pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
-    let mut groups: BTreeMap<(UsageFault, bool), Vec<&CountedSession>> = BTreeMap::new();
+    let mut groups: ByKey<(UsageFault, bool), Vec<&CountedSession>> = ByKey::new();
     for session in &check.counted {
         groups.entry((session.fault, session.has_output)).or_default().push(session);
     }
     let groups = groups.into_iter();
+    let is_alone = check.difference.is_none() && check.unrecorded > 0;
     let mut sentences: Vec<String> = groups
         .map(|((fault, has_output), sessions)| counted_words(fault, has_output, &sessions, now))
         .collect();
+    if is_alone {
+        let sessions = counted(check.unrecorded as u64, "session", "sessions");
+        sentences.push(format!(
+            "Not every request of {sessions} has recorded usage: these figures come from the rules."
+        ));
+    }
     if check.gone > 0 {
         sentences.push(format!(
             "{} of the baseline's sessions cannot be judged, since the run lacks {}.",
@@ -298,8 +322,10 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
             counted(check.edited as u64, "request", "requests"),
         ));
     }
-    if let Some(first) = check.settings.iter().min_by_key(|one| (one.session, one.turn)) {
-        sentences.push(settings_words(&check.settings, first, now));
+    let unshown: Vec<&SettingChange> =
+        check.settings.iter().filter(|change| change.unshown > 0).collect();
+    if let Some(first) = unshown.iter().min_by_key(|one| (one.session, one.turn)) {
+        sentences.push(settings_words(&unshown, first, now));
     }
     if check.unknown_settings > 0 {
         sentences.push(format!(
@@ -330,11 +356,22 @@ pub(super) fn comparability(check: &Check, now: &Snapshot) -> Vec<String> {
     sentences
 }
 
-fn settings_words(all: &[SettingChange], first: &SettingChange, now: &Snapshot) -> String {
-    let named = |one: &SettingChange| {
+/// Settings that changed and whose cost is known, in a sentence.
+pub(super) fn shown_settings(check: &Check) -> Option<String> {
+    let shown = check.settings.iter().filter(|change| change.unshown == 0);
+    let named = |change: &SettingChange| {
+        format!("{} in {}", change.name, counted(change.requests, "request", "requests"))
+    };
+    let names: Vec<String> = shown.map(named).collect();
+    let words = || format!("Other settings than in the baseline: {}.", names.join(", "));
+    (!names.is_empty()).then(words)
+}
+
+fn settings_words(all: &[&SettingChange], first: &SettingChange, now: &Snapshot) -> String {
+    let named = |one: &&SettingChange| {
         // Fields of the service's interface have names without a space.
         let quote = if one.name.contains(' ') { "" } else { "`" };
-        format!("{quote}{}{quote} in {}", one.name, counted(one.requests, "request", "requests"))
+        format!("{quote}{}{quote} in {}", one.name, counted(one.unshown, "request", "requests"))
     };
     let turn = now.sessions[first.session].turns.as_ref().and_then(|turns| turns.get(first.turn));
     let place = turn.map(|turn| format!(", first in {}:{}", turn.file, turn.line));
@@ -369,6 +406,7 @@ fn counted_words(
         UsageFault::Contradicted => "has a recorded usage that its bytes contradict",
         UsageFault::Warm => "reads on one side what no request there can have written",
         UsageFault::OneSided => "has a recorded usage on one side alone",
+        UsageFault::Unrecorded => "has no recorded usage",
     };
     let output = if has_output { "" } else { ", without output" };
     let (which, their) = match sessions.len() {

@@ -3,7 +3,6 @@
 //! Also its strategies row by row, as JSON and CSV.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -16,6 +15,7 @@ use super::inputs::Inputs;
 use super::json::{write_line, write_versioned};
 use super::report_json::{Prices, TotalsObject};
 use super::rows::csv::{Cell as _, CsvFile, CsvRow as _, csv_row};
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbols;
 use crate::base::units::Picodollars;
 use crate::explain::compare::{Bound, Compared, Paired};
@@ -115,7 +115,7 @@ struct StrategyObject<'a> {
     /// Sums of sub-agents.
     agents: TotalsObject,
     /// Sums by model.
-    by_model: BTreeMap<&'a str, TotalsObject>,
+    by_model: ByKey<&'a str, TotalsObject>,
     /// Comparison with the base by session; null for the base and without one.
     paired: Option<PairedObject<'a>>,
 }

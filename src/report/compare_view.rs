@@ -3,7 +3,6 @@
 //! Also the reads that other agents recorded, compared with the rules of their providers.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::answer_view::answer_grid;
 use super::applicability::{ManagedObject, NOT_APPLICABLE, applicability_notes};
@@ -14,6 +13,7 @@ use super::key_notes::key_notes;
 use super::number::{counted, dollar_difference, dollars, grouped, part, percent, relative, share};
 use super::session_names::SessionNames;
 use super::table::Value;
+use crate::base::by_key::ByKey;
 use crate::base::id::{Symbol, Symbols};
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
@@ -81,8 +81,13 @@ impl<'a> CompareView<'a> {
 pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
     let comparison = view.comparison;
     let mut document = Document::default();
+    if let Some(contradiction) = answer.contradiction {
+        document.text(contradiction.sentence());
+    } else if let Some(verdict) = comparison.verdict() {
+        let beyond = beyond_simulation(&verdict, answer);
+        document.text(verdict_sentence(&verdict, comparison.sessions) + &beyond);
+    }
     document.grid(answer_grid(answer));
-    document.heading("Strategies");
     document.grid(totals(comparison));
     for note in notes(comparison, view.reading).iter().chain(&view.assumed) {
         document.text(note.as_str());
@@ -95,10 +100,6 @@ pub fn compare_document(view: &CompareView<'_>, answer: &Answer) -> Document {
     models(&mut document, comparison);
     sessions(&mut document, view);
     agreements(&mut document, view.rollouts);
-    if let Some(verdict) = comparison.verdict() {
-        let beyond = beyond_simulation(&verdict, answer);
-        document.text(verdict_sentence(&verdict, comparison.sessions) + &beyond);
-    }
     document
 }
 
@@ -221,7 +222,7 @@ pub(super) fn totals(comparison: &Comparison<'_>) -> Grid {
         Some(one) => one.totals.cost().into(),
         None => Value::from(NOT_APPLICABLE),
     });
-    columns.right("difference", |one| Some(dollar_difference(Some(difference(one)?))));
+    columns.right("difference", |one| Some(Value::difference(Some(difference(one)?))));
     let in_per_cent = columns.right("in per cent", |one| {
         difference(one).map(|_| Value::relative(relative(one.totals.cost(), base_cost)))
     });
@@ -304,7 +305,7 @@ fn bound(comparison: &Comparison<'_>, reading: Reading) -> Option<String> {
 ///
 /// If it concerns all of a provider's strategies, the provider is named instead.
 fn unknowns(comparison: &Comparison<'_>) -> Vec<String> {
-    let mut of_service: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut of_service: ByKey<&str, usize> = ByKey::new();
     let mut about: Vec<(&str, Vec<&Strategy>)> = Vec::new();
     for compared in &comparison.strategies {
         *of_service.entry(service(compared.strategy)).or_default() += 1;
@@ -414,7 +415,7 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
     let signed = |amount| dollar_difference(Some(amount));
     let mut columns = Columns::<(&Compared<'_>, &Paired)>::new();
     columns.left("strategy", |(compared, _)| name(compared));
-    columns.right("difference", move |(_, paired)| signed(paired.difference));
+    columns.right("difference", move |(_, paired)| Value::difference(Some(paired.difference)));
     let draws = columns.right("95 % of draws", move |(_, paired)| {
         paired.interval.map(|(low, high)| format!("{} … {}", signed(low), signed(high)))
     });
@@ -423,7 +424,7 @@ fn sessions(document: &mut Document, view: &CompareView<'_>) {
         [("quarter", 1), ("median", 3), ("three quarters", 2)].into_iter().enumerate()
     {
         columns
-            .right(heading, move |(_, paired)| Some(signed(paired.quartiles?[at])))
+            .right(heading, move |(_, paired)| Some(Value::difference(Some(paired.quartiles?[at]))))
             .hidden(place);
     }
     columns.right("costs less in", |(_, paired)| paired.cheaper);

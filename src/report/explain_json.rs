@@ -11,7 +11,7 @@ use super::json::write_versioned;
 use super::report_json::TotalsObject;
 use super::rows::breaks::BreakRow;
 use crate::base::ttl::Ttl;
-use crate::base::units::{Millis, Tokens};
+use crate::base::units::{Basis, Millis, Tokens};
 use crate::explain::story::{CachedPrompt, NewContent, Story, Under};
 use crate::requests::conversation::{History, RequestIndex, project_names};
 use crate::simulate::ledger::Ledger;
@@ -118,6 +118,8 @@ impl<'a> NewContentObject<'a> {
 struct CachedObject<'a> {
     /// Tokens read and written, less those the service deleted since.
     tokens: Tokens,
+    /// Basis of the tokens: without a usage they follow from the rules.
+    basis: Basis,
     /// Lifetime of its messages, if known.
     ttl: Option<Ttl>,
     /// End of that lifetime, if known.
@@ -130,6 +132,7 @@ impl<'a> CachedObject<'a> {
     fn new(history: &'a History, cached: CachedPrompt) -> Self {
         Self {
             tokens: cached.tokens,
+            basis: cached.basis,
             ttl: cached.lifetime.map(|(ttl, _)| ttl),
             until: cached.lifetime.map(|(_, until)| until),
             left_by: RequestObject::new(history, cached.by),

@@ -7,7 +7,7 @@ use super::number::{bytes, counted, dollars, duration, grouped, tokens};
 use super::session_names::SessionNames;
 use super::table::Value;
 use crate::base::ttl::Ttl;
-use crate::base::units::Tokens;
+use crate::base::units::{Basis, Tokens};
 use crate::explain::analysis::Event;
 use crate::explain::breaks::Break;
 use crate::explain::context::ContextKind;
@@ -33,6 +33,9 @@ pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool
         SessionNames::of(history).name(request.session),
     ));
     document.text(sent(ledger, story));
+    if let Some(found) = story.lost {
+        lost(&mut document, history, found, shows_text);
+    }
     // The client keeps nothing of the single requests in a sum.
     if request.sum_of == 1 {
         document.text(new_content(history, story));
@@ -46,9 +49,6 @@ pub fn explain_document(ledger: &Ledger<'_>, story: &Story<'_>, shows_text: bool
     for under in &story.under {
         let reasons = reasons(history, request, under);
         document.text(format!("{}: {}", label(under.strategy), reasons.join(" ")));
-    }
-    if let Some(found) = story.lost {
-        lost(&mut document, history, found, shows_text);
     }
     document
 }
@@ -160,7 +160,8 @@ fn cached(history: &History, story: &Story<'_>) -> String {
             .to_owned();
     };
     let before = place(history, history.request(cached.by));
-    let left = format!("Cached before: {} tokens, left by {before}", tokens(cached.tokens));
+    let basis = if cached.basis == Basis::Measured { "" } else { " by the rules" };
+    let left = format!("Cached before: {} tokens{basis}, left by {before}", tokens(cached.tokens));
     match (cached.lifetime, story.gap) {
         (Some((ttl, until)), Some(gap)) => format!(
             "{left}, the newest of them for {} and so until {}; this request came {}.",
@@ -309,7 +310,6 @@ fn reason(history: &History, request: &Request, event: &Event) -> String {
 
 /// Adds the lost tokens and their causes, with the lines that show them.
 fn lost(document: &mut Document, history: &History, found: &Break, shows_text: bool) {
-    document.heading("Lost");
     document.text(format!(
         "It read {} of {} tokens that it could have read. {} were sent again, which cost {} more than \
          reading them.",

@@ -152,7 +152,7 @@ fn columns<'c>(ledger: &'c Ledger<'_>, groups: &'c Groups) -> Columns<'c, GroupR
     for (at, column) in ledger.columns.iter().enumerate() {
         let name = &*column.strategy.name;
         let cost = columns.right(name, move |row| cost_of(column, &row.group.by_strategy[at]));
-        cost.unknown("-").hidden(Some(1).filter(|_| !SHOWN_LAST.contains(&name)));
+        let cost = cost.unknown("-").hidden(Some(1).filter(|_| !SHOWN_LAST.contains(&name)));
         cost.csv(format!("{name}_usd"), move |row| row.group.by_strategy[at].cost().cell());
     }
     let hit = columns.right("hit", |row| row.group.by_strategy.get(groups.shown)?.hit_rate());

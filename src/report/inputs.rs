@@ -1,13 +1,12 @@
 //! Counts of a run's input, as every machine format reports them.
 
-use std::collections::BTreeMap;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
 use super::schemas::Keyed;
+use crate::base::by_key::ByKey;
 use crate::read::input::Kind as DiagnosticKind;
 use crate::requests::conversation::History;
 
@@ -27,7 +26,7 @@ pub struct Inputs {
     pub duplicates: u64,
     /// Lines and values that were rejected or repaired, by kind; kinds without any are left out.
     #[cfg_attr(test, schemars(with = "Keyed<DiagnosticKind, u64>"))]
-    pub skipped: BTreeMap<String, u64>,
+    pub skipped: ByKey<String, u64>,
 }
 
 impl Inputs {

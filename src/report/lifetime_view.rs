@@ -1,6 +1,6 @@
 //! Recommended lifetime of cache entries, in a sentence.
 
-use super::number::{counted, dollars, percent, relative};
+use super::number::{counted, dollar_difference, dollars, percent, relative};
 use crate::base::ttl::Ttl;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{ByLifetime, Lifetimes};
@@ -60,17 +60,25 @@ pub(super) fn lifetime_sentence(lifetimes: &Lifetimes) -> Option<String> {
     Some(sentence)
 }
 
-/// Number of sessions in which either lifetime costs less, and the most that the recommended one costs more.
+/// Range over sessions of what the other lifetime costs more, and the number of sessions in which either costs less.
 fn over_sessions(sessions: &[ByLifetime], right: Ttl) -> String {
-    let (agreeing, against): (Vec<ByLifetime>, Vec<ByLifetime>) =
-        sessions.iter().filter(|one| is_clear(**one)).partition(|one| one.better() == right);
-    let (right, other) = names(right);
-    let all = counted(sessions.len() as u64, "session", "sessions");
-    let others = match against.iter().map(|one| one.difference()).max() {
-        None => "none".to_owned(),
-        Some(most) => format!("{}, by {} at most", against.len(), dollars(Some(most))),
+    let more = |one: &ByLifetime| match one.difference() {
+        difference if one.better() == right => difference,
+        difference => Picodollars(-difference.0),
     };
-    format!("; {right} costs less in {} of {all}, {other} in {others}", agreeing.len())
+    let [least, most] = [sessions.iter().map(more).min(), sessions.iter().map(more).max()];
+    let is_right = |one: &&ByLifetime| one.better() == right;
+    let (agreeing, against): (Vec<&ByLifetime>, Vec<&ByLifetime>) =
+        sessions.iter().filter(|one| is_clear(**one)).partition(is_right);
+    let (right, other) = names(right);
+    format!(
+        "; by session from {} to {}: {right} costs less in {} of {}, {other} in {}",
+        dollar_difference(least),
+        dollar_difference(most),
+        agreeing.len(),
+        counted(sessions.len() as u64, "session", "sessions"),
+        against.len(),
+    )
 }
 
 fn share(one: ByLifetime) -> Option<f64> {
@@ -126,8 +134,9 @@ mod tests {
         let other = costs(60, 70);
         assert_eq!(
             sentence([Some(one), Some(other)], &[costs(130, 90), costs(50, 80)], 180),
-            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (5.9 %) more; an hour \
-             costs less in 1 of 2 sessions, five minutes in 1, by $0.3000 at most. For sub-agents five minutes is right, by $0.1000."
+            "Lifetime: an hour is right for these sessions; five minutes would have cost $0.1000 (5.9 %) more; by \
+             session from -$0.3000 to +$0.4000: an hour costs less in 1 of 2 sessions, five minutes in 1. For sub-agents \
+             five minutes is right, by $0.1000."
         );
     }
 

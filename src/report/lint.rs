@@ -161,8 +161,9 @@ fn price(finding: &Finding) -> String {
 
 fn own_price(finding: &Finding) -> String {
     let requests = counted(finding.requests, "request", "requests");
-    if finding.tokens.0 == 0 {
-        return format!("{requests}; nothing was lost here");
+    if finding.tokens == Tokens::ZERO {
+        let lost = if finding.is_priced { "; nothing was lost here" } else { "" };
+        return format!("{requests}{lost}");
     }
     let cost = finding.cost.map_or_else(|| "price unknown".to_owned(), |cost| dollars(Some(cost)));
     format!("{requests}; {} tokens {}, {cost}", tokens(finding.tokens), finding.lost_as())

@@ -42,6 +42,7 @@ mod lifetime_view;
 mod lint;
 mod money_notes;
 mod notes;
+mod novelties;
 mod number;
 mod part_json;
 #[cfg(feature = "cli")]
@@ -130,6 +131,7 @@ pub use settings_view::{settings_document, settings_outcome};
 pub use since::{ToldChange, since_document, write_since};
 pub use sources::{SourceRow, sources_document, write_sources};
 pub use status_line::{STATUS_TEMPLATE, Status, StatusOfNext, StatusTemplate, TemplateError};
+pub(crate) use table::shortened;
 pub use turns_view::TurnDetail;
 pub use verify::{Shown, verify_document};
 pub use verify_json::write_verification;

@@ -52,11 +52,11 @@ impl Money {
         Self { decimals }
     }
 
-    /// Decimals of an amount that is in no column: four below a dollar, else two.
-    fn alone(amount: Option<Picodollars>) -> Self {
+    /// Decimals of some amounts: four if all are below a dollar, else two.
+    pub(super) fn of_column(amounts: impl IntoIterator<Item = Picodollars>) -> Self {
         // An amount that rounds to a dollar is written like one.
         let is_small = |amount: Picodollars| amount.0.unsigned_abs() < 999_950_000_000;
-        Self { decimals: if amount.is_some_and(is_small) { 4 } else { 2 } }
+        Self { decimals: if amounts.into_iter().all(is_small) { 4 } else { 2 } }
     }
 
     /// Amount; `unknown` without a price.
@@ -90,7 +90,7 @@ pub(super) fn equivalents(value: Equivalents) -> String {
 /// Dollars with two decimals, or four below one dollar; `unknown` without a price.
 #[must_use]
 pub fn dollars(amount: Option<Picodollars>) -> String {
-    Money::alone(amount).shown(amount)
+    Money::of_column(amount).shown(amount)
 }
 
 /// Dollars, with a plus after them if requests without a price are left out.
@@ -101,15 +101,18 @@ pub(super) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> Strin
 
 /// Difference in dollars, with its sign.
 pub(super) fn dollar_difference(amount: Option<Picodollars>) -> String {
-    let text = dollars(amount);
-    let is_more = amount.is_some_and(|amount| amount.0 > 0) && is_shown(&text);
-    format!("{}{text}", if is_more { "+" } else { "" })
+    amount.map_or_else(|| dollars(None), |known| with_sign(dollars(amount), known))
+}
+
+/// Text of an amount, with a plus if it is more than nothing.
+pub(super) fn with_sign(text: String, amount: Picodollars) -> String {
+    if amount.0 > 0 && is_shown(&text) { format!("+{text}") } else { text }
 }
 
 /// Returns true if any digit but zero is left after rounding.
 ///
 /// Zeros have no sign.
-fn is_shown(digits: &str) -> bool {
+pub(super) fn is_shown(digits: &str) -> bool {
     digits.contains(|digit: char| ('1'..='9').contains(&digit))
 }
 

@@ -2,7 +2,6 @@
 //!
 //! They list the files of a domain, the rows of a part, and the parts of a run.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -13,6 +12,7 @@ use super::inputs::Inputs;
 use super::json::{write_document, write_line};
 use super::rows::breaks::BREAK_SCHEMA;
 use super::rows::ledger::LEDGER_SCHEMA;
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::read::input::Domain;
 use crate::simulate::cache::Reading;
@@ -117,17 +117,14 @@ pub struct Part {
     /// Input read.
     pub inputs: Inputs,
     /// Models without a price, each with its number of requests; their cost is in no sum.
-    pub unpriced: BTreeMap<String, usize>,
+    pub unpriced: ByKey<String, usize>,
     /// Requests under the rules of other services, whose prices are those of the providers.
     pub elsewhere: u64,
     /// Requests that were compared with the ones before them, to find breaks.
     pub compared: u64,
     /// Strategies that can do nothing in the domain and have no rows, each with its obstacles.
-    #[cfg_attr(
-        test,
-        schemars(with = "BTreeMap<String, Vec<crate::simulate::strategy::Obstacle>>")
-    )]
-    pub inapplicable: BTreeMap<String, Vec<String>>,
+    #[cfg_attr(test, schemars(with = "ByKey<String, Vec<crate::simulate::strategy::Obstacle>>"))]
+    pub inapplicable: ByKey<String, Vec<String>>,
     /// Rows of the ledger, as cachesim.ledger/v1 has them.
     pub ledger: PartFile,
     /// Breaks, as cachesim.break/v1 has them.
@@ -151,10 +148,10 @@ impl Part {
             key,
             settings,
             inputs,
-            unpriced: BTreeMap::new(),
+            unpriced: ByKey::new(),
             elsewhere: 0,
             compared: 0,
-            inapplicable: BTreeMap::new(),
+            inapplicable: ByKey::new(),
             ledger,
             breaks,
         }
@@ -250,8 +247,8 @@ impl Manifest {
 
     /// Models without a price, each with its number of requests in all parts.
     #[must_use]
-    pub fn unpriced(&self) -> BTreeMap<String, usize> {
-        let mut unpriced = BTreeMap::new();
+    pub fn unpriced(&self) -> ByKey<String, usize> {
+        let mut unpriced = ByKey::new();
         for (model, requests) in self.parts.iter().flat_map(|part| &part.unpriced) {
             *unpriced.entry(model.clone()).or_default() += requests;
         }

@@ -89,7 +89,13 @@ pub(super) fn price_grid<'r>(
     let any = |has: fn(&Rates) -> bool| rows.iter().any(|(_, rate)| has(&rate.rates));
     let has_lifetimes = any(|rates| rates.cache_write_1h != rates.cache_write_5m);
     let mut price = |heading, price: fn(&Rates) -> Option<Picodollars>| {
-        columns.right(heading, move |(_, rate)| Some(per_million(price(&rate.rates)?).to_string()));
+        let exact = move |(_, rate): &ModelRate<'r>| Some(per_million(price(&rate.rates)?));
+        let decimals = |price: Picodollars| match price.to_string().split_once('.') {
+            Some((_, decimals)) => decimals.len(),
+            None => 0,
+        };
+        let most = rows.iter().filter_map(exact).map(decimals).max().unwrap_or(0);
+        columns.right(heading, move |row| Some(format!("{:.most$}", exact(row)?)));
     };
     price("input", |rates| Some(rates.input));
     price(if has_lifetimes { "write 5m" } else { "write" }, |rates| Some(rates.cache_write_5m));

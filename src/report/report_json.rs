@@ -1,6 +1,6 @@
 //! `cachesim.report/v1`: totals by strategy, by model and by session.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -11,8 +11,10 @@ use super::applicability::{ApplicabilityObject, ManagedObject, applicability, ma
 use super::inputs::Inputs;
 use super::json::write_versioned;
 use super::key_notes::key_notes;
+use crate::base::by_key::ByKey;
 use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::units::{Picodollars, Tokens};
+use crate::explain::client_count::ClientCount;
 pub(super) use crate::explain::snapshot::is_zero;
 use crate::explain::snapshot::{self, LintCount, Snapshot, SnapshotBlock, SnapshotTurn};
 use crate::simulate::ledger::{Breakdown, Ledger, Selection, Session, Totals};
@@ -71,7 +73,7 @@ pub(super) struct Report<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     context_management: Vec<ManagedObject<'a>>,
     /// Sums of the rows that each model was billed for.
-    by_model: BTreeMap<&'a str, ByStrategy<'a>>,
+    by_model: ByKey<&'a str, ByStrategy<'a>>,
     /// Sums of each session, in the order of their first requests.
     sessions: Vec<SessionTotals<'a>>,
     /// Measurement of captured prompts, as `--tokens` takes it; in a baseline of captured prompts.
@@ -97,6 +99,9 @@ pub(super) struct SessionTotals<'a> {
     project: Option<&'a str>,
     /// Sums of its requests.
     totals: ByStrategy<'a>,
+    /// Client's own count of its cost; left out if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_count: Option<&'a ClientCount>,
     /// Its requests; in a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     turns: Option<&'a [SnapshotTurn]>,
@@ -171,7 +176,7 @@ fn by_strategy<'l>(
 fn by_model<'l>(
     ledger: &'l Ledger<'_>,
     breakdowns: &[Breakdown<'l>],
-) -> BTreeMap<&'l str, ByStrategy<'l>> {
+) -> ByKey<&'l str, ByStrategy<'l>> {
     // A column may lack models that another one has.
     let names: BTreeSet<&'l str> =
         breakdowns.iter().flat_map(|column| column.models.keys().copied()).ordered();
@@ -197,6 +202,7 @@ pub fn write_report(
     let history = ledger.history;
     let breakdowns: Vec<Breakdown<'_>> =
         side_by_side(&ledger.columns, |column| ledger.breakdown(column, selection));
+    let counts = ClientCount::by_session(ledger, selection);
     // Snapshot and breakdowns have the sessions in the order of the selection.
     let session = |(at, session): (usize, &Session)| {
         let saved = snapshot.map(|snapshot| &snapshot.sessions[at]);
@@ -209,6 +215,7 @@ pub fn write_report(
                 .collect(),
             project: saved.and_then(|session| session.project.as_deref()),
             totals: by_strategy(ledger, breakdowns.iter().map(|column| column.sessions[at])),
+            client_count: counts.get(history.symbols.text(session.id)),
             turns: saved.and_then(|session| session.turns.as_deref()),
         }
     };

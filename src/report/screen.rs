@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use super::document::{Document, DocumentPart, Grid, TextStyle, title, wrapped};
 use super::escape::SafeText;
 use super::number::counted;
-use super::table::{with_ellipsis, wrap};
+use super::table::shortened;
 
-/// Lines kept free on a screen: two for the remark on omissions, one each for a warning and the shell's
+/// Lines kept free on a screen: one each for the remark on omissions, a warning, the result of a gate and the shell's
 /// prompt.
 const BELOW: u16 = 4;
 
@@ -53,7 +53,7 @@ pub(super) struct Screen {
     /// Lines left.
     room: usize,
     rows: usize,
-    columns: Vec<String>,
+    columns: usize,
     sections: Vec<String>,
     sentences: usize,
     notes: usize,
@@ -62,15 +62,7 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn new(style: TextStyle, height: u16) -> Self {
         let room = height.saturating_sub(BELOW).into();
-        Self {
-            style,
-            room,
-            rows: 0,
-            columns: Vec::new(),
-            sections: Vec::new(),
-            sentences: 0,
-            notes: 0,
-        }
+        Self { style, room, rows: 0, columns: 0, sections: Vec::new(), sentences: 0, notes: 0 }
     }
 
     pub(super) fn write(mut self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
@@ -154,36 +146,26 @@ impl Screen {
         }
         self.room = self.room.saturating_sub(cut.text.lines().count() + 1);
         self.rows += grid.len() - cut.rows;
-        self.columns.extend(cut.hidden);
+        self.columns += cut.hidden;
         cut.text + "\n"
     }
 
-    /// Remark on everything that is not on the screen, in at most two lines.
+    /// Remark on everything that is not on the screen, in one line.
     fn left_out(self) -> String {
-        let mut parts = Vec::new();
-        if self.rows > 0 {
-            parts.push(counted(self.rows as u64, "row", "rows"));
-        }
-        if self.sentences > 0 {
-            parts.push(counted(self.sentences as u64, "sentence", "sentences"));
-        }
-        if self.notes > 0 {
-            parts.push(counted(self.notes as u64, "note (--notes)", "notes (--notes)"));
-        }
-        parts.extend(self.sections);
-        if !self.columns.is_empty() {
-            parts.push(format!("columns {}", self.columns.join(", ")));
-        }
+        let counts = [
+            (self.rows, "row", "rows"),
+            (self.sentences, "sentence", "sentences"),
+            (self.notes, "note (--notes)", "notes (--notes)"),
+            (self.columns, "column", "columns"),
+        ];
+        let counts = counts.into_iter().filter(|(count, ..)| *count > 0);
+        let counts = counts.map(|(count, one, more)| counted(count as u64, one, more));
+        let parts: Vec<String> = counts.chain(self.sections).collect();
         if parts.is_empty() {
             return String::new();
         }
-        let width = usize::from(self.style.width);
-        let lines = wrap(&format!("--all shows more: {}.", parts.join("; ")), width);
-        // `BELOW` has room for two lines.
-        match &lines[..] {
-            [first, second, _, ..] => format!("{first}\n{}\n", with_ellipsis(second, width)),
-            lines => lines.join("\n") + "\n",
-        }
+        let line = format!("--all shows more: {}.", parts.join("; "));
+        shortened(line.into(), self.style.width.into()).into_owned() + "\n"
     }
 }
 
@@ -209,7 +191,7 @@ mod tests {
         document.grid(rows(30));
         document.note("A note.");
         let style = TextStyle { width: 60, bold: false, bars: false, height: None, notes: false };
-        for height in 14..38 {
+        for height in 15..38 {
             let style = TextStyle { height: Some(height), ..style };
             let text = as_text(&document, style);
             assert!(text.lines().count() < usize::from(height), "{height}: {text}");
@@ -220,7 +202,7 @@ mod tests {
             let all = as_text(&document, TextStyle { notes: true, ..style });
             assert!(all.contains("A note."));
         }
-        insta::assert_snapshot!(as_text(&document, TextStyle { height: Some(14), ..style }), @r"
+        insta::assert_snapshot!(as_text(&document, TextStyle { height: Some(15), ..style }), @r"
         The answer.
 
         Asked for
@@ -230,8 +212,9 @@ mod tests {
              0  a|b
              1  a|b
              2  a|b
+             3  a|b
 
-        --all shows more: 27 rows; 1 note (--notes); Others.
+        --all shows more: 26 rows; 1 note (--notes); Others.
         ");
         let whole = as_text(&document, style);
         assert!(

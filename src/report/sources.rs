@@ -9,8 +9,10 @@ use serde::Serialize;
 use super::columns::Columns;
 use super::document::Document;
 use super::json::write_versioned;
+use super::novelties::{NoveltyObject, add_novelties, novelty_objects};
 use super::{counted, grouped};
 use crate::base::client::Client;
+use crate::explain::analysis::Novelties;
 
 /// Place that a program may keep sessions in.
 #[derive(Clone, Debug, Serialize)]
@@ -29,11 +31,11 @@ pub struct SourceRow {
     pub files: Option<u64>,
 }
 
-/// Places to look for sessions, one row each.
+/// Places to look for sessions, one row each, and the names in Claude Code's lines that are not known.
 ///
 /// Without `shows_all` only places that exist, and one for each program without any.
 #[must_use]
-pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
+pub fn sources_document(rows: &[SourceRow], novelties: &Novelties, shows_all: bool) -> Document {
     let found = |client| rows.iter().any(|row| row.client == client && row.files.is_some());
     let mut named = Vec::new();
     let shown = rows.iter().filter(|row| {
@@ -86,6 +88,7 @@ pub fn sources_document(rows: &[SourceRow], shows_all: bool) -> Document {
         }
     ));
     document.grid(grid);
+    add_novelties(&mut document, novelties);
     document
 }
 
@@ -96,12 +99,19 @@ pub(super) const SCHEMA: &str = "cachesim.sources/v1";
 pub(super) struct SourcesObject<'a> {
     /// Every place to look for sessions.
     places: &'a [SourceRow],
+    /// Names in lines of Claude Code that the program does not know, and clients newer than those that it knows.
+    unknown: Vec<NoveltyObject<'a>>,
 }
 
 /// Writes the places as JSON.
 ///
 /// # Errors
 /// Writing to `out` fails.
-pub fn write_sources(rows: &[SourceRow], out: &mut dyn Write) -> io::Result<()> {
-    write_versioned(SCHEMA, &SourcesObject { places: rows }, out)
+pub fn write_sources(
+    rows: &[SourceRow],
+    novelties: &Novelties,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let unknown = novelty_objects(novelties);
+    write_versioned(SCHEMA, &SourcesObject { places: rows, unknown }, out)
 }

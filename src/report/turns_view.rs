@@ -2,7 +2,7 @@
 //!
 //! Shows which turns expired, broke or were rewritten. Also words for events, and names for sub-agents.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use rustc_hash::FxHashMap;
@@ -12,6 +12,7 @@ use super::breaks_view::probable_cause;
 use super::columns::Columns;
 use super::number::{Money, counted, duration, grouped, part, short_tokens, tokens};
 use super::table::{Grid, Tone};
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::{Ordered as _, side_by_side};
 use crate::base::ttl::Ttl;
@@ -216,7 +217,7 @@ impl MostExpensive {
 struct TurnTable<'l> {
     ledger: &'l Ledger<'l>,
     breaks: &'l FoundBreaks<'l>,
-    agents: BTreeMap<Symbol, String>,
+    agents: ByKey<Symbol, String>,
     /// Columns in the order of the table.
     columns: Vec<&'l StrategyColumn>,
     /// Column whose events and costs are those of the turns.
@@ -599,10 +600,10 @@ pub(super) fn expired(gap: i64, ttl: Ttl) -> String {
 /// Names of a session's sub-agents.
 ///
 /// Long ids keep as many characters as needed to distinguish all of them.
-pub(super) fn agent_names(history: &History, session: &Session) -> BTreeMap<Symbol, String> {
+pub(super) fn agent_names(history: &History, session: &Session) -> ByKey<Symbol, String> {
     let agents = session.requests.iter().filter_map(|index| history.request(*index).agent);
-    let ids: BTreeMap<Symbol, Vec<char>> =
-        agents.map(|agent| (agent, name_of(history, agent).chars().collect())).ordered_map();
+    let ids: ByKey<Symbol, Vec<char>> =
+        agents.map(|agent| (agent, name_of(history, agent).chars().collect())).collect();
     let cut = |id: &[char], length: usize| -> String {
         let kept = if id.len() <= WHOLE_ID { id.len() } else { length.min(id.len()) };
         id[..kept].iter().collect()

@@ -1,19 +1,22 @@
 //! Verification for people.
 
-use std::collections::BTreeMap;
-
 use super::answer_view::{BREAKS_BEYOND_RULES, answer_grid};
+use super::breaks_view::by_rule;
 use super::columns::Columns;
 use super::document::{Document, Grid};
 use super::inputs::Inputs;
+use super::novelties::add_novelties;
 use super::number::{bytes, counted, dollars, grouped, percent, share, tokens};
 use super::table::Value;
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::{
     Added, Agreement, Answer, CountTally, Counts, RuleCount, ServiceAgreement, Unsimulated,
     Verification, Worst,
 };
+use crate::explain::breaks::Summary;
+use crate::explain::client_count::ClientCount;
 use crate::read::agent::Vendor;
 use crate::requests::conversation::History;
 use crate::requests::prompt::MeasuredRule;
@@ -33,21 +36,52 @@ pub struct Shown<'a> {
 pub fn verify_document(
     history: &History,
     answer: &Answer,
-    verification: &Verification,
+    (verification, breaks): (&Verification, &Summary),
     shown: Shown<'_>,
 ) -> Document {
     let mut document = Document::default();
+    document.text(conclusion(verification));
     document.grid(answer_grid(answer));
-    agreement(&mut document, &Inputs::of(history), verification, shown);
+    agreement(&mut document, &Inputs::of(history), (verification, breaks), shown);
     worst(&mut document, history, verification);
     document
+}
+
+/// How far the rules and the record agree, in a sentence.
+pub(super) fn conclusion(verification: &Verification) -> String {
+    let Verification { all, without_large_misses: outside, dollars: money, .. } = verification;
+    if all.requests == 0 {
+        return "No request can be held against the rules of markers.".to_owned();
+    }
+    let of_dollars = match money.explained().filter(|_| money.is_known()) {
+        Some(share) => {
+            let billed = dollars(Some(money.billed));
+            format!(
+                " With the breaks, they explain {} of the {billed} billed.",
+                percent(Some(share))
+            )
+        }
+        None => String::new(),
+    };
+    let outside = match outside.requests {
+        0 => String::new(),
+        requests => {
+            let within = percent(share(outside.within, requests));
+            format!(", and by {within} of those without a large miss")
+        }
+    };
+    format!(
+        "The rules say within 1 % of the prompt what was read by {} of {}{outside}.{of_dollars}",
+        percent(share(all.within, all.requests)),
+        counted(all.requests, "request", "requests"),
+    )
 }
 
 /// Agreement of the rules with the record, for one history or several.
 pub(super) fn agreement(
     document: &mut Document,
     inputs: &Inputs,
-    verification: &Verification,
+    (verification, breaks): (&Verification, &Summary),
     shown: Shown<'_>,
 ) {
     document.lead("How well the rules reproduce the record");
@@ -68,7 +102,26 @@ pub(super) fn agreement(
         document.heading("By model");
         document.grid(groups("model", &verification.by_model));
     }
+    by_rule(document, breaks);
     services(document, verification);
+    client_counts(document, verification);
+    add_novelties(document, &verification.novelties);
+}
+
+/// Clients' own counts of sessions, with the parts of what they differ by from the lines.
+fn client_counts(document: &mut Document, verification: &Verification) {
+    if verification.client_counts.is_empty() {
+        return;
+    }
+    document.heading("Clients' own counts");
+    let mut columns = Columns::<(&String, &ClientCount)>::new();
+    columns.left("session", |(session, _)| (*session).clone());
+    columns.right("client", |(_, count)| count.counted);
+    columns.right("lines", |(_, count)| count.of_lines);
+    columns.right("no line", |(_, count)| count.beside_lines());
+    columns.right("cut output", |(_, count)| count.cut_output);
+    columns.right("unexplained", |(_, count)| count.unexplained());
+    document.grid(columns.grid(&verification.client_counts));
 }
 
 /// Measured rules, and the number of agreeing records for each by client version.
@@ -131,9 +184,11 @@ fn services(document: &mut Document, verification: &Verification) {
         document.grid(by_service(verification));
     }
     if !verification.not_simulated.is_empty() {
-        let models = verification.not_simulated.keys().map(|(_, model)| model);
-        let is_claude = |model: &String| Vendor::of(model) == Vendor::Anthropic;
-        let of_claude = if models.into_iter().any(is_claude) { OF_CLAUDE } else { "" };
+        let lacks_writes = |(reason, model): &(NotSimulated, String)| {
+            *reason != NotSimulated::OwnCache && Vendor::of(model) == Vendor::Anthropic
+        };
+        let of_claude =
+            if verification.not_simulated.keys().any(lacks_writes) { OF_CLAUDE } else { "" };
         document.text(format!("{NOT_SIMULATED}{of_claude}"));
         document.grid(not_simulated(verification));
     }
@@ -262,7 +317,7 @@ pub(super) fn figures(verification: &Verification) -> Grid {
     );
     if money.apart != Picodollars::ZERO {
         let apart = Some(taken_off(Some(money.apart)));
-        add("  samplings billed apart", apart, "in no simulation".to_owned());
+        add("  samplings billed apart", apart, "the same under every strategy".to_owned());
     }
     add(
         &format!("  {BREAKS_BEYOND_RULES}"),
@@ -306,7 +361,7 @@ pub(super) fn unpriced(verification: &Verification) -> Option<String> {
 }
 
 /// Agreement by name.
-pub(super) fn groups(name: &'static str, agreements: &BTreeMap<String, Agreement>) -> Grid {
+pub(super) fn groups(name: &'static str, agreements: &ByKey<String, Agreement>) -> Grid {
     let mut columns = Columns::<(&String, &Agreement)>::new();
     columns.left(name, |(name, _)| (*name).clone());
     columns.right("requests", |(_, one)| one.requests);

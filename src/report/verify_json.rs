@@ -1,6 +1,5 @@
 //! Verification for programs (`cachesim.verify/v1`).
 
-use std::collections::BTreeMap;
 use std::io;
 use std::io::Write;
 
@@ -10,11 +9,14 @@ use serde::Serialize;
 
 use super::inputs::Inputs;
 use super::json::write_versioned;
+use super::novelties::{NoveltyObject, novelty_objects};
 use super::number::share;
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::analysis::{
     Added, Agreement, CountTally, Counts, Expiries, RuleCount, Unsimulated, Verification, Worst,
 };
+use crate::explain::client_count::ClientCount;
 use crate::requests::conversation::History;
 use crate::requests::prompt::StepKind;
 use crate::simulate::provider::NotSimulated;
@@ -53,14 +55,18 @@ pub(super) struct VerifyObject<'a> {
     /// Sums of every row's tokens against its prompt.
     conservation: ConservationObject,
     /// Agreement for each version of the client.
-    by_client_version: BTreeMap<&'a str, AgreementObject>,
+    by_client_version: ByKey<&'a str, AgreementObject>,
     /// Agreement for each model.
-    by_model: BTreeMap<&'a str, AgreementObject>,
+    by_model: ByKey<&'a str, AgreementObject>,
     /// Agreement of services whose caches need no markers with their own rules, as `source: model`. These
     /// requests are in no other figure but the dollars.
-    by_service: BTreeMap<String, ServiceObject>,
+    by_service: ByKey<String, ServiceObject>,
     /// Requests that count as recorded under all rules.
     not_simulated: Vec<UnsimulatedObject<'a>>,
+    /// Clients' own counts of the cost of sessions, beside the sums of their lines.
+    client_counts: &'a ByKey<String, ClientCount>,
+    /// Names in lines of Claude Code that the program does not know, and clients newer than those that it knows.
+    unknown: Vec<NoveltyObject<'a>>,
     /// Requests with the largest errors.
     worst: Vec<WorstObject<'a>>,
 }
@@ -215,7 +221,7 @@ impl From<&Expiries> for ExpiriesObject {
 struct DollarsObject {
     /// Amount billed, in dollars; null, like all of these, if no request has a record and a price.
     billed_usd: Option<Picodollars>,
-    /// Part of it billed for samplings apart, which no simulation has.
+    /// Part of it billed for samplings apart, the same under every strategy.
     apart_usd: Option<Picodollars>,
     /// Cost by the rules.
     replay_usd: Option<Picodollars>,
@@ -293,7 +299,7 @@ fn counted<'a>(counts: &'a Counts) -> Vec<CountObject<'a>> {
     counts.iter().map(object).collect()
 }
 
-fn by_name(agreements: &BTreeMap<String, Agreement>) -> BTreeMap<&str, AgreementObject> {
+fn by_name(agreements: &ByKey<String, Agreement>) -> ByKey<&str, AgreementObject> {
     agreements.iter().map(|(name, agreement)| (name.as_str(), agreement.into())).collect()
 }
 
@@ -380,6 +386,8 @@ pub fn write_verification(
                 count: *count,
             })
             .collect(),
+        client_counts: &verification.client_counts,
+        unknown: novelty_objects(&verification.novelties),
         worst: verification.worst.iter().map(|one| WorstObject::new(history, one)).collect(),
     };
     write_versioned(SCHEMA, &object, out)

@@ -11,6 +11,7 @@ use crate::common::{
     count, json as report, known_picodollars, project, shared, stdout, transcripts,
 };
 
+mod series;
 mod session;
 
 use session::Session;
@@ -542,6 +543,24 @@ fn the_clients_rule_needs_five_percent_and_two_thousand_tokens() {
     assert_eq!(rows(39_899, "claude-opus-5"), 1);
     assert_eq!(rows(39_900, "claude-opus-5"), 0);
     assert_eq!(rows(30_000, "claude-haiku-4-5-20251001"), 0);
+}
+
+#[test]
+fn the_clients_rule_does_not_judge_what_it_announced() {
+    let rows = |session: &Session, arguments: &[&str]| {
+        rows_of(&[("session.jsonl", session.text())], arguments).len()
+    };
+    let mut deleted = in_a_turn();
+    // 20,000 of the 42,500 cached tokens are deleted.
+    deleted.deleted = 20_000;
+    deleted.result().call("C", 22_500, 500);
+    assert_eq!((rows(&deleted, &["--rule", "client"]), rows(&deleted, &[])), (0, 0));
+    // The figure is of all deletions so far: this request has none of its own, and 5,000 are missing.
+    deleted.result().call("D", 17_500, 6_000);
+    assert_eq!((rows(&deleted, &["--rule", "client"]), rows(&deleted, &[])), (1, 1));
+    let mut cleared = begun();
+    cleared.result().system("microcompact_boundary").call("C", 12_000, 20_000);
+    assert_eq!((rows(&cleared, &["--rule", "client"]), rows(&cleared, &[])), (0, 1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Clients' own counts beside the sums of lines, on a fixture worked out by hand.
 
-use crate::common::{fixture, stdout};
+use crate::common::{cachesim, fixture, json, stdout, text};
 
 /// Lines of the answer about the client's count, with single spaces.
 fn count(file: &str) -> Vec<String> {
@@ -53,4 +53,46 @@ fn counts_of_sessions_add_up() {
             "unexplained $0.0100 claude-haiku-4-5-20251001 after line 5 of c057a7e0",
         ]
     );
+}
+
+#[test]
+fn verify_has_the_count_of_each_session() {
+    let of = |file: &str| {
+        let page = json(&["verify", &fixture(&format!("client-count/{file}")), "--format", "json"]);
+        let counts = page["client_counts"].as_object().expect("counts").clone();
+        assert_eq!(counts.len(), 1, "{file}");
+        counts.into_values().next().expect("a count")
+    };
+    let whole = of("same.jsonl");
+    assert_eq!(
+        (&whole["counted_usd"], &whole["of_lines_usd"]),
+        (&"0.01377".into(), &"0.01377".into())
+    );
+    assert_eq!(whole["differences"], serde_json::json!([]));
+    let other = of("another-price.jsonl");
+    assert_eq!(other["counted_usd"], "0.02377");
+    let found = &other["differences"][0];
+    assert_eq!((&found["cost_usd"], &found["line"]), (&"0.01".into(), &5.into()));
+    let without = of("without-line.jsonl");
+    assert_eq!(without["without_line_usd"]["claude-sonnet-4-5-20250929"], "0.003");
+}
+
+#[test]
+fn a_difference_can_have_a_budget() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let config = folder.path().join("config.toml");
+    let budget = "[[budget]]\nmetric = \"client_difference\"\nmax = \"0.001 USD\"\n";
+    std::fs::write(&config, budget).expect("a file");
+    for (path, code) in [
+        ("client-count/same.jsonl", 0),
+        ("client-count/without-line.jsonl", 0),
+        ("client-count/another-price.jsonl", 1),
+        // A budget on what is not there is a mistake.
+        ("first-look", 3),
+    ] {
+        let mut command = cachesim();
+        command.args(["check", &fixture(path), "--config"]).arg(&config);
+        let output = command.output().expect("the program runs");
+        assert_eq!(output.status.code(), Some(code), "{path}: {}", text(&output.stderr));
+    }
 }

@@ -522,6 +522,21 @@ fn the_bare_variant_of_the_fixture_is_counted() {
     assert!(detail.starts_with("8 prefixes of claude-opus-5 seen, 2^3 = 8 possible"), "{detail}");
 }
 
+/// Global entries are those of all organisations. Behind the boundary the conditionals would be written all the same, so
+/// that of the 2,100, 2,100 and 2,200 tokens of the further variants 2,000 each are lost, written for $6.25 and not read
+/// for $0.50 a million.
+#[test]
+fn organisations_share_global_entries() {
+    let path = project("fixtures/prefixes-of-organisations");
+    let path = path.to_str().expect("a plain path");
+    let report = report(&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"]);
+    let findings = report["findings"].as_array().expect("findings");
+    let found = findings.iter().find(|one| one["rule"] == "prefix-variants").expect("the rule");
+    let detail = found["detail"].as_str().expect("a string");
+    assert!(detail.starts_with("4 prefixes of claude-opus-5 seen, 2^2 = 4 possible"), "{detail}");
+    assert_eq!((&found["tokens"], &found["cost_usd"]), (&json!(6_000), &json!("0.0345")));
+}
+
 #[test]
 fn every_variant_of_three_sections_is_counted() {
     for is_optional in [true, false] {
@@ -665,4 +680,220 @@ fn an_expiry_is_not_blamed_on_the_lookback() {
     let rules: Vec<&Value> =
         found["findings"].as_array().expect("findings").iter().map(|one| &one["rule"]).collect();
     assert_eq!(rules, ["ttl-changed"]);
+}
+
+/// A record of a session: minutes after ten, body and usage.
+fn record(session: &str, minute: u32, body: &Value, usage: &Value) -> String {
+    let record = json!({
+        "timestamp": format!("2026-09-01T10:{minute:02}:00.000Z"),
+        "request_id": format!("{session}{minute}"), "session_id": session,
+        "request": body, "usage": usage,
+    });
+    record.to_string()
+}
+
+/// Usage that writes for five minutes and reads.
+fn usage(written: u64, read: u64) -> Value {
+    json!({
+        "input_tokens": 1, "output_tokens": 1, "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": written,
+        "cache_creation": {"ephemeral_5m_input_tokens": written, "ephemeral_1h_input_tokens": 0},
+    })
+}
+
+fn list(report: &Value) -> &[Value] {
+    report["findings"].as_array().expect("findings")
+}
+
+/// The third request comes ten minutes after the second. For five minutes 2,225 bytes are written twice ($6.25 a
+/// million) and read once ($0.50); for an hour they are written once ($10) and read twice: $2 a million less.
+#[test]
+fn an_hour_that_was_not_granted_has_a_price() {
+    let block = json!({"type": "text", "text": stable(), "cache_control": {"type": "ephemeral", "ttl": "1h"}});
+    let capture = [(0, 2_225, 0), (1, 0, 2_225), (11, 2_225, 0)];
+    let lines = |gap: u32| -> Vec<String> {
+        let at = |minute: u32| if minute > 1 { minute - gap } else { minute };
+        let line = |(minute, written, read): &(u32, u64, u64)| {
+            record("s", at(*minute), &ask(std::slice::from_ref(&block)), &usage(*written, *read))
+        };
+        capture.iter().map(line).collect()
+    };
+    let report = lint(&lines(0).join("\n"), &["--select", "ttl-not-granted"]);
+    let [finding] = list(&report) else { panic!("{report:#}") };
+    assert_eq!((&finding["tokens"], &finding["cost_usd"]), (&json!(2_225), &json!("0.00445")));
+    // Within five minutes an hour only costs more.
+    let report = lint(&lines(9).join("\n"), &["--select", "ttl-not-granted"]);
+    let [finding] = list(&report) else { panic!("{report:#}") };
+    assert_eq!((&finding["tokens"], &finding["cost_usd"]), (&json!(0), &json!("0")));
+}
+
+/// One session lacks a marker in its second request, another has none at all: 2,225 bytes of the system prompt, and as
+/// many with a question of 31.
+#[test]
+fn a_missing_marker_does_not_hide_a_session_without_any() {
+    let question = plain("Go on.");
+    let first = [ask(&[marked(&stable())]), ask(&[plain(&stable())])];
+    let second = |turns: usize| {
+        let mut body = ask(&[plain(&stable().replace("green", "clean"))]);
+        let messages = body["messages"].as_array_mut().expect("messages");
+        for _ in 0..turns {
+            messages.push(json!({"role": "assistant", "content": [plain("So it is.")]}));
+            messages.push(json!({"role": "user", "content": [question]}));
+        }
+        body
+    };
+    let lines = [
+        record("a", 0, &first[0], &Value::Null),
+        record("a", 1, &first[1], &Value::Null),
+        record("b", 2, &second(0), &Value::Null),
+        record("b", 3, &second(1), &Value::Null),
+    ];
+    let report = lint(&lines.join("\n"), &[]);
+    let [finding] = list(&report) else { panic!("{report:#}") };
+    assert_eq!((&finding["rule"], &finding["requests"]), (&json!("marker-missing"), &json!(2)));
+    assert_eq!(finding["tokens"], 2_225 + 2_225 + 31);
+}
+
+#[test]
+fn variants_of_one_agent_do_not_hide_what_differs_between_sessions_of_another() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for fixture in ["conditional-sections/session.jsonl", "sessions-that-differ/seu.jsonl"] {
+        let name = fixture.replace('/', "-");
+        let from = project(&format!("fixtures/{fixture}"));
+        fs::copy(from, folder.path().join(name)).expect("copied");
+    }
+    let path = folder.path().to_str().expect("plain");
+    let found = stdout(&["lint", path, "-q", "--format", "json", "--tokens", "bytes:1"]);
+    let report: Value = serde_json::from_str(&found).expect("JSON");
+    let requests = |rule: &str| {
+        let such = list(&report).iter().find(|one| one["rule"] == rule);
+        such.map(|one| one["requests"].as_u64().expect("a number"))
+    };
+    assert!(requests("prefix-variants").is_some(), "{found}");
+    assert_eq!(requests("differs-between-sessions"), Some(3), "{found}");
+}
+
+#[test]
+fn misspelt_markers_are_found_wherever_they_stand() {
+    let marker = json!({"type": "ephemeral"});
+    let with = |pointer: &str, name: &str| {
+        let mut body =
+            body(&[tool("Read", "Reads a file.")], &[marked(&stable())], &plain("Go on."));
+        let call =
+            json!({"type": "tool_use", "id": "t", "name": "Read", "input": {"cacheControl": 1}});
+        let result = json!({"type": "tool_result", "tool_use_id": "t", "content": [plain("text")]});
+        let text = json!({"type": "tool_result", "tool_use_id": "t", "content": "no cacheControl"});
+        let messages = body["messages"].as_array_mut().expect("messages");
+        messages.push(json!({"role": "assistant", "content": [call]}));
+        messages.push(json!({"role": "user", "content": [result, text]}));
+        let part = body.pointer_mut(pointer).expect("a part");
+        part.as_object_mut().expect("an object").insert(name.to_owned(), marker.clone());
+        body
+    };
+    let places = [
+        "",
+        "/tools/0",
+        "/system/0",
+        "/messages/0",
+        "/messages/0/content/0",
+        "/messages/2/content/0/content/0",
+        "/messages/2/content/1",
+    ];
+    for place in places {
+        for name in ["cacheControl", "cache-control", "Cache_Control"] {
+            let finding = only(&[with(place, name)]);
+            assert_eq!(finding["rule"], "request-refused", "{place} {name}");
+            assert!(finding["detail"].as_str().is_some_and(|words| words.contains("another name")));
+        }
+    }
+    assert!(findings(&[with("/system/0", "cache_control")]).is_empty());
+}
+
+/// Each step adds less than the minimum of 512, and comes again behind the only marker: 31, 93 and 155 bytes.
+#[test]
+fn steps_that_no_marker_reaches_are_named_however_small() {
+    let step = |turns: usize| {
+        let mut body = ask(&[marked(&stable())]);
+        let messages = body["messages"].as_array_mut().expect("messages");
+        for turn in 0..turns {
+            messages
+                .push(json!({"role": "assistant", "content": [plain(&format!("Did {turn}."))]}));
+            messages.push(json!({"role": "user", "content": [plain("Go on.")]}));
+        }
+        body
+    };
+    let finding = only(&[step(0), step(1), step(2), step(3)]);
+    assert_eq!((&finding["rule"], &finding["requests"]), (&json!("marker-missing"), &json!(3)));
+    assert_eq!(finding["tokens"], 31 + 93 + 155);
+}
+
+/// The gateway marks by itself: usage shows that what the body does not mark is read.
+#[test]
+fn what_was_read_by_its_usage_is_not_called_unread() {
+    let turns = |count: usize| {
+        let mut body = ask(&[plain(&"Keep the build green. ".repeat(400))]);
+        let messages = body["messages"].as_array_mut().expect("messages");
+        for turn in 0..count {
+            messages
+                .push(json!({"role": "assistant", "content": [plain(&format!("Did {turn}."))]}));
+            messages.push(json!({"role": "user", "content": [plain("Go on.")]}));
+        }
+        body
+    };
+    let capture = |has_usage: bool| {
+        let line = |(number, (written, read)): (u32, (u64, u64))| {
+            let usage = if has_usage { usage(written, read) } else { Value::Null };
+            record("s", number, &turns(number as usize), &usage)
+        };
+        let lines: Vec<String> =
+            (0..).zip([(2_020, 0), (10, 2_020), (10, 2_030)]).map(line).collect();
+        lines.join("\n")
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.jsonl");
+    let found = |has_usage| {
+        fs::write(&path, capture(has_usage)).expect("a file");
+        let path = path.to_str().expect("plain");
+        let report: Value =
+            serde_json::from_str(&stdout(&["lint", path, "-q", "--format", "json"])).expect("JSON");
+        list(&report).to_vec()
+    };
+    assert_eq!(found(false)[0]["rule"], "marker-missing");
+    assert_eq!(found(true), Vec::<Value>::new());
+}
+
+#[test]
+fn only_what_was_computed_is_said_to_be_lost_or_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("capture.jsonl");
+    let page = |bodies: &[Value]| {
+        fs::write(&path, records(bodies)).expect("a file");
+        stdout(&["lint", path.to_str().expect("plain"), "-q", "--tokens", "bytes:1"])
+    };
+    let refused = page(&[ask(&vec![marked(&stable()); 5])]);
+    assert!(refused.contains("1 request. The service refuses"), "{refused}");
+    let turn = |effort: &str| {
+        let mut body = ask(&[marked(&stable())]);
+        body["output_config"] = json!({"effort": effort});
+        body["messages"][0]["content"][0]["cache_control"] = json!({"type": "ephemeral"});
+        body
+    };
+    let changed = page(&[turn("low"), turn("medium")]);
+    // The object in which the program keeps settings is no part of a request.
+    assert!(
+        changed.contains("\u{201c}\"low\"\u{201d} became \u{201c}\"medium\"\u{201d}"),
+        "{changed}"
+    );
+}
+
+/// Rules for everybody first, with the marker, and the user behind: the repair of the guide.
+#[test]
+fn sessions_that_follow_the_advice_are_clean() {
+    let session = |user: &str| {
+        let name = plain(&format!("The name of the user, who is to be called by it, is {user}."));
+        ask(&[marked(&stable()), name])
+    };
+    let line = |(number, user): (u32, &str)| record(user, number, &session(user), &Value::Null);
+    let lines: Vec<String> = (0..).zip(["Ada", "Grace", "Edsger"]).map(line).collect();
+    assert_eq!(list(&lint(&lines.join("\n"), &[])), Vec::<Value>::new());
 }

@@ -12,7 +12,7 @@ use cachesim::requests::prompt::{build, steps};
 use cachesim::simulate::ledger::{Ledger, StrategyColumn};
 use cachesim::simulate::management::{
     ByService, ByTime, Compaction, Effects, Files, Management, MemoryUpdates, Microcompaction,
-    ResultBudget, ResultClearing, SessionMemory, Skills,
+    Parts, ResultBudget, ResultClearing, SessionMemory, Skills,
 };
 use cachesim::simulate::pricing::{PriceTable, RequestRates};
 use cachesim::simulate::strategy::{
@@ -29,6 +29,7 @@ struct Outcome {
     effects: Effects,
 }
 
+#[allow(clippy::large_types_passed_by_value)] // a test makes it in the call
 fn design(management: Management) -> Strategy {
     let design = Design { management: Some(Box::new(management)), ..Design::default() };
     Strategy {
@@ -38,6 +39,7 @@ fn design(management: Management) -> Strategy {
     }
 }
 
+#[allow(clippy::large_types_passed_by_value)] // a test makes it in the call
 fn managed(history: &History, management: Management) -> Outcome {
     under(history, design(management), |ledger, column| {
         let requests = || (0..history.requests.len()).map(RequestIndex::new);
@@ -329,6 +331,62 @@ fn a_memory_keeps_single_messages() {
     assert_eq!(outcome.rows[5], (8_000, 3_698, 2));
 }
 
+#[allow(clippy::large_types_passed_by_value)] // a test makes it in the call
+fn together(parts: Parts) -> Management {
+    Management::Several(parts)
+}
+
+/// A memory of at most so many tokens of messages, first written at a size, and a summary where it does not do.
+fn memory_or_summary(minimum_messages: u32, maximum: u64, first: u64) -> Management {
+    let Parts { memory, .. } = session_memory(minimum_messages, maximum).parts();
+    let memory = memory.map(|memory| SessionMemory {
+        updates: MemoryUpdates { first: Tokens(first), ..memory.updates },
+        ..memory
+    });
+    together(Parts { memory, ..compaction(12_000).parts() })
+}
+
+#[test]
+fn a_memory_comes_before_a_summary_and_one_breaker_counts_for_both() {
+    let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
+    // 11,700 tokens are below the threshold: three times the memory, and after three quick refills no summary either.
+    let both = managed(&history, memory_or_summary(0, 1_300, 10_000));
+    let alone = managed(&history, session_memory(0, 1_300));
+    assert_eq!((both.rows, both.effects), (alone.rows, alone.effects));
+    // With three pairs, 9,500 + 1,000 + 1,800 = 12,300 are not: a summary takes the place, both before the fifth request
+    // and before the eighth, where the pairs since are three as well.
+    let both = managed(&history, memory_or_summary(1, 2_000, 10_000));
+    let summaries = managed(&history, compaction(12_000));
+    let (fork, rest) = (both.rows[1], [&both.rows[..1], &both.rows[2..]].concat());
+    assert_eq!((fork, &rest), ((9_998, 2_600, 2), &summaries.rows));
+    assert_eq!(both.effects, summaries.effects);
+    // A memory that was never written does not do either, and costs nothing.
+    let late = managed(&history, memory_or_summary(0, 1_300, 1_000_000));
+    assert_eq!((late.rows, late.effects), (summaries.rows, summaries.effects));
+}
+
+/// Old results are placeholders before the conversation is summarised, and those that come in are cut before that.
+#[test]
+fn results_are_cleared_before_a_summary() {
+    let micro = by_time(60 * 60_000, 1).parts();
+    let rule =
+        together(Parts { microcompaction: micro.microcompaction, ..compaction(12_000).parts() });
+    let outcome = managed(&silent_hour().history(), rule);
+    // Before the fifth request there are 11,800 tokens, an answer of 100 and a prompt of 290 by the client's estimate:
+    // 12,190. Two results become placeholders: 12,400 - 936 = 11,464, and 2,500 more ask for the summary, of which tools
+    // and system prompt are warm. 9,500, 1,000 and the one file that was read, 300, are 10,800.
+    assert_eq!(outcome.rows[4..], [(8_000, 5_962, 2), (8_000, 2_798, 2), (10_798, 600, 2)]);
+    assert_eq!(outcome.effects, effects(2, 2, Tokens(936 + 664)));
+    // Each result of 1,158 characters comes in as a preview of 500, (500 + 40) / 2.4 = 225 tokens: prompts of 10,000,
+    // 10,325 and so on, 12,275 at last; the eighth finds 11,950 + 100 + 125.
+    let budget = budget(1_000, 10_000).parts();
+    let rule = together(Parts { budget: budget.budget, ..compaction(12_176).parts() });
+    let history = tool_loop(&mut Session::new(), "Bash", &[1; 7]);
+    assert_eq!(managed(&history, rule).effects, effects(7, 7, Tokens(7 * 275)));
+    let rule = together(Parts { budget: budget.budget, ..compaction(12_175).parts() });
+    assert_eq!(managed(&history, rule).effects.events, 8);
+}
+
 /// What every built-in way does to a history, held against the laws.
 fn keep_the_laws(history: &History) -> Result<(), String> {
     with_material(history, all_keep_the_laws)
@@ -460,17 +518,17 @@ fn a_rule_that_may_not_act_changes_nothing() {
 #[test]
 fn a_rule_may_act_from_its_limit_on() {
     let history = tool_loop(&mut Session::new(), "Read", &[1; 7]);
-    // Before the eighth request there are 13,600 tokens, an answer of 100 and a result of 290. It has
-    // 14,200, and each result 1,160 bytes.
+    // Before the eighth request there are 13,600 tokens, an answer of 100 and a result of 289 by the client's estimate. It
+    // has 14,200, and each result 1,158 characters.
     for (rule, may_act) in [
-        (compaction(13_990), true),
-        (compaction(13_991), false),
+        (compaction(13_989), true),
+        (compaction(13_990), false),
         (clearing(14_199), true),
         (clearing(14_200), false),
-        (budget(1_159, 10_000), true),
-        (budget(1_160, 10_000), false),
-        (budget(10_000, 1_159), true),
-        (budget(10_000, 1_160), false),
+        (budget(1_157, 10_000), true),
+        (budget(1_158, 10_000), false),
+        (budget(10_000, 1_157), true),
+        (budget(10_000, 1_158), false),
         (PAIRWISE, true),
         (session_memory(0, 40_000), true),
     ] {

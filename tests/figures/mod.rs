@@ -1,6 +1,7 @@
 //! Tokens, dollars, causes and advice: worked out by hand, by a second implementation, or taken from real sessions.
 
 mod advise;
+mod altered;
 mod applicability;
 mod automatic;
 mod automatic_captures;
@@ -32,6 +33,7 @@ mod prices;
 mod providers;
 mod random_captures;
 mod random_designs;
+mod records;
 pub(crate) mod since_change;
 mod stored;
 mod thinking;

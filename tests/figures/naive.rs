@@ -107,7 +107,7 @@ struct Block {
 
 impl Block {
     fn can_carry_a_marker(&self) -> bool {
-        self.kind != "thinking" && self.kind != "redacted_thinking"
+        !THINKING.contains(&&*self.kind)
     }
 }
 
@@ -122,6 +122,8 @@ struct Request {
     pieces: Vec<String>,
     blocks: Vec<Block>,
     total: u64,
+    /// Why the service refuses the request whatever its markers are, the first reason in its order.
+    refusal: Option<&'static str>,
 }
 
 impl Request {
@@ -139,27 +141,50 @@ impl Request {
             pieces: vec![model.to_owned()],
             blocks: Vec::new(),
             total: 0,
+            refusal: None,
         };
-        for tool in body.items("tools").iter().filter(|tool| !is_deferred(tool)) {
-            request.push("", tool, bytes_per_token);
+        for tool in body.items("tools") {
+            if is_deferred(tool) {
+                request.refuse(tool.get("cache_control").is_some(), "deferred_marker");
+            } else {
+                request.push("", tool, bytes_per_token);
+            }
         }
         request.pieces.push(settings_of_the_system(body));
         for block in blocks_of(body.get("system")) {
             request.push("", &block, bytes_per_token);
         }
         request.pieces.push(settings_of_the_messages(body));
-        for message in body.items("messages") {
+        let messages = body.items("messages");
+        let turn = messages.iter().rposition(begins_turn).unwrap_or(0);
+        for (number, message) in messages.iter().enumerate() {
             let mut role = message.text("role").unwrap_or_default();
+            request.refuse(is_old(model) && role == "system", "system_role");
             for block in blocks_of(message.get("content")) {
+                // Old models drop the thinking of earlier turns. A marker on it is refused before that.
+                let is_dropped = is_old(model) && number < turn && is_thinking(&block);
+                if is_dropped && block.get("cache_control").is_none() {
+                    continue;
+                }
                 request.push(role, &block, bytes_per_token);
                 role = "";
             }
         }
+        request.refuse(body.get("cache_control").is_some_and(is_unknown), "unknown_marker");
         request
+    }
+
+    fn refuse(&mut self, is_refused: bool, reason: &'static str) {
+        if is_refused {
+            self.refusal.get_or_insert(reason);
+        }
     }
 
     /// Takes the next block of the prefix; `role` is that of the message it opens.
     fn push(&mut self, role: &str, block: &Json, bytes_per_token: u64) {
+        let inner = block.items("content").last().and_then(|inner| inner.get("cache_control"));
+        let marker = block.get("cache_control").or(inner);
+        self.refuse(marker.is_some_and(is_unknown), "unknown_marker");
         let bytes = block.without("cache_control").canonical();
         let kind = block.text("type").unwrap_or_default();
         let position = match self.blocks.last() {
@@ -201,7 +226,7 @@ impl Request {
         if markers.keys().any(|number| !self.blocks[*number].can_carry_a_marker()) {
             return Err("unmarkable_block");
         }
-        Ok(markers)
+        self.refusal.map_or(Ok(markers), Err)
     }
 
     fn prefix(&self, block: usize) -> &[String] {
@@ -226,6 +251,36 @@ fn minimum_of(model: &str) -> u64 {
     } else {
         1_024
     }
+}
+
+/// The models before those that keep earlier thinking and take the role `system`.
+fn is_old(model: &str) -> bool {
+    ["claude-sonnet-4", "claude-haiku-4"].iter().any(|family| model.starts_with(family))
+}
+
+const THINKING: [&str; 2] = ["thinking", "redacted_thinking"];
+
+fn is_thinking(block: &Json) -> bool {
+    THINKING.contains(&block.text("type").unwrap_or_default())
+}
+
+/// A message that is neither an answer nor only results of tools.
+fn begins_turn(message: &Json) -> bool {
+    message.text("role") != Some("assistant")
+        && (matches!(message.get("content"), Some(Json::Text(_)))
+            || message
+                .items("content")
+                .iter()
+                .any(|block| block.text("type") != Some("tool_result")))
+}
+
+/// A marker of a type or a lifetime that the service does not have.
+fn is_unknown(marker: &Json) -> bool {
+    let other = |key, known: &[&str]| match marker.get(key) {
+        Some(_) => !marker.text(key).is_some_and(|text| known.contains(&text)),
+        None => false,
+    };
+    other("type", &["ephemeral"]) || other("ttl", &["5m", "1h"])
 }
 
 fn is_deferred(tool: &Json) -> bool {

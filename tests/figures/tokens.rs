@@ -325,6 +325,25 @@ fn tokens_of(body: &Value, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
+/// The documented table of the tools' prompt: with Opus 4.8 410 tokens instead of 290, with Sonnet 4.6 589 instead of 497,
+/// with Sonnet 4 315 instead of 313; of Fable 5 it does not say.
+#[test]
+fn a_forced_choice_of_tools_is_counted_as_documented() {
+    let tokens = |model: &str, choice: &str| {
+        let mut body = body();
+        body["model"] = model.into();
+        body["tool_choice"] = json!({"type": choice, "name": "Read"});
+        tokens_of(&body, &[])["prompt"]["tokens"].as_u64().expect("tokens")
+    };
+    for (model, more) in
+        [("claude-opus-4-8", 120), ("claude-sonnet-4-6", 92), ("claude-sonnet-4", 2)]
+    {
+        for choice in ["any", "tool"] {
+            assert_eq!(tokens(model, choice), tokens(model, "auto") + more, "{model} {choice}");
+        }
+    }
+}
+
 #[test]
 fn a_body_is_divided_by_part_tool_server_and_block() {
     let parts = |by: &str| -> BTreeMap<String, u64> {

@@ -5,6 +5,7 @@ mod captures;
 mod chains;
 mod configuration;
 mod logs;
+mod novelties;
 mod reading;
 #[cfg(unix)] // servers are started by a shell
 mod recorders;
@@ -15,4 +16,5 @@ mod sources;
 mod strategies;
 mod suggestions;
 mod template;
+mod token_keys;
 mod untold;

@@ -58,6 +58,40 @@ fn answers_in_parts() -> String {
     lines
 }
 
+/// Objects that span lines, lists of objects and UTF-16 hold the session that their lines hold.
+#[test]
+fn other_forms_of_the_lines_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = session(12);
+    let objects: Vec<Value> =
+        plain.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let spanning: Vec<String> = objects.iter().map(|one| format!("{one:#}")).collect();
+    let list = Value::from(objects);
+    let wide = plain.encode_utf16().flat_map(u16::to_le_bytes);
+    let forms: [(&str, Vec<u8>); 5] = [
+        ("plain", plain.clone().into_bytes()),
+        ("spanning", spanning.join("\n").into_bytes()),
+        ("list", format!("{list}").into_bytes()),
+        ("spanning-list", format!("{list:#}").into_bytes()),
+        ("utf-16", wide.collect()),
+    ];
+    let rows = |(name, bytes): &(&str, Vec<u8>)| {
+        let path = folder.path().join(format!("{name}.jsonl"));
+        fs::write(&path, bytes).expect("a file");
+        let rows = ledger(&path, &[]);
+        let figures = |row: &Value| {
+            let of = |key: &str| row[key].clone();
+            [of("strategy"), of("request_id"), of("cache_read_input_tokens"), of("cost_usd")]
+        };
+        rows.iter().map(figures).collect::<Vec<_>>()
+    };
+    let expected = rows(&forms[0]);
+    assert!(expected.len() >= 24, "{expected:?}");
+    for form in &forms[1..] {
+        assert_eq!(rows(form), expected, "{}", form.0);
+    }
+}
+
 /// Wherever a compressed file is cut or damaged: what was read is used, the last answer's output is at
 /// most what it was, and rows and standard error say so.
 #[test]

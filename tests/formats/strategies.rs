@@ -309,8 +309,8 @@ fn what_contradicts_itself_is_refused_with_the_reason() {
             "4:14: `markers.at`: the service refuses 5 markers, the most is 4 (too_many_breakpoints)",
         ),
         (
-            "context.microcompact.gap = \"1h\"\ncontext.compact.summary = 1",
-            "4:1: `context`: a conversation is kept small in one way; this names several",
+            "context.microcompact.gap = \"1h\"\ncontext.clear_results.keep = 1",
+            "4:1: `context`: old results are cleared by the client or by the service; this names both",
         ),
         (
             "context.compact = { threshold = 1, reserve = 1 }",
@@ -458,6 +458,7 @@ fn the_schema_accepts_what_the_parser_does() {
         file(
             "context = { microcompact = { gap = \"1h\" }, cached_microcompact = { trigger = 9 } }",
         ),
+        file("context = { microcompact = { gap = \"1h\" }, compact = { summary = 1 } }"),
         file(
             "context.compact = { window = [100000, 200000], percent = 90, files = { count = 0 }, plan = 0 }",
         ),
@@ -492,7 +493,7 @@ fn the_schema_accepts_what_the_parser_does() {
         "keepalive = { every = [[\"4m\"]], limit = \"1h\" }",
         "keepalive = { every = \"4m\", limit = \"1h\", agents = 1 }",
         "summary = 1",
-        "context = { microcompact = { gap = \"1h\" }, compact = { summary = 1 } }",
+        "context = { microcompact = { gap = \"1h\" }, clear_results = { keep = 1 } }",
         "context.compact = { threshold = 1, reserve = 1 }",
         "context.compact.percent = 101",
         "context.compact.gap_reported = 1",

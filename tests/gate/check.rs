@@ -83,6 +83,21 @@ fn changed_in_the_middle() -> String {
     original().lines().map(|line| change(line) + "\n").collect()
 }
 
+/// The sessions with a tool more behind the others.
+fn extended() -> String {
+    let tool = r#"{"name":"wait","description":"Waits.","input_schema":{"type":"object"}}"#;
+    original().replace("}], \"system\":", &format!("}}, {tool}], \"system\":"))
+}
+
+#[test]
+fn a_tool_more_moves_no_marker() {
+    let review = Review::new();
+    review.put(&extended());
+    let page = text(&review.against_baseline(&[]).stdout);
+    assert!(page.contains("wait"), "{page}");
+    assert!(!page.contains("other markers"), "{page}");
+}
+
 fn failed(output: &Output, code: i32) -> String {
     assert_eq!(
         output.status.code(),

@@ -4,4 +4,6 @@
 pub(crate) mod action;
 mod attacks;
 mod check;
+mod fields;
 mod init;
+mod pairs;

@@ -522,3 +522,57 @@ fn the_file_of_a_run_at_work_is_not_abandoned() {
     assert!(run(&arguments(&["analyze", "SESSION", "-o", "OUT"], &other)).status.success());
     assert_eq!(names(waiting.folder.path()), ["input.jsonl", "other", "out"]);
 }
+
+/// Where no thread can be started, work is done without one or refused.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_lack_of_threads_is_no_bug() {
+    if !has_strace() {
+        return;
+    }
+    let session = utf8(&project("fixtures/first-look/session.jsonl")).to_owned();
+    let commands: [&[&str]; 8] = [
+        &["tokens", &session],
+        &["sources"],
+        &["config", "show"],
+        &["prices", "list"],
+        &["analyze", &session],
+        &["lint", &session],
+        &["check", &session],
+        &["strategies"],
+    ];
+    for command in commands {
+        let inject =
+            ["-f", "-qq", "-o", "/dev/null", "-e", "inject=clone,clone3:error=EAGAIN", PROGRAM];
+        let output = around("strace", &inject).args(command).output().expect("strace runs");
+        let code = output.status.code();
+        assert!(code.is_some_and(|code| code < 70), "{command:?}: {}", text(&output.stderr));
+    }
+}
+
+/// Where the system reports no changes, `watch` looks for them itself.
+#[test]
+#[cfg(all(target_os = "linux", feature = "watch"))]
+fn a_watch_that_cannot_listen_is_no_bug() {
+    if !has_strace() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let session = project("fixtures/first-look/session.jsonl");
+    fs::copy(session, folder.path().join("session.jsonl")).expect("a copy");
+    for fault in [
+        "inotify_init1:error=EIO",
+        "inotify_add_watch:error=ENOSPC",
+        "inotify_add_watch:error=EINTR",
+        "epoll_create1:error=EIO",
+        "epoll_ctl:error=ENOSPC",
+        "epoll_wait:error=EIO",
+    ] {
+        let inject = format!("inject={fault}");
+        let before = ["-f", "-qq", "-o", "/dev/null", "-e", &inject, PROGRAM];
+        let mut watch = around("strace", &before);
+        watch.args(["watch", "--once", "--jsonl"]).arg(folder.path());
+        let output = watch.output().expect("strace runs");
+        assert!(output.status.success(), "{fault}: {}", text(&output.stderr));
+    }
+}

@@ -51,7 +51,7 @@ fn errors_say_what_is_wrong_and_what_to_do() {
     let stderr = |arguments: &[&str]| text(&run(arguments).stderr);
     insta::assert_snapshot!(
         stderr(&["analyze", &path, "--strategy", "2h"]),
-        @"cachesim: --strategy: `2h` is unknown (did you mean `1h`, `5m` or `1h-main-5m-agents`?); there are billed, replay, none, 5m, 1h, mixed, as-recorded, latched-ttl, 1h-main-5m-agents, 5m-main-1h-agents, system-only, last-message, last-two, every-10, four-even, cheapest-layout, 5m-pinged, 1h-pinged, cheapest-pings, microcompact-60m, cached-microcompact, microcompact-both, result-budget-50k, clear-results-180k, compact-100k, session-memory-100k, forked-agents, fresh-decisions, staggered-agents, agents-at-once, skip-cache-write, sessions-apart, tools-sorted, static-first, stable-first, global-scope, no-global-scope, latched-settings, stable-attribution, deferred-tools, optimal"
+        @"cachesim: --strategy: `2h` is unknown (did you mean `1h`, `5m` or `1h-main-5m-agents`?); there are billed, replay, none, 5m, 1h, mixed, as-recorded, latched-ttl, 1h-main-5m-agents, 5m-main-1h-agents, system-only, last-message, last-two, every-10, four-even, cheapest-layout, 5m-pinged, 1h-pinged, cheapest-pings, microcompact-60m, cached-microcompact, microcompact-both, result-budget-50k, clear-results-180k, compact-100k, session-memory-100k, forked-agents, fresh-decisions, staggered-agents, agents-at-once, skip-cache-write, mark-shared, sessions-apart, tools-sorted, static-first, stable-first, global-scope, no-global-scope, latched-settings, stable-attribution, deferred-tools, optimal"
     );
     insta::assert_snapshot!(
         stderr(&["analyze", "no/such/file.jsonl"]),

@@ -12,11 +12,19 @@ use crate::common::{cachesim, ledger, project, prompt_of, shared, stdout, utf8};
 
 const COMMANDS: [&str; 6] = ["analyze", "compare", "breaks", "context", "verify", "advise"];
 
-/// The lines in front of the first empty one.
+/// The lines in front of the first empty one, after the conclusion of a command that begins with it.
 fn first_lines(command: &str, path: &str) -> Vec<String> {
     let page = stdout(&[command, path, "-q"]);
-    page.lines().take_while(|line| !line.is_empty()).map(str::to_owned).collect()
+    let mut parts = page.split("\n\n");
+    let first = parts.next().unwrap_or_default();
+    let is_answer = |part: &str| part.starts_with("Spent") || part.starts_with("Would cost");
+    assert!(is_answer(first) || CONCLUDING.contains(&command), "{command}: {first}");
+    let answer = if is_answer(first) { first } else { parts.next().unwrap_or_default() };
+    answer.lines().map(str::to_owned).collect()
 }
+
+/// Commands that begin with their conclusion.
+const CONCLUDING: [&str; 2] = ["compare", "verify"];
 
 /// Nothing is cut off in a terminal of 80 columns.
 fn fits_80_columns(path: &str) {

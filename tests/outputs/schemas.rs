@@ -313,13 +313,13 @@ fn words_and_amounts_are_those_of_the_contract() {
         assert!(ledger.is_valid(&with(field, good.clone())), "{field} {good}");
         assert!(!ledger.is_valid(&with(field, bad.clone())), "{field} {bad}");
     }
-    // Every cause and class of the contract, and one that was measured since.
+    // Every cause and class of the contract, and those that were measured since.
     let causes = "ttl_expired_5m ttl_expired_1h idle_too_long model_changed effort_changed fast_mode_changed \
         tools_changed system_prompt_changed messages_rewritten hook_context_moved rewound image_changed \
-        thinking_changed tool_choice_changed betas_changed scope_changed ttl_tier_changed \
+        thinking_changed thinking_cleared permission_mode_changed tool_choice_changed betas_changed scope_changed ttl_tier_changed \
         auto_mode_changed overage_changed cached_microcompaction_changed extra_body_changed \
         compaction microcompaction resumed client_version_changed thinking_stripped below_minimum \
-        lookback_exceeded write_not_visible likely_server_side unknown";
+        lookback_exceeded write_not_visible likely_server_side own_cache unknown";
     let classes = "fell_to_zero fell_to_shared_prefix one_step_behind partial";
     let schema = schema("break");
     for (name, words) in [("Cause", causes), ("Class", classes)] {

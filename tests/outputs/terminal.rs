@@ -5,8 +5,11 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
 
-use crate::common::{cachesim, fixture, json, largest, ledger, project, run, shared, skip, text};
+use crate::common::{
+    cachesim, fixture, is_thorough, json, largest, ledger, project, run, shared, skip, text,
+};
 
 const BLOCKS: [char; 8] = ['█', '▉', '▊', '▋', '▌', '▍', '▎', '▏'];
 
@@ -176,8 +179,8 @@ fn pictures_and_pages_are_nothing_for_a_terminal() {
     }
 }
 
-/// Commands over sessions, each with an input that it has much to say about.
-const LONG: [&str; 19] = [
+/// Every command with an output for people, each with an input that it has much to say about.
+const COMMANDS: [&str; 34] = [
     "analyze 'fixtures'",
     "analyze 'fixtures/context-kinds'",
     "analyze 'fixtures' --by project",
@@ -187,34 +190,111 @@ const LONG: [&str; 19] = [
     "blocks 'fixtures'",
     "verify 'fixtures'",
     "advise 'fixtures'",
+    "advise 'fixtures/first-look'",
     "compare 'fixtures'",
+    "compare 'fixtures/first-look'",
     "lint 'fixtures'",
     "check 'fixtures'",
     "check 'fixtures/captured-clock'",
+    "init 'fixtures/first-look' --ci none",
     "tokens 'fixtures/captured-clock/session.jsonl'",
+    "tokens 'fixtures/captured-clock/session.jsonl' --by block",
+    "fork",
+    "prices",
     "prices list",
     "prices show claude-opus-4-6",
     "sources",
     "strategies",
+    "config",
     "config show",
+    "schema",
+    "redact --explain",
+    "fleet",
+    "chart turns 'fixtures/first-look'",
+    "report 'fixtures/first-look'",
+    "statusline",
+    "hook",
+    "mcp",
 ];
 
-/// What a command prints on a terminal of 80 columns and 24 lines.
-fn on_small_terminal(arguments: &str) -> Option<String> {
-    let size = [("SIZE", "stty rows 24 cols 80"), ("TERM", "xterm")];
+/// What a command prints on a terminal of some columns and 24 lines.
+fn on_screen(arguments: &str, columns: usize) -> Option<String> {
+    let size = [("SIZE", format!("stty rows 24 cols {columns}")), ("TERM", "xterm".to_owned())];
     let (_, page) = in_terminal(arguments, |script| script.envs(size))?;
-    Some(anstream::adapter::strip_str(&page).to_string())
+    let page = anstream::adapter::strip_str(&page).to_string();
+    // A bar of long work is overwritten, again and again, from the beginning of its line.
+    Some(
+        page.lines()
+            .map(|line| line.rsplit('\r').next().unwrap_or(line).to_owned() + "\n")
+            .collect(),
+    )
+}
+
+fn on_small_terminal(arguments: &str) -> Option<String> {
+    on_screen(arguments, 80)
+}
+
+/// The page, which fits the screen.
+fn fits(arguments: &str, columns: usize) -> Option<String> {
+    let page = on_screen(arguments, columns)?;
+    // The prompt of the shell is the last line.
+    let height = page.lines().count();
+    assert!(height < 24, "{arguments} at {columns}: {height} lines\n{page}");
+    for line in page.lines() {
+        assert!(line.width() <= columns, "{arguments} at {columns}: {line}");
+    }
+    Some(page)
 }
 
 #[test]
 fn a_screen_is_enough_for_every_answer() {
-    for arguments in LONG {
-        let Some(page) = on_small_terminal(arguments) else { return };
-        // The prompt of the shell is the last line.
-        assert!(page.lines().count() < 24, "{arguments}: {} lines\n{page}", page.lines().count());
-        for line in page.lines() {
-            assert!(line.chars().count() <= 80, "{arguments}: {line}");
+    let mut pages = String::new();
+    for arguments in COMMANDS {
+        let Some(page) = fits(arguments, 80) else { return };
+        pages.extend(["$ cachesim ", arguments, "\n", &page, "\n"]);
+    }
+    insta::assert_snapshot!(pages);
+}
+
+#[test]
+fn screens_of_other_widths_are_enough() {
+    for columns in [60, 76, 100, 160] {
+        for arguments in COMMANDS.into_iter().filter(|_| is_thorough() || columns == 60) {
+            if fits(arguments, columns).is_none() {
+                return;
+            }
         }
+    }
+}
+
+#[test]
+fn the_cause_of_a_break_is_on_the_first_screen() {
+    for columns in [60, 80, 160] {
+        let arguments = "explain fixtures/first-look/session.jsonl:11 fixtures/first-look";
+        let Some(page) = on_screen(arguments, columns) else { return };
+        assert!(page.contains("\nCause: "), "{columns}: {page}");
+    }
+}
+
+#[test]
+fn a_long_session_has_both_lifetimes_in_every_row() {
+    let Some(corpus) = shared("corpus-b") else { return };
+    let session = largest(&corpus);
+    let arguments = format!("analyze '{}'", session.display());
+    let Some(page) = fits(&arguments, 80) else { return };
+    assert!(page.starts_with("Spent"), "{page}");
+    let (_, table) = page.split_once("# ").expect("turns");
+    let mut lines = table.lines();
+    let head = lines.next().expect("names of columns");
+    for name in ["gap", "read 5m", "wrote 5m", "read 1h", "wrote 1h", "event"] {
+        assert!(head.contains(name), "{head}");
+    }
+    let rows = lines.skip(1).take_while(|line| !line.is_empty());
+    let rows: Vec<&str> =
+        rows.filter(|row| !row.starts_with("    ") || row.contains('$')).collect();
+    assert!(rows.len() > 2, "{page}");
+    for row in rows {
+        assert!(row.matches('$').count() >= 2, "{row}");
     }
 }
 

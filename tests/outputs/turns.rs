@@ -272,7 +272,8 @@ fn listed_breaks(path: &str) -> BTreeMap<String, Vec<String>> {
 /// Whether a row has the tokens and the cause of a break.
 fn tells(row: &BTreeMap<String, String>, found: &str) -> bool {
     let (lost, cause) = found.split_once('|').expect("both");
-    let words = &row["what happened"];
+    // Markdown escapes what would be its own.
+    let words = row["what happened"].replace('\\', "");
     words.contains("break") && words.contains(&format!(": {lost} (")) && words.contains(cause)
 }
 

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::common::{cachesim, is_thorough, project, shared, text};
 
-const WIDTHS: [usize; 5] = [60, 80, 100, 120, 160];
+const WIDTHS: [usize; 6] = [60, 76, 80, 100, 120, 160];
 
 /// So wide that nothing is wrapped, cut or hidden.
 const EVERYTHING: usize = 10_000;

@@ -107,11 +107,12 @@ pub(in crate::cli) struct SchemaArgs {
     /// The format [default: all are listed]
     #[arg(value_name = "NAME")]
     pub(in crate::cli) name: Option<String>,
-    /// Write every schema into this folder
+    /// List all on a terminal; write every schema into FOLDER
     ///
-    /// Write every schema into this folder, as NAME.schema.json
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["name", "output"])]
-    pub(in crate::cli) all: Option<PathBuf>,
+    /// List all on a terminal, of any height; with a folder, write every schema into it, as NAME.schema.json
+    #[arg(long, value_name = "FOLDER", num_args = 0..=1, conflicts_with_all = ["name", "output"])]
+    #[allow(clippy::option_option)] // not given, given alone, and given a folder
+    pub(in crate::cli) all: Option<Option<PathBuf>>,
     /// The output.
     #[command(flatten)]
     pub(in crate::cli) output: WrittenArgs,

@@ -24,7 +24,8 @@ requests that the service refuses fail, and with a baseline sessions that cost o
 
 Metrics: cost, cost_per_session, cost_per_request, mean_cost_per_session, mean_cost_per_request, \
 hit_rate, hit_rate_per_session, written_tokens, written_tokens_per_session, breaks, breaks_cost, \
-breaks_share, prefix_variants, prompt_bytes_per_request, tool_bytes_per_request, lint_findings.
+breaks_share, prefix_variants, prompt_bytes_per_request, tool_bytes_per_request, lint_findings, \
+unlisted_changes, damaged_places.
 Limits: max, min, max_increase, max_decrease.
 
 Formats: text, markdown (a comment, under 65,536 characters), summary (Markdown under 1 MiB), \

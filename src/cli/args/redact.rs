@@ -39,7 +39,12 @@ pub(in crate::cli) struct RedactArgs {
     ///
     /// Treatment of the names of tools
     #[arg(long, value_name = "HOW", value_parser = Choices(TOOL_NAMES), default_value = TOOL_NAMES[0].0)]
-    pub(in crate::cli) tool_names: ToolNames,
+    tool_names: ToolNames,
+    /// Replace the names of tools, too
+    ///
+    /// Replace the names of tools, too, as --tool-names hash does
+    #[arg(long, conflicts_with = "tool_names")]
+    hide_names: bool,
     /// Print what stays and why, field by field
     ///
     /// Print what stays and why, field by field, instead of redacting
@@ -63,9 +68,14 @@ pub(in crate::cli) struct RedactArgs {
 }
 
 impl RedactArgs {
+    /// Treatment of the names of tools.
+    pub(in crate::cli) fn tool_names(&self) -> ToolNames {
+        if self.hide_names { ToolNames::Hash } else { self.tool_names }
+    }
+
     /// Data that is kept besides lengths and times, in words for people.
     pub(in crate::cli) fn kept(&self) -> &'static str {
-        match self.tool_names {
+        match self.tool_names() {
             ToolNames::Keep => "the names of tools and models",
             ToolNames::Hash => "the names of models",
         }

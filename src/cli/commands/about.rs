@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
+use crate::base::client::Client;
 use crate::cli::args::here;
 use crate::cli::args::{
     Cli, CompletionsArgs, ConfigArgs, ConfigCommand, ManArgs, SchemaArgs, SourcesArgs,
@@ -14,16 +15,19 @@ use crate::cli::args::{
 };
 use crate::cli::configuration::effective;
 use crate::cli::error::CliError;
-use crate::cli::input::shown_path;
+use crate::cli::input::{shown_path, size};
 use crate::cli::output::{Output, write_files};
 use crate::cli::places::{Place, places};
+use crate::cli::progress::Progress;
 use crate::cli::strategies::unknown;
+use crate::explain::analysis::Novelties;
 use crate::explain::config::Configuration;
 use crate::read::input::discover;
 use crate::report::{
     MACHINE_FORMATS, MachineFormat, SourceRow, config_document, formats_document, sources_document,
     strategies_document, write_config, write_sources,
 };
+use crate::requests::conversation::{ReadOptions, read};
 
 /// Shows the configuration in use.
 pub(in crate::cli) fn config(
@@ -50,7 +54,7 @@ pub(in crate::cli) fn completions(args: &CompletionsArgs) -> Result<(), CliError
 
 /// Prints the schema of one machine format, or of all.
 pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
-    if let Some(folder) = &args.all {
+    if let Some(Some(folder)) = &args.all {
         let file =
             |format: &MachineFormat| (format!("{}.schema.json", format.name), format.schema.into());
         return write_files(folder, MACHINE_FORMATS.iter().map(file));
@@ -58,7 +62,7 @@ pub(in crate::cli) fn schema(args: &SchemaArgs) -> Result<(), CliError> {
     let format = args.name.as_deref().map(by_name).transpose()?;
     let output = Output::of_text(&args.output)?;
     match format {
-        None => output.text(&formats_document()),
+        None => output.fitted(args.all.is_some()).text(&formats_document()),
         Some(format) => output.write(|out| out.write_all(format.schema.as_bytes())),
     }
 }
@@ -69,7 +73,7 @@ fn by_name(name: &str) -> Result<&'static MachineFormat, CliError> {
     })
 }
 
-/// Lists the places of sessions, and the number of files in each.
+/// Lists the places of sessions with the number of files in each, and what is not known of Claude Code's lines.
 pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
     let row = |place: Place| {
         let is_there = place.folder.exists();
@@ -83,9 +87,19 @@ pub(in crate::cli) fn sources(args: &SourcesArgs) -> Result<(), CliError> {
             files,
         }
     };
-    let rows: Vec<SourceRow> = places(&[]).into_iter().map(row).collect();
-    let document = || sources_document(&rows, args.shown.output.all);
-    args.shown.show(document, |out| write_sources(&rows, out))
+    let places = places(&[]);
+    let of_claude = places.iter().filter(|place| place.client == Client::ClaudeCode);
+    let folders = of_claude.map(|place| place.folder.clone());
+    let there: Vec<_> = folders.filter(|folder| folder.exists()).collect();
+    let options = ReadOptions { leaves_out_trails: true, ..ReadOptions::default() };
+    let files = discover(&there);
+    let quiet = args.shown.output.quiet;
+    let progress = Progress::of_bytes("reading sessions", size(&files.sources), quiet);
+    let novelties = Novelties::of(&read(files, options, |bytes| progress.add(bytes)));
+    drop(progress);
+    let rows: Vec<SourceRow> = places.into_iter().map(row).collect();
+    let document = || sources_document(&rows, &novelties, args.shown.output.all);
+    args.shown.show(document, |out| write_sources(&rows, &novelties, out))
 }
 
 /// Lists every strategy that has a name.

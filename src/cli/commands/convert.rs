@@ -9,9 +9,12 @@ use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 
 use crate::cli::args::{Json, OutputFormat, PlaceArgs, RedactArgs};
 use crate::cli::error::CliError;
-use crate::cli::input::{enough_memory, name_damage, name_foreign_files, sources, tell_damage};
+use crate::cli::input::{
+    enough_memory, name_damage, name_foreign_files, size, sources, tell_damage,
+};
 use crate::cli::output::{Output, finish};
 use crate::cli::output_file::{OutputFile, is_temporary};
+use crate::cli::progress::Progress;
 use crate::cli::say::{say, warn};
 use crate::read::harness::{Harness, place_lines};
 use crate::read::input::{Diagnostics, Exceeded, Kind, Location, OpenSource, Source, discover};
@@ -119,15 +122,16 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
     let opened = target.open()?;
     let mut survey = Survey::default();
     // The first pass finds the key and the words that must not appear by chance; the second one replaces.
-    let readable = surveyed(inputs, &mut survey, &mut diagnostics);
+    let quiet = args.output.quiet;
+    let readable = surveyed(inputs, &mut survey, &mut diagnostics, quiet);
     diagnostics.name_files(|label| naming.label(label));
     enough_memory(&diagnostics)?;
     if !args.output.quiet {
         name_foreign_files(&diagnostics, readable.len());
         name_damage(&diagnostics, args.output.verbose);
     }
-    let redaction = survey.finish(args.tool_names);
-    let sums = write_all(&readable, &redaction, &target, opened, args.inputs.len())?;
+    let redaction = survey.finish(args.tool_names());
+    let sums = write_all(&readable, &redaction, (&target, opened, args.inputs.len()), quiet)?;
     if !args.output.quiet {
         say(&format!(
             "redacted {} and {} bytes in {}; {} strings were looked at. Lengths, times and {} stay",
@@ -147,7 +151,7 @@ pub(in crate::cli) fn redact(args: &RedactArgs) -> Result<(), CliError> {
 /// Lists the data that stays, by the tables of the redactor.
 fn explain(args: &RedactArgs) -> Result<(), CliError> {
     let output = Output::open(&args.output)?;
-    let kept = kept(args.tool_names);
+    let kept = kept(args.tool_names());
     let document = || Ok(kept_document(&kept));
     output.show(args.format.chosen, document, |Json, out| write_kept(&kept, out))
 }
@@ -305,8 +309,16 @@ fn resolved(path: &Path) -> PathBuf {
 }
 
 /// Sources that the first pass could read.
-fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnostics) -> Vec<Input> {
+fn surveyed(
+    inputs: Vec<Input>,
+    survey: &mut Survey,
+    diagnostics: &mut Diagnostics,
+    quiet: bool,
+) -> Vec<Input> {
+    let bytes = size(inputs.iter().map(|input| &input.source));
+    let progress = Progress::of_bytes("looking for text", bytes, quiet);
     let mut read = |input: Input| {
+        progress.add(input.source.size);
         let label = &input.source.label;
         match input.survey(survey) {
             Ok(Extent { error, lines, bytes, .. }) => {
@@ -335,14 +347,15 @@ fn surveyed(inputs: Vec<Input>, survey: &mut Survey, diagnostics: &mut Diagnosti
 fn write_all(
     inputs: &[Input],
     redaction: &Redaction,
-    target: &Target,
-    mut opened: Option<OutputFile>,
-    arguments: usize,
+    (target, mut opened, arguments): (&Target, Option<OutputFile>, usize),
+    quiet: bool,
 ) -> Result<RedactedSums, CliError> {
     if inputs.is_empty() {
         let message = "no file could be read; see above";
         return Err(CliError::NoInput(message.to_owned()));
     }
+    let bytes = size(inputs.iter().map(|input| &input.source));
+    let progress = Progress::of_bytes("taking text out", bytes, quiet);
     let mut sums = RedactedSums::default();
     for input in inputs {
         let extent = match target {
@@ -360,6 +373,7 @@ fn write_all(
                 write_file(input, redaction, &path, None)?
             }
         };
+        progress.add(input.source.size);
         sums.files += 1;
         sums.lines += extent.lines;
         sums.bytes += extent.bytes;

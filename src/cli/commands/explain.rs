@@ -329,14 +329,16 @@ pub(in crate::cli) fn verify(args: &VerifyArgs) -> Result<(), CliError> {
         let (findings, verification) = verified(run)?;
         let counts = counts(run);
         let shown = Shown { rules: args.rules, counts: counts.as_ref() };
-        Ok(verify_document(&run.study.history, &findings.answer(), &verification, shown))
+        let breaks = findings.analysis.summary.clone();
+        let told = (&verification, &breaks);
+        Ok(verify_document(&run.study.history, &findings.answer(), told, shown))
     };
     let sums = |run: &PreparedRun| {
         let (findings, verification) = verified(run)?;
         let counts = counts(run);
         let shown = Shown { rules: args.rules, counts: counts.as_ref() };
-        let answer = findings.figures();
-        Ok((answer, AgreementSums::of(&run.study.history, verification, shown)))
+        let (answer, breaks) = (findings.figures(), findings.analysis.summary.clone());
+        Ok((answer, AgreementSums::of(&run.study.history, (verification, breaks), shown)))
     };
     args.view(output).show(&setup, document, sums, |Json, run, out| {
         let (_, verification) = verified(run)?;

@@ -9,6 +9,7 @@ use crate::cli::input::read_given;
 use crate::cli::output::replace;
 use crate::cli::part_key::is_in_place;
 use crate::cli::parts::{one_each, same_settings, whole};
+use crate::cli::progress::Progress;
 use crate::cli::rows::needs_parquet;
 use crate::cli::say::say;
 use crate::report::{Manifest, Part, counted, each_identified};
@@ -30,7 +31,7 @@ pub(in crate::cli) fn gather(args: &GatherArgs) -> Result<(), CliError> {
     same_settings(&parts)?;
     one_each(&parts)?;
     whole(&args.out, &parts)?;
-    no_seams(&args.out, &parts)?;
+    no_seams(&args.out, &parts, args.quiet)?;
     let nothing = || CliError::NoInput(format!("{}: no part", name_of(&args.lines)));
     let manifest = Manifest::of(parts).ok_or_else(nothing)?;
     let place = args.out.join(MANIFEST);
@@ -66,7 +67,8 @@ fn name_of(lines: &Path) -> String {
 }
 
 /// Fails if a request is in two parts.
-fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
+fn no_seams(folder: &Path, parts: &[Part], quiet: bool) -> Result<(), CliError> {
+    let progress = Progress::of_steps("joining parts", parts.len() as u64, quiet);
     let mut seams = Seams::default();
     for part in parts {
         let path = folder.join(&part.ledger.path);
@@ -79,6 +81,7 @@ fn no_seams(folder: &Path, parts: &[Part]) -> Result<(), CliError> {
             CliError::Write(source) => CliError::NoInput(format!("{}: {source}", path.display())),
             other => other,
         })?;
+        progress.add(1);
     }
     Ok(())
 }

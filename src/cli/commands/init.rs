@@ -1,6 +1,6 @@
 //! Command `cachesim init`.
 
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::{env, fs};
 
@@ -14,10 +14,11 @@ use crate::cli::input::shown_path;
 use crate::cli::output::Output;
 use crate::cli::output_file::{OutputFile, folder_of};
 use crate::cli::say::say;
+use crate::cli::terminal::{height, width};
 use crate::cli::with_threads;
 use crate::explain::check::{FirstBudget, first_budgets};
 use crate::read::input::MOST_REPORT;
-use crate::report::{counted, grouped, terminal_safe, write_report};
+use crate::report::{counted, grouped, shortened, terminal_safe, write_report};
 
 const CONFIGURATION: &str = "cachesim.toml";
 const BASELINE: &str = "baseline.json";
@@ -47,7 +48,7 @@ pub(in crate::cli) fn init(args: &InitArgs) -> Result<(), CliError> {
         CiArg::None => Ok(()),
     };
     // Shown even if files are in the way, as the user may copy parts of it.
-    show(&files)?;
+    show(&files, args.dry_run)?;
     workflow.and(refuse_present(&files))?;
     let consent = Consent::new(args.yes, args.dry_run);
     if !consent.is_given()? {
@@ -219,20 +220,36 @@ fn workflow(repository: &str) -> Result<Starter, CliError> {
     Ok(Starter { path: WORKFLOW, content: text.into_bytes(), summary: None })
 }
 
-fn show(files: &[Starter]) -> Result<(), CliError> {
+fn show(files: &[Starter], is_whole: bool) -> Result<(), CliError> {
+    let is_terminal = io::stdout().is_terminal();
+    let height = height(is_terminal).filter(|_| !is_whole);
+    let width = height.map_or(usize::MAX, |_| width(is_terminal).into());
+    let room = height.map_or(usize::MAX, |height| lines_each(height, files.len()));
     let mut text = String::new();
     for Starter { path, content, summary } in files {
         let content =
             summary.as_deref().map_or_else(|| String::from_utf8_lossy(content), Into::into);
-        let rule = "─".repeat(path.len());
-        text += &[path, "\n", &rule, "\n"].concat();
-        for line in content.trim_end().lines() {
-            text += &terminal_safe(line);
+        let lines: Vec<&str> = content.trim_end().lines().collect();
+        let is_cut = lines.len() > room;
+        let shown = if is_cut { room - 1 } else { lines.len() };
+        text += &[path, "\n", &"─".repeat(path.len()), "\n"].concat();
+        for line in &lines[..shown] {
+            text += &shortened(terminal_safe(line), width);
             text.push('\n');
+        }
+        if is_cut {
+            let left = counted((lines.len() - shown) as u64, "line", "lines");
+            text.extend(["… ", &*left, " more: init --dry-run\n"]);
         }
         text.push('\n');
     }
     Output::standard(ColorArg::Auto).write::<io::Error>(|out| out.write_all(text.as_bytes()))
+}
+
+/// Lines of each file on a screen with room for what is asked below: 3 are taken by a file's name, rule and end.
+fn lines_each(height: u16, files: usize) -> usize {
+    const BELOW: usize = 4;
+    (usize::from(height).saturating_sub(BELOW) / files.max(1)).saturating_sub(3).max(2)
 }
 
 /// Fails if one of the files to write exists.

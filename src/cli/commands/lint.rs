@@ -1,9 +1,9 @@
 //! Command `cachesim lint`.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::base::by_key::ByKey;
 use crate::cli::args::{FindingFormat, LintArgs, OutputFormat};
 use crate::cli::error::CliError;
 use crate::cli::output::Output;
@@ -113,7 +113,7 @@ fn accepted(path: &Path) -> Result<Vec<AcceptedFinding>, CliError> {
 #[derive(Default)]
 struct LintVerdict {
     /// Number of findings that fail, by rule.
-    failing: BTreeMap<Rule, usize>,
+    failing: ByKey<Rule, usize>,
     compared: u64,
 }
 

@@ -7,17 +7,19 @@ use crate::cli::args::PartArgs;
 use crate::cli::domains::has_nothing_asked_for;
 use crate::cli::error::CliError;
 use crate::cli::input::{
-    discovered, discovered_below, enough_memory, read_given, read_quietly, tell_damage, whole_path,
+    discovered, discovered_below, enough_memory, read_given, size, tell_damage, whole_path,
 };
 use crate::cli::output::{Output, replace};
 use crate::cli::part_key::{PartKey, is_in_place};
 use crate::cli::parts::{fault, write_part};
 use crate::cli::prepared::{Setup, Telling, tell_unpriced};
+use crate::cli::progress::Progress;
 use crate::cli::rows::{metadata, needs_parquet};
 use crate::cli::say::say;
 use crate::cli::strategies::strategies;
 use crate::read::input::{Diagnostics, Discovered, Kind, MOST_REPORT, read_text};
 use crate::report::{BREAK_SCHEMA, DomainListing, Inputs, LEDGER_SCHEMA, Part};
+use crate::requests::conversation::read;
 use crate::simulate::cache::Reading;
 
 /// Most bytes of the line of a domain.
@@ -111,7 +113,10 @@ fn made(
     let sources = discovered.sources.clone();
     let describe = |schema| metadata(setup, sources.iter(), schema);
     let described = [LEDGER_SCHEMA, BREAK_SCHEMA].map(describe);
-    let history = read_quietly(discovered, setup.options.read.clone());
+    let progress = Progress::of_bytes("reading the domain", size(&sources), args.output.quiet);
+    let options = setup.options.read.clone();
+    let history = read(discovered, options, |bytes| progress.add(bytes));
+    drop(progress);
     enough_memory(&history.diagnostics)?;
     all_read(&history.diagnostics)?;
     tell_damage(&history.diagnostics, history.files.len(), args.input.strict, &args.output)?;

@@ -9,6 +9,7 @@ use crate::cli::input::refuse_lost;
 use crate::cli::limits::Limits;
 use crate::cli::output::{Output, refuse_other_formats, refuse_terminal};
 use crate::cli::prepared::PreparedRun;
+use crate::cli::progress::Progress;
 use crate::cli::runs::{StoredRun, with_own};
 use crate::cli::strategies::strategies;
 use crate::explain::analysis::{Gaps, Waterfall};
@@ -26,6 +27,9 @@ use crate::simulate::cache::Reading;
 use crate::simulate::ledger::{Ledger, StrategyColumn};
 use crate::simulate::strategy::{Assumptions, Strategy};
 use crate::study::{Findings, Study};
+
+/// Steps of a page after its sessions are read.
+const STEPS: u64 = 5;
 
 /// Number of context items that are kept: none, as the page shows kinds only.
 const NO_ITEMS: usize = 0;
@@ -54,7 +58,8 @@ pub(in crate::cli) fn report(args: &ReportArgs) -> Result<(), CliError> {
         return page_of_run(&run, &simulated, assumptions, &setup.options.zone, output);
     }
     let run = args.setup(options, simulated, assumptions)?.whole()?;
-    page_of_sessions(&run, assumptions, args.show_text, output)
+    let progress = Progress::of_steps("simulating strategies", STEPS, args.output.quiet);
+    page_of_sessions(&run, assumptions, args.show_text, (output, progress))
 }
 
 /// Writes the page of sessions.
@@ -62,17 +67,20 @@ fn page_of_sessions(
     run: &PreparedRun,
     assumptions: Assumptions,
     shows_text: bool,
-    output: Output,
+    (output, progress): (Output, Progress),
 ) -> Result<(), CliError> {
     let ledger = run.ledger_with_bounds()?;
     let comparison = run.study.compare(&ledger);
+    progress.next("finding breaks");
     let findings = run.study.breaks(Options::default())?;
     let Findings { ledger: evidence, analysis, .. } = &findings;
     let advised = findings.advice_and_answer(Reading::Conservative);
+    progress.next("measuring contexts");
     let (steps, selection) = (&run.study.steps, &run.study.selection);
     let sums = analysis.summary.reconciliation;
     let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
+    progress.next("drawing charts");
     let waterfall = advised.answer.waterfall.as_ref();
     let material = ChartMaterial {
         study: &run.study,
@@ -83,6 +91,7 @@ fn page_of_sessions(
         waterfall,
     };
     let charts = material.charts();
+    progress.next("writing the page");
     let view = PageView {
         answer: &advised.answer,
         advice: advised.advice.as_ref(),

@@ -23,6 +23,7 @@ use crate::cli::limits;
 use crate::cli::looking::{Looking, told_by_client};
 use crate::cli::places::places;
 use crate::follow::Billed;
+use crate::read::input::{Entered, Inside, MOST_DEPTH};
 use crate::read::told::Told;
 use crate::report::{STATUS_TEMPLATE, Status, StatusTemplate};
 use crate::settings::{Applied, Setting};
@@ -129,9 +130,17 @@ fn status(
     })
 }
 
-/// Session files in a folder, each with the time of its last change. A missing folder has none.
+/// Session files in a folder, each with the time of its last change. A missing folder has none. Each folder is walked
+/// once, and links that lead out of the given one are not followed: nobody waits for a prompt while a disk is searched.
 fn files(folder: &Path) -> impl Iterator<Item = (PathBuf, Option<Millis>)> + use<> {
-    let entries = WalkDir::new(folder).follow_links(true).sort_by_file_name().into_iter().flatten();
+    let walk = WalkDir::new(folder).follow_links(true).max_depth(MOST_DEPTH).sort_by_file_name();
+    let inside = Inside::of(&[folder.to_owned()]).unwrap_or_default();
+    let mut entered = Entered::default();
+    let is_walked = move |entry: &walkdir::DirEntry| {
+        let leads_out = || entry.path_is_symlink() && !inside.has(entry.path());
+        !entry.file_type().is_dir() || !leads_out() && entered.enter(entry)
+    };
+    let entries = walk.into_iter().filter_entry(is_walked).flatten();
     let is_session = |entry: &walkdir::DirEntry| {
         entry.file_type().is_file() && entry.path().extension().is_some_and(|one| one == "jsonl")
     };

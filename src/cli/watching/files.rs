@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -14,13 +15,14 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use crate::base::order::Ordered as _;
 use crate::base::units::Millis;
 use crate::cli::limits::moment_of;
-use crate::read::input::{Location, discover};
+use crate::read::input::{Inside, Location, discover_inside};
 
 /// Files below some paths.
 pub(super) struct WatchedFiles {
     roots: Vec<PathBuf>,
     known: BTreeMap<PathBuf, Stamp>,
-    watcher: Option<RecommendedWatcher>,
+    /// Never dropped: the library panics then if its thread has ended, and the system closes it with the process.
+    watcher: Option<&'static mut RecommendedWatcher>,
     /// Roots whose changes the system reports.
     listened: BTreeSet<PathBuf>,
 }
@@ -54,13 +56,17 @@ impl WatchedFiles {
                 Ok(event) => tell(Told::Paths(event.paths)),
                 Err(_) => tell(Told::Missed),
             });
-        Self { roots, known: BTreeMap::new(), watcher: watcher.ok(), listened: BTreeSet::new() }
+        let watcher = watcher.ok().map(|watcher| Box::leak(Box::new(watcher)));
+        Self { roots, known: BTreeMap::new(), watcher, listened: BTreeSet::new() }
     }
 
     /// Searches all folders for files that are new, changed or gone.
     pub(super) fn scan(&mut self) -> Vec<PathBuf> {
         self.listen();
-        let found = discover(&self.roots).sources.into_iter();
+        let folders: Vec<PathBuf> =
+            self.roots.iter().filter_map(|root| folder_of(root)).map(Path::to_owned).collect();
+        let inside = Inside::of(&folders).unwrap_or_default();
+        let found = discover_inside(&self.roots, &inside).sources.into_iter();
         let paths = found.filter_map(|source| match source.location {
             Location::File(path) => Some(path),
             Location::StandardInput | Location::Memory(_) => None,
@@ -121,17 +127,41 @@ impl WatchedFiles {
 
     /// Asks the system for changes of every root that exists by now.
     fn listen(&mut self) {
-        let Some(watcher) = &mut self.watcher else { return };
-        for root in &self.roots {
+        let Self { roots, watcher: Some(watcher), listened, .. } = self else { return };
+        let mut is_alive = true;
+        for root in &*roots {
             if !root.exists() {
-                self.listened.remove(root);
-            } else if !self.listened.contains(root)
-                && watcher.watch(root, RecursiveMode::Recursive).is_ok()
-            {
-                self.listened.insert(root.clone());
+                listened.remove(root);
+            } else if is_alive && !listened.contains(root) {
+                let is_listened = listen_to(watcher, root);
+                is_alive = is_listened.is_some();
+                if is_listened == Some(true) {
+                    listened.insert(root.clone());
+                }
             }
         }
+        // Without reports the folders are searched now and then.
+        if !is_alive {
+            self.watcher = None;
+        }
     }
+}
+
+/// Has the system report changes below a root. `None` if the library's thread has not started or has ended, which it
+/// answers with a panic.
+fn listen_to(watcher: &mut RecommendedWatcher, root: &Path) -> Option<bool> {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    let watched = panic::catch_unwind(AssertUnwindSafe(|| {
+        watcher.watch(root, RecursiveMode::Recursive).is_ok()
+    }));
+    panic::set_hook(hook);
+    watched.ok()
+}
+
+/// Folder of a root, if it exists: links that lead out of it are not followed.
+fn folder_of(root: &Path) -> Option<&Path> {
+    if root.is_dir() { Some(root) } else { root.parent().filter(|folder| folder.is_dir()) }
 }
 
 /// Returns true if files of this name grow while a session continues. Databases and tables do not.

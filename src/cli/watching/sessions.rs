@@ -1,6 +1,6 @@
 //! Watched sessions: their events, and the open ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashSet;
 
 use super::files::WatchedFiles;
+use crate::base::by_key::ByKey;
 use crate::base::known::KnownSum;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::{Millis, Picodollars, Tokens};
@@ -171,7 +172,7 @@ impl<'a> Sessions<'a> {
     /// cache.
     pub(super) fn table(&self, now: Millis) -> Result<WatchTable, CliError> {
         let mut open: Vec<OpenSession<'_>> = Vec::new();
-        let mut agents: BTreeMap<PathBuf, Vec<(&Path, &Followed)>> = BTreeMap::new();
+        let mut agents: ByKey<PathBuf, Vec<(&Path, &Followed)>> = ByKey::new();
         let mut mains: Vec<(&Path, &Followed)> = Vec::new();
         for (path, followed) in self.watched.files().filter(|(_, one)| !one.requests.is_empty()) {
             match self.main_of(path) {
@@ -181,7 +182,7 @@ impl<'a> Sessions<'a> {
         }
         mains.order_by_key(|(_, followed)| std::cmp::Reverse(last_of(followed)));
         for (path, followed) in mains {
-            let of_agents = agents.remove(path).unwrap_or_default();
+            let of_agents = agents.get_mut(path).map(std::mem::take).unwrap_or_default();
             let files = std::iter::once(followed).chain(of_agents.iter().map(|(_, one)| *one));
             let session = session_of(path, followed);
             let next = self.next(followed, now);

@@ -9,18 +9,12 @@ use super::seen::Seen;
 use super::{Change, ChangeCandidate, Subject, Who, causes, context, lifetimes, prompts, requests};
 use crate::base::order::{Order as _, side_by_side};
 use crate::base::units::Picodollars;
-use crate::explain::breaks::Analysis;
+use crate::explain::breaks::{Analysis, Contradiction};
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::PromptTrace;
 use crate::simulate::ledger::{Ledger, Row, Selection, Totals};
 use crate::simulate::management::{Management, sketch};
 use crate::simulate::strategy::{Assumptions, Design};
-
-/// Least saving worth a line: a cent.
-const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);
-
-/// Divisor of the amount spent for the least saving worth a line: half a per cent.
-const LEAST_PART: i128 = 200;
 
 /// Changes, best first, with their savings.
 #[derive(Clone, Debug)]
@@ -35,6 +29,10 @@ pub struct Advice {
     pub unsupported: Option<AdviceEntry>,
     /// Changes that nobody but the service could make, on top of all these.
     pub out_of_reach: Vec<AdviceEntry>,
+    /// Contradiction of the record with the rules, so that nothing is tried.
+    pub withheld: Option<Contradiction>,
+    /// Number of requests to caches that are not Anthropic's, which are in no saving.
+    pub own_caches: usize,
 }
 
 /// Change that saves most alone, with the bill that its saving starts from.
@@ -70,20 +68,32 @@ impl Advice {
     ) -> Option<Self> {
         let seen = Seen::new(ledger, trace, selection, analysis);
         let start = SearchStart::new(Trials::new(ledger, trace, selection))?;
-        let (beyond, within): (Vec<TriedChange>, Vec<TriedChange>) = start
+        let own_caches = selection.requests().filter(|index| ledger.has_own_cache(*index)).count();
+        let none = Self { own_caches, ..Self::none(start.bill) };
+        if analysis.contradiction.is_some() {
+            return Some(Self { withheld: analysis.contradiction, ..none });
+        }
+        let (beyond, mut within): (Vec<TriedChange>, Vec<TriedChange>) = start
             .state
             .worthwhile(candidates(&seen))
             .into_iter()
             .partition(|tried| tried.candidate.change.who == Who::Nobody);
         let SearchStart { bill, mut state, .. } = start;
-        // The best saving comes first: if the bill does not support this one, it supports none.
+        put_supported_first(&bill, &mut within);
         if within.first().is_some_and(|best| !bill.supports(best.alone)) {
             let unsupported = within.into_iter().next().map(TriedChange::alone);
-            return Some(Self { bill, changes: Vec::new(), unsupported, out_of_reach: Vec::new() });
+            return Some(Self { unsupported, ..none });
         }
         let changes = state.apply(within);
         let out_of_reach = state.apply(beyond);
-        Some(Self { bill, changes, unsupported: None, out_of_reach })
+        Some(Self { changes, out_of_reach, ..none })
+    }
+
+    /// Advice without changes.
+    fn none(bill: Bill) -> Self {
+        let (changes, out_of_reach) = (Vec::new(), Vec::new());
+        let (unsupported, withheld, own_caches) = (None, None, 0);
+        Self { bill, changes, unsupported, out_of_reach, withheld, own_caches }
     }
 
     /// Finds the first of the changes alone.
@@ -97,6 +107,10 @@ impl Advice {
         selection: &Selection,
         analysis: &Analysis,
     ) -> Option<FirstAdvice> {
+        if analysis.contradiction.is_some() {
+            let bill = SearchStart::new(Trials::new(ledger, trace, selection))?.bill;
+            return Some(FirstAdvice { entry: None, bill });
+        }
         let seen = Seen::new(ledger, trace, selection, analysis);
         let mut others = candidates(&seen);
         others.retain(|candidate| candidate.change.who != Who::Nobody);
@@ -114,8 +128,9 @@ impl Advice {
         let most = tried.first().map_or(start.state.least, |best| best.alone);
         if start.recorded.avoidable >= most {
             tried.extend(start.state.worthwhile(same_prompts));
-            tried.order_by_key(|tried| Reverse(tried.alone));
+            tried.order_by_key(TriedChange::rank);
         }
+        put_supported_first(&start.bill, &mut tried);
         let entry = tried.into_iter().next().map(TriedChange::alone);
         Some(FirstAdvice { entry, bill: start.bill })
     }
@@ -162,6 +177,11 @@ fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let found: Vec<Vec<ChangeCandidate>> = side_by_side(&all, |of| of(seen));
     let mut candidates: Vec<ChangeCandidate> = found.into_iter().flatten().collect();
     candidates.order_by_key(|candidate| candidate.design.keeps_prompts());
+    // Where a gateway drops markers, others in their place change nothing.
+    if seen.drops_markers() {
+        let of_markers = [Subject::Lifetimes, Subject::Pings, Subject::Markers];
+        candidates.retain(|candidate| !of_markers.contains(&candidate.subject));
+    }
     // A setting of Claude Code is of no use to another client.
     if !seen.may_be_of_claude_code() {
         for candidate in &mut candidates {
@@ -169,10 +189,6 @@ fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
         }
     }
     candidates
-}
-
-fn least_saving(spent: Picodollars) -> Picodollars {
-    LEAST_SAVING.max(Picodollars(spent.0 / LEAST_PART))
 }
 
 /// Start of a search, before any change.
@@ -191,14 +207,15 @@ impl<'a> SearchStart<'a> {
     fn from(trials: Trials<'a>, recorded: RecordedCost) -> Self {
         let record = trials.billed();
         let billed = record.as_ref().and_then(Totals::cost);
+        let simulated = recorded.cost.minus(recorded.apart);
         let bill = Bill {
             billed,
-            apart: record.map_or(Picodollars::ZERO, |record| record.apart),
-            recorded: recorded.cost,
-            unrecorded: billed.map_or(recorded.cost, |_| recorded.unrecorded),
+            apart: recorded.apart,
+            recorded: simulated,
+            unrecorded: billed.map_or(simulated, |_| recorded.unrecorded),
         };
         let state = SearchState {
-            least: least_saving(bill.spent()),
+            least: bill.least_saving(),
             trials,
             design: Design::default(),
             cost: recorded.cost,
@@ -214,10 +231,26 @@ struct TriedChange {
 }
 
 impl TriedChange {
+    /// Place among others. Pings count a tenth less: they are requests more, which somebody has to send.
+    fn rank(&self) -> Reverse<Picodollars> {
+        let Picodollars(alone) = self.alone;
+        let is_ping = self.candidate.subject == Subject::Pings;
+        Reverse(Picodollars(if is_ping { alone - alone / 10 } else { alone }))
+    }
+
     /// Entry of the change with no other one applied.
     fn alone(self) -> AdviceEntry {
         let Self { candidate: ChangeCandidate { change, design, .. }, alone } = self;
         AdviceEntry { change, alone, saving: alone, design }
+    }
+}
+
+/// Puts the largest saving first if the bill does not support that of the first change: pings rank lower than they
+/// save.
+fn put_supported_first(bill: &Bill, tried: &mut [TriedChange]) {
+    let largest = (0..tried.len()).rev().max_by_key(|place| tried[*place].alone);
+    if let Some(largest) = largest.filter(|_| !bill.supports(tried[0].alone)) {
+        tried[..=largest].rotate_right(1);
     }
 }
 
@@ -246,7 +279,7 @@ impl SearchState<'_> {
             (alone >= self.least).then_some(TriedChange { candidate, alone })
         });
         let mut tried: Vec<TriedChange> = tried.collect();
-        tried.order_by_key(|tried| Reverse(tried.alone));
+        tried.order_by_key(TriedChange::rank);
         tried
     }
 
@@ -413,7 +446,8 @@ impl<'a> Trials<'a> {
     pub(super) fn recorded(&self) -> Option<RecordedCost> {
         let ledger = self.simulate(Design::default())?;
         let column = ledger.columns.first()?;
-        let cost = ledger.totals(column, self.selection.requests()).cost()?;
+        let totals = ledger.totals(column, self.selection.requests());
+        let (cost, apart) = (totals.cost()?, totals.apart);
         let has_no_record =
             |index: &RequestIndex| self.ledger.history.request(*index).usage.is_none();
         let unrecorded = self.selection.requests().filter(has_no_record);
@@ -422,7 +456,7 @@ impl<'a> Trials<'a> {
         let avoidable = rows.filter_map(|row| beyond_reading(&ledger, &row)).sum();
         let outcomes = column.outcomes().unwrap_or_default();
         let has_refusals = outcomes.iter().any(|outcome| outcome.refusal.is_some());
-        Some(RecordedCost { cost, unrecorded, avoidable, has_refusals })
+        Some(RecordedCost { cost, apart, unrecorded, avoidable, has_refusals })
     }
 
     fn simulate(&self, design: Design) -> Option<Ledger<'a>> {
@@ -442,6 +476,8 @@ fn takes_out(design: &Design) -> bool {
 pub(super) struct RecordedCost {
     /// Cost of all reported requests.
     pub(super) cost: Picodollars,
+    /// Part of `cost` for samplings billed apart.
+    apart: Picodollars,
     /// Part of `cost` for requests without recorded usage.
     unrecorded: Picodollars,
     /// Most that could be saved while the same prompts are sent: their cost beyond reading all of them from

@@ -3,14 +3,21 @@
 
 use crate::base::units::Picodollars;
 
+/// Saving that is always worth a line: a cent.
+const LEAST_SAVING: Picodollars = Picodollars(10_000_000_000);
+
+/// Divisor of the amount spent for a saving that is worth a line even below a cent: half a per cent.
+const LEAST_PART: i128 = 200;
+
 /// Amount billed for some requests, and the rules' charge for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bill {
     /// Amount billed, or `None` if no usage was recorded.
     pub billed: Option<Picodollars>,
-    /// Part billed for separate samplings, which no simulation has and no change affects.
+    /// Part billed for separate samplings, which no change affects.
     pub apart: Picodollars,
-    /// Simulated cost of the record with its breaks (`as-recorded`), from which all savings are counted.
+    /// Simulated cost of the record with its breaks (`as-recorded`) and without the separate samplings, from
+    /// which all savings are counted.
     ///
     /// It differs from the billed amount by the part that the rules do not explain, and no saving includes
     /// that part.
@@ -24,6 +31,18 @@ impl Bill {
     #[must_use]
     pub fn spent(&self) -> Picodollars {
         self.billed.unwrap_or_default() + self.unrecorded
+    }
+
+    /// Least saving worth a line: half a per cent of the amount spent, or a cent.
+    #[must_use]
+    pub fn least_saving(&self) -> Picodollars {
+        LEAST_SAVING.min(Picodollars(self.spent().0 / LEAST_PART))
+    }
+
+    /// Words for the least saving worth a line.
+    #[must_use]
+    pub fn least_words(&self) -> &'static str {
+        if self.least_saving() < LEAST_SAVING { "0.5 %" } else { "a cent" }
     }
 
     /// Amount billed beyond the simulated record of the same requests and the separate samplings.

@@ -27,6 +27,7 @@ const BY_WINDOW: &str = "`/autocompact`, `autoCompactWindow`, or CLAUDE_CODE_AUT
 pub(super) fn candidates(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let sizes = PromptSizes::of(seen);
     let ways = ways().into_iter().filter(|(way, ..)| seen.may_manage(&way.design));
+    let ways = ways.filter(|(_, size, _)| size.is_none_or(|size| sizes.may_stay_below(size)));
     ways.map(|way| candidate(way, &sizes)).collect()
 }
 
@@ -101,12 +102,18 @@ fn built_in(name: &str) -> Design {
 
 fn candidate((way, size, assumed): ContextWay, sizes: &PromptSizes) -> ChangeCandidate {
     let assumption = format!("{SAME_ANSWERS}; {assumed}.");
-    way.candidate(sizes.observed(size), assumption, sizes.largest.into_iter().collect())
+    let evidence = sizes.largest.into_iter().collect();
+    let mut candidate = way.candidate(sizes.observed(size), assumption, evidence);
+    // Turns may be longer and answers worse without what was taken out.
+    candidate.change.is_at_most = true;
+    candidate
 }
 
 /// Sizes of prompts.
 struct PromptSizes {
     totals: Vec<Tokens>,
+    /// Tools and system prompt of each, which no way makes smaller.
+    fronts: Vec<Tokens>,
     /// Request with the largest prompt.
     largest: Option<RequestIndex>,
 }
@@ -116,8 +123,15 @@ impl PromptSizes {
         let largest = seen.prompts().max_by_key(|(_, prompt)| prompt.total);
         Self {
             totals: seen.prompts().map(|(_, prompt)| prompt.total).collect(),
+            fronts: seen.prompts().map(|(_, prompt)| prompt.system_prefix).collect(),
             largest: largest.map(|(index, _)| index),
         }
+    }
+
+    /// Returns true unless tools and system prompt of every larger prompt have this size already.
+    fn may_stay_below(&self, size: Tokens) -> bool {
+        let mut larger = self.totals.iter().zip(&self.fronts).filter(|(total, _)| **total > size);
+        larger.clone().next().is_none() || larger.any(|(_, front)| *front < size)
     }
 
     /// Sentence about the sizes of prompts, and the number above a size.

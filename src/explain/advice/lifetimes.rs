@@ -107,11 +107,25 @@ fn candidate(
         ChoiceEvidence::Expiries => evidence(&seen.expiries(false)),
         ChoiceEvidence::HourWrites => hour_writes.to_vec(),
     };
-    let observation = match seen.observed(patterns) {
+    let mut observation = match seen.observed(patterns) {
         Some(observed) => format!("{pauses} {observed}"),
         None => pauses.to_owned(),
     };
-    way.candidate(observation, SAME_TIMES.to_owned(), evidence)
+    let ungranted = seen.ungranted();
+    if ungranted > 0 {
+        let asked = counted(ungranted, "request asks", "requests ask");
+        observation = format!("{observation} {asked} for an hour and got five minutes.");
+    }
+    // What most requests ask for already is no change.
+    let is_asked = ungranted.saturating_mul(2) > seen.selected.len() as u64;
+    if !is_asked || way.design.ttl != Some(TtlPlan::everywhere(ONE_HOUR)) {
+        return way.candidate(observation, SAME_TIMES.to_owned(), evidence);
+    }
+    let field = "`cache_control.ttl` is sent; the gateway, or the plan, has to grant it";
+    let way = Way { setting: None, field, ..way };
+    let mut candidate = way.candidate(observation, SAME_TIMES.to_owned(), evidence);
+    "Have the lifetime granted that is asked for.".clone_into(&mut candidate.change.advice);
+    candidate
 }
 
 /// Sentence about the pauses that a lifetime has to cover.

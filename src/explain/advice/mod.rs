@@ -15,6 +15,7 @@
 
 mod advise;
 mod bill;
+mod bodies;
 mod causes;
 mod context;
 mod lifetimes;

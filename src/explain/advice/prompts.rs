@@ -90,10 +90,8 @@ fn forms() -> Vec<PromptForm> {
 
 fn candidate((way, causes): PromptForm, seen: &Seen<'_>) -> ChangeCandidate {
     let breaks = seen.breaks_that(|found| causes.contains(&found.cause));
-    let observation = match breaks.first() {
-        Some(first) => counted_breaks(&breaks, first.cause.meaning()),
-        None => "Captured prompts are made otherwise.".to_owned(),
-    };
+    let why = breaks.first().map_or("", |first| first.cause.meaning());
+    let observation = counted_breaks(&breaks, why);
     let assumption = format!("{}.", way.design.unknowns().join("; "));
     let mut candidate = way.candidate(observation, assumption, evidence(&breaks));
     candidate.change.confidence = confidence(&breaks);

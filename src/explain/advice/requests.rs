@@ -93,7 +93,7 @@ fn sharings(seen: &Seen<'_>) -> Vec<ChangeCandidate> {
     let skipped = way(
         "skip-cache-write",
         "Leave the end of side queries unmarked",
-        "`cache_control`: on the last message that the conversation has, too",
+        "`cache_control`: on the message before the last one",
         Sharing { skips_cache_writes: true, ..none },
     );
     let mut candidates = vec![staggered];

@@ -1,14 +1,15 @@
 //! Observations in the requests, the basis of changes.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::wording::{counted, grouped};
 use crate::explain::breaks::{Analysis, Break, Cause, Confidence, Pattern};
+use crate::read::capture::WireRequest;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::prompt::{Prompt, PromptTrace};
 use crate::simulate::ledger::{Ledger, Selection};
@@ -132,6 +133,24 @@ impl<'a> Seen<'a> {
         self.ledger.history.requests.iter().any(|request| request.agent.is_some())
     }
 
+    /// Returns true if markers of captured requests never had an effect: nothing was written, and nothing read.
+    pub(super) fn drops_markers(&self) -> bool {
+        let history = self.ledger.history;
+        let marked = self.selected.iter().filter_map(|index| {
+            let is_marked = history.wire(*index).is_some_and(|wire| !wire.markers.is_empty());
+            history.request(*index).usage.as_ref().filter(|_| is_marked)
+        });
+        let ends: Vec<Tokens> = marked.map(|usage| usage.prompt.cached_end()).collect();
+        ends.len() > 1 && ends.iter().all(|end| *end == Tokens::ZERO)
+    }
+
+    /// Number of captured requests that asked for an hour and got five minutes.
+    pub(super) fn ungranted(&self) -> u64 {
+        let wires = self.selected.iter().filter_map(|index| self.ledger.history.wire(*index));
+        let is_ungranted = |wire: &&WireRequest| wire.markers.iter().any(|one| one.ttl < one.asked);
+        wires.filter(is_ungranted).count() as u64
+    }
+
     /// Returns true if any reported request was captured.
     pub(super) fn has_captures(&self) -> bool {
         self.selected.iter().any(|index| self.ledger.history.is_captured(*index))
@@ -145,14 +164,14 @@ pub(super) fn evidence(breaks: &[&Break]) -> Vec<RequestIndex> {
 
 /// Confidence behind most of the lost money, the lower one of equals.
 pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
-    let mut lost: BTreeMap<Confidence, Picodollars> = BTreeMap::new();
+    let mut lost: ByKey<Confidence, Picodollars> = ByKey::new();
     for found in breaks {
         if let Some(candidate) = found.candidates.first() {
             *lost.entry(candidate.confidence).or_default() += found.excess.unwrap_or_default();
         }
     }
     // `max_by_key` returns the last of equals, so the lowest confidence comes last.
-    lost.into_iter().rev().max_by_key(|(_, lost)| *lost).map(|(confidence, _)| confidence)
+    lost.iter().rev().max_by_key(|(_, lost)| **lost).map(|(confidence, _)| *confidence)
 }
 
 /// Sentence about the number of breaks and the tokens sent again.
@@ -160,8 +179,7 @@ pub(super) fn confidence(breaks: &[&Break]) -> Option<Confidence> {
 /// A change may save without a break.
 pub(super) fn counted_breaks(breaks: &[&Break], why: &str) -> String {
     if breaks.is_empty() {
-        return "No request missed the cache for want of it: it would have less to write."
-            .to_owned();
+        return "No break has this cause: less would be written, or sent in full.".to_owned();
     }
     let rewritten: Tokens = breaks.iter().map(|found| found.rewritten).sum();
     format!(

@@ -4,14 +4,15 @@
 //! The steps from the amount spent to the best caching are computed here. Every output takes these amounts
 //! from here, and costs by class of token.
 
-use std::collections::BTreeMap;
-
-use super::client_count::ClientCount;
 use super::groups::{Period, PeriodLength};
+use crate::base::by_key::ByKey;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Picodollars};
 use crate::explain::advice::{AdviceEntry, FirstAdvice};
-use crate::explain::breaks::{Analysis, Cause, Reconciliation, Sum, by_cause_of_both};
+use crate::explain::breaks::{
+    Analysis, Cause, Contradiction, Reconciliation, Sum, by_cause_of_both,
+};
+use crate::explain::client_count::ClientCount;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::ledger::{Ledger, Row, Selection, StrategyColumn, Totals};
 use crate::simulate::pricing::Charges;
@@ -47,6 +48,8 @@ pub struct Answer {
     pub unsimulated: Option<Picodollars>,
     /// Steps from the amount spent to the best caching.
     pub waterfall: Option<Waterfall>,
+    /// Reason why no saving by the rules is to be believed, if there is one.
+    pub contradiction: Option<Contradiction>,
     /// Clients' own counts of the same sessions.
     pub client: Option<ClientCount>,
 }
@@ -92,7 +95,8 @@ impl Answer {
         let agents = |column| ledger.totals(column, selection.requests().filter(is_of_agent));
         let of_agents = [ledger.billed(), ledger.expected()]
             .map(|column| column.map(agents).unwrap_or_default());
-        let (breaks, summary) = (&analysis.breaks, &analysis.summary);
+        let Analysis { breaks, summary, contradiction, .. } = analysis;
+        let waterfall = Waterfall::new(ledger, selection, &summary.reconciliation);
         Self {
             sessions: selection.sessions.len(),
             span: times().min().zip(times().max()),
@@ -107,7 +111,9 @@ impl Answer {
             // `with_change` adds the change, as it is found by trials.
             change: None,
             unsimulated: None,
-            waterfall: Waterfall::new(ledger, selection, &summary.reconciliation),
+            waterfall: waterfall
+                .map(|steps| if contradiction.is_some() { steps.unbounded() } else { steps }),
+            contradiction: *contradiction,
             client: ClientCount::of(ledger, selection),
         }
     }
@@ -163,6 +169,7 @@ impl Answer {
         self.breaks_basis = self.breaks_basis.max(other.breaks_basis);
         self.by_cause = by_cause_of_both(&self.by_cause, &other.by_cause);
         self.change = None;
+        self.contradiction = None;
         if let Some(client) = &other.client {
             self.client.get_or_insert_default().absorb(client);
         }
@@ -195,13 +202,14 @@ fn sum(mut one: Totals, other: Totals) -> Totals {
 
 /// Steps from the amount spent to the best caching.
 ///
-/// spent − apart − breaks − unexplained = expected, and expected − lifetime − rest = best caching, exactly.
-/// All amounts cover the requests that have both a record and a price.
+/// spent − breaks − unexplained = expected, and expected − lifetime − rest = best caching, exactly. Samplings
+/// billed apart are in all of these, as no caching changes them. All amounts cover the requests that have both a record and a price.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waterfall {
     /// Cost of the recorded usage.
     pub spent: Picodollars,
-    /// Cost of separate samplings, billed for another model before the answer; no simulation has them.
+    /// Cost of separate samplings, billed for another model before the answer, in the amounts before and after
+    /// every step.
     pub apart: Picodollars,
     /// Extra cost of the breaks that the rules do not charge, so without expiries and compactions.
     pub breaks: Picodollars,
@@ -249,26 +257,32 @@ impl Waterfall {
         }
         let total = |column| ledger.totals(column, priced.iter().copied());
         let billed = total(record);
+        let expected = sums.replay + billed.apart;
         let cost_of = |ttl: Ttl| Some((ttl, total(ledger.lifetime(ttl)?).cost()?));
         let lifetimes = [Ttl::FiveMinutes, Ttl::OneHour].into_iter().filter_map(cost_of);
         let lifetime = lifetimes.min_by_key(|(_, cost)| *cost).and_then(|(ttl, cost)| {
-            let saving = sums.replay.minus(cost);
+            let saving = expected.minus(cost);
             let is_better = saving > Picodollars::ZERO;
             is_better.then(|| BetterLifetime { strategy: ttl.name().to_owned(), saving })
         });
         let bound = ledger.bound(ledger.assumptions.reading);
         // The bound is computed by thread. Sharing between threads can make a lifetime cheaper still.
         let lived = lifetime.as_ref().map_or(Picodollars::ZERO, |better| better.saving);
-        let least = sums.replay.minus(lived);
+        let least = expected.minus(lived);
         Some(Self {
             spent: billed.cost()?,
             apart: billed.apart,
             breaks: sums.beyond_rules(),
             unexplained: sums.unexplained(),
-            expected: sums.replay,
+            expected,
             lifetime,
             cheapest: bound.and_then(|bound| total(bound).cost()).map(|cost| cost.min(least)),
         })
+    }
+
+    /// The same without the savings of other caching, which rules that do not hold cannot say.
+    fn unbounded(self) -> Self {
+        Self { lifetime: None, cheapest: None, ..self }
     }
 
     /// Steps of two histories together.
@@ -346,8 +360,8 @@ pub fn spending_by_period(
     column: &StrategyColumn,
     selection: &Selection,
     length: PeriodLength,
-) -> BTreeMap<Period, Spending> {
-    let mut periods: BTreeMap<Period, Spending> = BTreeMap::new();
+) -> ByKey<Period, Spending> {
+    let mut periods: ByKey<Period, Spending> = ByKey::new();
     for index in selection.requests() {
         let at = ledger.history.request(index).time();
         let Some(period) = Period::of(&ledger.history.zone, at, length) else {
@@ -358,8 +372,8 @@ pub fn spending_by_period(
             spending.add(&row);
         }
     }
-    let first = periods.first_key_value().map(|(period, _)| *period);
-    let last = periods.last_key_value().map(|(period, _)| *period);
+    let first = periods.keys().next().copied();
+    let last = periods.keys().next_back().copied();
     if let (Some(first), Some(last)) = (first, last) {
         for period in first.until(last) {
             periods.entry(period).or_default();

@@ -4,12 +4,11 @@
 //! (results, texts), it can be compared with the count of these. The answer counts as it is sent back if that
 //! is known, else as recorded.
 
-use std::collections::BTreeMap;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::units::Tokens;
 use crate::base::words::words;
 use crate::read::transcript::ContentSource;
@@ -95,7 +94,7 @@ impl CountTally {
 }
 
 /// Accuracy of counts, by model and by kind of additions.
-pub type Counts = BTreeMap<(String, Added), CountTally>;
+pub type Counts = ByKey<(String, Added), CountTally>;
 
 /// Steps of a history whose contents were counted.
 pub(crate) fn counted_steps(history: &History, steps: &[Step]) -> Vec<CountedStep> {

@@ -4,12 +4,12 @@
 //! days, weeks, months and years of a time zone.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::{Span, ToSpan};
 use rustc_hash::FxHashMap;
 
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::Millis;
@@ -190,7 +190,7 @@ fn shown(ledger: &Ledger<'_>, total: &Group) -> usize {
 /// Keys of requests under a grouping.
 struct Keys<'a> {
     history: &'a History,
-    projects: &'a BTreeMap<Symbol, String>,
+    projects: &'a ByKey<Symbol, String>,
     grouping: Grouping,
 }
 

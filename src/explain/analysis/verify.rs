@@ -4,18 +4,19 @@
 //! requests of chains and the first ones after a change of model, as their recorded read is an input of the
 //! simulation.
 
-use std::collections::BTreeMap;
-
 use derive_more::AddAssign;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::novelties::Novelties;
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Tokens};
 use crate::explain::breaks::{Reconciliation, add_each};
+use crate::explain::client_count::ClientCount;
 use crate::requests::conversation::{History, Request, RequestIndex};
 use crate::requests::prompt::{
     MeasuredRule, NOISE, Step, StepKind, ends_of_suggestion, is_break, is_large_miss,
@@ -201,7 +202,7 @@ pub struct Verification {
     /// Both were seen under the same lines. They are in no figure but the dollars.
     pub suggestions: Agreement,
     /// Decisions of the measured rules, by the client versions that they hold for.
-    pub rules: BTreeMap<(MeasuredRule, String), RuleCount>,
+    pub rules: ByKey<(MeasuredRule, String), RuleCount>,
     /// Recorded and simulated expiries.
     pub expiries: Expiries,
     /// Dollars: the record, the rules, and the part of the difference that breaks explain.
@@ -211,15 +212,19 @@ pub struct Verification {
     /// Rows whose parts do not add up to the prompt; always 0.
     pub violations: u64,
     /// Agreement by client version.
-    pub by_client_version: BTreeMap<String, Agreement>,
+    pub by_client_version: ByKey<String, Agreement>,
     /// Agreement by model.
-    pub by_model: BTreeMap<String, Agreement>,
+    pub by_model: ByKey<String, Agreement>,
     /// Agreement over requests sent without markers, by client and model.
     ///
     /// They are in no other figure but the dollars.
-    pub unmarked: BTreeMap<(Client, String), ServiceAgreement>,
+    pub unmarked: ByKey<(Client, String), ServiceAgreement>,
     /// Requests that count as recorded under all rules, by reason and by model.
-    pub not_simulated: BTreeMap<(NotSimulated, String), Unsimulated>,
+    pub not_simulated: ByKey<(NotSimulated, String), Unsimulated>,
+    /// Clients' own counts beside the sums of lines, by session.
+    pub client_counts: ByKey<String, ClientCount>,
+    /// Names in lines that the program does not know.
+    pub novelties: Novelties,
     /// Badly predicted requests, the worst first.
     pub worst: Vec<Worst>,
 }
@@ -303,7 +308,10 @@ pub fn verify(
 ) -> Option<Verification> {
     let replay = ledger.expected()?;
     let billed = ledger.billed()?;
-    let mut verification = Verification { dollars, ..Verification::default() };
+    let novelties = Novelties::of(ledger.history);
+    let client_counts = ClientCount::by_session(ledger, selection);
+    let mut verification =
+        Verification { dollars, client_counts, novelties, ..Verification::default() };
     for index in selection.requests() {
         verification.count_conservation(ledger, index);
         let (Some(_), Some(row)) = (ledger.row(billed, index), ledger.row(replay, index)) else {
@@ -311,7 +319,9 @@ pub fn verify(
             continue;
         };
         verification.compare(ledger, &row, &steps[index.get()]);
-        verification.add_expiry(ledger, replay, index, &steps[index.get()]);
+        if !ledger.has_own_cache(index) {
+            verification.add_expiry(ledger, replay, index, &steps[index.get()]);
+        }
     }
     let history = ledger.history;
     verification.worst.order_by_key(|worst| {
@@ -348,6 +358,8 @@ impl Verification {
         add_each(&mut self.by_model, other.by_model);
         add_each(&mut self.unmarked, other.unmarked);
         add_each(&mut self.not_simulated, other.not_simulated);
+        self.client_counts.extend(other.client_counts);
+        self.novelties.absorb(other.novelties);
         self.worst.clear();
     }
 
@@ -370,7 +382,11 @@ impl Verification {
         let history = ledger.history;
         let request = history.request(replay.request);
         let is_marked = history.is_marked(replay.request);
-        let expected = (!is_marked).then(|| expectation(history, replay.request));
+        let expected = if ledger.has_own_cache(replay.request) {
+            Some(Err(NotSimulated::OwnCache))
+        } else {
+            (!is_marked).then(|| expectation(history, replay.request))
+        };
         if let Some(Err(reason)) = expected {
             self.coverage.simulated -= 1;
             self.coverage.unmarked += 1;

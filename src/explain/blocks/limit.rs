@@ -10,10 +10,10 @@
 //! one window its own error decides: list prices win unless the error of classes is smaller by a third.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::fit::{CLASSES, Candidate, Point, Stretch, Weight, class_weights, dollar_weight};
 use super::usage::Spent;
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::known::KnownSum;
 use crate::base::order::Order as _;
@@ -63,8 +63,7 @@ pub struct LimitFit {
 /// `readings` are in order of time, `spent` holds the requests of each window.
 pub(super) fn fits(readings: &[LimitReading], spent: &[Vec<Spent>]) -> Vec<LimitFit> {
     let requests = Running::of(spent);
-    let mut limits: BTreeMap<(Option<Symbol>, Option<Symbol>), Vec<&LimitReading>> =
-        BTreeMap::new();
+    let mut limits: ByKey<(Option<Symbol>, Option<Symbol>), Vec<&LimitReading>> = ByKey::new();
     for reading in readings {
         limits.entry((reading.limit, reading.plan)).or_default().push(reading);
     }

@@ -22,11 +22,11 @@ pub use span::{BlockLength, BlockSpan};
 pub use usage::BlockUse;
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use service::services;
 use usage::Spent;
 
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
@@ -151,7 +151,7 @@ fn contents(
     sources: BlockSources<'_>,
     lengths: &[BlockLength],
     windows: &[Windows],
-) -> Option<Vec<BTreeMap<usize, Contents>>> {
+) -> Option<Vec<ByKey<usize, Contents>>> {
     let BlockSources { ledger, steps, trace, selection, .. } = sources;
     // A division for each length, with the windows of all services numbered in a row.
     let mut divisions: Vec<Division> =
@@ -172,7 +172,9 @@ fn contents(
     let of_windows = firsts.iter().enumerate().map(|(number, first)| {
         let parts = &mut parts[number % lengths.len()];
         let places = 0..windows[number].spans.len();
-        places.filter_map(|place| Some((place, parts.remove(&(first + place))?))).collect()
+        places
+            .filter_map(|place| Some((place, std::mem::take(parts.get_mut(&(first + place))?))))
+            .collect()
     });
     Some(of_windows.collect())
 }
@@ -219,7 +221,7 @@ impl Windows {
         self,
         sources: BlockSources<'_>,
         column: &StrategyColumn,
-        mut contents: BTreeMap<usize, Contents>,
+        mut contents: ByKey<usize, Contents>,
     ) -> Quota {
         let history = sources.ledger.history;
         let Self { service, length, spans, spent, readings } = self;
@@ -230,7 +232,7 @@ impl Windows {
         let mut used: Vec<BlockUse> = vec![BlockUse::default(); spans.len()];
         let mut place_of = vec![None; history.requests.len()];
         for (place, requests) in spent.iter().enumerate() {
-            used[place].contents = contents.remove(&place).unwrap_or_default();
+            used[place].contents = contents.get_mut(&place).map(std::mem::take).unwrap_or_default();
             for one in requests.iter().filter(|one| one.is_selected) {
                 let totals = sources.ledger.totals(column, [one.index]);
                 used[place].add_request(history, one.index, totals);
@@ -245,12 +247,13 @@ impl Windows {
         let of_span = |span: &BlockSpan| {
             let from = readings.partition_point(|one| one.at < span.start);
             let until = readings.partition_point(|one| one.at < span.end);
-            let mut of_span: BTreeMap<Option<Symbol>, [LimitReading; 2]> = BTreeMap::new();
+            let mut of_span: ByKey<Option<Symbol>, [LimitReading; 2]> = ByKey::new();
             for one in readings.get(from..until).unwrap_or_default() {
                 of_span.entry(one.limit).or_insert([*one; 2])[1] = *one;
             }
-            let own = main.and_then(|main| of_span.remove(&main));
-            (own, of_span.into_values().collect())
+            let own = main.and_then(|main| of_span.get(&main).copied());
+            let others = of_span.into_iter().filter(|(limit, _)| Some(*limit) != main);
+            (own, others.map(|(_, readings)| readings).collect())
         };
         let mut before: Option<Millis> = None;
         let blocks = spans.into_iter().zip(spent).zip(used).filter_map(|((span, spent), used)| {

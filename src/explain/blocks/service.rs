@@ -1,7 +1,6 @@
 //! Services, whose limits windows belong to.
 
-use std::collections::BTreeMap;
-
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
@@ -63,8 +62,8 @@ impl Service {
 }
 
 /// Requests of each service that were sent until now, in the order of sending.
-pub(super) fn services(history: &History, now: Millis) -> BTreeMap<Service, Vec<RequestIndex>> {
-    let mut services: BTreeMap<Service, Vec<RequestIndex>> = BTreeMap::new();
+pub(super) fn services(history: &History, now: Millis) -> ByKey<Service, Vec<RequestIndex>> {
+    let mut services: ByKey<Service, Vec<RequestIndex>> = ByKey::new();
     let all = (0..history.requests.len()).map(RequestIndex::new);
     for index in all.filter(|index| history.request(*index).start <= now) {
         services.entry(Service::of(history, index)).or_default().push(index);

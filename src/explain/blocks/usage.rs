@@ -1,7 +1,6 @@
 //! Use of a window: by agent, content and break.
 
-use std::collections::BTreeMap;
-
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause, Sum};
@@ -20,7 +19,7 @@ pub struct BlockUse {
     /// Totals of main conversations.
     pub main: Totals,
     /// Totals of sub-agents by their type, which may be unknown.
-    pub agents: BTreeMap<Option<Symbol>, Totals>,
+    pub agents: ByKey<Option<Symbol>, Totals>,
     /// Contents of the prompts.
     pub contents: Contents,
     /// Sum of the other breaks, which something can be done about.

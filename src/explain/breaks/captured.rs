@@ -1,8 +1,7 @@
 //! Causes of a captured request's miss, by the differences between the two requests, to the byte.
 
-use std::sync::Arc;
-
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
 
 use super::readable::Reads;
 use super::{Candidate, Cause, Confidence, Evidence};
@@ -10,11 +9,33 @@ use crate::base::order::Order as _;
 use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;
-use crate::read::capture::WireNodeId;
+use crate::read::input::{List, Shape, Text, only_value};
 use crate::requests::conversation::{History, RequestIndex};
-use crate::requests::difference::{Difference, differences};
+use crate::requests::difference::{Difference, comes_back};
 use crate::requests::prompt::{NodeId, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
+
+/// Other fields of a body: the edits that it asks the service to make in its prompt.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct OtherFields<'a> {
+    #[serde(borrow)]
+    context_management: Shape<ContextManagement<'a>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ContextManagement<'a> {
+    #[serde(borrow)]
+    edits: List<Shape<Edit<'a>>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Edit<'a> {
+    #[serde(borrow)]
+    r#type: Text<'a>,
+}
 
 /// A captured request, with the one before it.
 pub(super) struct CapturedCase<'a> {
@@ -29,14 +50,18 @@ pub(super) struct CapturedCase<'a> {
 
 impl CapturedCase<'_> {
     /// Every cause that fits, most certain first.
-    pub(super) fn candidates(&self) -> Vec<Candidate> {
-        let mut candidates: Vec<Candidate> =
-            [self.scope(), self.expiry(), self.write_not_visible(), self.below_minimum()]
-                .into_iter()
-                .flatten()
-                .collect();
-        let differences = differences(self.history, self.previous, self.index);
-        candidates.extend(self.differing(&differences));
+    pub(super) fn candidates(&self, differences: &[Difference]) -> Vec<Candidate> {
+        let mut candidates: Vec<Candidate> = [
+            self.scope(),
+            self.expiry(),
+            self.write_not_visible(),
+            self.below_minimum(),
+            self.cleared_by_service(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        candidates.extend(self.differing(differences));
         candidates.extend(self.lookback());
         // Weak causes do not explain a miss, so the service stays a candidate.
         if candidates.iter().all(|one| one.confidence == Confidence::Low) {
@@ -98,6 +123,39 @@ impl CapturedCase<'_> {
         );
         (prompt.total < prompt.minimum)
             .then(|| self.candidate(Cause::BelowMinimum, Confidence::High, "request", meaning))
+    }
+
+    /// Content that the service took out of the prompt as the request asks it to: the body has grown, and the recorded
+    /// prompt has shrunk.
+    fn cleared_by_service(&self) -> Option<Candidate> {
+        let (before, after) = (self.history.wire(self.previous)?, self.history.wire(self.index)?);
+        let tree = &self.history.captured.tree;
+        let has_grown = tree.shared(before.leaf, after.leaf) == Some(before.leaf);
+        let recorded = |index| {
+            let usage = self.history.request(index).usage.as_ref();
+            usage.filter(|_| self.reads.is_recorded(index)).map(|usage| usage.prompt.total())
+        };
+        let gone = recorded(self.previous)?.saturating_sub(recorded(self.index)?);
+        let asked: OtherFields<'_> = only_value(self.history.text(after.other_fields)?).ok()?;
+        let edits = asked.context_management.0?.edits.0;
+        let kinds: Vec<&str> =
+            edits.iter().filter_map(|edit| edit.0.as_ref()?.r#type.as_str()).collect();
+        let asks = |edit: &str| kinds.iter().any(|kind| kind.starts_with(edit));
+        let (cause, what) = if asks("compact_") {
+            (Cause::Compaction, "the service compacts")
+        } else if asks("clear_tool_uses_") {
+            (Cause::Microcompaction, "context editing clears old results")
+        } else if asks("clear_thinking_") {
+            (Cause::ThinkingStripped, "context editing clears earlier thinking")
+        } else {
+            return None;
+        };
+        let meaning = format!(
+            "the prompt has {} tokens less than the one before, and the body has grown: {what}",
+            gone.0
+        );
+        (has_grown && gone > Tokens::ZERO)
+            .then(|| self.candidate(cause, Confidence::High, "context_management", meaning))
     }
 
     /// Candidates from the differences.
@@ -190,7 +248,7 @@ impl CapturedCase<'_> {
         };
         let tree = &self.history.captured.tree;
         let shared = tree.shared(before, after);
-        if shared == Some(before) || self.comes_back(before, after, shared) {
+        if shared == Some(before) || comes_back(tree, before, after) {
             return previous_end;
         }
         let Some(shared) = shared else { return Tokens::ZERO };
@@ -201,28 +259,6 @@ impl CapturedCase<'_> {
             |node: &NodeId| entries.get(node).is_some_and(|request| *request < self.index);
         let entry = self.trace.path(shared).find(was_marked);
         entry.map_or(Tokens::ZERO, |node| self.trace.node(node).end.min(previous_end))
-    }
-
-    /// Returns true if a block after the first different one is sent again.
-    fn comes_back(
-        &self,
-        before: WireNodeId,
-        after: WireNodeId,
-        shared: Option<WireNodeId>,
-    ) -> bool {
-        let tree = &self.history.captured.tree;
-        let behind = |leaf| tree.path(leaf).take_while(move |node| Some(*node) != shared);
-        let bytes = |node: WireNodeId| {
-            let node = tree.node(node);
-            node.bytes.clone().filter(|_| node.part.is_block())
-        };
-        let sent: FxHashSet<Arc<[u8]>> = behind(after).filter_map(bytes).collect();
-        // The first block after the shared prefix is the one that changed.
-        let first = behind(before).last();
-        behind(before)
-            .filter(|node| Some(*node) != first)
-            .filter_map(bytes)
-            .any(|bytes| sent.contains(&bytes))
     }
 }
 

@@ -6,8 +6,9 @@
 
 use rustc_hash::FxHashMap;
 
-use super::readable::{ReadLandmarks, Readable, Reads};
+use super::readable::{LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::{Candidate, Cause, Confidence, Evidence};
+use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
@@ -15,18 +16,18 @@ use crate::base::wording::grouped;
 use crate::read::input::PromptSplit;
 use crate::read::transcript::{Sign, Signs};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailEntry};
-use crate::requests::prompt::{Kept, LARGE_MISS, NOISE, Prompt, PromptTrace, Step};
+use crate::requests::prompt::{ClientVersion, Kept, LARGE_MISS, NOISE, Prompt, PromptTrace, Step};
 use crate::simulate::cache::LOOKBACK;
 use crate::simulate::provider::expectation;
 
 /// Field with the number of tokens read.
-const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
+pub(super) const READ_FIELD: &str = "message.usage.cache_read_input_tokens";
 
 /// Percentage of the known end of tools and system prompt up to which a read still counts as theirs: a tool
 /// or a word more.
 const SYSTEM_WITHIN_PERCENT: u64 = 102;
 
-/// Time since the oldest write that a request could not read, in milliseconds.
+/// Time since the answer began whose request wrote the oldest part that could not be read, in milliseconds.
 fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
     let writes = match readable {
         Readable::EarlierEnd(steps) => steps.saturating_sub(1),
@@ -35,7 +36,7 @@ fn unread_for(history: &History, request: &Request, readable: Readable) -> i64 {
     let mut ancestors =
         std::iter::successors(history.predecessor(request), |one| history.predecessor(one));
     let oldest = writes.checked_sub(1).and_then(|place| ancestors.nth(place));
-    oldest.map_or(i64::MAX, |oldest| request.start.since(oldest.start))
+    oldest.map_or(i64::MAX, |oldest| request.start.since(oldest.answered.unwrap_or(oldest.start)))
 }
 
 /// Requests of a case.
@@ -63,8 +64,13 @@ pub(super) struct Case<'a> {
     /// Time for which the service keeps entries after their last use, in milliseconds, if it alone decides
     /// that.
     pub(super) kept_for: Option<i64>,
-    /// Time from the start of the oldest request whose write was not readable to this one's, in milliseconds.
+    /// Time from the answer to the oldest request whose write was not readable to this one's start, in
+    /// milliseconds.
     pub(super) unread_for: i64,
+    /// True if the request begins one of several turns in a row that read the same.
+    pub(super) is_pinned: bool,
+    /// True if the request's cache is not Anthropic's.
+    pub(super) is_own_cache: bool,
     /// Earlier request that continued the same one.
     pub(super) earlier_branch: Option<RequestIndex>,
     /// Least end of tools and system prompt that reads show, or zero.
@@ -78,7 +84,7 @@ impl<'a> Case<'a> {
         reads: &Reads<'a>,
         trace: &'a PromptTrace,
         steps: &'a [Step],
-        landmarks: &ReadLandmarks,
+        (landmarks, is_pinned): (&ReadLandmarks, bool),
         requests: Requests,
         readable: Readable,
     ) -> Self {
@@ -104,6 +110,8 @@ impl<'a> Case<'a> {
             replayed: reads.replayed(index),
             kept_for: kept_for(history, index),
             unread_for: unread_for(history, request, readable),
+            is_pinned,
+            is_own_cache: reads.ledger.has_own_cache(index),
             earlier_branch,
             system_end: landmarks.system_end(request).max(prompt.system_prefix),
             signs: trail.iter().fold(Signs::new(), |signs, entry| signs | entry.signs),
@@ -114,7 +122,71 @@ impl<'a> Case<'a> {
     /// Returns true in the middle of a turn, where the client only appends, if nothing was seen that could
     /// have changed the prompt.
     pub(super) fn is_undisturbed(&self) -> bool {
-        !self.begins_turn() && !self.has_any(signs_of_change()) && !self.step.is_rewritten
+        self.is_within_turn() && !self.has_any(signs_of_change()) && !self.step.is_rewritten
+    }
+
+    /// Returns true in the middle of a turn.
+    fn is_within_turn(&self) -> bool {
+        !self.begins_turn() && !self.previous.ends_turn
+    }
+
+    /// Returns true if the prompt became shorter in the middle of a turn, and no line tells why.
+    pub(super) fn shrank_within_turn(&self) -> bool {
+        let is_told = self.step.rule.is_some() || self.request.between.rewrites_history();
+        self.step.is_rewritten && !is_told && self.is_within_turn()
+    }
+
+    /// Requests before this one in its chain, the nearest first.
+    pub(super) fn ancestors(&self) -> impl Iterator<Item = &'a Request> + use<'a> {
+        let history = self.history;
+        let before = move |one: &&'a Request| history.predecessor(one);
+        std::iter::successors(history.predecessor(self.request), before).take(LONGEST_WALK)
+    }
+
+    /// Nearest request at or before this one that was sent after a pause.
+    pub(super) fn first_after_pause(&self, least: i64) -> Option<&'a Request> {
+        let history = self.history;
+        std::iter::once(self.request).chain(self.ancestors()).find(|one| {
+            history.predecessor(one).is_some_and(|before| one.start.since(before.start) >= least)
+        })
+    }
+
+    /// First answer with thinking of the last turn before this request that has any.
+    pub(super) fn last_thinking(&self) -> Option<&'a Request> {
+        let mut first = None;
+        for one in self.ancestors() {
+            first = if one.has_thinking { Some(one) } else { first };
+            if one.between.has_prompt && first.is_some() {
+                break;
+            }
+        }
+        first
+    }
+
+    /// Size of the first prompt of the conversation, which holds all that a client says before it begins.
+    pub(super) fn first_prompt(&self) -> Tokens {
+        self.history.request(self.step.opening).prompt_total()
+    }
+
+    /// Returns true if the request read beyond a place of its prompt, so that the place had not changed.
+    pub(super) fn reads_beyond(&self, place: Tokens) -> bool {
+        self.split.read > place + NOISE
+    }
+
+    /// Returns true if thinking that was taken out at a place does not explain the miss: the request read beyond the
+    /// place, and sent much behind it again.
+    ///
+    /// (All but new content is read where the client had sent the shorter prompt before, as for a suggestion.)
+    pub(super) fn kept_thinking(&self, place: Tokens) -> bool {
+        let end = self.previous_split.cached_end().min(self.prompt.total);
+        self.reads_beyond(place) && end.saturating_sub(self.split.read) > LARGE_MISS
+    }
+
+    /// Version of Claude Code; `None` for another client.
+    pub(super) fn version(&self) -> Option<ClientVersion> {
+        let is_own = self.request.client == Client::ClaudeCode;
+        let version = self.history.text(self.request.client_version).filter(|_| is_own)?;
+        Some(ClientVersion::parse(version))
     }
 
     pub(super) fn has(&self, sign: Sign) -> bool {

@@ -41,6 +41,10 @@ words! {
         ImageChanged = "image_changed", "images came, went or changed";
         /// The thinking settings differ.
         ThinkingChanged = "thinking_changed", "the thinking settings changed";
+        /// The client clears earlier thinking, since the session paused for an hour.
+        ThinkingCleared = "thinking_cleared", "the client cleared earlier thinking";
+        /// Another permission mode.
+        PermissionModeChanged = "permission_mode_changed", "the permission mode changed";
         /// `tool_choice` differs.
         ToolChoiceChanged = "tool_choice_changed", "tool_choice changed";
         /// Beta headers differ.
@@ -76,6 +80,8 @@ words! {
         WriteNotVisible = "write_not_visible", "the last write could not be read yet";
         /// The prompt did not change: the entry was dropped by the service.
         LikelyServerSide = "likely_server_side", "the service dropped the entry";
+        /// The cache is the service's own, and not Anthropic's.
+        OwnCache = "own_cache", "the service's own cache did not find it";
         /// No evidence.
         Unknown = "unknown", "nothing tells why";
     }
@@ -121,15 +127,17 @@ impl From<DifferenceKind> for Cause {
 impl Cause {
     /// Remedy against the cause.
     ///
-    /// `None` for compactions, which are intended, and for expiries, against which there are lifetimes and
-    /// pings.
+    /// `None` for compactions, which are intended, for expiries, against which there are lifetimes and pings,
+    /// and for a cache whose rules nobody knows.
     #[must_use]
     #[allow(clippy::too_many_lines)] // one arm for each cause
     pub fn remedy(self) -> Option<Remedy> {
         Some(match self {
-            Self::TtlExpired5m | Self::TtlExpired1h | Self::IdleTooLong | Self::Compaction => {
-                return None;
-            }
+            Self::TtlExpired5m
+            | Self::TtlExpired1h
+            | Self::IdleTooLong
+            | Self::Compaction
+            | Self::OwnCache => return None,
             Self::ModelChanged => user(
                 "Choose the model before the first prompt",
                 "`/model`, or --model at the start",
@@ -175,6 +183,14 @@ impl Cause {
                 "`alwaysThinkingEnabled`, MAX_THINKING_TOKENS",
             )
             .or_field("`thinking`: the same for the whole conversation"),
+            Self::ThinkingCleared => user(
+                "Update the client, which clears thinking after an hour's pause",
+                "`claude update` (2.1.113)",
+            ),
+            Self::PermissionModeChanged => user(
+                "Choose the permission mode before the first prompt",
+                "shift+tab, `permissions.defaultMode`, or `claude update` (2.1.100)",
+            ),
             Self::ToolChoiceChanged => builder(
                 "Leave `tool_choice` the same",
                 "`tool_choice`: the same for the conversation",
@@ -258,8 +274,8 @@ impl Cause {
     /// Returns true if the miss follows from what was done, and surprises nobody: a compaction or an expiry.
     #[must_use]
     pub fn is_expected(self) -> bool {
-        // Exactly the expected causes have no remedy.
-        self.remedy().is_none()
+        // Exactly these have no remedy, and the misses of an unknown cache.
+        self.remedy().is_none() && self != Self::OwnCache
     }
 
     /// Returns true for a change in the messages, which leaves tools and system prompt readable.
@@ -273,13 +289,14 @@ impl Cause {
                 | Self::ImageChanged
                 | Self::Microcompaction
                 | Self::ThinkingStripped
+                | Self::ThinkingCleared
         )
     }
 
     /// Returns true if the cause names what changed.
     #[must_use]
     pub fn is_named(self) -> bool {
-        !matches!(self, Self::LikelyServerSide | Self::Unknown)
+        !matches!(self, Self::LikelyServerSide | Self::OwnCache | Self::Unknown)
     }
 
     /// Agreement with a verdict of the service, or `None` if the verdict says nothing.

@@ -8,11 +8,13 @@ use super::captured::{CapturedCase, FirstEntries, entry_ttls, first_entries};
 use super::case::{Case, Requests, siblings};
 use super::readable::{Class, LONGEST_WALK, ReadLandmarks, Readable, Reads};
 use super::rules::candidates;
+use super::series::pinned;
 use super::{Candidate, Cause, Confidence};
 use crate::base::order::{Order as _, side_by_side};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::difference::{Difference, differences};
 use crate::requests::prompt::{LARGE_MISS, NOISE, PromptTrace, Step};
 use crate::simulate::ledger::{Ledger, Selection};
 use crate::simulate::provider::expectation;
@@ -27,7 +29,7 @@ pub enum DetectionRule {
     #[default]
     Complete,
     /// The client's own rule: a read over 5 % and at least 2,000 tokens below that of the previous request,
-    /// not on Haiku, and not after a compaction.
+    /// not on Haiku, and not after a compaction, a microcompaction or a deletion, which the client announces to itself.
     Client,
 }
 
@@ -55,10 +57,14 @@ pub struct Break {
     pub inferred: Cause,
     /// Every cause that fits, most certain first.
     pub candidates: Vec<Candidate>,
+    /// First difference of a captured request's prompt from the one before.
+    pub changed: Option<Box<Difference>>,
     /// Time from the start of the previous request to its own, in milliseconds.
     pub gap: Option<i64>,
     /// True if the entry should have been alive: its TTL is known and was not exceeded.
     pub is_inside_ttl: bool,
+    /// True if the request begins one of several turns in a row that read the same.
+    pub is_pinned: bool,
     /// Tokens that could have been read: the read and write of the previous request.
     pub expected: Tokens,
     /// Tokens that were read.
@@ -108,6 +114,7 @@ pub fn find(
     let history = ledger.history;
     let finder = Finder {
         landmarks: ReadLandmarks::collect(history, steps),
+        pinned: pinned(history, steps),
         branches: earlier_branches(history),
         entry_ttls: entry_ttls(&reads, steps),
         entries: first_entries(&reads, trace),
@@ -132,6 +139,8 @@ pub fn find(
 struct Finder<'a> {
     reads: Reads<'a>,
     landmarks: ReadLandmarks,
+    /// First requests of turns in a series that reads the same.
+    pinned: FxHashSet<RequestIndex>,
     branches: FxHashMap<RequestIndex, RequestIndex>,
     /// TTL of the entry that each request left.
     entry_ttls: Vec<Option<Ttl>>,
@@ -229,7 +238,11 @@ impl Finder<'_> {
             DetectionRule::Client => {
                 let history = self.reads.history();
                 let before = self.reads.split(previous).read;
-                !self.steps[index.get()].is_compacted(history, index)
+                let step = &self.steps[index.get()];
+                let is_announced = step.is_compacted(history, index)
+                    || step.deleted > Tokens::ZERO
+                    || history.request(index).between.has_microcompaction;
+                !is_announced
                     && history.facts(history.request(index).model).client_reports_breaks
                     && before.saturating_sub(read) >= LARGE_MISS
                     && !read.is_at_least_percent_of(95, before)
@@ -272,9 +285,12 @@ impl Finder<'_> {
 
     fn diagnose(&self, index: RequestIndex, previous: RequestIndex, expected: Tokens) -> Break {
         let readable = Readable::of(&self.reads, self.steps, &self.landmarks, index);
+        let mut changed = None;
         let (inferred, candidates) = match self.captured(index, previous) {
             Some(case) => {
-                let candidates = case.candidates();
+                let differences = differences(self.reads.history(), previous, index);
+                let candidates = case.candidates(&differences);
+                changed = differences.into_iter().find(Difference::is_of_prefix).map(Box::new);
                 (surest(&candidates), candidates)
             }
             None => self.transcript_causes(index, previous, readable),
@@ -285,8 +301,10 @@ impl Finder<'_> {
             inferred,
             candidates,
             is_fork: self.is_fork(index, previous),
+            changed,
             gap: step.gap,
             is_inside_ttl: step.is_inside_ttl(),
+            is_pinned: self.pinned.contains(&index),
             expected,
             ..self.unexplained(index, self.recoverable(index, previous, expected), readable.class())
         }
@@ -306,8 +324,9 @@ impl Finder<'_> {
     ) -> (Cause, Vec<Candidate>) {
         let requests =
             Requests { index, previous, earlier_branch: self.branches.get(&index).copied() };
-        let case =
-            Case::new(&self.reads, self.trace, self.steps, &self.landmarks, requests, readable);
+        let is_pinned = self.pinned.contains(&index);
+        let shown = (&self.landmarks, is_pinned);
+        let case = Case::new(&self.reads, self.trace, self.steps, shown, requests, readable);
         let mut candidates = candidates(&case);
         let inferred = surest(&candidates);
         if !self.options.ignores_server_reason {
@@ -319,7 +338,7 @@ impl Finder<'_> {
     /// A break without its causes, if `expected` tokens could have been read.
     fn unexplained(&self, index: RequestIndex, expected: Tokens, class: Class) -> Break {
         let read = self.reads.split(index).read;
-        let prompt = self.reads.ledger.prompt_total(index);
+        let prompt = self.reads.prompt_total(index);
         // Tokens that a shorter prompt no longer has were not sent again.
         let rewritten = expected.min(prompt).saturating_sub(read);
         Break {
@@ -329,8 +348,10 @@ impl Finder<'_> {
             cause: Cause::Unknown,
             inferred: Cause::Unknown,
             candidates: Vec::new(),
+            changed: None,
             gap: None,
             is_inside_ttl: true,
+            is_pinned: false,
             expected,
             read,
             rewritten,
@@ -384,6 +405,9 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
         candidate.confidence = Confidence::High;
         candidate.evidence.splice(0..0, case.answer_field(field, meaning.clone()));
     }
+    // A verdict that names a change says that the prompt was not the same.
+    let names_change = named_cause(reason).is_some();
+    candidates.retain(|one| !names_change || one.cause != Cause::LikelyServerSide);
     candidates.order_by_key(|one| !says_so(one));
 }
 

@@ -20,15 +20,20 @@ mod captured;
 mod case;
 mod cause;
 mod find;
+mod held;
 mod patterns;
 mod readable;
 mod rules;
+mod series;
+mod snapshots;
 mod summary;
 
 pub use cause::{Cause, Remedy, Who};
 pub use find::{Break, Breaks, DetectionRule, Options, find};
+pub use held::Contradiction;
 pub use patterns::{Ground, Pattern, patterns};
 pub use readable::{Class, Readable};
+pub(crate) use snapshots::shows_lost_tools;
 pub use summary::{
     Analysis, Counted, Reconciliation, Sum, Summary, VerdictAgreement, add_each, by_cause_of_both,
 };

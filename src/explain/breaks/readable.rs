@@ -8,7 +8,7 @@
 //! Also here are the reads and writes of every request (recorded, or by the rules if unknown), and the
 //! landmarks: lengths at which the shared prefix, and tools and system prompt, end in other requests.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 #[cfg(test)]
 use schemars::JsonSchema;
 
@@ -148,13 +148,20 @@ pub(super) struct Reads<'a> {
     pub(super) ledger: &'a Ledger<'a>,
     billed: &'a StrategyColumn,
     replay: &'a StrategyColumn,
+    /// Captured sessions counted in bytes of which a request has no usage.
+    counted: FxHashSet<Symbol>,
 }
 
 impl<'a> Reads<'a> {
     /// `None` unless the record and its replay were requested.
     pub(super) fn new(ledger: &'a Ledger<'a>) -> Option<Self> {
         let (billed, replay) = (ledger.billed()?, ledger.expected()?);
-        Some(Self { ledger, billed, replay })
+        let history = ledger.history;
+        let first = history.of_transcripts().len();
+        let captured = history.requests[first..].iter().filter(|_| history.is_counted_in_bytes());
+        let unknown = captured.filter(|request| request.usage.is_none());
+        let counted = unknown.map(|request| request.session).collect();
+        Some(Self { ledger, billed, replay, counted })
     }
 
     pub(super) fn history(&self) -> &'a History {
@@ -163,11 +170,21 @@ impl<'a> Reads<'a> {
 
     /// Returns true if the split of a request is that of its own usage.
     ///
-    /// Recorded tokens cannot be compared with prompts counted in bytes.
+    /// Recorded tokens cannot be compared with prompts of the same session that are counted in bytes.
     pub(super) fn is_recorded(&self, index: RequestIndex) -> bool {
-        let history = self.history();
-        let is_in_bytes = history.is_captured(index) && history.is_counted_in_bytes();
-        history.request(index).usage.is_some() && !is_in_bytes
+        let request = self.history().request(index);
+        let is_counted =
+            self.history().is_captured(index) && self.counted.contains(&request.session);
+        request.usage.is_some() && !is_counted
+    }
+
+    /// Size of a request's prompt, as that of its split.
+    pub(super) fn prompt_total(&self, index: RequestIndex) -> Tokens {
+        if self.history().is_captured(index) && self.is_recorded(index) {
+            self.split(index).total()
+        } else {
+            self.ledger.prompt_total(index)
+        }
     }
 
     /// Split of a request's prompt into read, written and sent in full.

@@ -4,7 +4,6 @@
 //! [`Analysis`] has all of it together with the breaks and their patterns.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use derive_more::with_trait::AddAssign;
 #[cfg(test)]
@@ -13,8 +12,10 @@ use serde::Serialize;
 
 use super::Cause;
 use super::find::{Break, Breaks, Options, find};
+use super::held::{Contradiction, contradiction};
 use super::patterns::{Pattern, patterns};
 use super::readable::Class;
+use crate::base::by_key::ByKey;
 use crate::base::known::KnownSum;
 use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars, Tokens};
@@ -63,7 +64,7 @@ impl Sum {
 pub struct Reconciliation {
     /// Amount billed.
     pub billed: Picodollars,
-    /// Part billed for separate samplings, which no simulation has.
+    /// Part billed for separate samplings, the same under every strategy.
     pub apart: Picodollars,
     /// The rules' charge.
     pub replay: Picodollars,
@@ -149,7 +150,7 @@ impl Reconciliation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerdictAgreement {
     /// Numbers of misses with each verdict and inferred cause, inside the TTL and beyond it.
-    pub table: BTreeMap<(String, Cause), Counted>,
+    pub table: ByKey<(String, Cause), Counted>,
     /// Number of verdicts that name a cause.
     pub named: Counted,
     /// Number of these that agree with the inferred cause.
@@ -157,7 +158,7 @@ pub struct VerdictAgreement {
 }
 
 /// Adds each sum to the one with the same name.
-pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut BTreeMap<K, S>, other: BTreeMap<K, S>) {
+pub fn add_each<K: Ord, S: Default + AddAssign>(own: &mut ByKey<K, S>, other: ByKey<K, S>) {
     for (name, sum) in other {
         *own.entry(name).or_default() += sum;
     }
@@ -211,13 +212,13 @@ pub struct Summary {
     /// Sums by cause, most expensive first.
     pub by_cause: Vec<(Cause, Sum)>,
     /// Sums by outcome for the cache.
-    pub by_class: BTreeMap<Class, Sum>,
+    pub by_class: ByKey<Class, Sum>,
     /// Sums by project: as much of the end of its folder as distinguishes it from the others.
-    pub by_project: BTreeMap<String, Sum>,
+    pub by_project: ByKey<String, Sum>,
     /// Sums by the client's version.
-    pub by_client_version: BTreeMap<String, Sum>,
+    pub by_client_version: ByKey<String, Sum>,
     /// Sums by ISO week, as `2026-W07`, in the time zone of the history.
-    pub by_week: BTreeMap<String, Sum>,
+    pub by_week: ByKey<String, Sum>,
     /// Part of the difference to the rules that they explain.
     pub reconciliation: Reconciliation,
     /// Agreement of causes with verdicts.
@@ -235,7 +236,7 @@ impl Summary {
             agreement: VerdictAgreement::new(history, breaks),
             ..Self::default()
         };
-        let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
+        let mut by_cause: ByKey<Cause, Sum> = ByKey::new();
         for found in &breaks.list {
             let request = history.request(found.request);
             let project = request.project.and_then(|project| projects.get(&project));
@@ -262,7 +263,7 @@ impl Summary {
         self.expected += other.expected;
         self.by_cause = by_cause_of_both(&self.by_cause, &other.by_cause);
         add_each(&mut self.by_class, other.by_class);
-        self.by_project.clear();
+        self.by_project = ByKey::new();
         add_each(&mut self.by_client_version, other.by_client_version);
         add_each(&mut self.by_week, other.by_week);
         self.reconciliation += other.reconciliation;
@@ -272,7 +273,7 @@ impl Summary {
     }
 
     /// Sums of breaks whose causes alone are known.
-    pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: BTreeMap<Cause, Sum>) -> Self {
+    pub(crate) fn of_causes(total: Sum, expected: Sum, by_cause: ByKey<Cause, Sum>) -> Self {
         let reconciliation =
             Reconciliation { excess: total.costs.sum, ..Reconciliation::default() };
         Self {
@@ -288,14 +289,14 @@ impl Summary {
 /// Causes of two histories together, most expensive first.
 #[must_use]
 pub fn by_cause_of_both(one: &[(Cause, Sum)], other: &[(Cause, Sum)]) -> Vec<(Cause, Sum)> {
-    let mut by_cause: BTreeMap<Cause, Sum> = BTreeMap::new();
+    let mut by_cause: ByKey<Cause, Sum> = ByKey::new();
     for (cause, sum) in one.iter().chain(other) {
         *by_cause.entry(*cause).or_default() += *sum;
     }
     most_expensive_first(by_cause)
 }
 
-fn most_expensive_first(by_cause: BTreeMap<Cause, Sum>) -> Vec<(Cause, Sum)> {
+fn most_expensive_first(by_cause: ByKey<Cause, Sum>) -> Vec<(Cause, Sum)> {
     let mut by_cause: Vec<(Cause, Sum)> = by_cause.into_iter().collect();
     by_cause.order_by_key(|(_, sum)| (Reverse(sum.costs.sum), Reverse(sum.rewritten)));
     by_cause
@@ -310,6 +311,8 @@ pub struct Analysis {
     pub summary: Summary,
     /// Recurring breaks, largest saving first.
     pub patterns: Vec<Pattern>,
+    /// Reason why no saving by the rules of markers is to be believed, if there is one.
+    pub contradiction: Option<Contradiction>,
 }
 
 impl Analysis {
@@ -327,7 +330,8 @@ impl Analysis {
         let breaks = find(ledger, trace, steps, selection, options)?;
         let summary = Summary::new(ledger, selection, &breaks);
         let patterns = patterns(ledger, steps, selection, &breaks);
-        Some(Self { breaks, summary, patterns })
+        let contradiction = contradiction(ledger, steps, selection);
+        Some(Self { breaks, summary, patterns, contradiction })
     }
 }
 

@@ -34,6 +34,12 @@ pub enum Quantity {
     ToolBytes,
     /// Findings of `lint`, by their places in captured prompts.
     LintFindings,
+    /// Parts and settings of captured requests that differ from the baseline.
+    UnlistedChanges,
+    /// Cost by which clients' own counts and lines differ without a known reason.
+    ClientDifference,
+    /// Places with lost input.
+    Damage,
 }
 
 /// Scope of a measurement.
@@ -161,8 +167,30 @@ impl Metric {
         "places of captured prompts that break a rule of lint",
     );
 
+    /// Parts and settings of captured requests that differ from the baseline and are not on the budget's list.
+    pub const UNLISTED_CHANGES: Self = metric(
+        "unlisted_changes",
+        Quantity::UnlistedChanges,
+        Scope::Total,
+        "parts and settings of captured requests that differ from the baseline and are not `listed`",
+    );
+    /// Cost by which clients' own counts and lines differ without a known reason.
+    pub const CLIENT_DIFFERENCE: Self = metric(
+        "client_difference",
+        Quantity::ClientDifference,
+        Scope::Total,
+        "what clients' own counts of sessions and their lines differ by without a known reason",
+    );
+    /// Places with lost input.
+    pub const DAMAGED_PLACES: Self = metric(
+        "damaged_places",
+        Quantity::Damage,
+        Scope::Total,
+        "places of the input that are damaged, with what they held",
+    );
+
     /// Every metric.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 19] = [
         Self::COST,
         Self::COST_PER_SESSION,
         Self::COST_PER_REQUEST,
@@ -179,6 +207,9 @@ impl Metric {
         Self::PROMPT_BYTES_PER_REQUEST,
         Self::TOOL_BYTES_PER_REQUEST,
         Self::LINT_FINDINGS,
+        Self::UNLISTED_CHANGES,
+        Self::CLIENT_DIFFERENCE,
+        Self::DAMAGED_PLACES,
     ];
 
     /// Metric with a name.
@@ -194,11 +225,16 @@ impl Metric {
             Quantity::Cost
             | Quantity::MeanCostOfSessions
             | Quantity::MeanCostOfRequests
-            | Quantity::BreaksCost => Unit::Dollars,
+            | Quantity::BreaksCost
+            | Quantity::ClientDifference => Unit::Dollars,
             Quantity::HitRate | Quantity::BreaksShare => Unit::Percent,
             Quantity::WrittenTokens => Unit::Tokens,
             Quantity::PromptBytes | Quantity::ToolBytes => Unit::Bytes,
-            Quantity::Breaks | Quantity::PrefixVariants | Quantity::LintFindings => Unit::Count,
+            Quantity::Breaks
+            | Quantity::PrefixVariants
+            | Quantity::LintFindings
+            | Quantity::UnlistedChanges
+            | Quantity::Damage => Unit::Count,
         }
     }
 
@@ -220,11 +256,29 @@ impl Metric {
         matches!(self.quantity, Quantity::Breaks | Quantity::BreaksCost | Quantity::BreaksShare)
     }
 
+    /// Returns true if the metric is an amount paid, which refused requests make smaller.
+    #[must_use]
+    pub fn is_cost(self) -> bool {
+        matches!(
+            self.quantity,
+            Quantity::Cost | Quantity::MeanCostOfSessions | Quantity::MeanCostOfRequests
+        )
+    }
+
+    /// Returns true if the metric is about the input, and needs neither prices nor usage.
+    #[must_use]
+    pub fn is_of_input(self) -> bool {
+        matches!(self.quantity, Quantity::UnlistedChanges | Quantity::Damage)
+    }
+
     /// Returns true if the metric differs between strategies.
     #[must_use]
     pub fn is_of_strategy(self) -> bool {
         // Breaks are found in the record, and captured prompts have their bytes under any strategy.
-        !self.is_of_captures() && !self.is_of_breaks()
+        !self.is_of_captures()
+            && !self.is_of_breaks()
+            && !self.is_of_input()
+            && self.quantity != Quantity::ClientDifference
     }
 }
 

@@ -21,6 +21,7 @@ pub use metric::{BreakKinds, LintKinds, Metric, Quantity, Scope};
 pub use read::KEYS as BUDGET_KEYS;
 pub(crate) use read::read;
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -29,6 +30,7 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::refusal::Refusal;
 use crate::base::words::words;
 use crate::explain::lint::Severity;
 
@@ -61,6 +63,10 @@ pub struct Budget {
     pub breaks: BreakKinds,
     /// Findings that count.
     pub lint: LintKinds,
+    /// Names of parts and settings that may change, for a budget on unlisted changes.
+    pub listed: Vec<String>,
+    /// Refusals that a budget on a cost allows.
+    pub allow_refused: BTreeSet<Refusal>,
     /// True for a default, which is left out if it does not apply.
     pub is_default: bool,
     /// Offset in the file, in bytes.
@@ -79,6 +85,8 @@ impl Budget {
             selector: Selector::default(),
             breaks: BreakKinds::default(),
             lint: LintKinds::default(),
+            listed: Vec::new(),
+            allow_refused: BTreeSet::new(),
             is_default: false,
             offset: 0,
         }
@@ -377,6 +385,16 @@ pub fn defaults(has_baseline: bool) -> Vec<Budget> {
         ]);
     }
     budgets
+}
+
+/// Budget against lost input that the baseline has not.
+pub(crate) fn no_more_damage() -> Budget {
+    let none = LimitChange::Absolute(Amount { value: Decimal::ZERO, unit: Unit::Count });
+    let limit = Limit::MaxIncrease(none);
+    Budget {
+        message: Some("What was lost may be what costs more.".to_owned()),
+        ..budget("damaged input", Metric::DAMAGED_PLACES, limit, BudgetLevel::Fail)
+    }
 }
 
 fn budget(name: &str, metric: Metric, limit: Limit, level: BudgetLevel) -> Budget {

@@ -1,6 +1,6 @@
 //! Reader of the budgets in a configuration file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 use rust_decimal::prelude::FromPrimitive;
@@ -10,6 +10,8 @@ use toml::de::{DeTable, DeValue};
 use super::amount::{Amount, Unit};
 use super::metric::{BreakKinds, LintKinds, Metric, Quantity};
 use super::{Budget, BudgetLevel, Limit, LimitChange, NamePattern, Selector};
+use crate::base::by_key::ByKey;
+use crate::base::refusal::Refusal;
 use crate::base::toml_text::{Fault, quoted, refuse_unknown_keys, text, texts};
 use crate::base::wording::{nearest, suggestion};
 use crate::explain::breaks::Cause;
@@ -17,7 +19,7 @@ use crate::explain::lint::{Rule, Severity};
 use crate::simulate::strategy::{ALL as STRATEGIES, Strategy};
 
 /// Keys of a budget.
-pub const KEYS: [&str; 16] = [
+pub const KEYS: [&str; 18] = [
     "name",
     "metric",
     "max",
@@ -34,6 +36,8 @@ pub const KEYS: [&str; 16] = [
     "causes",
     "severity",
     "rules",
+    "listed",
+    "allow_refused",
 ];
 
 /// Reads the value of `budget`, a list of tables.
@@ -42,7 +46,7 @@ pub(crate) fn read(list: &Spanned<DeValue<'_>>) -> Result<Vec<Budget>, Fault> {
     let not_tables = |value| Fault::mistyped("budget", expected, value);
     let tables = list.get_ref().as_array().ok_or_else(|| not_tables(list))?;
     let mut budgets: Vec<Budget> = Vec::with_capacity(tables.len());
-    let mut offsets: BTreeMap<String, usize> = BTreeMap::new();
+    let mut offsets: ByKey<String, usize> = ByKey::new();
     for element in tables {
         let table = element.get_ref().as_table().ok_or_else(|| not_tables(element))?;
         let budget = budget(table, element.span().start)?;
@@ -66,6 +70,8 @@ fn budget(table: &DeTable<'_>, offset: usize) -> Result<Budget, Fault> {
         selector: selector(table, metric)?,
         breaks: break_kinds(table, metric)?,
         lint: lint_kinds(table, metric)?,
+        listed: listed(table, metric)?,
+        allow_refused: allow_refused(table, metric)?,
         offset,
         ..Budget::new(metric, limit(table, metric, offset)?)
     };
@@ -103,6 +109,10 @@ fn limit(table: &DeTable<'_>, metric: Metric, offset: usize) -> Result<Limit, Fa
             format!("the budget has {problem}; give it one of {}", Limit::KEYS.join(", "));
         return Err(Fault::at(offset, message));
     };
+    if metric.quantity == Quantity::UnlistedChanges && key != "max" {
+        let message = format!("{} takes `max` alone: a baseline has no changes", metric.name);
+        return Err(Fault::at(value.span().start, message));
+    }
     Ok(match key {
         "max" => Limit::Max(bound(key, value, metric)?),
         "min" => Limit::Min(bound(key, value, metric)?),
@@ -243,6 +253,31 @@ fn lint_kinds(table: &DeTable<'_>, metric: Metric) -> Result<LintKinds, Fault> {
     Ok(kinds)
 }
 
+/// Parts and settings that may change.
+fn listed(table: &DeTable<'_>, metric: Metric) -> Result<Vec<String>, Fault> {
+    let names = texts(table, "listed")?;
+    match names.first() {
+        Some((_, at)) if metric.quantity != Quantity::UnlistedChanges => {
+            Err(Fault::at(*at, "`listed` does not apply: it is for unlisted_changes"))
+        }
+        _ => Ok(names.into_iter().map(|(name, _)| name).collect()),
+    }
+}
+
+/// Refusals that a cost may have.
+fn allow_refused(table: &DeTable<'_>, metric: Metric) -> Result<BTreeSet<Refusal>, Fault> {
+    let names = texts(table, "allow_refused")?;
+    let refusal = |(name, at): &(String, usize)| {
+        if !metric.is_cost() {
+            let message = "`allow_refused` does not apply: it is for budgets on a cost";
+            return Err(Fault::at(*at, message));
+        }
+        let known = Refusal::ALL.map(Refusal::name);
+        Refusal::by_name(name).ok_or_else(|| unknown("allow_refused", name, *at, &known))
+    };
+    names.iter().map(refusal).collect()
+}
+
 fn unknown(key: &str, name: &str, at: usize, known: &[&str]) -> Fault {
     let near = suggestion(&nearest(name, known.iter().copied()));
     let message =
@@ -349,7 +384,7 @@ mod tests {
             problem("metrik = \"cost\""),
             "cachesim.toml:2:1: `metrik` is no key of a budget (did you mean `metric`, `min` or `message`?); \
              there are name, metric, max, min, max_increase, max_decrease, level, message, project, session, \
-             model, files, strategy, causes, severity, rules"
+             model, files, strategy, causes, severity, rules, listed, allow_refused"
         );
         assert!(
             problem("metric = \"cost_per_sesion\"").contains("did you mean `cost_per_session`")

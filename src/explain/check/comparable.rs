@@ -10,9 +10,9 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashSet;
 
-use super::CheckError;
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::setting_change::SettingChanges;
+use super::{CheckError, is_mixed};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::base::words::words;
@@ -35,6 +35,8 @@ words! {
         Warm = "warm";
         /// Usage on one side only.
         OneSided = "one_sided";
+        /// No usage on either side, beside sessions that have one.
+        Unrecorded = "unrecorded";
     }
 }
 
@@ -70,7 +72,7 @@ pub(super) struct Comparable<'a> {
     pub(super) gone: usize,
     /// Number of requests without a captured prompt that have the baseline's id and another usage.
     pub(super) edited: usize,
-    /// Settings that changed without new usage.
+    /// Settings that changed.
     pub(super) settings: SettingChanges,
 }
 
@@ -91,6 +93,7 @@ impl<'a> Comparable<'a> {
             edited: 0,
             settings: SettingChanges::default(),
         };
+        let is_mixed = is_mixed(now);
         // A missing request or session may have written what others read.
         let is_whole = pairing.gone.is_empty()
             && pairing.new.is_empty()
@@ -99,7 +102,7 @@ impl<'a> Comparable<'a> {
                 sides.0.as_ref().map(Vec::len) == sides.1.as_ref().map(Vec::len)
             });
         for pair in &pairing.pairs {
-            comparable.add(before, now, *pair, is_whole)?;
+            comparable.add(before, now, *pair, (is_whole, is_mixed))?;
         }
         Ok(comparable)
     }
@@ -109,7 +112,7 @@ impl<'a> Comparable<'a> {
         before: &Snapshot,
         now: &Snapshot,
         pair: SessionPair,
-        is_whole: bool,
+        (is_whole, is_mixed): (bool, bool),
     ) -> Result<(), CheckError> {
         let (old, new) = (&before.sessions[pair.before], &now.sessions[pair.now]);
         let (Some(old_turns), Some(new_turns)) = (&old.turns, &new.turns) else { return Ok(()) };
@@ -121,18 +124,17 @@ impl<'a> Comparable<'a> {
         let sides: Vec<(usize, Side<'_>, Side<'_>)> = pairs.iter().map(sides).collect();
         let faulty =
             // The first fault is named, and decides for all captured requests of the session.
-            sides.iter().find_map(|(turn, old, new)| Some((*turn, fault(old, new, is_whole)?)));
+            sides.iter().find_map(|(turn, old, new)| {
+                let is_unrecorded = is_mixed && new.recorded.is_none() && new.prompt.is_some();
+                let unrecorded = is_unrecorded.then_some(UsageFault::Unrecorded);
+                Some((*turn, fault(old, new, is_whole).or(unrecorded)?))
+            });
         self.edited += sides.iter().filter(|(_, old, new)| has_edited_usage(old, new)).count();
-        // A new recording shows the cost of a changed setting, so only the other turns are named.
+        // A new recording shows the cost of a changed setting.
         let is_shown =
             |old: &Side<'_>, new: &Side<'_>| faulty.is_none() && is_new_recording(old, new);
-        for (turn, old, new) in sides.iter().filter(|(_, old, new)| !is_shown(old, new)) {
-            match (&old.turn.settings, &new.turn.settings) {
-                (Some(before), Some(now)) => self.settings.add(before, now, pair.now, *turn),
-                // A baseline of an older version has the prompt, and not its settings.
-                (None, Some(_)) if old.prompt.is_some() => self.settings.unknown += 1,
-                _ => {}
-            }
+        for (turn, old, new) in &sides {
+            self.settings.add(old.turn, new.turn, (pair.now, *turn), is_shown(old, new));
         }
         let gone = old_turns.len() - kept.len();
         if gone > 0 {
@@ -168,7 +170,7 @@ struct Side<'a> {
     turn: &'a SnapshotTurn,
     /// Prompt, by the digest of its blocks.
     prompt: Option<BlockPrefix>,
-    markers: Vec<(usize, &'static str)>,
+    markers: Vec<(usize, &'static str, bool)>,
     recorded: Option<&'a Figures>,
     /// Figures of the replay, by the bytes.
     counted: Option<&'a Figures>,
@@ -176,10 +178,10 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(snapshot: &'a Snapshot, turn: &'a SnapshotTurn) -> Self {
-        let markers = turn
-            .markers
-            .iter()
-            .map(|marker| (snapshot.blocks.prefix(marker.block).blocks, marker.ttl.name()));
+        let markers = turn.markers.iter().map(|marker| {
+            let blocks = snapshot.blocks.prefix(marker.block).blocks;
+            (blocks, marker.ttl.name(), marker.is_global)
+        });
         Self {
             turn,
             prompt: turn.block.map(|block| snapshot.blocks.prefix(block)),
@@ -200,7 +202,8 @@ impl<'a> Side<'a> {
     fn has_other_lifetime(&self) -> bool {
         let Some(recorded) = self.recorded else { return false };
         let asks = |ttl: Ttl| {
-            !self.markers.is_empty() && self.markers.iter().all(|(_, asked)| *asked == ttl.name())
+            !self.markers.is_empty()
+                && self.markers.iter().all(|(_, asked, _)| *asked == ttl.name())
         };
         let wrote = (recorded.write_5m > Tokens::ZERO, recorded.write_1h > Tokens::ZERO);
         match wrote {
@@ -300,13 +303,23 @@ impl SnapshotSession {
     }
 
     /// Returns true if the output of every captured turn has a known cost.
-    fn has_outputs(&self) -> bool {
+    pub(super) fn has_outputs(&self) -> bool {
         let mut counted = self.turns.iter().flatten().filter_map(|turn| turn.counted.as_ref());
         counted.all(|counted| counted.output.is_some())
     }
 
+    /// Returns true if every request has recorded usage.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.turns.iter().flatten().all(|turn| turn.figures.get("billed").is_some())
+    }
+
+    /// Returns true if every request has figures by the rules.
+    pub(super) fn is_countable(&self) -> bool {
+        self.turns.iter().flatten().all(|turn| turn.block.is_some() && turn.counted.is_some())
+    }
+
     /// Replaces the recorded figures by counted ones. Returns false if a captured turn has none.
-    fn count(&mut self, has_output: bool) -> bool {
+    pub(super) fn count(&mut self, has_output: bool) -> bool {
         for turn in self.turns.iter_mut().flatten() {
             // Turns that were taken out, since the run lacks them, have no figures to replace.
             let is_left_out = turn.figures.0.is_empty() && turn.counted.is_none();

@@ -2,14 +2,14 @@
 //! turns, and the changes in these.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::pairing::{Pairing, SessionPair, pair_turns};
 use super::prompt_change::{PromptChange, PromptComparison};
 use super::turn_change::{PlacedTurn, TurnChange, turn_change};
-use crate::base::order::{Order as _, Ordered as _};
+use crate::base::by_key::ByKey;
+use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::snapshot::{Blocks, Figures, Snapshot, SnapshotSession, SnapshotTurn};
 use crate::read::capture::WireTree;
@@ -103,13 +103,13 @@ impl RunDifference {
             now,
             strategy,
             prompts: PromptComparison::new(&before.blocks, &now.blocks, tree),
-            found: BTreeMap::new(),
+            found: ByKey::new(),
         };
         let mut sessions: Vec<SessionChange> =
             pairing.pairs.iter().map(|pair| differences.session(*pair)).collect();
         let found = differences.found;
-        let costs: BTreeMap<usize, Option<Picodollars>> =
-            sessions.iter().map(|session| (session.pair.now, session.difference())).ordered_map();
+        let costs: ByKey<usize, Option<Picodollars>> =
+            sessions.iter().map(|session| (session.pair.now, session.difference())).collect();
         let mut prompts: Vec<PromptDifference> = found
             .into_iter()
             .map(|(change, places)| prompt_difference(change, &places, &costs))
@@ -152,7 +152,7 @@ struct Differences<'a> {
     strategy: &'a str,
     prompts: PromptComparison<'a>,
     /// Places of each change, in the order of the run.
-    found: BTreeMap<PromptChange, Vec<TurnPlace>>,
+    found: ByKey<PromptChange, Vec<TurnPlace>>,
 }
 
 impl Differences<'_> {
@@ -226,7 +226,7 @@ fn placed<'a>(
 fn prompt_difference(
     change: PromptChange,
     places: &[TurnPlace],
-    costs: &BTreeMap<usize, Option<Picodollars>>,
+    costs: &ByKey<usize, Option<Picodollars>>,
 ) -> PromptDifference {
     let mut sessions: Vec<usize> = places.iter().map(|(session, _)| *session).collect();
     // Places are in the order of the run, so equal sessions are neighbours.

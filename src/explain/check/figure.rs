@@ -4,6 +4,7 @@ use rust_decimal::Decimal;
 use rustc_hash::FxHashSet;
 
 use crate::base::known::KnownSum;
+use crate::base::units::{Picodollars, Tokens};
 use crate::explain::budget::{Budget, Quantity, Selector};
 use crate::explain::lint::Rule;
 use crate::explain::snapshot::{
@@ -50,6 +51,12 @@ pub enum Unknown {
          conversation, or name `rules` that need one alone"
     )]
     NothingCompared,
+    /// No session has a count of the client's.
+    #[error(
+        "no session, or none of the baseline, has a count of the client's own; clients of Claude Code since 26 August \
+         2026 write one"
+    )]
+    NoClientCount,
     /// A division by zero.
     #[error("the prompts have no tokens")]
     NoTokens,
@@ -67,6 +74,7 @@ impl Unknown {
             Self::NoCaptures
                 | Self::NoTurns
                 | Self::NoLint
+                | Self::NoClientCount
                 | Self::NothingCompared
                 | Self::NoTokens
         )
@@ -204,6 +212,10 @@ impl<'a> View<'a> {
                 sizes.into_iter().max().ok_or(Unknown::NoCaptures)
             }
             Quantity::LintFindings => self.lint_findings(),
+            Quantity::ClientDifference => self.client_difference(selected),
+            Quantity::Damage => Ok(Decimal::from(self.snapshot.damage)),
+            // It is no figure of one side (`unlisted.rs`).
+            Quantity::UnlistedChanges => Err(Unknown::NothingSelected),
         }
     }
 
@@ -213,6 +225,13 @@ impl<'a> View<'a> {
             return self.size(turn).ok_or(Unknown::NothingSelected);
         }
         known_cost(turn.figures.get(self.strategy))
+    }
+
+    /// Returns true if the service refuses a request, by the figures that count, and the budget does not allow it.
+    pub(super) fn refuses(&self, turn: &SnapshotTurn) -> bool {
+        let is_billed = |figures: &Figures| figures.prompt() > Tokens::ZERO;
+        turn.refused.is_some_and(|refusal| !self.budget.allow_refused.contains(&refusal))
+            && !turn.figures.get(self.strategy).is_some_and(is_billed)
     }
 
     /// Bytes of a captured prompt, or of its tools.
@@ -241,6 +260,15 @@ impl<'a> View<'a> {
     fn breaks_cost(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
         let sum = self.breaks_costs(selected)?.value().ok_or(Unknown::NoPrice)?;
         sum.to_decimal().ok_or(Unknown::TooLarge)
+    }
+
+    /// Unexplained differences of the sessions that have a count of the client's.
+    fn client_difference(&self, selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {
+        let sessions = selected.iter().map(|one| &self.snapshot.sessions[one.session]);
+        let differences = sessions.filter_map(|one| Some(one.client_count.as_ref()?.unexplained()));
+        let sum: Option<Picodollars> =
+            differences.fold(None, |sum, one| Some(sum.unwrap_or_default() + one));
+        sum.ok_or(Unknown::NoClientCount)?.to_decimal().ok_or(Unknown::TooLarge)
     }
 
     fn prefix_variants(selected: &[Selected<'_>]) -> Result<Decimal, Unknown> {

@@ -21,6 +21,7 @@ mod prompt_change;
 mod question;
 mod setting_change;
 mod turn_change;
+mod unlisted;
 
 pub use comparable::{CountedSession, UsageFault};
 pub use difference::{PromptDifference, RunDifference, SessionChange};
@@ -31,12 +32,15 @@ pub use prompt_change::{PromptChange, PromptChangeKind};
 pub use question::{BudgetOutcome, Exceeded, Status};
 pub use setting_change::SettingChange;
 pub use turn_change::{TurnChange, TurnReason, TurnTokens};
+pub use unlisted::Change;
+
+use std::borrow::Cow;
 
 use comparable::Comparable;
 use question::{ComparedSides, Sides};
 
 use crate::base::words::words;
-use crate::explain::budget::Budget;
+use crate::explain::budget::{Budget, Metric, no_more_damage};
 use crate::explain::snapshot::{Figures, Snapshot};
 use crate::read::capture::WireTree;
 
@@ -88,12 +92,14 @@ pub struct Check {
     /// Number of requests without a captured prompt that have the id of one of the baseline's and another
     /// usage, which a service never changes.
     pub edited: usize,
-    /// Settings of requests that differ from the baseline, with nothing recorded that shows their cost.
+    /// Settings of requests that differ from the baseline.
     pub settings: Vec<SettingChange>,
     /// Number of captured requests with settings that the baseline does not know, such as one of an older version.
     pub unknown_settings: usize,
     /// Number of places with lost input beyond the baseline's.
     pub damage: u64,
+    /// Number of sessions without recorded usage throughout, whose figures come from the rules beside recorded ones.
+    pub unrecorded: usize,
 }
 
 impl Check {
@@ -216,10 +222,18 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
     let comparable = before.zip(pairing.as_ref());
     let comparable =
         comparable.map(|(before, pairing)| Comparable::new(before, now, pairing)).transpose()?;
-    let alone = comparable.as_ref().map_or(now, |sides| &sides.alone);
+    let mut alone = comparable.as_ref().map_or(Cow::Borrowed(now), |sides| sides.alone.clone());
+    let unrecorded = if is_mixed(now) { count_unrecorded(alone.to_mut()) } else { 0 };
+    let alone = &*alone;
     let strategy = default_strategy(alone);
-    // Budgets on bytes, prefixes and findings need no price.
-    let needs_prices = budgets.iter().any(|budget| !budget.metric.is_of_captures());
+    // Only damage beyond the baseline's may hide a difference.
+    let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
+    let has_own = budgets.iter().any(|budget| budget.metric == Metric::DAMAGED_PLACES);
+    let on_damage = (damage > 0 && before.is_some() && !has_own).then(no_more_damage);
+    let budgets: Vec<&Budget> = budgets.iter().chain(&on_damage).collect();
+    // Budgets on bytes, prefixes, findings and the input need no price.
+    let is_unpriced = |metric: Metric| metric.is_of_captures() || metric.is_of_input();
+    let needs_prices = budgets.iter().any(|budget| !is_unpriced(budget.metric));
     let total = total(alone, strategy)
         .filter(|total| total.known_cost().is_some() || !needs_prices)
         .ok_or(CheckError::NothingPriced)?;
@@ -229,21 +243,20 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         now: &sides.now,
         pairing,
     });
-    let sides = Sides { alone, compared, makes_baseline, strategy };
+    let difference = comparable.as_ref().zip(pairing.clone()).and_then(|(sides, pairing)| {
+        RunDifference::new(&sides.before, &sides.now, pairing, strategy, tree)
+    });
+    let settings = comparable.as_ref().map_or(&[][..], |sides| &sides.settings.all);
+    let changes = &unlisted::changes(settings, difference.as_ref());
+    let sides = Sides { alone, compared, changes, makes_baseline, strategy };
     let outcomes =
         budgets.iter().map(|budget| outcome(sides, budget)).collect::<Result<Vec<_>, _>>()?;
     // With every budget left out, the run would pass without a check.
     if !makes_baseline && outcomes.iter().all(|outcome| outcome.status == Status::LeftOut) {
         return Err(CheckError::NothingChecked);
     }
-    let compared = comparable.as_ref().zip(pairing.clone());
-    let difference = compared.and_then(|(sides, pairing)| {
-        RunDifference::new(&sides.before, &sides.now, pairing, strategy, tree)
-    });
     let gone = comparable.as_ref().map_or(0, |sides| sides.gone);
     let edited = comparable.as_ref().map_or(0, |sides| sides.edited);
-    // Only damage beyond the baseline's may hide a difference.
-    let damage = now.damage.saturating_sub(before.map_or(0, |before| before.damage));
     let (counted, settings) =
         comparable.map(|sides| (sides.counted, sides.settings)).unwrap_or_default();
     // A cost may differ by its prices alone. Baselines of older versions do not name theirs.
@@ -254,8 +267,9 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         || has_other_prices
         || gone > 0
         || edited > 0
+        || unrecorded > 0
         || damage > 0
-        || !settings.all.is_empty()
+        || settings.all.iter().any(|change| change.unshown > 0)
         || settings.unknown > 0
         || counted.iter().any(|session| !session.has_output)
         || pairing.is_some_and(|pairing| !pairing.gone.is_empty() || !pairing.new.is_empty());
@@ -272,7 +286,22 @@ pub fn check(checked: Checked<'_>) -> Result<Check, CheckError> {
         settings: settings.all,
         unknown_settings: settings.unknown,
         damage,
+        unrecorded,
     })
+}
+
+/// Returns true if some sessions have recorded usage throughout, and the figures of all others can come from the rules.
+fn is_mixed(now: &Snapshot) -> bool {
+    let (whole, others): (Vec<_>, Vec<_>) =
+        now.sessions.iter().partition(|session| session.is_recorded());
+    !whole.is_empty() && !others.is_empty() && others.iter().all(|session| session.is_countable())
+}
+
+/// Gives sessions without recorded usage the figures of the rules, so that the others keep theirs, and returns their
+/// number.
+fn count_unrecorded(now: &mut Snapshot) -> usize {
+    let unrecorded = now.sessions.iter_mut().filter(|session| !session.is_recorded());
+    unrecorded.map(|session| session.count(session.has_outputs())).filter(|done| *done).count()
 }
 
 fn options_words(options: &str) -> &str {
@@ -305,7 +334,8 @@ fn total(now: &Snapshot, strategy: &str) -> Option<Figures> {
 
 fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckError> {
     let name = budget.name.clone();
-    if budget.limit.needs_baseline() && sides.compared.is_none() {
+    let is_of_changes = budget.metric == Metric::UNLISTED_CHANGES;
+    if (budget.limit.needs_baseline() || is_of_changes) && sides.compared.is_none() {
         return if sides.makes_baseline {
             Ok(BudgetOutcome::left_out(budget, Unknown::NoBaselineYet))
         } else {
@@ -324,7 +354,8 @@ fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, CheckErro
 /// Returns true if an unanswered budget is left out: a default one that does not apply, or one on captured prompts
 /// if there are rows alone.
 fn may_be_left_out(sides: Sides<'_>, budget: &Budget, problem: &Unknown) -> bool {
-    let needs_prompts = matches!(problem, Unknown::NoCaptures | Unknown::NoLint);
+    let needs_prompts =
+        matches!(problem, Unknown::NoCaptures | Unknown::NoLint | Unknown::NoClientCount);
     budget.is_default && problem.is_inapplicable() || sides.alone.is_of_rows && needs_prompts
 }
 

@@ -1,9 +1,8 @@
 //! Pairing of the sessions of a run with the baseline's, and of their turns.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::words::words;
 use crate::explain::snapshot::{SnapshotSession, SnapshotTurn};
@@ -72,7 +71,7 @@ impl Pairing {
         before: impl Fn(usize) -> K,
         now: impl Fn(usize) -> K,
     ) {
-        let mut groups: BTreeMap<K, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
+        let mut groups: ByKey<K, (Vec<usize>, Vec<usize>)> = ByKey::new();
         for at in &self.gone {
             groups.entry(before(*at)).or_default().0.push(*at);
         }
@@ -257,6 +256,8 @@ mod tests {
             front: None,
             markers: Vec::new(),
             settings: None,
+            answer_settings: None,
+            refused: None,
         }
     }
 

@@ -1,13 +1,14 @@
 //! Differences between the prompt of a captured request and the baseline's, which is known only by
 //! fingerprints.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::words::words;
 use crate::explain::snapshot::{BlockId, Blocks, SnapshotBlock};
@@ -113,12 +114,12 @@ pub(super) struct PromptComparison<'a> {
     now: &'a Blocks,
     /// Bytes of the run's blocks.
     tree: &'a WireTree,
-    fronts: BTreeMap<(Option<BlockId>, Option<BlockId>), Vec<PromptChange>>,
+    fronts: ByKey<(Option<BlockId>, Option<BlockId>), Vec<PromptChange>>,
 }
 
 impl<'a> PromptComparison<'a> {
     pub(super) fn new(before: &'a Blocks, now: &'a Blocks, tree: &'a WireTree) -> Self {
-        Self { before, now, tree, fronts: BTreeMap::new() }
+        Self { before, now, tree, fronts: ByKey::new() }
     }
 
     /// Differences between two prompts, in the order of the prefix.
@@ -277,9 +278,9 @@ fn one_sided(place: String, kind: PromptChangeKind, block: &SnapshotBlock) -> Pr
 }
 
 /// Positions of tools by name, and for repeated names by the number of earlier ones.
-fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), usize> {
-    let mut places = BTreeMap::new();
-    let mut seen: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+fn by_name<'a>(prompt: &PromptParts<'a>) -> ByKey<(Option<&'a str>, usize), usize> {
+    let mut places = ByKey::new();
+    let mut seen: ByKey<Option<&str>, usize> = ByKey::new();
     for (at, id) in prompt.tools.iter().enumerate() {
         let name = prompt.block(*id).name.as_deref();
         let count = seen.entry(name).or_default();
@@ -291,8 +292,8 @@ fn by_name<'a>(prompt: &PromptParts<'a>) -> BTreeMap<(Option<&'a str>, usize), u
 
 /// First tool, among the tools on both sides, at the former position of another one.
 fn moved(
-    before: &BTreeMap<(Option<&str>, usize), usize>,
-    after: &BTreeMap<(Option<&str>, usize), usize>,
+    before: &ByKey<(Option<&str>, usize), usize>,
+    after: &ByKey<(Option<&str>, usize), usize>,
     new: &PromptParts<'_>,
 ) -> Option<PromptChange> {
     // New and removed tools shift the positions of the others, so only the order of common ones counts.

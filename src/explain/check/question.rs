@@ -1,13 +1,15 @@
 //! Question of a budget to both sides, the figures that answer it, and the outcome.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use rust_decimal::Decimal;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::figure::{Selected, Unknown, View};
 use super::pairing::{Pairing, SessionPair, pair_turns};
+use super::unlisted::{self, Change};
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::words::words;
 use crate::explain::budget::{
@@ -67,6 +69,10 @@ pub struct BudgetOutcome {
     pub unrecorded: u64,
     /// Requests that the selection, or the input, has on one side alone; nothing is compared with them.
     pub one_sided: u64,
+    /// Requests in the figure that the service refuses and that the budget does not allow.
+    pub refused: u64,
+    /// Changes that a budget on unlisted changes counts.
+    pub unlisted: Vec<Change>,
     /// Reason why it does not apply.
     pub left_out: Option<Unknown>,
 }
@@ -74,6 +80,11 @@ pub struct BudgetOutcome {
 impl BudgetOutcome {
     /// Outcome of a budget that does not apply.
     pub(super) fn left_out(budget: &Budget, why: Unknown) -> Self {
+        Self { left_out: Some(why), ..Self::new(budget) }
+    }
+
+    /// Outcome without a figure.
+    pub(super) fn new(budget: &Budget) -> Self {
         Self {
             budget: budget.clone(),
             status: Status::LeftOut,
@@ -85,7 +96,9 @@ impl BudgetOutcome {
             unpriced: 0,
             unrecorded: 0,
             one_sided: 0,
-            left_out: Some(why),
+            refused: 0,
+            unlisted: Vec::new(),
+            left_out: None,
         }
     }
 }
@@ -97,6 +110,8 @@ pub(super) struct Sides<'a> {
     pub(super) alone: &'a Snapshot,
     /// The run and its baseline, if there is one.
     pub(super) compared: Option<ComparedSides<'a>>,
+    /// Everything that differs from the baseline by its name.
+    pub(super) changes: &'a BTreeSet<Change>,
     /// True if the run is saved as the baseline that does not exist yet.
     pub(super) makes_baseline: bool,
     /// Strategy of budgets that name none.
@@ -231,6 +246,16 @@ impl<'a> Question<'a> {
         earlier.pairing.pairs.iter().map(of_pair).sum()
     }
 
+    /// Number of selected requests that the service refuses and the budget does not allow, if it is on a cost. They
+    /// cost nothing, so that a sum of them says nothing.
+    fn refused(&self) -> u64 {
+        if !self.budget.metric.is_cost() {
+            return 0;
+        }
+        let turns = self.selected.iter().flat_map(|one| one.turns.iter().flatten());
+        turns.filter(|(_, turn)| self.view.refuses(turn)).count() as u64
+    }
+
     fn total(&self) -> Result<FigurePair, Unknown> {
         let now = self.view.total(&self.selected)?;
         let before = self.earlier.as_ref().map(|earlier| earlier.view.total(&earlier.selected));
@@ -296,7 +321,7 @@ impl<'a> Earlier<'a> {
         &self,
         run: &Snapshot,
         session: usize,
-    ) -> Result<BTreeMap<usize, &'a SnapshotTurn>, Unknown> {
+    ) -> Result<ByKey<usize, &'a SnapshotTurn>, Unknown> {
         let before = self.pairing.before(session);
         let before = before.and_then(|before| self.snapshot.sessions[before].turns.as_ref());
         let before = before.ok_or(Unknown::NoTurns)?;
@@ -341,6 +366,9 @@ fn known(figure: Result<Decimal, Unknown>) -> Result<Option<Decimal>, Unknown> {
 
 /// Compares both sides under a budget.
 pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome, Unknown> {
+    if budget.metric.quantity == Quantity::UnlistedChanges {
+        return Ok(unlisted::outcome(sides.changes, budget));
+    }
     let question = Question::new(sides, budget)?;
     let mut candidates = question.candidates()?;
     let limit = budget.limit;
@@ -360,7 +388,8 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
     let exceeded: Vec<&FigurePair> =
         candidates.iter().filter(|one| one.is_exceeding(limit)).collect();
     let one_sided = question.one_sided();
-    let is_exceeded = !exceeded.is_empty();
+    let refused = question.refused();
+    let is_exceeded = !exceeded.is_empty() || refused > 0;
     let status = match (is_exceeded, budget.level) {
         // A limit that a part of the figures keeps is not known to be kept.
         (false, _) if is_lacking || one_sided > 0 => Status::Warned,
@@ -387,6 +416,8 @@ pub(super) fn outcome(sides: Sides<'_>, budget: &Budget) -> Result<BudgetOutcome
         unpriced,
         unrecorded,
         one_sided,
+        refused,
+        unlisted: Vec::new(),
         left_out: None,
     })
 }

@@ -3,7 +3,8 @@
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::Cause;
-use crate::explain::snapshot::{Blocks, Figures, SnapshotTurn, TurnMarker};
+use crate::explain::snapshot::{BlockId, Blocks, Figures, SnapshotTurn, TurnMarker};
+use crate::read::capture::Part;
 
 /// Turn whose figures differ. One side is `None` if the other has more turns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,11 +107,48 @@ impl PlacedTurn<'_> {
         self.previous.map(|previous| self.turn.start.since(previous.start))
     }
 
-    /// Markers, by the number of blocks before each, with their TTLs.
-    fn markers(&self) -> Vec<(usize, Ttl)> {
-        let place = |marker: &TurnMarker| (self.blocks.prefix(marker.block).blocks, marker.ttl);
+    /// Markers, by the number of blocks before each, with their TTLs, and whether they are global.
+    fn markers(&self) -> Vec<(usize, Ttl, bool)> {
+        let place = |marker: &TurnMarker| {
+            (self.blocks.prefix(marker.block).blocks, marker.ttl, marker.is_global)
+        };
         self.turn.markers.iter().map(place).collect()
     }
+
+    /// Part of each block of the prompt, the first block of a message like the others.
+    fn parts(&self) -> Vec<Part> {
+        let path = self.turn.block.map(|block| self.blocks.path(block)).unwrap_or_default();
+        let part = |id: &BlockId| match self.blocks.block(*id).part {
+            Part::MessageStart => Part::Block,
+            part => part,
+        };
+        path.iter().map(part).collect()
+    }
+
+    /// Returns true if the markers have other places or TTLs. What comes or goes in another part of the prompt, or on
+    /// one side of a marker, does not move it.
+    fn has_other_markers(&self, other: &Self) -> bool {
+        let (own, others) = (self.markers(), other.markers());
+        if own == others {
+            return false;
+        }
+        let (parts, other_parts) = (self.parts(), other.parts());
+        let is_same = |(one, another): (&(usize, Ttl, bool), &(usize, Ttl, bool))| {
+            let (here, there) = (sides(&parts, one.0), sides(&other_parts, another.0));
+            (one.1, one.2) == (another.1, another.2)
+                && here.0 == there.0
+                && (here.1 == there.1 || here.2 == there.2)
+        };
+        own.len() != others.len() || !own.iter().zip(&others).all(is_same)
+    }
+}
+
+/// Part of a prompt up to a block, and the numbers of blocks of that part up to it and behind it.
+fn sides(parts: &[Part], blocks: usize) -> (Option<Part>, usize, usize) {
+    let (before, behind) = parts.split_at(blocks.min(parts.len()));
+    let own = before.last().copied();
+    let count = |parts: &[Part]| parts.iter().filter(|part| Some(**part) == own).count();
+    (own, count(before), count(behind))
 }
 
 /// Difference between a turn and the baseline's, or `None` if they are equal.
@@ -165,8 +203,8 @@ fn reasons(
         reasons.push(TurnReason::Prompt);
     }
     // Without both prompts the markers are unknown, not absent.
-    if before.turn.block.is_some() && now.turn.block.is_some() && before.markers() != now.markers()
-    {
+    let has_prompts = before.turn.block.is_some() && now.turn.block.is_some();
+    if has_prompts && before.has_other_markers(now) {
         reasons.push(TurnReason::Markers);
     }
     if now.turn.has_other_settings(before.turn) {

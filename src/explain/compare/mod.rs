@@ -11,7 +11,6 @@ pub use paired::{Decisive, Paired, PairedVerdict, TimesLess};
 pub use since::{KindOfSession, LEAST_SESSIONS, Side, SinceChange, SinceVerdict};
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use paired::{SessionCost, pair};
 use rayon::prelude::*;
@@ -20,6 +19,7 @@ use rust_decimal::Decimal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::side_by_side;
 use crate::base::units::{Picodollars, Tokens};
@@ -44,7 +44,7 @@ pub struct Compared<'l> {
     /// Totals of sub-agents.
     pub agents: Totals,
     /// Totals by billed model.
-    pub by_model: BTreeMap<String, Totals>,
+    pub by_model: ByKey<String, Totals>,
     /// Comparison with the first strategy, session by session. `None` for the first one, and if either
     /// is not applicable.
     pub paired: Option<Paired>,
@@ -220,7 +220,7 @@ pub struct StrategySums {
     /// Totals of sub-agents.
     pub agents: Totals,
     /// Totals by billed model.
-    pub by_model: BTreeMap<String, Totals>,
+    pub by_model: ByKey<String, Totals>,
 }
 
 /// Strategy with its applicability, its sums, and the totals of each session.

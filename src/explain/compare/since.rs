@@ -8,7 +8,6 @@
 //! intervals leave out zero (simulated, for 3 to 30 sessions with log-normal costs).
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 use derive_more::with_trait::AddAssign;
@@ -18,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::draws::{DRAWS, SplitMix, middle};
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
@@ -129,7 +129,7 @@ impl SinceChange {
     ) -> Option<Self> {
         let billed = ledger.billed()?;
         let mut found = Self::default();
-        let mut kinds: BTreeMap<(String, u32), Sides> = BTreeMap::new();
+        let mut kinds: ByKey<(String, u32), Sides> = ByKey::new();
         let selected: FxHashSet<_> = selection.sessions.iter().map(|session| session.id).collect();
         // Whole sessions: a selection that cuts one off would change its size and its cost per request.
         let whole = Selection::new(ledger.history, None, None);
@@ -161,7 +161,8 @@ impl SinceChange {
             found.left_out[0] += before.len() as u64;
             found.left_out[1] += after.len() as u64;
         }
-        kinds.retain(|_, sides| is_compared(sides));
+        let kinds: ByKey<_, _> =
+            kinds.into_iter().filter(|(_, sides)| is_compared(sides)).collect();
         found.expected = kinds.values().map(|[before, after]| expected(before, after)).sum();
         let sides: Vec<&Sides> = kinds.values().collect();
         found.saved = saved(&sides, Vec::clone);
@@ -205,7 +206,7 @@ fn known_cost(totals: &Totals) -> Option<Picodollars> {
 fn model(ledger: &Ledger<'_>, session: &Session) -> String {
     let is_main = |index: &&RequestIndex| ledger.history.request(**index).agent.is_none();
     let has_main = session.requests.iter().any(|index| is_main(&index));
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut counts: ByKey<&str, usize> = ByKey::new();
     for index in session.requests.iter().filter(|index| !has_main || is_main(index)) {
         *counts.entry(ledger.history.model(*index)).or_default() += 1;
     }

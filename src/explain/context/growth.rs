@@ -11,7 +11,7 @@ use super::added::{NewSegment, fitted, scaled, shared, sum};
 use super::changes::Changes;
 use super::segment::{ContextKind, Item, ItemId, SegmentId, SegmentTree};
 use crate::base::client::Client;
-use crate::base::units::{Basis, Tokens};
+use crate::base::units::{Basis, TextSize, Tokens};
 use crate::requests::content::{Ratio, Ratios, is_explained, weight};
 use crate::requests::conversation::{History, Request, RequestIndex, TrailContent};
 use crate::requests::counted::{CLOSE_TOKENS, Counted, PieceSize, is_close};
@@ -47,6 +47,8 @@ pub(super) struct Growth<'a> {
     rewritten: usize,
     /// Ends of cached prefixes → the prompts that had them cached.
     cached: FxHashMap<u64, Option<SegmentId>>,
+    /// First segments of prompts → the ends of their parts before the messages.
+    fronts: FxHashMap<SegmentId, u64>,
 }
 
 impl<'a> Growth<'a> {
@@ -58,7 +60,8 @@ impl<'a> Growth<'a> {
         tree: &'a mut SegmentTree,
     ) -> Self {
         let cached = FxHashMap::default();
-        Self { history, steps, trace, ratios, tree, rewritten: 0, cached }
+        let fronts = FxHashMap::default();
+        Self { history, steps, trace, ratios, tree, rewritten: 0, cached, fronts }
     }
 
     /// Adds the prompt of a request. The predecessor's prompt ends with `before`.
@@ -181,9 +184,39 @@ impl<'a> Growth<'a> {
         } else {
             front
         };
-        let last = self.push_new(None, request, ContextKind::HiddenPrefix, hidden);
+        let last = self.push_front(request, hidden);
         let last = self.push_new(last, request, ContextKind::Unattributed, front - hidden);
         self.push(last, &fitted(added, total - front))
+    }
+
+    /// Part before the messages: by the client's records of tools and system prompt, and the rest.
+    fn push_front(&mut self, request: &Request, hidden: u64) -> Option<SegmentId> {
+        let trail = &self.history.files[request.file].trail;
+        let tools = trail.tools_at(request.line).map(|one| (one.line, one.tools_size));
+        let system = trail.system_at(request.line).map(|one| (one.line, one.system_size));
+        let parts = [(ContextKind::Tools, tools), (ContextKind::SystemPrompt, system)];
+        let mut pieces = Vec::new();
+        for (kind, part) in parts {
+            let Some((line, size)) = part else { continue };
+            let item = self.tree.add_item(Item { kind, file: request.file, line });
+            pieces.push(self.recorded(request, item, size));
+        }
+        let last = self.push(None, &fitted(&pieces, hidden));
+        let rest = hidden.saturating_sub(self.tree.end(last));
+        let last = self.push_new(last, request, ContextKind::HiddenPrefix, rest);
+        if let Some(root) = self.tree.beginning_before(last, 1) {
+            self.fronts.insert(root, hidden);
+        }
+        last
+    }
+
+    /// Piece that a record holds: counted, or by its bytes.
+    fn recorded(&self, request: &Request, item: ItemId, size: TextSize) -> NewSegment {
+        if Counted::of(self.history, request).is_some() && size.is_whole() {
+            let basis = Basis::Derived;
+            return NewSegment { item, tokens: size.tokens(), basis, is_counted: true };
+        }
+        NewSegment::estimated(item, self.ratios.of(self.history, request).tokens(size.bytes()))
     }
 
     /// Prompt of the session that a sub-agent continues: the sub-agent's first prompt read exactly the
@@ -350,7 +383,10 @@ impl<'a> Growth<'a> {
     /// Last segment before a prompt's messages.
     fn front(&self, last: Option<SegmentId>) -> Option<SegmentId> {
         let root = self.tree.beginning_before(last, 1)?;
-        (self.tree.item(root).kind == ContextKind::HiddenPrefix).then_some(root)
+        match self.fronts.get(&root) {
+            Some(end) => self.tree.ending_by(last, *end),
+            None => (self.tree.item(root).kind == ContextKind::HiddenPrefix).then_some(root),
+        }
     }
 
     /// Common part of a prompt that shrank and its predecessor: the tokens that it read, and the part before

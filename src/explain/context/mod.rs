@@ -30,7 +30,6 @@ pub use segment::ContextKind;
 pub use window::{Window, Windows, windows};
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use captured::CapturedPaths;
 use carry::Carrier;
@@ -39,6 +38,7 @@ use growth::Growth;
 use rustc_hash::{FxHashMap, FxHashSet};
 use segment::{Item, ItemId, SegmentId, SegmentTree};
 
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::{Order as _, side_by_side};
 use crate::base::units::{Basis, Picodollars, Tokens};
@@ -201,11 +201,7 @@ impl<'a> Sources<'a> {
     }
 
     /// Contents of a session's requests, by the parts of each division.
-    fn parts_of(
-        &self,
-        session: &Session,
-        divisions: &[Division],
-    ) -> Vec<BTreeMap<usize, Contents>> {
+    fn parts_of(&self, session: &Session, divisions: &[Division]) -> Vec<ByKey<usize, Contents>> {
         let mut tree = SegmentTree::default();
         let last_of = self.prompts(&mut tree, session);
         let mut carrier = Carrier::new(&tree);
@@ -214,7 +210,7 @@ impl<'a> Sources<'a> {
             self.contents(&items, requests)
         };
         let parts = |division: &Division| {
-            let mut parts: BTreeMap<usize, Vec<RequestIndex>> = BTreeMap::new();
+            let mut parts: ByKey<usize, Vec<RequestIndex>> = ByKey::new();
             for index in &session.requests {
                 if let Some(part) = division[index.get()] {
                     parts.entry(part).or_default().push(*index);
@@ -378,11 +374,11 @@ pub fn contents_of_parts(
     trace: &PromptTrace,
     selection: &Selection,
     divisions: &[Division],
-) -> Option<Vec<BTreeMap<usize, Contents>>> {
+) -> Option<Vec<ByKey<usize, Contents>>> {
     let sources = Sources::new(ledger, steps, trace)?;
-    let of_sessions: Vec<Vec<BTreeMap<usize, Contents>>> =
+    let of_sessions: Vec<Vec<ByKey<usize, Contents>>> =
         side_by_side(&selection.sessions, |one| sources.parts_of(one, divisions));
-    let mut all = vec![BTreeMap::<usize, Contents>::new(); divisions.len()];
+    let mut all = vec![ByKey::<usize, Contents>::new(); divisions.len()];
     for of_session in of_sessions {
         for (parts, of_session) in all.iter_mut().zip(of_session) {
             for (part, contents) in of_session {

@@ -1,11 +1,10 @@
 //! Markers that the service refuses, or that are useless.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashSet;
 
 use super::run::Trace;
 use super::{Finding, Rule};
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{Part, WireNodeId};
 use crate::requests::conversation::RequestIndex;
@@ -27,14 +26,31 @@ pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Fin
             Refusal::TooManyBreakpoints => Rule::TooManyMarkers,
             Refusal::TtlOrder => Rule::TtlOrder,
             Refusal::UnmarkableBlock => Rule::UnmarkableBlock,
+            other => return vec![refused_body(other, index)],
         };
         let markers = &trace.wire(index).markers;
         let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
-        let detail = format!("markers on {}", places.join(", "));
+        // A marker inside a block has no place of its own.
+        let detail = if places.is_empty() {
+            refusal.label().to_owned()
+        } else {
+            format!("markers on {}", places.join(", "))
+        };
         let place = if rule == Rule::TooManyMarkers { "markers" } else { "cache_control" };
         return vec![Finding::new(rule, place.to_owned(), detail, index)];
     }
     beyond_lookback(trace, index, &view).into_iter().collect()
+}
+
+/// Finding of a request that is refused for something else than the places of its markers.
+fn refused_body(refusal: Refusal, index: RequestIndex) -> Finding {
+    let place = match refusal {
+        Refusal::NoAnswer => "max_tokens",
+        Refusal::SystemRole => "messages",
+        Refusal::NoFastMode => "speed",
+        _ => "cache_control",
+    };
+    Finding::new(Rule::RequestRefused, place.to_owned(), refusal.label().to_owned(), index)
 }
 
 /// Finding of an entry that only a marker with unlimited lookback would have read.
@@ -43,8 +59,9 @@ fn beyond_lookback(
     index: RequestIndex,
     view: &PromptView<'_>,
 ) -> Option<Finding> {
-    let (found, reachable) = (trace.outcome(index), trace.unlimited(index));
-    let lost = reachable.read.saturating_sub(found.read);
+    let reachable = trace.unlimited(index);
+    let read = trace.read(index);
+    let lost = reachable.read.saturating_sub(read);
     if lost == Tokens::ZERO {
         return None;
     }
@@ -59,10 +76,8 @@ fn beyond_lookback(
         view.place(entry),
         view.place(last.node),
     );
-    let mut finding = Finding::new(Rule::BeyondLookback, "messages".to_owned(), detail, index);
-    finding.tokens = lost;
-    finding.cost = trace.rewrite_cost(index, found.read, reachable.read);
-    Some(finding)
+    let finding = Finding::new(Rule::BeyondLookback, "messages".to_owned(), detail, index);
+    Some(finding.priced(lost, trace.rewrite_cost(index, read, reachable.read)))
 }
 
 /// Returns true if the previous request's entry is within reach. Then it has expired, and the limit did
@@ -88,6 +103,8 @@ struct MarkerSlot {
     latest: Option<WireNodeId>,
     /// True if a request continued a prefix that the previous one had marked here.
     is_extended: bool,
+    /// True if a request read it by its record.
+    is_read: bool,
     tokens: Tokens,
     cost: Option<Picodollars>,
 }
@@ -115,6 +132,7 @@ pub(super) fn trace_markers(trace: &Trace<'_>, changes: &[Finding]) -> Vec<Findi
         } else if slot.requests >= FEWEST_REQUESTS
             && slot.prefixes.len() as u64 == slot.requests
             && !slot.is_extended
+            && !slot.is_read
             && !slot.prefixes.iter().any(|node| found.contains(node))
             && !is_explained(&place)
         {
@@ -137,11 +155,8 @@ fn rank(place: &str) -> (u8, usize) {
 
 fn never_read(place: String, slot: &MarkerSlot, first: RequestIndex) -> Finding {
     let detail = format!("{} requests marked {} prefixes", slot.requests, slot.prefixes.len());
-    let mut finding = Finding::new(Rule::NeverRead, place, detail, first);
-    finding.requests = slot.requests;
-    finding.tokens = slot.tokens;
-    finding.cost = slot.cost;
-    finding
+    let finding = Finding::new(Rule::NeverRead, place, detail, first);
+    Finding { requests: slot.requests, ..finding.priced(slot.tokens, slot.cost) }
 }
 
 impl MarkerSlot {
@@ -160,6 +175,7 @@ impl MarkerSlot {
         self.below_minimum += u64::from(marker.end < trace.prompt(index).minimum);
         self.largest = self.largest.max(marker.end);
         self.prefixes.insert(marker.node);
+        self.is_read |= trace.recorded(index).is_some_and(|split| split.read >= marker.end);
         let written = marker.end.saturating_sub(before);
         self.tokens += written;
         let premium = trace.premium_cost(index, marker, written);
@@ -169,11 +185,11 @@ impl MarkerSlot {
 
 /// Groups markers by the place that a person would name: a tool, a block of the system prompt, or the
 /// messages.
-fn slots(trace: &Trace<'_>) -> BTreeMap<String, MarkerSlot> {
-    let mut slots: BTreeMap<String, MarkerSlot> = BTreeMap::new();
+fn slots(trace: &Trace<'_>) -> ByKey<String, MarkerSlot> {
+    let mut slots: ByKey<String, MarkerSlot> = ByKey::new();
     for index in trace.indices().filter(|index| !trace.is_refused(*index)) {
         let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
-        let mut before = trace.outcome(index).read;
+        let mut before = trace.read(index);
         for marker in trace.markers(index) {
             let name = slot_name(trace, &view, trace.wire_node(marker.node));
             slots.entry(name).or_insert_with(MarkerSlot::free).add(trace, index, marker, before);

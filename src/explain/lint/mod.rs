@@ -9,11 +9,14 @@
 //! are priced separately, and variants of a prefix are priced at the beginning of a conversation.
 
 mod markers;
+mod record;
 mod recurring;
 mod rule;
 mod run;
+mod sessions;
 mod stability;
 mod thinking;
+mod unmarked;
 mod variants;
 mod volatile_text;
 
@@ -116,6 +119,8 @@ pub struct Finding {
     pub difference: Option<ByteDifference>,
     /// Number of requests that show it.
     pub requests: u64,
+    /// True if the price was looked for at each of them; the first difference of a request has that of all behind it.
+    pub is_priced: bool,
     /// Tokens that could have been read, but were written or sent in full.
     pub tokens: Tokens,
     /// Cost beyond reading these tokens, or `None` if a model has no price.
@@ -137,10 +142,16 @@ impl Finding {
             request,
             difference: None,
             requests: 1,
+            is_priced: false,
             tokens: Tokens::ZERO,
             cost: Some(Picodollars::ZERO),
             latch_saves: None,
         }
+    }
+
+    /// The same finding with its price.
+    fn priced(self, tokens: Tokens, cost: Option<Picodollars>) -> Self {
+        Self { is_priced: true, tokens, cost, ..self }
     }
 
     /// The same finding as a difference between a fork and its parent.
@@ -177,12 +188,19 @@ impl Finding {
         match self.rule {
             Rule::NeverRead => "written in vain",
             Rule::PrefixVariants => "written for further variants",
+            Rule::DiffersBetweenSessions => "written for further sessions",
             _ => "not read",
         }
     }
 
+    /// Returns true for a finding about a message that came back altered.
+    fn is_of_messages(&self) -> bool {
+        self.place.starts_with("messages[")
+    }
+
     fn absorb(&mut self, other: &Self) {
         self.requests += other.requests;
+        self.is_priced &= other.is_priced;
         self.tokens += other.tokens;
         self.cost = self.cost.zip(other.cost).map(|(one, other)| one + other);
     }

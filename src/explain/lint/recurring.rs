@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::read::capture::WireNodeId;
-use crate::requests::difference::{PromptView, same_ends, tool_name};
+use crate::requests::difference::{PromptView, common_end, same_ends, tool_name};
 
 /// Block of the later prompt, with the number of its bytes that the earlier one had in the
 /// corresponding place.
@@ -12,14 +12,19 @@ use crate::requests::difference::{PromptView, same_ends, tool_name};
 pub(super) struct Recurrence {
     pub(super) block: WireNodeId,
     pub(super) same: u64,
+    /// Bytes of these that stand behind the first difference.
+    pub(super) end: u64,
     pub(super) bytes: u64,
 }
 
 impl Recurrence {
     fn new(block: WireNodeId, before: &str, after: &str) -> Self {
-        let bytes = after.len();
-        let same = if before == after { bytes } else { same_ends(before, after) };
-        Self { block, same: same as u64, bytes: bytes as u64 }
+        let bytes = after.len() as u64;
+        if before == after {
+            return Self { block, same: bytes, end: bytes, bytes };
+        }
+        let end = common_end(before.as_bytes(), after.as_bytes()) as u64;
+        Self { block, same: same_ends(before, after) as u64, end, bytes }
     }
 }
 
@@ -39,11 +44,30 @@ pub(super) fn recurrences(
         ids.iter().copied().filter(|id| *id <= until).collect()
     };
     let mut recurring = tools(before, after, &cached(&before.tools));
+    recurring.extend(settings(before, after, until));
     recurring.extend(system(before, after, &cached(&before.system)));
     recurring.extend(messages(before, after, &cached(&before.blocks)));
     // The common prefix was read, or could be.
     recurring.retain(|one| !is_same_prefix(before, one.block));
     recurring
+}
+
+/// Settings that write text into the prompt, such as that tools are there.
+fn settings(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    until: WireNodeId,
+) -> impl Iterator<Item = Recurrence> {
+    let pairs = [
+        (before.system_settings, after.system_settings),
+        (before.message_settings, after.message_settings),
+    ];
+    let recurrence = move |(old, new): (Option<WireNodeId>, Option<WireNodeId>)| {
+        let (old, new) = (old.filter(|old| *old <= until)?, new?);
+        let (before, after) = (before.text(old), after.text(new));
+        (old != new && before == after).then(|| Recurrence::new(new, before, after))
+    };
+    pairs.into_iter().filter_map(recurrence)
 }
 
 fn tools(

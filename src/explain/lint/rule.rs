@@ -35,7 +35,13 @@ words! {
             service refuses it. Give both the same TTL, or keep one.";
         /// A marker on thinking.
         UnmarkableBlock = "unmarkable-block",
-            "The service refuses a marker on a thinking block. Mark the block before it.";
+            "The service refuses a marker on thinking, on an empty text, and inside a result but on its \
+            last block. Mark another block.";
+        /// A setting, a role or a marker that the service refuses.
+        RequestRefused = "request-refused",
+            "The service refuses the request for what is named: a marker of an unknown type or \
+            lifetime, under another name, on a message or on a deferred tool, max_tokens: 0 beside a stream, thinking, a format or a \
+            forced tool choice, a message of the role system or fast mode for a model without it.";
         /// Thinking after another prefix than its own, which the service refuses.
         ThinkingRefused = "thinking-refused",
             "A block of thinking stands after another prefix than the one it was made after, and \
@@ -65,6 +71,9 @@ words! {
         KeyOrder = "key-order",
             "The JSON says the same in other bytes, its keys in another order or its numbers in \
             another spelling, which is another prefix. Serialise in a fixed way.";
+        /// The same lines or words in another order.
+        LineOrder = "line-order",
+            "The same lines or words stand in another order, which is another prefix. Sort them.";
         /// The client's attribution line differs from request to request.
         AttributionChanges = "attribution-changes",
             "The attribution line at the head of the system prompt differs from request to \
@@ -112,6 +121,15 @@ words! {
             cached is not documented (--assume ttl-change=…); what is written costs another price \
             and lives for another time. It is a warning where that lost or cost anything here, and \
             else a note. Decide the TTL once a session.";
+        /// An hour that was asked for and not granted.
+        TtlNotGranted = "ttl-not-granted",
+            "Markers ask for an hour, and usage says that five minutes were written: a gateway strips \
+            `ttl`, or usage beyond a plan gets no hour. Have it sent on as it is.";
+        /// Markers that the service never saw, or in another account each time.
+        MarkersWithoutEffect = "markers-without-effect",
+            "What was marked was never read, although it came again: a gateway drops `cache_control`, \
+            or sends requests to accounts or regions in turn. Compare what it sends with what you \
+            sent.";
         /// A result that was deleted on the server is no longer deleted.
         EditDropped = "edit-dropped",
             "A deletion (cache_edits) that the request before had is missing, so the result is \
@@ -128,6 +146,11 @@ words! {
             "Each conditional in front of the conversation doubles the number of prefixes, and \
             each of them has to be written before it can be read. Move conditionals after the \
             boundary, or decide them once.";
+        /// Text in front of shared text differs between sessions.
+        DiffersBetweenSessions = "differs-between-sessions",
+            "Sessions have the same text behind a part that differs, so that each writes it again. \
+            Put what differs behind the shared text and its marker: users, folders and moments into \
+            the messages, tools in one order.";
         /// A marker over a prefix that is too short to cache.
         BelowMinimum = "below-minimum",
             "The prefix under the marker is shorter than the model caches: it is neither written \
@@ -149,8 +172,8 @@ words! {
             "A fork forks again; answer such a call with an error.";
         /// Text that looks as if it changed, although it did not here.
         LooksVolatile = "looks-volatile",
-            "The text looks like a moment or a random id. It was the same in this trace; if it \
-            changes between sessions, nothing after it is shared by them.";
+            "The text looks like a moment or a random id. If it changes between sessions, nothing \
+            after it is shared by them.";
     }
     /// Explanation of the rule, and advice.
     pub fn explanation;
@@ -165,6 +188,7 @@ impl Rule {
             | Self::TtlOrder
             | Self::TtlConflict
             | Self::UnmarkableBlock
+            | Self::RequestRefused
             | Self::ThinkingRefused => Severity::Error,
             Self::IdleEdit | Self::ModelChanged | Self::LooksVolatile => Severity::Note,
             _ => Severity::Warning,
@@ -181,6 +205,7 @@ impl Rule {
                 | Self::TtlOrder
                 | Self::TtlConflict
                 | Self::UnmarkableBlock
+                | Self::RequestRefused
                 | Self::ThinkingRefused
                 | Self::ThinkingDropped
                 | Self::IdleEdit

@@ -3,22 +3,28 @@
 use rustc_hash::FxHashSet;
 
 use super::markers::{request_markers, trace_markers};
+use super::record::against_the_record;
 use super::recurring::recurrences;
+use super::sessions::between_sessions;
 use super::stability::PromptPair;
 use super::thinking::invalidated_thinking;
+use super::unmarked::unmarked;
 use super::variants::prefix_variants;
 use super::volatile_text::volatile_word;
 use super::{Finding, Linted, Rule, join, sort};
 use crate::base::ttl::Ttl;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{BETA_HEADER, Part, WireNodeId, WireRequest, WireTree};
+use crate::read::input::PromptSplit;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::difference::{
-    ByteDifference, PromptView, beta_differences, context, deletion_difference, ttl_difference,
+    ByteDifference, PromptView, beta_differences, comes_back, context, deletion_difference,
+    ttl_difference,
 };
 use crate::requests::prompt::{Marker, NodeId, Prompt, PromptTrace};
-use crate::simulate::cache::{BetaKey, Lookback, Outcome, Policy, effective, simulate};
+use crate::simulate::cache::{BetaKey, LOOKBACK, Lookback, Outcome, Policy, effective, simulate};
 use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::pricing::{Billing, Rates};
 
 /// Finds the causes of unstable prefixes in captured requests, most expensive first. Only requests
 /// of the selection are reported. The cache is simulated over all requests.
@@ -38,13 +44,32 @@ pub fn lint(
     let selected: FxHashSet<RequestIndex> = selection.requests().collect();
     let mut findings = Vec::new();
     for index in trace.indices() {
-        findings.extend(request_markers(&trace, index));
-        findings.extend(changes(&trace, index));
+        let changes = changes(&trace, index);
+        let is_followed = |one: &Finding| {
+            one.rule == Rule::BeyondLookback
+                && changes
+                    .iter()
+                    .any(|change| change.tokens >= one.tokens && change.is_of_messages())
+                && trace.is_in_reach(index)
+        };
+        // What an altered step left out of reach is lost through it, and is in its price.
+        findings.extend(request_markers(&trace, index).into_iter().filter(|one| !is_followed(one)));
+        findings.extend(changes);
         findings.extend(idle_edits(&trace, index));
         findings.extend(nested_fork(&trace, index));
     }
     findings.extend(trace_markers(&trace, &findings));
-    findings.extend(prefix_variants(&trace));
+    findings.extend(against_the_record(&trace));
+    let missed = findings.iter().filter(|finding| finding.rule == Rule::MarkerMissing);
+    let missed: FxHashSet<RequestIndex> = missed.map(|finding| finding.request).collect();
+    findings.extend(unmarked(&trace, &missed));
+    let mut priced = FxHashSet::default();
+    let variants = prefix_variants(&trace, &mut priced);
+    findings.extend(between_sessions(&trace, &priced));
+    // Two orders of the same lines are no condition.
+    let is_order =
+        findings.iter().any(|one| one.rule == Rule::LineOrder && one.tokens > Tokens::ZERO);
+    findings.extend(variants.into_iter().filter(|one| one.tokens > Tokens::ZERO || !is_order));
     findings.extend(volatile_texts(&trace, &findings));
     findings.retain(|finding| selected.contains(&finding.request));
     let mut findings = join(findings);
@@ -75,23 +100,31 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         after: &views[1],
         cached_until: last.map(|marker| trace.wire_node(marker.node)),
         marked_system: trace.marked_system_blocks(index),
+        comes_back: comes_back(trace.tree(), before.leaf, after.leaf),
+        drops_thinking: trace.history.facts(after.model).drops_thinking,
         request: index,
     };
     let mut findings = pair.differences();
     findings.extend(beta_change(trace, [predecessor, index]));
     findings.extend(ttl_change(trace, [predecessor, index], &views));
     findings.extend(dropped_edit(trace, predecessor, index));
-    let lost = lost(trace, predecessor, index, &views);
-    let read = trace.outcome(index).read;
+    let read = trace.read(index);
+    let is_order = [Rule::LineOrder, Rule::KeyOrder, Rule::ToolOrder];
+    let lost = if !findings.is_empty() && findings.iter().all(|one| is_order.contains(&one.rule)) {
+        // In one order the prompts are the same.
+        whole(trace, predecessor, index)
+    } else {
+        lost(trace, predecessor, index, &views)
+    };
     // Tokens that were lost without any difference were lost for lack of a marker.
     if findings.is_empty() && lost > Tokens::ZERO {
         findings.extend(marker_missing(trace, index, last));
     }
     // Only the first difference has a price, since everything after it was lost through it.
-    if let Some(first) = findings.first_mut() {
-        first.tokens = lost;
-        first.cost = trace.rewrite_cost(index, read, read + lost);
-    }
+    let price = trace.rewrite_cost(index, read, read + lost);
+    let mut rest = findings.into_iter();
+    let first = rest.next().map(|first| first.priced(lost, price));
+    let mut findings: Vec<Finding> = first.into_iter().chain(rest).collect();
     // Added after the pricing, so that it never takes the price of a difference.
     findings.extend(invalidated_thinking(trace.history, index, &views));
     let request = trace.history.request(index);
@@ -99,6 +132,13 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
         findings = findings.into_iter().map(Finding::of_fork).collect();
     }
     findings
+}
+
+/// Tokens that the predecessor had cached, that were still alive and were not read, if all of them came back.
+fn whole(trace: &Trace<'_>, predecessor: RequestIndex, index: RequestIndex) -> Tokens {
+    let end = trace.cached_end(predecessor);
+    let end = end.filter(|_| trace.is_readable_from(predecessor, index)).unwrap_or_default();
+    end.min(trace.prompt(index).total).saturating_sub(trace.read(index))
 }
 
 /// Finding of a request with no effective marker at the end of the cached part, or after it.
@@ -119,7 +159,7 @@ fn marker_missing(
 
 /// Change of beta features, if they are part of the cache key.
 fn beta_change(trace: &Trace<'_>, [before, after]: [RequestIndex; 2]) -> Option<Finding> {
-    if !trace.keys_betas {
+    if trace.policy.betas != BetaKey::Key {
         return None;
     }
     let names = |index| trace.history.text(trace.wire(index).betas);
@@ -176,6 +216,7 @@ fn lost(
     [before, after]: &[PromptView<'_>; 2],
 ) -> Tokens {
     let Some(marker) = trace.last_marker(predecessor) else { return Tokens::ZERO };
+    let cached = trace.cached_end(predecessor).unwrap_or_default();
     if !trace.is_readable_from(predecessor, index) {
         return Tokens::ZERO;
     }
@@ -183,19 +224,29 @@ fn lost(
     // A request cannot read what its own edits delete.
     let deleted = trace.prompt(index).deleted.saturating_sub(trace.prompt(predecessor).deleted);
     // Tokens that only the lookback limit lost have a finding of their own.
-    let read = trace.outcome(index).read.max(trace.unlimited(index).read);
+    let read = trace.read(index).max(trace.unlimited(index).read);
     let prompt = trace.prompt(index);
     if trace.tree().path(trace.wire(index).leaf).any(|id| id == until) {
         // The whole prefix came back.
-        return marker.end.saturating_sub(deleted).min(prompt.total).saturating_sub(read);
+        return cached.saturating_sub(deleted).min(prompt.total).saturating_sub(read);
+    }
+    let is_same_front =
+        before.system_settings == after.system_settings && before.system == after.system;
+    if is_same_front
+        && comes_back(trace.tree(), trace.wire(predecessor).leaf, trace.wire(index).leaf)
+    {
+        // As it was sent, all of it would have been read.
+        let end = cached.saturating_sub(deleted);
+        let read = if trace.is_in_reach(index) { trace.read(index) } else { read };
+        return end.min(prompt.total).saturating_sub(read);
     }
     let tokens: Tokens = recurrences(before, after, until)
         .into_iter()
         .map(|one| trace.size(one.block).share(one.same, one.bytes))
         .sum();
-    // The common prefix after its last entry came back, too.
-    let shared = trace.shared_end(until, index).saturating_sub(read);
-    (shared + tokens).min(prompt.total.saturating_sub(read))
+    // The common prefix after its last entry came back, too; what an entry of another request gave was read.
+    let came = trace.shared_end(until, index) + tokens;
+    came.min(prompt.total).min(cached).saturating_sub(read)
 }
 
 /// Words of the system prompts that look as if they changed, without a change that was seen.
@@ -231,8 +282,7 @@ pub(super) struct Trace<'a> {
     ledger: &'a Ledger<'a>,
     outcomes: &'a [Outcome],
     unlimited: Vec<Outcome>,
-    /// True if beta features are part of the key.
-    pub(super) keys_betas: bool,
+    policy: Policy,
     first: usize,
     first_node: usize,
 }
@@ -252,7 +302,7 @@ impl<'a> Trace<'a> {
             ledger,
             outcomes,
             unlimited: simulate(prompts, &Policy { lookback: Lookback::Unlimited, ..*policy }),
-            keys_betas: policy.betas == BetaKey::Key,
+            policy: *policy,
             first: history.of_transcripts().len(),
             first_node: prompts.nodes.len() - history.captured.tree.nodes.len(),
         }
@@ -279,9 +329,40 @@ impl<'a> Trace<'a> {
         &self.outcomes[index.get()]
     }
 
+    /// Recorded split of a prompt, if its tokens are those of the sizes.
+    pub(super) fn recorded(&self, index: RequestIndex) -> Option<PromptSplit> {
+        let usage = self.history.request(index).usage.as_ref()?;
+        let is_comparable = !self.history.captured.counting.is_bytes() && !usage.is_sum;
+        is_comparable.then_some(usage.prompt)
+    }
+
+    /// Tokens that a request read by the rules, or by its record if that has more.
+    pub(super) fn read(&self, index: RequestIndex) -> Tokens {
+        let recorded = self.recorded(index).map_or(Tokens::ZERO, |split| split.read);
+        self.outcome(index).read.max(recorded)
+    }
+
+    /// End of what a request left in the cache by the rules, or by its record if that has less.
+    fn cached_end(&self, index: RequestIndex) -> Option<Tokens> {
+        let end = self.last_marker(index)?.end;
+        Some(self.recorded(index).map_or(end, |split| end.min(split.cached_end())))
+    }
+
     /// Outcome with an unlimited lookback.
     pub(super) fn unlimited(&self, index: RequestIndex) -> &Outcome {
         &self.unlimited[index.get()]
+    }
+
+    /// Outcomes with the lifetimes that the markers ask for.
+    pub(super) fn as_asked(&self) -> Vec<Outcome> {
+        let mut asked = self.prompts.clone();
+        for index in self.indices() {
+            let markers = &mut asked.markers[self.prompt(index).markers.clone()];
+            for (marker, sent) in markers.iter_mut().zip(&self.wire(index).markers) {
+                marker.ttl = Some(sent.asked);
+            }
+        }
+        simulate(&asked, &self.policy)
     }
 
     /// Request that one is compared with. A refused request neither stores nor reads anything.
@@ -385,6 +466,59 @@ impl<'a> Trace<'a> {
         Some(cost.minus(rates.cache_read.times(to.saturating_sub(from))))
     }
 
+    /// Prices of a request's model at its time.
+    pub(super) fn rates(&self, index: RequestIndex) -> Option<&Rates> {
+        self.ledger.rates_of(index)
+    }
+
+    /// Billing of a prompt by the rules.
+    pub(super) fn by_rules(&self, index: RequestIndex) -> Billing {
+        Billing::of(self.outcome(index), Tokens::ZERO)
+    }
+
+    /// Cost of a billing of a prompt beyond that of an outcome. `None` if the model has no price.
+    pub(super) fn beyond(
+        &self,
+        index: RequestIndex,
+        billed: Billing,
+        other: &Outcome,
+    ) -> Option<Picodollars> {
+        let rates = self.rates(index)?;
+        Some(billed.cost(rates).minus(Billing::of(other, Tokens::ZERO).cost(rates)))
+    }
+
+    /// Returns true if the last marker would have found the end of what the request before had marked, had that come
+    /// back.
+    pub(super) fn is_in_reach(&self, index: RequestIndex) -> bool {
+        let before = self.compared_with(index).and_then(|before| self.last_marker(before));
+        before.zip(self.last_marker(index)).is_some_and(|(before, own)| {
+            self.positions_between(self.wire_node(before.node), self.wire_node(own.node)) < LOOKBACK
+        })
+    }
+
+    /// Tokens that the request before one had marked, with those that its own edits deleted.
+    pub(super) fn marked_before(&self, index: RequestIndex) -> Tokens {
+        let end = |before| Some(self.last_marker(before)?.end + self.prompt(before).deleted);
+        self.compared_with(index).and_then(end).unwrap_or_default()
+    }
+
+    /// Tokens of a prompt that the request before it had, too, whether marked or not, if an entry of five minutes
+    /// would still be there.
+    pub(super) fn came_again(&self, index: RequestIndex) -> Tokens {
+        let Some(before) = self.compared_with(index) else { return Tokens::ZERO };
+        let (earlier, own) = (self.prompt(before), self.prompt(index));
+        let is_alive = earlier.readable_from <= own.start
+            && own.start.since(earlier.start) < Ttl::FiveMinutes.millis()
+            && (earlier.model, earlier.scope) == (own.model, own.scope);
+        if !is_alive || earlier.total < earlier.minimum {
+            return Tokens::ZERO;
+        }
+        // An entry ends where the prompt before ended.
+        let leaf = self.wire(before).leaf;
+        let comes_whole = self.tree().path(self.wire(index).leaf).any(|id| id == leaf);
+        if comes_whole { self.shared_end(leaf, index) } else { Tokens::ZERO }
+    }
+
     /// Cost of writing tokens under a marker beyond sending them in full.
     pub(super) fn premium_cost(
         &self,
@@ -402,11 +536,28 @@ impl<'a> Trace<'a> {
 
     /// Returns true if a later request of the same scope and model can read the prefix that a request cached.
     pub(super) fn is_readable_from(&self, writer: RequestIndex, reader: RequestIndex) -> bool {
+        self.readable_until(writer, reader) == Some(Tokens(u64::MAX))
+    }
+
+    /// Size up to which a later request of the same model can read what a request cached, if its prefix is the same: all
+    /// of it in the same scope, else the part in front of a global marker. `None` if nothing is alive.
+    pub(super) fn readable_until(
+        &self,
+        writer: RequestIndex,
+        reader: RequestIndex,
+    ) -> Option<Tokens> {
         let (before, after) = (self.prompt(writer), self.prompt(reader));
-        let ttl = self.last_marker(writer).and_then(|marker| marker.ttl);
-        before.model == after.model
-            && before.scope == after.scope
-            && before.readable_from <= after.start
-            && ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
+        if before.model != after.model || before.readable_from > after.start {
+            return None;
+        }
+        let is_alive = |marker: &&Marker| {
+            marker.ttl.is_some_and(|ttl| after.start.since(before.start) < ttl.millis())
+        };
+        if before.scope == after.scope {
+            return self.last_marker(writer).filter(is_alive).map(|_| Tokens(u64::MAX));
+        }
+        let is_global = |marker: &&Marker| marker.is_global;
+        self.effective(writer).into_iter().rfind(|one| is_global(one) && is_alive(one))?;
+        self.effective(reader).into_iter().rfind(is_global).map(|marker| marker.end)
     }
 }

@@ -7,9 +7,9 @@ use crate::base::order::Order as _;
 use crate::read::capture::WireNodeId;
 use crate::requests::conversation::RequestIndex;
 use crate::requests::difference::{
-    ByteDifference, PromptView, SAME_IN_OTHER_BYTES, ToolChange, ToolChangeKind, common_end,
-    differing, first_difference, is_attribution, says_the_same, setting_changes, tool_changes,
-    tool_name,
+    Alteration, ByteDifference, PromptView, SAME_IN_OTHER_BYTES, Setting, ToolChange,
+    ToolChangeKind, common_end, differing, first_difference, is_attribution, message_change,
+    other_order, reordered, setting_changes, tool_changes, tool_name,
 };
 
 /// Largest difference of one word, in bytes.
@@ -23,6 +23,10 @@ pub(super) struct PromptPair<'a> {
     pub(super) cached_until: Option<WireNodeId>,
     /// Number of blocks of the later one's system prompt up to its last marker there.
     pub(super) marked_system: usize,
+    /// True if the earlier messages come back, as they were or altered.
+    pub(super) comes_back: bool,
+    /// True if the model drops the thinking of turns before the last, whatever is sent.
+    pub(super) drops_thinking: bool,
     /// Later request.
     pub(super) request: RequestIndex,
 }
@@ -38,8 +42,14 @@ impl PromptPair<'_> {
         let mut findings = self.tools();
         findings.extend(self.settings(self.before.system_settings, self.after.system_settings));
         findings.extend(self.system());
-        findings.extend(self.settings(self.before.message_settings, self.after.message_settings));
-        findings.extend(self.messages());
+        let messages = self.messages();
+        let (before, after) = (self.before.message_settings, self.after.message_settings);
+        // Whether there is an image follows from the block that lost it.
+        let is_of_block = messages.as_ref().is_some_and(|(_, alteration)| alteration.is_of_image());
+        let settings = self.settings(before, after);
+        findings
+            .extend(settings.filter(|one| !(is_of_block && one.place == Setting::Images.name())));
+        findings.extend(messages.map(|(finding, _)| finding));
         findings
     }
 
@@ -67,7 +77,7 @@ impl PromptPair<'_> {
                 _ => format!("tools[{}]", found.position),
             };
             let mut finding = self.finding(found.rule, place, found.detail);
-            finding.plain_detail = Some(found.plain_detail.to_owned());
+            finding.plain_detail = Some(found.plain_detail);
             let position = found.position;
             if let (Some(before), Some(after)) = (before.get(position), after.get(position)) {
                 finding.difference = Some(ByteDifference::between(before, after));
@@ -92,7 +102,8 @@ impl PromptPair<'_> {
         let names: Vec<&str> = changes.iter().map(|change| change.setting.name()).collect();
         let detail = format!("{} changed", names.join(", "));
         let mut finding = self.finding(Rule::SettingChanged, names.join(", "), detail);
-        finding.difference = Some(ByteDifference::between(before, after));
+        let [first, ..] = changes.as_slice() else { return None };
+        finding.difference = Some(ByteDifference::between(first.before, first.after));
         Some(finding)
     }
 
@@ -118,21 +129,22 @@ impl PromptPair<'_> {
     }
 
     fn system_block(&self, position: usize, before: &str, after: &str) -> Finding {
+        let at = first_difference(before, after);
         let (rule, detail) = if is_attribution(before) && is_attribution(after) {
-            (Rule::AttributionChanges, "the attribution line differs")
-        } else if says_the_same(before, after) {
-            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
+            (Rule::AttributionChanges, "the attribution line differs".to_owned())
+        } else if let Some(alteration) = reordered(before, after) {
+            (rule_of(alteration).unwrap_or(Rule::SystemChanged), alteration.to_string())
         } else {
-            let at = first_difference(before, after);
-            match changing_word(before, after, at) {
+            let (rule, detail) = match changing_word(before, after, at) {
                 Some(Rule::Timestamp) => (Rule::Timestamp, "a moment differs"),
                 Some(Rule::Counter) => (Rule::Counter, "a number differs"),
                 Some(Rule::Hash) => (Rule::Hash, "a hash differs"),
                 Some(rule) => (rule, "an id differs"),
                 None => (self.system_rule(position), "the text differs"),
-            }
+            };
+            (rule, detail.to_owned())
         };
-        let mut finding = self.finding(rule, format!("system[{position}]"), detail.to_owned());
+        let mut finding = self.finding(rule, format!("system[{position}]"), detail);
         finding.difference = Some(ByteDifference::between(before, after));
         finding
     }
@@ -147,53 +159,38 @@ impl PromptPair<'_> {
         }
     }
 
-    /// Difference of the first cached block that came back with other bytes.
-    fn messages(&self) -> Option<Finding> {
+    /// Difference of the first cached block that came back with other bytes, or not at all.
+    fn messages(&self) -> Option<(Finding, Alteration)> {
         let blocks = &self.before.blocks;
         let cached = blocks.iter().take_while(|id| self.was_cached(Some(**id))).count();
-        let before = self.before.texts(&blocks[..cached]);
-        let after = self.after.texts(&self.after.blocks);
-        let Some(position) = before.iter().zip(&after).position(|(one, other)| one != other) else {
-            return self.borders(&blocks[..cached]);
-        };
-        let (old, new) = (before[position], after[position]);
-        let at = first_difference(old, new);
-        let (rule, detail) = if says_the_same(old, new) {
-            (Rule::KeyOrder, SAME_IN_OTHER_BYTES)
-        } else {
-            let is_close = is_one_word_apart(old, new, at);
-            let kind = changing_word(old, new, at).filter(|_| is_close);
-            if kind.is_none() && is_another_question(&before, &after, position) {
-                return None;
-            }
-            (kind.unwrap_or(Rule::HistoryRewritten), "the block differs from what was sent before")
-        };
-        let place = self.after.place(self.after.blocks[position]);
-        let mut finding = self.finding(rule, place, detail.to_owned());
-        finding.difference = Some(ByteDifference::between(old, new));
-        Some(finding)
-    }
-
-    /// Finding of the same bytes in messages with other roles or boundaries.
-    fn borders(&self, cached: &[WireNodeId]) -> Option<Finding> {
-        // After a difference before the messages all nodes differ anyway.
-        if self.before.message_settings != self.after.message_settings {
+        let change = message_change(self.before, self.after, cached)?;
+        let alteration = change.alteration;
+        let is_dropped = self.drops_thinking && alteration.is_of_earlier_thinking();
+        if !self.comes_back || is_dropped || alteration.is_of_another_conversation() {
             return None;
         }
-        let mut pairs = cached.iter().zip(&self.after.blocks);
-        let (_, moved) = pairs.find(|(before, after)| before != after)?;
-        let place = self.after.place(*moved);
-        let detail = "the same bytes in a message with another role or other borders".to_owned();
-        Some(self.finding(Rule::HistoryRewritten, place, detail))
+        let (old, new) = (blocks[change.position], self.after.blocks[change.position]);
+        let (old, new) = (self.before.text(old), self.after.text(new));
+        let is_same_block = alteration.has_counterpart() && old != new;
+        let word = || {
+            let at = first_difference(old, new);
+            let is_word = is_same_block && is_one_word_apart(old, new, at);
+            is_word.then(|| changing_word(old, new, at)).flatten()
+        };
+        let rule = rule_of(alteration).or_else(word).unwrap_or(Rule::HistoryRewritten);
+        let mut finding = self.finding(rule, change.place, alteration.to_string());
+        finding.difference = is_same_block.then(|| ByteDifference::between(old, new));
+        Some((finding, alteration))
     }
 }
 
-/// Returns true if a request asks another question instead of continuing: nothing of the earlier one
-/// comes back from the first difference on.
-fn is_another_question(before: &[&str], after: &[&str], position: usize) -> bool {
-    let rest = before[position..].iter().zip(&after[position..]);
-    let comes_back = rest.clone().any(|(one, other)| one == other);
-    !comes_back && (position == 0 || (position + 1 == before.len() && before.len() == after.len()))
+/// Rule of an alteration that keeps what is said, if it is one.
+fn rule_of(alteration: Alteration) -> Option<Rule> {
+    match alteration {
+        Alteration::KeyOrder | Alteration::Spelling => Some(Rule::KeyOrder),
+        Alteration::LineOrder | Alteration::WordOrder => Some(Rule::LineOrder),
+        _ => None,
+    }
 }
 
 /// Returns true if two texts agree again soon after their first difference.
@@ -210,14 +207,14 @@ pub(super) struct ToolFinding {
     pub(super) position: usize,
     pub(super) detail: String,
     /// Description without names.
-    pub(super) plain_detail: &'static str,
+    pub(super) plain_detail: String,
 }
 
 /// Findings about the tools of two requests, given by their canonical bytes.
 pub(super) fn tool_findings(before: &[&str], after: &[&str]) -> Vec<ToolFinding> {
     let changes = tool_changes(before, after);
     let mut findings: Vec<ToolFinding> = set_finding(&changes, before, after).into_iter().collect();
-    findings.extend(changes.iter().filter_map(|change| finding(change, before)));
+    findings.extend(changes.iter().filter_map(|change| finding(change, before, after)));
     findings.order_by_key(|finding| finding.position);
     findings
 }
@@ -236,24 +233,30 @@ fn set_finding(changes: &[ToolChange], before: &[&str], after: &[&str]) -> Optio
     }
     let pairs = before.iter().zip(after);
     let position = pairs.take_while(|(old, new)| tool_name(old) == tool_name(new)).count();
-    let plain_detail = "tools came or went";
+    let plain_detail = "tools came or went".to_owned();
     Some(ToolFinding { rule: Rule::ToolSet, position, detail: words.join(", "), plain_detail })
 }
 
-fn finding(change: &ToolChange, before: &[&str]) -> Option<ToolFinding> {
+fn finding(change: &ToolChange, before: &[&str], after: &[&str]) -> Option<ToolFinding> {
     let name = &change.name;
     let (rule, detail, plain_detail) = match &change.kind {
         ToolChangeKind::Gone | ToolChangeKind::New => return None,
         ToolChangeKind::Moved => {
             let other = tool_name(before[change.before?]);
             let detail = format!("`{name}` stands where `{other}` stood");
-            (Rule::ToolOrder, detail, "a tool stands where another one stood")
+            (Rule::ToolOrder, detail, "a tool stands where another one stood".to_owned())
         }
         ToolChangeKind::Changed(field) => {
-            (Rule::ToolSchema, format!("`{name}`: {field} changed"), "a field changed")
+            if let Some(order) = other_order(before[change.before?], after[change.after?]) {
+                (Rule::LineOrder, format!("`{name}`: {field}: {order}"), order.to_string())
+            } else {
+                let detail = format!("`{name}`: {field} changed");
+                (Rule::ToolSchema, detail, "a field changed".to_owned())
+            }
         }
         ToolChangeKind::Respelled => {
-            (Rule::KeyOrder, format!("`{name}`: {SAME_IN_OTHER_BYTES}"), SAME_IN_OTHER_BYTES)
+            let plain = SAME_IN_OTHER_BYTES.to_owned();
+            (Rule::KeyOrder, format!("`{name}`: {plain}"), plain)
         }
     };
     Some(ToolFinding { rule, position: change.position(), detail, plain_detail })

@@ -3,12 +3,13 @@
 //! conditions.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::run::Trace;
 use super::{Finding, Rule};
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::order::Order as _;
 use crate::base::units::Tokens;
@@ -36,20 +37,33 @@ struct PrefixVariant<'a> {
     first: RequestIndex,
     /// True if a request had it again without continuing one that had it.
     has_returned: bool,
-    tools: Vec<&'a str>,
-    /// Paragraphs before the boundary, with the places of their beginnings.
-    paragraphs: Vec<(&'a str, String)>,
+    /// Tools, with their sizes.
+    tools: Vec<(&'a str, Tokens)>,
+    /// Paragraphs before the boundary.
+    paragraphs: Vec<Paragraph<'a>>,
     end: Tokens,
+}
+
+/// Paragraph of a system prompt.
+#[derive(Debug)]
+struct Paragraph<'a> {
+    text: &'a str,
+    /// Place of its beginning.
+    place: String,
+    tokens: Tokens,
 }
 
 /// Prompts that may be variants of each other: of one model and agent.
 type Family = (Symbol, Option<Symbol>);
 
-/// Findings about the prefix variants of each model and agent.
-pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
+/// Findings about the prefix variants of each model and agent. Requests with a price are added to `priced`.
+pub(super) fn prefix_variants(
+    trace: &Trace<'_>,
+    priced: &mut FxHashSet<RequestIndex>,
+) -> Vec<Finding> {
     let mut fronts: FxHashMap<RequestIndex, WireNodeId> = FxHashMap::default();
     let mut known: FxHashMap<(Family, WireNodeId), usize> = FxHashMap::default();
-    let mut families: BTreeMap<Family, Vec<PrefixVariant<'_>>> = BTreeMap::new();
+    let mut families: ByKey<Family, Vec<PrefixVariant<'_>>> = ByKey::new();
     for index in trace.indices() {
         let wire = trace.wire(index);
         let family = (wire.model, wire.agent);
@@ -69,7 +83,7 @@ pub(super) fn prefix_variants(trace: &Trace<'_>) -> Vec<Finding> {
     let models = families.into_iter();
     models
         .filter_map(|((model, _), variants)| {
-            finding(trace, trace.history.symbols.text(model), &related(variants))
+            finding(trace, trace.history.symbols.text(model), &related(variants), priced)
         })
         .collect()
 }
@@ -89,26 +103,32 @@ fn variant<'a>(
     index: RequestIndex,
     front: usize,
 ) -> PrefixVariant<'a> {
-    let blocks = view.texts(&view.system[..front]).into_iter().enumerate();
+    let system = &view.system[..front];
+    let sizes = |ids: &[WireNodeId]| ids.iter().map(|id| trace.size(*id)).collect::<Vec<_>>();
+    let blocks = view.texts(system).into_iter().zip(sizes(system)).enumerate();
     let last = view.system[..front].last().or(view.tools.last());
     PrefixVariant {
         first: index,
         has_returned: false,
-        tools: view.texts(&view.tools),
-        paragraphs: blocks.flat_map(|(block, text)| paragraphs(block, text)).collect(),
+        tools: view.texts(&view.tools).into_iter().zip(sizes(&view.tools)).collect(),
+        paragraphs: blocks
+            .flat_map(|(block, (text, tokens))| paragraphs(block, text, tokens))
+            .collect(),
         end: last.map_or(Tokens::ZERO, |id| trace.end(*id)),
     }
 }
 
-fn paragraphs(block: usize, bytes: &str) -> impl Iterator<Item = (&str, String)> {
+fn paragraphs(block: usize, bytes: &str, tokens: Tokens) -> impl Iterator<Item = Paragraph<'_>> {
     let inside = TEXT_BLOCKS.iter().find_map(|(start, end)| {
         Some((start.len(), bytes.strip_prefix(start)?.strip_suffix(end)?))
     });
     let (start, inside) = inside.unwrap_or((0, bytes));
     inside.split(BLANK_LINE).scan(start, move |position, paragraph| {
         let place = format!("system[{block}] from byte {position}");
-        *position += paragraph.len() + BLANK_LINE.len();
-        Some((paragraph, place))
+        let length = paragraph.len() + BLANK_LINE.len();
+        *position += length;
+        let tokens = tokens.share(length as u64, bytes.len() as u64);
+        Some(Paragraph { text: paragraph, place, tokens })
     })
 }
 
@@ -116,10 +136,18 @@ impl PrefixVariant<'_> {
     /// Parts that it may share with others: names of tools, and paragraphs, except for paragraphs that only
     /// identify the client.
     fn parts(&self) -> FxHashSet<String> {
-        let tools = self.tools.iter().map(|tool| format!("tool {}", tool_name(tool)));
+        let tools = self.tools.iter().map(|(tool, _)| format!("tool {}", tool_name(tool)));
         let says_something = |text: &&str| !is_identity(text);
-        let texts = self.paragraphs.iter().map(|(text, _)| *text).filter(says_something);
+        let texts = self.paragraphs.iter().map(|one| one.text).filter(says_something);
         tools.chain(texts.map(|text| format!("text {text}"))).collect()
+    }
+}
+
+impl<'a> PrefixVariant<'a> {
+    /// Sizes of tools and paragraphs.
+    fn sizes(&self) -> FxHashMap<&'a str, Tokens> {
+        let paragraphs = self.paragraphs.iter().map(|one| (one.text, one.tokens));
+        self.tools.iter().copied().chain(paragraphs).collect()
     }
 }
 
@@ -156,7 +184,12 @@ fn related(variants: Vec<PrefixVariant<'_>>) -> Vec<PrefixVariant<'_>> {
     variants.into_iter().filter(|_| is_related.next() == Some(true)).collect()
 }
 
-fn finding(trace: &Trace<'_>, model: &str, variants: &[PrefixVariant<'_>]) -> Option<Finding> {
+fn finding(
+    trace: &Trace<'_>,
+    model: &str,
+    variants: &[PrefixVariant<'_>],
+    priced: &mut FxHashSet<RequestIndex>,
+) -> Option<Finding> {
     let second = variants.get(1)?;
     let tools = optional_tools(variants);
     let paragraphs = conditional_paragraphs(variants);
@@ -181,11 +214,17 @@ fn finding(trace: &Trace<'_>, model: &str, variants: &[PrefixVariant<'_>]) -> Op
     let mut finding = Finding::new(Rule::PrefixVariants, place, detail, second.first);
     finding.plain_detail = Some(plain_detail);
     finding.requests = variants.len() as u64 - 1;
+    let own = own_sizes(variants);
     for (number, variant) in variants.iter().enumerate().skip(1) {
         let (from, to) = lost(trace, &variants[..number], variant);
+        let to = to.saturating_sub(own[number]);
+        if from < to {
+            priced.insert(variant.first);
+        }
         finding.tokens += to.saturating_sub(from);
         let cost = trace.rewrite_cost(variant.first, from, from.max(to));
         finding.cost = finding.cost.zip(cost).map(|(one, other)| one + other);
+        finding.is_priced = true;
     }
     Some(finding)
 }
@@ -200,15 +239,28 @@ fn lost(
     let index = variant.first;
     let is_opening = trace.history.request(index).predecessor.is_none();
     let is_marked = !trace.effective(index).is_empty();
-    let is_warm = earlier.iter().any(|other| trace.is_readable_from(other.first, index));
-    let read = trace.outcome(index).read;
-    if is_opening && is_marked && is_warm { (read, variant.end) } else { (read, read) }
+    let readable = earlier.iter().filter_map(|other| trace.readable_until(other.first, index));
+    let until = readable.max().filter(|_| is_opening && is_marked);
+    let read = trace.read(index);
+    (read, until.map_or(read, |until| until.min(variant.end)))
+}
+
+/// Sizes of the parts of each variant that not all have: these are written behind the boundary as well as in front of it.
+fn own_sizes(variants: &[PrefixVariant<'_>]) -> Vec<Tokens> {
+    let parts = variants.iter().map(PrefixVariant::sizes);
+    let parts: Vec<FxHashMap<&str, Tokens>> = parts.collect();
+    let is_everywhere = |text: &str| parts.iter().all(|part| part.contains_key(text));
+    let own = |part: &FxHashMap<&str, Tokens>| {
+        part.iter().filter(|(text, _)| !is_everywhere(text)).map(|(_, tokens)| *tokens).sum()
+    };
+    parts.iter().map(own).collect()
 }
 
 /// Tools that some variants have and others lack.
 fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
-    let names =
-        |variant: &PrefixVariant<'_>| variant.tools.iter().map(|tool| tool_name(tool)).collect();
+    let names = |variant: &PrefixVariant<'_>| {
+        variant.tools.iter().map(|(tool, _)| tool_name(tool)).collect()
+    };
     let sets: Vec<BTreeSet<String>> = variants.iter().map(names).collect();
     let is_optional = |tool: &&String| sets.iter().any(|set| !set.contains(*tool));
     sets.iter().flatten().filter(is_optional).map(|tool| format!("tool `{tool}`")).collect()
@@ -218,7 +270,7 @@ fn optional_tools(variants: &[PrefixVariant<'_>]) -> BTreeSet<String> {
 fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     let mut having: FxHashMap<&str, Having> = FxHashMap::default();
     for (number, variant) in variants.iter().enumerate() {
-        for (text, _) in &variant.paragraphs {
+        for Paragraph { text, .. } in &variant.paragraphs {
             *having.entry(text).or_default() |= 1 << number;
         }
     }
@@ -229,7 +281,7 @@ fn conditional_paragraphs(variants: &[PrefixVariant<'_>]) -> Vec<Conditional> {
     for variant in variants {
         // Counted in paragraphs that all variants have, so that intervals agree between variants.
         let mut interval = 0;
-        for (text, _) in &variant.paragraphs {
+        for Paragraph { text, .. } in &variant.paragraphs {
             if is_everywhere(text) {
                 interval += 1;
             } else if known.insert(*text) {
@@ -252,8 +304,8 @@ fn fullest_places<'v>(variants: &'v [PrefixVariant<'_>]) -> FxHashMap<&'v str, &
     let mut fullest: Vec<&PrefixVariant<'_>> = variants.iter().collect();
     fullest.order_by_key(|variant| Reverse(variant.paragraphs.len()));
     let mut places = FxHashMap::default();
-    for (text, place) in fullest.iter().flat_map(|variant| &variant.paragraphs) {
-        places.entry(*text).or_insert(place.as_str());
+    for one in fullest.iter().flat_map(|variant| &variant.paragraphs) {
+        places.entry(one.text).or_insert(one.place.as_str());
     }
     places
 }
@@ -269,7 +321,7 @@ fn named(conditional: &Conditional) -> String {
 
 /// Number of possible prefixes, as powers, and as a product unless that is too large.
 fn possible(ways: impl Iterator<Item = u64>) -> String {
-    let mut counts: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut counts: ByKey<u64, u32> = ByKey::new();
     for ways in ways {
         *counts.entry(ways).or_default() += 1;
     }
@@ -313,7 +365,7 @@ pub(super) fn conditionals(
     parts: &[PrefixPart],
 ) -> Vec<Conditional> {
     let all = Having::MAX >> (Having::BITS as usize - variants.clamp(1, Having::BITS as usize));
-    let mut intervals: BTreeMap<usize, Vec<PrefixPart>> = BTreeMap::new();
+    let mut intervals: ByKey<usize, Vec<PrefixPart>> = ByKey::new();
     let mut known = FxHashSet::default();
     for part in parts.iter().filter(|part| part.having != all) {
         // Parts that come and go together depend on one condition.

@@ -1,12 +1,12 @@
 //! Snapshot of a run. It has everything that a snapshot of the same sessions has, except for the parts about captured
 //! prompts: their blocks, their figures by their bytes, and the findings of `lint`.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 use super::{RunBreak, RunBreaks, RunRequest};
+use crate::base::by_key::ByKey;
 use crate::explain::snapshot::{Figures, Snapshot, SnapshotSession, SnapshotTurn, TurnBreak};
 use crate::simulate::strategy::Applicability;
 
@@ -69,6 +69,8 @@ impl SnapshotOfRows {
             front: None,
             markers: Vec::new(),
             settings: None,
+            answer_settings: None,
+            refused: None,
         };
         session.turns.get_or_insert_default().push(turn);
     }
@@ -86,7 +88,7 @@ impl SnapshotOfRows {
         };
         Snapshot {
             strategies: strategies.iter().map(|(name, _)| name.clone()).collect(),
-            inapplicable: idle.map(reason).collect::<BTreeMap<_, _>>(),
+            inapplicable: idle.map(reason).collect::<ByKey<_, _>>(),
             sessions: self.sessions,
             is_of_rows: true,
             ..Snapshot::default()

@@ -1,12 +1,12 @@
 //! Sums of a run: by strategy, session, model, cause and day.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{RunBreak, RunBreaks, RunRequest};
 use rustc_hash::FxHashSet;
 
+use crate::base::by_key::ByKey;
 use crate::base::id::{Symbol, Symbols};
 use crate::base::order::Order as _;
 use crate::base::units::{Basis, Millis, Picodollars};
@@ -54,14 +54,14 @@ pub struct RunSums {
     /// Sums of each strategy.
     sums: Vec<StrategySums>,
     /// Billed cost at each time of day, by quarters of hours since the Unix epoch: no time zone changes within one.
-    pub billed: BTreeMap<i64, Picodollars>,
+    pub billed: ByKey<i64, Picodollars>,
     /// Start times of the first and the last request.
     span: Option<(Millis, Millis)>,
     /// Most expensive breaks, with the index of their session.
     pub most_expensive: Vec<(usize, RunBreak)>,
     breaks: Sum,
     expected_breaks: Sum,
-    by_cause: BTreeMap<Cause, Sum>,
+    by_cause: ByKey<Cause, Sum>,
     breaks_basis: Option<Basis>,
     /// Number of requests that were compared with the ones before them.
     looked_at: u64,
@@ -227,6 +227,7 @@ impl RunSums {
             change: None,
             unsimulated: None,
             waterfall: None,
+            contradiction: None,
             // Rows of a run have no counts of clients.
             client: None,
         }

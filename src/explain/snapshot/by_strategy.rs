@@ -1,7 +1,8 @@
 //! Totals by strategy.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use crate::base::by_key::ByKey;
 
 #[cfg(test)]
 use schemars::JsonSchema;
@@ -12,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg_attr(test, derive(JsonSchema))]
 #[cfg_attr(test, schemars(transparent))]
 pub struct ByStrategy<T, N = Arc<str>>(
-    #[cfg_attr(test, schemars(with = "BTreeMap<N, T>"))] pub Vec<(N, T)>,
+    #[cfg_attr(test, schemars(with = "ByKey<N, T>"))] pub Vec<(N, T)>,
 );
 
 impl<T, N: AsRef<str>> ByStrategy<T, N> {
@@ -44,6 +45,6 @@ impl<T: Serialize, N: Serialize> Serialize for ByStrategy<T, N> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByStrategy<T> {
     /// Sorted by the names, as the order of the strategies is not saved.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        BTreeMap::deserialize(deserializer).map(|values| values.into_iter().collect())
+        ByKey::deserialize(deserializer).map(|values| values.into_iter().collect())
     }
 }

@@ -1,7 +1,6 @@
 //! Fingerprints of blocks of captured prompts, which identify bytes that are gone: length and
 //! digest, and digests of pieces, which show the first difference of another version.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -14,6 +13,7 @@ use rustc_hash::FxBuildHasher;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::by_key::ByKey;
 use crate::read::capture::{Part, WireNode};
 
 /// Digest of bytes: BLAKE2b with an output of 64 bits.
@@ -181,8 +181,8 @@ pub struct SnapshotBlock {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Digests of a tool's fields.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub fields: BTreeMap<String, Digest>,
+    #[serde(default, skip_serializing_if = "ByKey::is_empty")]
+    pub fields: ByKey<String, Digest>,
     /// Fingerprint of its canonical bytes.
     #[serde(flatten)]
     pub fingerprint: Fingerprint,
@@ -224,7 +224,7 @@ impl SnapshotBlock {
         let is_written_for_many = matches!(node.part, Part::Tool | Part::System);
         let value = (node.part == Part::Tool).then(|| serde_json::from_slice(bytes).ok()).flatten();
         let value: serde_json::Value = value.unwrap_or_default();
-        let mut fields = BTreeMap::new();
+        let mut fields = ByKey::new();
         add_fields(&value, "", FIELD_DEPTH, &mut fields);
         Self {
             parent: node.parent.map(|parent| BlockId(parent.0 as usize)),
@@ -251,7 +251,7 @@ fn add_fields(
     value: &serde_json::Value,
     place: &str,
     depth: usize,
-    fields: &mut BTreeMap<String, Digest>,
+    fields: &mut ByKey<String, Digest>,
 ) {
     match value.as_object().filter(|_| depth > 0) {
         Some(object) => {

@@ -13,19 +13,21 @@ pub(crate) use figures::is_zero;
 pub use fingerprint::{BlockId, BlockPrefix, Blocks, Digest, Fingerprint, Pieces, SnapshotBlock};
 pub use settings::{Settings, changed_settings};
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use settings::settings;
+use settings::{of_answer, settings};
 
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
+use crate::base::refusal::Refusal;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Millis, Picodollars, Tokens};
 use crate::explain::breaks::{Break, Breaks, Cause};
+use crate::explain::client_count::ClientCount;
 use crate::explain::lint::{Finding, Linted, Rule, Severity};
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
 use crate::requests::conversation::{History, RequestIndex, project_names};
@@ -37,7 +39,7 @@ pub struct Snapshot {
     /// Strategies under which it has figures.
     pub strategies: Vec<String>,
     /// Reasons why some strategies are not applicable, in words.
-    pub inapplicable: BTreeMap<String, String>,
+    pub inapplicable: ByKey<String, String>,
     /// Sessions, in the order of their starts.
     pub sessions: Vec<SnapshotSession>,
     /// Blocks of captured prompts, each prefix once.
@@ -84,6 +86,8 @@ pub struct SnapshotSession {
     pub project: Option<String>,
     /// Totals under each strategy under which something is recorded.
     pub totals: ByStrategy<Figures>,
+    /// Client's own count of its cost, if there is one.
+    pub client_count: Option<ClientCount>,
     /// Requests, or `None` in a report that was saved without them.
     pub turns: Option<Vec<SnapshotTurn>>,
 }
@@ -106,7 +110,7 @@ pub struct SnapshotTurn {
     pub start: Millis,
     /// Sums of its rows under each strategy that it is recorded under.
     #[serde(rename = "totals")]
-    #[cfg_attr(test, schemars(with = "BTreeMap<String, Figures>"))]
+    #[cfg_attr(test, schemars(with = "ByKey<String, Figures>"))]
     pub figures: ByStrategy<Figures>,
     /// Figures by the rules and the bytes of its prompt alone, if it is captured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +131,12 @@ pub struct SnapshotTurn {
     /// Of a captured request, first 64 bits of the BLAKE2b of each setting besides its prompt, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settings: Option<Settings>,
+    /// The same of each setting that changes its answer alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer_settings: Option<Settings>,
+    /// Reason for which the service refuses it, by the rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<Refusal>,
 }
 
 /// Figures of a captured request by the rules and the bytes of its prompt, whatever usage is
@@ -136,7 +146,7 @@ pub struct SnapshotTurn {
 pub struct Counted {
     /// Prompt under each strategy, without output; `billed` is the replay.
     #[serde(rename = "prompt")]
-    #[cfg_attr(test, schemars(with = "BTreeMap<String, Figures>"))]
+    #[cfg_attr(test, schemars(with = "ByKey<String, Figures>"))]
     pub prompts: ByStrategy<Figures>,
     /// Cost of its recorded output, in dollars; null if the output or its price is unknown.
     #[serde(rename = "output_usd")]
@@ -151,6 +161,9 @@ pub struct TurnMarker {
     pub block: BlockId,
     /// Lifetime that it asks for.
     pub ttl: Ttl,
+    /// True for the scope `global`; left out if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_global: bool,
 }
 
 /// Break of the cache.
@@ -197,6 +210,7 @@ pub fn snapshot(
         history,
         projects: project_names(history),
         breaks: breaks.list.iter().map(|found| (found.request, found)).collect(),
+        counts: ClientCount::by_session(ledger, selection),
     };
     let tree = &history.captured.tree;
     Snapshot {
@@ -215,7 +229,7 @@ pub fn snapshot(
     }
 }
 
-fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
+fn inapplicable(ledger: &Ledger<'_>) -> ByKey<String, String> {
     let idle = ledger.columns.iter().filter(|column| !column.applicability().is_applicable());
     let reason = |column: &StrategyColumn| {
         (column.strategy.name.to_string(), column.applicability().reasons())
@@ -224,7 +238,7 @@ fn inapplicable(ledger: &Ledger<'_>) -> BTreeMap<String, String> {
 }
 
 fn lint_counts(findings: &[Finding]) -> Vec<LintCount> {
-    let mut counts: BTreeMap<(Rule, Severity), u64> = BTreeMap::new();
+    let mut counts: ByKey<(Rule, Severity), u64> = ByKey::new();
     for finding in findings {
         *counts.entry((finding.rule, finding.severity())).or_default() += 1;
     }
@@ -238,8 +252,9 @@ struct Recorder<'a> {
     ledger: &'a Ledger<'a>,
     counted: Option<&'a Ledger<'a>>,
     history: &'a History,
-    projects: BTreeMap<Symbol, String>,
+    projects: ByKey<Symbol, String>,
     breaks: FxHashMap<RequestIndex, &'a Break>,
+    counts: ByKey<String, ClientCount>,
 }
 
 impl Recorder<'_> {
@@ -255,6 +270,7 @@ impl Recorder<'_> {
             files,
             project: project.and_then(|project| self.projects.get(&project)).cloned(),
             totals: Figures::of_turns(&turns),
+            client_count: self.counts.get(self.history.symbols.text(session.id)).cloned(),
             turns: Some(turns),
         }
     }
@@ -279,11 +295,17 @@ impl Recorder<'_> {
             front: wire.and_then(|wire| front(tree, wire)).map(block_id),
             markers: wire.map(markers).unwrap_or_default(),
             settings: wire.and_then(|wire| settings(self.history, wire)),
+            answer_settings: wire.and_then(|wire| of_answer(self.history, wire)),
+            refused: self.refused(index),
         }
     }
 }
 
 impl Recorder<'_> {
+    fn refused(&self, index: RequestIndex) -> Option<Refusal> {
+        self.ledger.row_tokens(self.ledger.expected()?, index)?.refusal
+    }
+
     fn counted(&self, index: RequestIndex) -> Option<Counted> {
         let ledger = self.counted?;
         let expected = ledger.expected()?;
@@ -293,8 +315,8 @@ impl Recorder<'_> {
             // Samplings that were billed separately are not of this prompt.
             Figures::of_prompts(ledger.rows(column, index).filter(|row| row.iteration.is_none()))
         });
-        let mut rows = ledger.rows(expected, index).filter(|row| row.is_output_known);
-        let output = rows.next().and_then(|row| Some(row.charges?.output));
+        let own = ledger.row(expected, index).filter(|row| row.is_output_known);
+        let output = own.and_then(|row| Some(row.charges?.output));
         Some(Counted { prompts, output })
     }
 
@@ -327,7 +349,8 @@ fn block_id(node: WireNodeId) -> BlockId {
 fn markers(wire: &WireRequest) -> Vec<TurnMarker> {
     let marker = |marker: &crate::read::capture::WireMarker| TurnMarker {
         block: block_id(marker.node),
-        ttl: marker.ttl,
+        ttl: marker.asked,
+        is_global: marker.is_global,
     };
     wire.markers.iter().map(marker).collect()
 }

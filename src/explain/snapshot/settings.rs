@@ -1,15 +1,18 @@
 //! Settings of captured requests besides their prompts, by digests.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+
+use serde_json::value::RawValue;
 
 use super::SnapshotTurn;
 use super::fingerprint::{Digest, digest};
+use crate::base::by_key::ByKey;
 use crate::read::capture::WireRequest;
 use crate::requests::conversation::History;
-use crate::requests::difference::given_settings;
+use crate::requests::difference::{answer_settings, given_settings};
 
 /// Digests of the values of a request's settings, by name.
-pub type Settings = BTreeMap<String, Digest>;
+pub type Settings = ByKey<String, Digest>;
 
 /// Name of the beta features. A capture without headers and one without features are equal.
 const BETAS: &str = "betas";
@@ -20,9 +23,7 @@ const OTHER: &str = "other fields";
 /// Settings of a request. `None` if its bytes are not kept.
 pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings> {
     let given = given_settings(history, wire)?;
-    let named = given.named.into_iter();
-    let mut settings: Settings =
-        named.map(|(name, value)| (name, digest(value.get().as_bytes()))).collect();
+    let mut settings = digests(given.named);
     if !given.others.is_empty() {
         settings.insert(OTHER.to_owned(), digest(&serde_json::to_vec(&given.others).ok()?));
     }
@@ -30,6 +31,15 @@ pub(super) fn settings(history: &History, wire: &WireRequest) -> Option<Settings
         settings.insert(BETAS.to_owned(), digest(betas.as_bytes()));
     }
     Some(settings)
+}
+
+/// Settings of a request that change the answer alone. `None` if its bytes are not kept.
+pub(super) fn of_answer(history: &History, wire: &WireRequest) -> Option<Settings> {
+    answer_settings(history, wire).map(digests)
+}
+
+fn digests(named: Vec<(String, &RawValue)>) -> Settings {
+    named.into_iter().map(|(name, value)| (name, digest(value.get().as_bytes()))).collect()
 }
 
 /// Names of the settings that differ.

@@ -54,6 +54,11 @@ pub(super) struct Codex {
     project: Option<Symbol>,
     client_version: Option<Symbol>,
     model: Option<Symbol>,
+    /// Effort and mode of the turn.
+    effort: Option<Symbol>,
+    mode: Option<Symbol>,
+    /// Digest of the turn's permissions.
+    permissions: Option<Symbol>,
     /// Service tier that the thread asks for.
     service: ServiceTier,
     /// Provider of the requests.
@@ -134,7 +139,7 @@ impl LineFormat for Codex {
         }
         Self::limits(payload, at, number, file);
         match (line.r#type.as_str(), payload.r#type.as_str()) {
-            (Some("turn_context"), _) => self.model = file.symbol(&payload.model).or(self.model),
+            (Some("turn_context"), _) => self.turn(payload, file),
             (Some("event_msg"), Some(SETTINGS)) => self.settings(payload),
             (Some("compacted"), _) => self.compacted(payload, (number, at), file),
             (Some("event_msg"), Some("task_started")) => self.since.happened.begins_turn = true,
@@ -202,6 +207,15 @@ impl Codex {
         }
     }
 
+    /// Records the settings of a turn. A line without an effort or a mode has that of the model or the client.
+    fn turn(&mut self, payload: &Payload<'_>, file: &mut AgentFile) {
+        self.model = file.symbol(&payload.model).or(self.model);
+        self.effort = file.symbol(&payload.effort);
+        let mode = payload.collaboration_mode.0.as_ref();
+        self.mode = mode.and_then(|mode| file.symbol(&mode.mode));
+        self.permissions = payload.permissions().map(|digest| file.symbols.intern(&digest.uuid()));
+    }
+
     /// Records the settings that apply from then on.
     fn settings(&mut self, payload: &Payload<'_>) {
         if let Some(settings) = &payload.thread_settings.0 {
@@ -225,7 +239,7 @@ impl Codex {
     /// Takes over the state that the thread continues, and counts the requests of its parent.
     fn copy(&mut self, line: &Line<'_>, payload: &Payload<'_>, file: &mut AgentFile) {
         if line.r#type.is("turn_context") {
-            self.model = file.symbol(&payload.model).or(self.model);
+            self.turn(payload, file);
         }
         if payload.r#type.is(SETTINGS) {
             self.settings(payload);
@@ -402,6 +416,9 @@ impl Codex {
             agent: self.agent,
             project: self.project,
             client_version: self.client_version,
+            effort: self.effort,
+            mode: self.mode,
+            permissions: self.permissions,
             route: self.route,
             // A report with more reasoning than output contradicts itself: the output is billed.
             reasoning: tokens(usage.reasoning)?.unwrap_or_default().min(output),

@@ -4,8 +4,9 @@ use serde::Deserialize;
 
 use super::limit::{Percent, millis, open_until};
 use super::pieces::Size;
+use crate::base::id::EntryId;
 use crate::base::units::Millis;
-use crate::read::input::{Count, Shape, Text};
+use crate::read::input::{Count, List, Shape, Text};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -44,6 +45,18 @@ pub(super) struct Payload<'a> {
     /// Model of a turn.
     #[serde(borrow)]
     pub(super) model: Text<'a>,
+    /// Effort of a turn, and its mode of working together with the user.
+    #[serde(borrow)]
+    pub(super) effort: Text<'a>,
+    #[serde(borrow)]
+    pub(super) collaboration_mode: Shape<CollaborationMode<'a>>,
+    /// Permissions of a turn, and the folders that they are about.
+    #[serde(borrow)]
+    pub(super) approval_policy: Text<'a>,
+    #[serde(borrow)]
+    pub(super) sandbox_policy: Shape<SandboxPolicy<'a>>,
+    #[serde(borrow)]
+    pub(super) workspace_roots: List<Text<'a>>,
     /// Settings of a thread.
     #[serde(borrow)]
     pub(super) thread_settings: Shape<ThreadSettings<'a>>,
@@ -73,6 +86,15 @@ pub(super) struct Payload<'a> {
 }
 
 impl<'a> Payload<'a> {
+    /// Digest of the permissions of a turn; `None` if the line names none.
+    pub(super) fn permissions(&self) -> Option<EntryId> {
+        let sandbox = self.sandbox_policy.0.as_ref().and_then(|policy| policy.r#type.as_str());
+        let words = [self.approval_policy.as_str(), sandbox];
+        let roots = self.workspace_roots.0.iter().map(Text::as_str);
+        let all: Vec<&str> = words.into_iter().chain(roots).flatten().collect();
+        (!all.is_empty()).then(|| EntryId::of(&all.join("\n")))
+    }
+
     /// Thread that started this one.
     pub(super) fn parent(&self) -> Option<&Text<'a>> {
         let spawn = self.source.0.as_ref().and_then(|source| source.subagent.0.as_ref());
@@ -82,6 +104,20 @@ impl<'a> Payload<'a> {
         });
         Some(&self.parent_thread_id).filter(|parent| parent.as_str().is_some()).or(spawned_by)
     }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CollaborationMode<'a> {
+    #[serde(borrow)]
+    pub(super) mode: Text<'a>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct SandboxPolicy<'a> {
+    #[serde(borrow)]
+    pub(super) r#type: Text<'a>,
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -5,8 +5,6 @@
 //! session is resumed; before, they were those of the run. The input is the whole prompt. A compaction
 //! reports its own request, whose writes are only in the bill.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::bill::BillItems;
@@ -16,6 +14,7 @@ use super::{
     AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected, UNKNOWN_MODEL,
     Vendor,
 };
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::{Millis, Tokens};
@@ -32,7 +31,7 @@ pub(super) struct Copilot {
     run_start: Option<Millis>,
     compaction_start: Option<Millis>,
     /// Sums of the latest shutdown, by model.
-    reported: BTreeMap<String, Sums>,
+    reported: ByKey<String, Sums>,
 }
 
 impl LineFormat for Copilot {
@@ -112,7 +111,7 @@ impl Copilot {
     fn shutdown(&mut self, line: &Line<'_>, data: &Data<'_>, number: u64, file: &mut AgentFile) {
         // An old version: its sums begin again with each run.
         if data.events_file_size_bytes == Count::Missing {
-            self.reported.clear();
+            self.reported = ByKey::new();
         }
         for (name, sums) in data.sums() {
             let request = sums.and_then(|sums| {
@@ -232,9 +231,9 @@ struct Data<'a> {
     #[serde(borrow)]
     compaction_tokens_used: Shape<Compaction<'a>>,
     /// Sums by model, at a shutdown.
-    model_metrics: Shape<BTreeMap<String, Shape<Metrics>>>,
+    model_metrics: Shape<ByKey<String, Shape<Metrics>>>,
     /// Sums of all models by kind of token, and the model at the end, where no sums by model are written.
-    token_details: Shape<BTreeMap<String, Shape<TokenDetail>>>,
+    token_details: Shape<ByKey<String, Shape<TokenDetail>>>,
     #[serde(borrow)]
     current_model: Text<'a>,
     events_file_size_bytes: Count,
@@ -365,7 +364,7 @@ impl Sums {
     }
 
     /// Sums of an unknown number of requests, by kind of token.
-    fn of_details(details: &BTreeMap<String, Shape<TokenDetail>>) -> Result<Self, Rejected> {
+    fn of_details(details: &ByKey<String, Shape<TokenDetail>>) -> Result<Self, Rejected> {
         let count = |kind| {
             let told = details.get(kind).and_then(|detail| detail.0);
             Ok(tokens(told.unwrap_or_default().token_count)?.unwrap_or_default())

@@ -1,15 +1,16 @@
 //! Beginning of a file, by which its format is recognised.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use crate::base::by_key::ByKey;
+
 /// Members of the first object of a file. A member that is cut off has no value.
 #[derive(Debug)]
 pub(crate) struct FirstObject<'a> {
-    members: BTreeMap<String, Option<&'a RawValue>>,
+    members: ByKey<String, Option<&'a RawValue>>,
     /// Text that holds the object.
     text: &'a str,
 }
@@ -35,7 +36,7 @@ impl<'a> FirstObject<'a> {
         };
         let text = text.trim_start_matches(IN_FRONT).trim_start();
         let text = text.strip_prefix('[').unwrap_or(text).trim_start();
-        let mut members = BTreeMap::new();
+        let mut members = ByKey::new();
         // Parsing fails at the end of the text, after the members that are complete.
         let mut reader = serde_json::Deserializer::from_str(text);
         Members(&mut members).deserialize(&mut reader).ok();
@@ -99,7 +100,7 @@ impl<'a> FirstObject<'a> {
 }
 
 /// Collects the members of an object that are there.
-struct Members<'m, 'a>(&'m mut BTreeMap<String, Option<&'a RawValue>>);
+struct Members<'m, 'a>(&'m mut ByKey<String, Option<&'a RawValue>>);
 
 impl<'de: 'a, 'a> DeserializeSeed<'de> for Members<'_, 'a> {
     type Value = ();

@@ -5,8 +5,6 @@
 //! so they count only if no model has its own. A turn that is reported again under the same prompt id is
 //! the same turn. A turn with an unknown number of calls is named in the diagnostics and left out.
 
-use std::collections::BTreeMap;
-
 use percent_encoding::percent_decode_str;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
@@ -14,6 +12,7 @@ use serde::Deserialize;
 use super::request::{split, tell_nothing, tokens};
 use super::time::Time;
 use super::{AgentFile, AgentRequest, FirstObject, Follows, Layout, LineFormat, Rejected};
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::units::Millis;
@@ -95,7 +94,7 @@ struct Turn<'t> {
 impl Grok {
     /// Adds a turn, or replaces its earlier report.
     fn put(&mut self, turn: &Turn<'_>, usage: &TurnUsage, file: &mut AgentFile) {
-        let untold = BTreeMap::new();
+        let untold = ByKey::new();
         let models = usage.models.0.as_ref().unwrap_or(&untold);
         let mut requests: Vec<Result<AgentRequest, Rejected>> = Vec::new();
         for (name, told) in models {
@@ -231,7 +230,7 @@ struct TurnUsage {
     #[serde(rename = "modelCalls")]
     calls: Count,
     #[serde(rename = "modelUsage")]
-    models: Shape<BTreeMap<String, Shape<ModelUsage>>>,
+    models: Shape<ByKey<String, Shape<ModelUsage>>>,
 }
 
 impl TurnUsage {

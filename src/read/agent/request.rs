@@ -287,6 +287,12 @@ pub struct AgentRequest {
     pub project: Option<Symbol>,
     /// Version of the client.
     pub client_version: Option<Symbol>,
+    /// Effort that the client asked for, if it is recorded.
+    pub effort: Option<Symbol>,
+    /// Mode of the client that decides on the instructions, if it is recorded.
+    pub mode: Option<Symbol>,
+    /// Digest of the client's permissions and folders, if they are recorded.
+    pub permissions: Option<Symbol>,
     /// Model that answered.
     pub model: Symbol,
     /// Provider that the request went through, as the client names it.
@@ -353,6 +359,9 @@ impl AgentRequest {
             query_source: None,
             project: None,
             client_version: None,
+            effort: None,
+            mode: None,
+            permissions: None,
             model,
             route: None,
             vendor,
@@ -384,7 +393,8 @@ impl AgentRequest {
 }
 
 has_symbols!(AgentRequest {
-    session, agent, message, request, query_source, project, client_version, model, route
+    session, agent, message, request, query_source, project, client_version, effort, mode, permissions, model,
+    route
 } beside {
     client, line, identity, vendor, start, finished, usage, reasoning, follows, begins_turn,
     is_after_compaction, is_after_interruption, brought, knows_writes, knows_lifetime, is_report, sum_of, nano_aiu, client_cost

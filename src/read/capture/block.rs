@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::record::CacheControl;
+use crate::base::refusal::Refusal;
 use crate::read::input::{Flag, Listed, Shape, Text};
 
 /// Kind of a block, in the distinctions that the rules make.
@@ -122,9 +123,10 @@ struct Citations {
 }
 
 impl<'a> Block<'a> {
-    /// Blocks inside a tool result, with their JSON.
+    /// Blocks inside a tool result, or inside a document made of blocks, with their JSON.
     pub(super) fn inner(&self) -> Vec<(&'a str, Block<'a>)> {
-        let list = self.content.filter(|content| content.get().starts_with('['));
+        let own = self.content.or_else(|| self.source.0.as_ref()?.content);
+        let list = own.filter(|content| content.get().starts_with('['));
         let list = list.and_then(|list| serde_json::from_str::<Vec<&RawValue>>(list.get()).ok());
         let block = |raw: &'a RawValue| {
             let shape: Shape<Block<'a>> = serde_json::from_str(raw.get()).unwrap_or_default();
@@ -153,6 +155,15 @@ impl<'a> Block<'a> {
         name.filter(|_| is_result)
     }
 
+    /// Id of a call, or of the call that a result belongs to.
+    pub(super) fn call(&self) -> Option<&str> {
+        match self.kind() {
+            BlockKind::ToolUse => self.id.as_str(),
+            BlockKind::ToolResult => self.tool_use_id.as_str(),
+            _ => None,
+        }
+    }
+
     /// References that a `cache_edits` block deletes; `None` for any other block.
     pub(super) fn deletions(&self) -> Option<impl Iterator<Item = &str>> {
         if !self.r#type.is("cache_edits") {
@@ -163,13 +174,26 @@ impl<'a> Block<'a> {
         Some(deletes.filter_map(|edit| edit.cache_reference.as_str()))
     }
 
-    /// Marker of the block. One on the last block inside a tool result counts for the result.
+    /// Reason for which the service refuses a marker of the block, or inside it: on an empty text, or inside a result
+    /// but not on its last block.
+    pub(super) fn refused_marker(&self) -> Option<Refusal> {
+        let is_marked = |block: &Self| block.cache_control.0.is_some();
+        let is_empty = self.text.is_some_and(|text| text.get() == "\"\"");
+        let holds_markers = || self.content.is_some_and(|raw| raw.get().contains("cache_control"));
+        let is_inside = self.kind() == BlockKind::ToolResult && holds_markers() && {
+            let inner = self.inner();
+            inner.iter().rev().skip(1).any(|(_, block)| is_marked(block))
+        };
+        ((is_empty && is_marked(self)) || is_inside).then_some(Refusal::UnmarkableBlock)
+    }
+
+    /// Marker of the block. One on the last block inside a tool result or a document counts for it.
     pub(super) fn marker(&self) -> Option<CacheControl<'a>> {
         if let Some(own) = &self.cache_control.0 {
             return Some(CacheControl::clone(own));
         }
-        let is_result = self.kind() == BlockKind::ToolResult;
-        let inner = is_result.then(|| self.inner().pop()).flatten()?;
+        let holds_blocks = [BlockKind::ToolResult, BlockKind::Media].contains(&self.kind());
+        let inner = holds_blocks.then(|| self.inner().pop()).flatten()?;
         inner.1.cache_control.0
     }
 

@@ -7,13 +7,16 @@ use serde_json::value::RawValue;
 
 use super::attribution::neutral;
 use super::block::{Block, BlockKind};
-use super::canonical::{TooDeep, write_canonical, write_text_block};
+use super::canonical::{TooDeep, write_block, write_canonical, write_text_block};
 use super::load::{BlockParts, CaptureOptions};
+use super::other_fields::OtherFields;
 use super::parse::AttributionPart;
-use super::record::{CacheControl, Message, OutputConfig, Request};
+use super::record::{CacheControl, Message, OutputConfig, Request, word};
 use super::size::{Deferred, DeferredTool, Place, Role, Size, Sizes};
+use super::sketch::BlockSketch;
 use super::tree::{Part, PrefixHash, WireNode, WireNodeId, WireTree, landmarks};
-use crate::base::model::Facts;
+use crate::base::model::{Facts, Support};
+use crate::base::refusal::Refusal;
 use crate::base::ttl::Ttl;
 use crate::read::input::{Shape, Text};
 use crate::read::rendered::USUAL_NAME;
@@ -26,8 +29,10 @@ const DEFAULT_EFFORT: &str = "\"high\"";
 pub struct WireMarker {
     /// Prefix that it marks.
     pub node: WireNodeId,
-    /// TTL that it asks for.
+    /// TTL that the service granted, as far as usage shows it, else the one that it asks for.
     pub ttl: Ttl,
+    /// TTL that it asks for.
+    pub asked: Ttl,
     /// True for the scope `global`.
     pub is_global: bool,
     /// True for the request's own marker, which no block has (automatic caching).
@@ -36,8 +41,9 @@ pub struct WireMarker {
 
 impl WireMarker {
     fn new(node: WireNodeId, control: &CacheControl<'_>) -> Self {
-        let ttl = if control.ttl.is("1h") { Ttl::OneHour } else { Ttl::FiveMinutes };
-        Self { node, ttl, is_global: control.scope.is("global"), is_automatic: false }
+        let ttl = control.lifetime();
+        let is_global = control.scope.is("global");
+        Self { node, ttl, asked: ttl, is_global, is_automatic: false }
     }
 }
 
@@ -53,6 +59,7 @@ pub(super) struct WirePath {
     pub(super) idle_edits: u32,
     pub(super) attribution: Option<AttributionPart>,
     pub(super) likeness: Likeness,
+    pub(super) refusal: Option<Refusal>,
 }
 
 /// Features that requests of one conversation share, whatever became of the bytes in front.
@@ -133,6 +140,7 @@ pub(super) fn add_prompt<'a>(
     let messages = body.messages.0.as_ref().ok_or(BodyError::NotMessages("it has no messages"))?;
     let sizes = Sizes::new(options.counting, facts);
     let mut walk = Walk::begin(tree, options, sizes, model);
+    walk.refuses_system_role = facts.system_role != Support::Taken;
     walk.is_attribution_neutral = is_attribution_neutral;
     for tool in body.tools.0.iter().flatten() {
         walk.tool(tool)?;
@@ -142,12 +150,16 @@ pub(super) fn add_prompt<'a>(
     walk.system_settings(body, &messages);
     walk.system(body.system)?;
     walk.message_settings(body, &messages)?;
-    for message in &messages.0 {
-        walk.message(message)?;
+    let turn = if facts.drops_thinking { messages.last_turn() } else { 0 };
+    for (number, message) in messages.0.iter().enumerate() {
+        walk.message(message, number < turn)?;
     }
     if let Some(control) = &body.cache_control.0 {
         walk.automatic(control);
     }
+    let is_misspelled = message_fields(body).any(OtherFields::names_misspelled_marker);
+    walk.refuse(is_misspelled.then_some(Refusal::MisspelledMarker));
+    walk.refuse(refused_answer(body));
     walk.deleted.sort_unstable();
     walk.deleted.dedup();
     Ok(WirePath {
@@ -157,12 +169,40 @@ pub(super) fn add_prompt<'a>(
         idle_edits: walk.idle_edits,
         attribution: walk.attribution,
         likeness: walk.likeness,
+        refusal: walk.refusal,
     })
+}
+
+/// Fields of a body, and of its messages, that no other module reads.
+fn message_fields<'b>(body: &'b Request<'_>) -> impl Iterator<Item = &'b OtherFields<'b>> {
+    let messages = body.messages.0.iter().flatten().filter_map(|message| message.0.as_ref());
+    messages.map(|message| &message.other).chain([&body.other])
+}
+
+/// Refusal of `max_tokens: 0`, which writes the cache and nothing else, beside a setting of an answer.
+fn refused_answer(body: &Request<'_>) -> Option<Refusal> {
+    if body.other.value("max_tokens").is_none_or(|value| value.get() != "0") {
+        return None;
+    }
+    let output = body.output_config.0.as_ref();
+    let is_set = body.other.value("stream").is_some_and(|value| value.get() == "true")
+        || is_of_kind(body.thinking, &["enabled", "adaptive"])
+        || is_of_kind(body.tool_choice, &["any", "tool"])
+        || output.and_then(|output| output.format).is_some();
+    is_set.then_some(Refusal::NoAnswer)
+}
+
+/// Returns true if a setting has one of some types.
+fn is_of_kind(value: Option<&RawValue>, kinds: &[&str]) -> bool {
+    let value: Option<Kind<'_>> = value.and_then(|value| serde_json::from_str(value.get()).ok());
+    value.is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
 }
 
 /// Message with its blocks parsed.
 struct MessageBlocks<'a> {
     role: Option<&'a RawValue>,
+    /// True for a marker of the message itself.
+    is_marked: bool,
     content: Content<'a>,
 }
 
@@ -179,9 +219,25 @@ impl<'a> Messages<'a> {
         let read = |message: &Shape<Message<'a>>| {
             let message =
                 message.0.as_ref().ok_or(BodyError::NotMessages("a message is no object"))?;
-            Ok(MessageBlocks { role: message.role, content: content(message.content)? })
+            let is_marked = message.cache_control.is_some();
+            Ok(MessageBlocks { role: message.role, is_marked, content: content(message.content)? })
         };
         messages.iter().map(read).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Message with which the last turn begins: the last one that has more than answers and results.
+    fn last_turn(&self) -> usize {
+        let begins = |message: &MessageBlocks<'_>| {
+            let is_answer = message.role.and_then(word).is_some_and(|role| role.is("assistant"));
+            !is_answer
+                && match &message.content {
+                    Content::Text(_) => true,
+                    Content::Blocks(blocks) => {
+                        blocks.iter().any(|(_, block)| block.kind() != BlockKind::ToolResult)
+                    }
+                }
+        };
+        self.0.iter().rposition(begins).unwrap_or(0)
     }
 
     fn any(&self, has: impl Fn(&Block<'a>) -> bool) -> bool {
@@ -249,6 +305,9 @@ struct Walk<'t, 'a> {
     is_attribution_neutral: bool,
     attribution: Option<AttributionPart>,
     likeness: Likeness,
+    refuses_system_role: bool,
+    /// First reason for which the service refuses the request.
+    refusal: Option<Refusal>,
     canonical: Vec<u8>,
     label: String,
     /// Role of the message that the walk is in, as canonical JSON.
@@ -281,13 +340,15 @@ impl<'t, 'a> Walk<'t, 'a> {
             is_attribution_neutral: false,
             attribution: None,
             likeness: Likeness::default(),
+            refuses_system_role: false,
+            refusal: None,
             canonical: Vec::new(),
             label: "model".to_owned(),
             role: Vec::new(),
         };
         // The root, as each model has caches of its own.
         walk.canonical.extend_from_slice(model.as_bytes());
-        walk.extend(None, Part::Model, BlockKind::Other, |walk| walk.sizes.frame());
+        walk.extend(None, Part::Model, None, |walk| walk.sizes.frame());
         walk
     }
 
@@ -296,13 +357,16 @@ impl<'t, 'a> Walk<'t, 'a> {
         &mut self,
         parent: Option<WireNodeId>,
         part: Part,
-        kind: BlockKind,
+        block: Option<(BlockKind, &Block<'_>)>,
         size: impl FnOnce(&Self) -> Size,
     ) {
         let hash = self.hash.extend(&self.label, &self.canonical);
         self.here = if let Some(known) = self.tree.find(hash) {
             known
         } else {
+            let (kind, call) =
+                block.map_or((BlockKind::Other, None), |(kind, block)| (kind, block.call()));
+            let sketch = BlockSketch::new(&self.canonical, call);
             // Only a new node is sized: a request mostly repeats the prefix of the one before.
             let Size { tokens, is_counted } = size(self);
             let is_counted = is_counted && parent.is_none_or(|id| self.tree.node(id).is_counted);
@@ -319,6 +383,7 @@ impl<'t, 'a> Walk<'t, 'a> {
                 parent,
                 part,
                 kind,
+                sketch,
                 tokens,
                 is_counted,
                 bytes,
@@ -339,15 +404,32 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// Moves to a block whose size may be known.
     fn add_sized(&mut self, part: Part, kind: BlockKind, block: &Block<'_>, size: Option<Size>) {
         self.likeness.add(part, &self.canonical);
-        self.extend(Some(self.here), part, kind, |walk| {
+        self.extend(Some(self.here), part, Some((kind, block)), |walk| {
             size.unwrap_or_else(|| walk.block_size(part))
         });
         if kind != BlockKind::Thinking {
             self.last_markable = Some(self.here);
         }
+        self.refuse(block.refused_marker());
         if let Some(control) = block.marker() {
-            self.markers.push(WireMarker::new(self.here, &control));
+            self.mark(self.here, &control);
         }
+    }
+
+    fn mark(&mut self, node: WireNodeId, control: &CacheControl<'_>) {
+        self.refuse(control.is_unknown().then_some(Refusal::UnknownMarker));
+        self.markers.push(WireMarker::new(node, control));
+    }
+
+    fn refuse(&mut self, reason: Option<Refusal>) {
+        self.refusal = self.refusal.or(reason);
+    }
+
+    /// Sets the canonical bytes of a block.
+    fn write(&mut self, raw: &RawValue) -> Result<(), BodyError> {
+        let is_misspelled = write_block(raw.get(), &mut self.canonical)?;
+        self.refuse(is_misspelled.then_some(Refusal::MisspelledMarker));
+        Ok(())
     }
 
     /// Size of a block whose canonical bytes are set, at the current place.
@@ -369,12 +451,13 @@ impl<'t, 'a> Walk<'t, 'a> {
         let block = block(raw)?;
         // A deferred tool is no part of the prompt before it is asked for.
         if block.defer_loading.0 {
+            self.refuse(block.marker().map(|_| Refusal::DeferredMarker));
             let name = block.name.as_str().unwrap_or_default();
             self.deferred.insert(name.to_owned(), DeferredTool::new(raw));
             return Ok(());
         }
         self.has_tools = true;
-        write_canonical(raw.get(), &mut self.canonical)?;
+        self.write(raw)?;
         self.label.push_str("tool");
         self.add_block(Part::Tool, BlockKind::Tool, &block);
         Ok(())
@@ -389,7 +472,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         self.canonical.extend_from_slice(settings.as_bytes());
         self.label.push_str("system-settings");
         let has_tools = self.has_tools;
-        self.extend(Some(self.here), Part::SystemSettings, BlockKind::Other, |walk| {
+        self.extend(Some(self.here), Part::SystemSettings, None, |walk| {
             if has_tools { walk.sizes.tool_overhead() } else { walk.sizes.nothing() }
         });
     }
@@ -402,7 +485,7 @@ impl<'t, 'a> Walk<'t, 'a> {
             }
             Content::Blocks(blocks) => {
                 for (raw, block) in &blocks {
-                    write_canonical(raw.get(), &mut self.canonical)?;
+                    self.write(raw)?;
                     self.system_block(block.kind(), block);
                 }
             }
@@ -458,29 +541,34 @@ impl<'t, 'a> Walk<'t, 'a> {
         let images = messages.any(Block::has_image);
         self.canonical.extend_from_slice(format!("\"images\":{images}}}").as_bytes());
         self.label.push_str("message-settings");
-        let is = |value: Option<&RawValue>, kinds: &[&str]| {
-            let value: Option<Kind<'_>> =
-                value.and_then(|value| serde_json::from_str(value.get()).ok());
-            value.is_some_and(|value| kinds.iter().any(|kind| value.r#type.is(kind)))
-        };
-        let has_budget = is(body.thinking, &["enabled"]);
-        // The text that these write into the prompt is unknown.
-        let is_unknown = output.format.is_some() || is(body.tool_choice, &["any", "tool"]);
-        self.extend(Some(self.here), Part::MessageSettings, BlockKind::Other, |walk| {
-            match (is_unknown, has_budget) {
-                (true, _) => Size::UNKNOWN,
-                (false, true) => walk.sizes.thinking_budget(),
-                (false, false) => walk.sizes.nothing(),
+        let has_budget = is_of_kind(body.thinking, &["enabled"]);
+        let is_forced = is_of_kind(body.tool_choice, &["any", "tool"]);
+        self.extend(Some(self.here), Part::MessageSettings, None, |walk| {
+            match (output.format.is_some(), is_forced, has_budget) {
+                // The text that a format writes into the prompt is unknown.
+                (true, _, _) => Size::UNKNOWN,
+                // A budget for thinking rules a forced choice out.
+                (false, true, _) => walk.sizes.forced_choice(),
+                (false, false, true) => walk.sizes.thinking_budget(),
+                (false, false, false) => walk.sizes.nothing(),
             }
         });
         Ok(())
     }
 
-    fn message(&mut self, message: &MessageBlocks<'_>) -> Result<(), BodyError> {
+    /// Adds a message. Its thinking leaves the prompt if the model drops that of earlier turns.
+    fn message(
+        &mut self,
+        message: &MessageBlocks<'_>,
+        drops_thinking: bool,
+    ) -> Result<(), BodyError> {
         self.role.clear();
         write_canonical(message.role.map_or("null", RawValue::get), &mut self.role)?;
         let first = format!("message {}", String::from_utf8_lossy(&self.role));
         let is_answer = self.role == b"\"assistant\"";
+        let is_refused = self.refuses_system_role && self.role == b"\"system\"";
+        self.refuse(is_refused.then_some(Refusal::SystemRole));
+        self.refuse(message.is_marked.then_some(Refusal::MessageMarker));
         self.results_before = 0;
         let text = if is_answer { BlockKind::Answer } else { BlockKind::Other };
         match &message.content {
@@ -488,10 +576,12 @@ impl<'t, 'a> Walk<'t, 'a> {
             Content::Blocks(blocks) => {
                 let mut part = Part::MessageStart;
                 for (raw, block) in blocks {
-                    if self.edit(block) {
+                    let is_dropped = drops_thinking && block.kind() == BlockKind::Thinking;
+                    // A marker on thinking is refused in any case.
+                    if self.edit(block) || (is_dropped && block.marker().is_none()) {
                         continue;
                     }
-                    write_canonical(raw.get(), &mut self.canonical)?;
+                    self.write(raw)?;
                     let label = if part == Part::MessageStart { &first } else { "block" };
                     self.label.push_str(label);
                     let kind = block.kind();
@@ -545,7 +635,7 @@ impl<'t, 'a> Walk<'t, 'a> {
         }
         // The block has no position, so its marker is on the last one that can carry it.
         if let Some((node, control)) = self.last_markable.zip(block.marker()) {
-            self.markers.push(WireMarker::new(node, &control));
+            self.mark(node, &control);
         }
         true
     }
@@ -553,6 +643,7 @@ impl<'t, 'a> Walk<'t, 'a> {
     /// Adds the request's own marker to the last block that can carry one.
     fn automatic(&mut self, control: &CacheControl<'_>) {
         let Some(node) = self.last_markable else { return };
+        self.refuse(control.is_unknown().then_some(Refusal::UnknownMarker));
         let automatic = WireMarker { is_automatic: true, ..WireMarker::new(node, control) };
         // Behind an explicit marker of the same block, in front of those of later ones.
         let place = self.markers.iter().position(|marker| marker.node > node);

@@ -3,14 +3,17 @@
 //! They are the block's JSON without white space outside of strings, keys in the order received,
 //! numbers as written, and strings as UTF-8 with only `"`, `\` and control characters
 //! escaped (`\b \f \n \r \t`, else `\u00xx` in lower case). A `cache_control` and a `cache_reference` of
-//! the block itself are left out: a marker and a name for later deletions are no content. Half a
-//! surrogate pair, which UTF-8 cannot hold, keeps its escape.
+//! the block itself are left out: a marker and a name for later deletions are no content, and neither is a
+//! marker under another name. Half a surrogate pair, which UTF-8 cannot hold, keeps its escape.
 
 /// Deepest nesting of JSON. No API request comes near it.
 pub(super) const DEEPEST_NESTING: usize = 128;
 
 /// Members of a block that are no content.
 const NO_CONTENT: [&[u8]; 2] = [b"\"cache_control\"", b"\"cache_reference\""];
+
+/// Member of a block that holds other blocks.
+const CONTENT: &[u8] = b"\"content\":[";
 
 /// Error of a value that is nested more deeply than [`DEEPEST_NESTING`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +24,26 @@ pub(super) struct TooDeep;
 /// # Errors
 /// [`TooDeep`]; `out` is then useless.
 pub(super) fn write_canonical(json: &str, out: &mut Vec<u8>) -> Result<(), TooDeep> {
-    Writer { json: json.as_bytes(), position: 0, out, open: Vec::new(), dropped: None }.run()
+    write_block(json, out).map(drop)
+}
+
+/// Appends the canonical bytes of a block. Returns true if it, or a block inside it, has a marker under another name.
+///
+/// # Errors
+/// As of [`write_canonical`].
+pub(super) fn write_block(json: &str, out: &mut Vec<u8>) -> Result<bool, TooDeep> {
+    let (json, open) = (json.as_bytes(), Vec::new());
+    let (member, is_misspelled) = (0, false);
+    Writer { json, position: 0, out, open, dropped: None, member, is_misspelled }.run()
+}
+
+/// Returns true for a name, with its quotes or without, that a marker does not have and that reads like its own:
+/// `cacheControl`, `Cache-Control`.
+pub(super) fn is_misspelled(name: &[u8]) -> bool {
+    let letters = name.iter().filter(|byte| byte.is_ascii_alphanumeric());
+    letters.map(u8::to_ascii_lowercase).eq(*b"cachecontrol")
+        && name != NO_CONTENT[0]
+        && name != b"cache_control"
 }
 
 /// Appends the canonical bytes of a string value as one text block.
@@ -48,10 +70,13 @@ struct Writer<'a> {
     open: Vec<Open>,
     /// End of the output before a member that is left out, and true if it was the first.
     dropped: Option<(usize, bool)>,
+    /// Beginning of the latest name of the block itself in the output.
+    member: usize,
+    is_misspelled: bool,
 }
 
 impl Writer<'_> {
-    fn run(mut self) -> Result<(), TooDeep> {
+    fn run(mut self) -> Result<bool, TooDeep> {
         while let Some(byte) = self.json.get(self.position).copied() {
             match byte {
                 b' ' | b'\t' | b'\n' | b'\r' => self.position += 1,
@@ -71,7 +96,7 @@ impl Writer<'_> {
                 _ => self.scalar(),
             }
         }
-        Ok(())
+        Ok(self.is_misspelled)
     }
 
     /// Writes the comma in front of a member or an element that is not the first.
@@ -136,7 +161,15 @@ impl Writer<'_> {
         self.separate();
         let start = self.out.len();
         self.position += write_string(&self.json[self.position..], self.out);
-        if self.open.len() == 1 && NO_CONTENT.contains(&&self.out[start..]) {
+        let is_own = self.open.len() == 1;
+        if is_own {
+            self.member = start;
+        }
+        // Inside a block of `content`, and not inside an input.
+        let is_inside = || self.open.len() == 3 && self.out[self.member..].starts_with(CONTENT);
+        let is_misspelled = (is_own || is_inside()) && is_misspelled(&self.out[start..]);
+        self.is_misspelled |= is_misspelled;
+        if is_own && (is_misspelled || NO_CONTENT.contains(&&self.out[start..])) {
             self.dropped = Some(before);
         }
         if let Some(open) = self.open.last_mut() {
@@ -250,6 +283,27 @@ mod tests {
     fn only_what_must_be_escaped_is() {
         let json = r#""\u0041\/\u00e9\ud83d\ude00\u0022\u005c\u0008\u000C\u000a\u001F\u007f\t""#;
         assert_eq!(canonical(json), "\"A/é😀\\\"\\\\\\b\\f\\n\\u001f\u{7f}\\t\"");
+    }
+
+    #[test]
+    fn a_marker_under_another_name_is_one_of_a_block() {
+        let is_misspelled = |json: &str| write_block(json, &mut Vec::new()) == Ok(true);
+        for json in [
+            r#"{"cacheControl":{"type":"ephemeral"}}"#,
+            r#"{"a":1,"Cache-Control":{}}"#,
+            r#"{"type":"tool_result","content":[{"a":1},{"CACHE_CONTROL":{}}]}"#,
+        ] {
+            assert!(is_misspelled(json), "{json}");
+        }
+        for json in [
+            r#"{"cache_control":{},"content":[{"cache_control":{}}]}"#,
+            r#"{"content":[],"input":{"cacheControl":1}}"#,
+            r#"{"content":[],"input":[{"cacheControl":1}]}"#,
+            r#"{"content":"cacheControl"}"#,
+        ] {
+            assert!(!is_misspelled(json), "{json}");
+        }
+        assert_eq!(canonical(r#"{"cacheControl":{},"a":1}"#), r#"{"a":1}"#);
     }
 
     #[test]

@@ -6,20 +6,20 @@
 //!
 //! Beta features that a request asks for: in a header, in its body, or in both.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 
 use rustc_hash::FxBuildHasher;
-use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, Visitor};
-use serde::forward_to_deserialize_any;
+use serde::de::MapAccess;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::canonical::write_canonical;
+use super::canonical::{is_misspelled, write_canonical};
+use super::parse::session_of_user;
 use super::record::{BETA_HEADER, OF_LITELLM, Request, WITHOUT_INFLUENCE};
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, Ordered as _};
-use crate::read::input::{Listed, Text};
+use crate::read::input::{Aside, Listed, Text};
 
 /// Fields by name, in the order received.
 #[derive(Debug, Default)]
@@ -38,10 +38,53 @@ pub(super) fn other_fields(body: &Request<'_>) -> String {
     format!("{{{}}}", members.join(","))
 }
 
+/// Canonical JSON of the fields of a body that change the answer or its sending, and nothing in front of it: an object
+/// with its names in alphabetical order.
+pub(super) fn answer_fields(body: &Request<'_>) -> String {
+    let told = WITHOUT_INFLUENCE.iter().filter_map(|name| {
+        // It names an answer of the recording, so only its presence is a setting.
+        if *name == "diagnostics" {
+            return body.other.value(name).map(|_| "\"diagnostics\":true".to_owned());
+        }
+        member(name, body.other.value(name)?)
+    });
+    let mut members: Vec<String> = told.collect();
+    members.extend(metadata(body));
+    members.extend(deferred_tools(body));
+    members.order();
+    format!("{{{}}}", members.join(","))
+}
+
+/// Deferred tools together: they are no part of the prompt, and are sent all the same.
+fn deferred_tools(body: &Request<'_>) -> Option<String> {
+    let tools = body.tools.0.iter().flatten();
+    let is_deferred = |tool: &&&RawValue| {
+        // Most tools are not, and need not be read again.
+        tool.get().contains("defer_loading")
+            && serde_json::from_str::<Value>(tool.get())
+                .is_ok_and(|tool| tool["defer_loading"] == true)
+    };
+    let deferred: Vec<&RawValue> = tools.filter(is_deferred).copied().collect();
+    let list = serde_json::value::to_raw_value(&deferred).ok()?;
+    (!deferred.is_empty()).then(|| member("deferred tools", &list)).flatten()
+}
+
+/// Metadata without the session that Claude Code names there, which is another one in every recording.
+fn metadata(body: &Request<'_>) -> Option<String> {
+    let mut told: Value = serde_json::from_str(body.metadata?.get()).ok()?;
+    if let Some(user) = body.user()
+        && let Some(session) = session_of_user(&user)
+    {
+        told["user_id"] = Value::from(user.replace(session, ""));
+    }
+    let told = serde_json::value::to_raw_value(&told).ok()?;
+    member("metadata", &told)
+}
+
 /// Returns true if a request is to be served in the United States alone.
 pub(super) fn is_us_only(body: &Request<'_>) -> bool {
-    let told = body.other.named("").filter(|(name, _)| name == "inference_geo").last();
-    told.is_some_and(|(_, value)| {
+    let told = body.other.value("inference_geo");
+    told.is_some_and(|value| {
         serde_json::from_str(value.get()).is_ok_and(|place: String| place == "us")
     })
 }
@@ -60,6 +103,18 @@ fn member(name: &str, value: &RawValue) -> Option<String> {
 }
 
 impl OtherFields<'_> {
+    /// Value of a field, the last of several.
+    pub(super) fn value(&self, name: &str) -> Option<&RawValue> {
+        self.0.iter().rfind(|(other, _)| other.is(name)).map(|(_, value)| *value)
+    }
+
+    /// Returns true if a field has a name like a marker's, and not its own.
+    pub(super) fn names_misspelled_marker(&self) -> bool {
+        self.0
+            .iter()
+            .any(|(name, _)| name.as_str().is_some_and(|name| is_misspelled(name.as_bytes())))
+    }
+
     fn named(&self, front: &'static str) -> impl Iterator<Item = (String, &RawValue)> {
         let fields = self.0.iter().filter_map(|(name, value)| Some((name.as_str()?, *value)));
         fields
@@ -68,85 +123,10 @@ impl OtherFields<'_> {
     }
 }
 
-/// Deserialiser of a struct that sets aside the fields that the struct does not have.
-pub(super) struct Sieve<'o, 'de, D> {
-    inner: D,
-    other: &'o mut OtherFields<'de>,
-}
-
-impl<'o, 'de, D> Sieve<'o, 'de, D> {
-    pub(super) fn new(inner: D, other: &'o mut OtherFields<'de>) -> Self {
-        Self { inner, other }
-    }
-}
-
-// `#[serde(flatten)]` would copy every value, and cannot take raw ones.
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Sieve<'_, 'de, D> {
-    type Error = D::Error;
-
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        fields: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_map(SieveVisitor { fields, visitor, other: self.other })
-    }
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-        self.inner.deserialize_any(visitor)
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string bytes byte_buf option unit
-        unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
-    }
-}
-
-struct SieveVisitor<'o, 'de, V> {
-    fields: &'static [&'static str],
-    visitor: V,
-    other: &'o mut OtherFields<'de>,
-}
-
-impl<'de, V: Visitor<'de>> Visitor<'de> for SieveVisitor<'_, 'de, V> {
-    type Value = V::Value;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.visitor.expecting(f)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(SieveMap { fields: self.fields, object, other: self.other })
-    }
-}
-
-struct SieveMap<'o, 'de, A> {
-    fields: &'static [&'static str],
-    object: A,
-    other: &'o mut OtherFields<'de>,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for SieveMap<'_, 'de, A> {
-    type Error = A::Error;
-
-    fn next_key_seed<K: DeserializeSeed<'de>>(
-        &mut self,
-        seed: K,
-    ) -> Result<Option<K::Value>, A::Error> {
-        while let Some(name) = self.object.next_key::<Text<'de>>()? {
-            match name.as_str() {
-                Some(known) if self.fields.contains(&known) => {
-                    return seed.deserialize(StrDeserializer::new(known)).map(Some);
-                }
-                _ => self.other.0.push((name, self.object.next_value()?)),
-            }
-        }
-        Ok(None)
-    }
-
-    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.object.next_value_seed(seed)
+impl<'de> Aside<'de> for OtherFields<'de> {
+    fn take<A: MapAccess<'de>>(&mut self, name: Text<'de>, object: &mut A) -> Result<(), A::Error> {
+        self.0.push((name, object.next_value()?));
+        Ok(())
     }
 }
 
@@ -155,7 +135,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for SieveMap<'_, 'de, A> {
 /// `None` if nothing shows them: the headers were not captured, and the body has no field for them.
 pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> Option<String> {
     let in_headers = headers.and_then(named_by_headers);
-    let in_body = [body.betas, body.anthropic_beta].map(|field| field.and_then(names));
+    let in_body = [body.betas, body.anthropic_beta].map(|field| field.and_then(feature_names));
     let sources: Vec<Vec<String>> = in_body.into_iter().chain([in_headers]).flatten().collect();
     if sources.is_empty() {
         return None;
@@ -166,13 +146,13 @@ pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> O
 
 /// Names in the headers; `None` for headers that are no object, which show nothing.
 fn named_by_headers(headers: &RawValue) -> Option<Vec<String>> {
-    let headers: BTreeMap<String, &RawValue> = serde_json::from_str(headers.get()).ok()?;
+    let headers: ByKey<String, &RawValue> = serde_json::from_str(headers.get()).ok()?;
     let beta = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(BETA_HEADER));
-    Some(beta.filter_map(|(_, value)| names(value)).flatten().collect())
+    Some(beta.filter_map(|(_, value)| feature_names(value)).flatten().collect())
 }
 
 /// Names in a comma-separated string, or in a list of such strings; `None` for anything else.
-fn names(value: &RawValue) -> Option<Vec<String>> {
+pub(crate) fn feature_names(value: &RawValue) -> Option<Vec<String>> {
     // Headers have one text with commas, bodies a list.
     let texts = match value.get().as_bytes().first()? {
         b'"' => vec![serde_json::from_str(value.get()).ok()?],
@@ -213,7 +193,7 @@ mod tests {
         let nested = |levels| {
             let deep = "[".repeat(levels) + &"]".repeat(levels);
             let others = others(&format!(r#"{{"deep":{deep},"flat":[]}}"#));
-            let fields: BTreeMap<String, Value> = serde_json::from_str(&others).expect("JSON");
+            let fields: ByKey<String, Value> = serde_json::from_str(&others).expect("JSON");
             assert!(fields["flat"] == serde_json::json!([]) && others.len() < 50, "{others}");
             fields["deep"].clone()
         };

@@ -7,11 +7,12 @@ use serde_json::value::RawValue;
 use super::attribution::Host;
 use super::body::{BodyError, Likeness, WireMarker, WirePath, add_prompt};
 use super::load::CaptureOptions;
-use super::other_fields::{beta_features, is_us_only, other_fields};
+use super::other_fields::{answer_fields, beta_features, is_us_only, other_fields};
 use super::record::{Message, Record, Request, read_answer, seconds};
 use super::tree::{WireNodeId, WireTree};
 use crate::base::id::{HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::model::Facts;
+use crate::base::refusal::Refusal;
 use crate::base::units::Millis;
 use crate::read::input::{
     Diagnostics, Kind, ObjectReader, PriceTier, Stretch, Text, Usage, UsageProblem, moment,
@@ -77,6 +78,11 @@ pub struct WireRequest {
     /// Canonical JSON of an object with the other fields of its body, which may be part of the cache
     /// key; `None` if bytes are not kept.
     pub other_fields: Option<Symbol>,
+    /// Canonical JSON of an object with the fields of its body that change the answer or its sending alone; `None` if
+    /// bytes are not kept.
+    pub answer_fields: Option<Symbol>,
+    /// Reason for which the service refuses it, whatever its places of markers.
+    pub refusal: Option<Refusal>,
     /// Usage that the answer reports, if it is known.
     pub usage: Option<Usage>,
 }
@@ -138,10 +144,10 @@ impl WireRequest {
 }
 
 has_symbols!(WireRequest {
-    request, message, session, agent, scope, model, betas, other_fields
+    request, message, session, agent, scope, model, betas, other_fields, answer_fields
 } beside {
     line, lost_before, start, response_started, leaf, markers, deleted, idle_edits, attribution,
-    likeness, fork_messages, asked_tier, usage
+    likeness, fork_messages, asked_tier, refusal, usage
 });
 
 /// Times, ids and usage of a request, whatever the format.
@@ -221,13 +227,16 @@ impl<'a> RequestParser<'a> {
         if is_error || is_empty {
             return self.reject(Kind::FailedRequest, line, "it was answered with an error");
         }
-        let user = body.metadata.0.as_ref().and_then(|metadata| metadata.user_id.as_str());
+        let user = body.user();
         let envelope = Envelope {
             start: seconds(sent.timestamp).or_else(|| moment(&record.timestamp)),
             response_started: seconds(response.timestamp),
             message: answered.message,
             usage: answered.usage,
-            session: record.session_id.as_str().or_else(|| user.and_then(session_of_user)),
+            session: record
+                .session_id
+                .as_str()
+                .or_else(|| user.as_deref().and_then(session_of_user)),
             headers: sent.headers.or(record.headers),
             host: sent.url.as_str().map_or(self.host, Host::of_url),
         };
@@ -256,8 +265,11 @@ impl<'a> RequestParser<'a> {
         };
         let usage = self.usage(envelope.usage, line);
         let betas = beta_features(envelope.headers, body);
-        let WirePath { leaf, markers, deleted, idle_edits, attribution, likeness } = path;
+        let WirePath { leaf, markers, deleted, idle_edits, attribution, likeness, refusal } = path;
         let others = self.options.keeps_bytes.then(|| other_fields(body));
+        let of_answer = self.options.keeps_bytes.then(|| answer_fields(body));
+        let refuses_fast = body.speed.is("fast") && self.model.1.fast_mode.is_refused(start);
+        let refusal = refusal.or(refuses_fast.then_some(Refusal::NoFastMode));
         let symbols = &mut self.parsed.symbols;
         let mut symbol = |text: Option<&str>| {
             text.filter(|text| !text.is_empty()).map(|text| symbols.intern(text))
@@ -283,6 +295,8 @@ impl<'a> RequestParser<'a> {
             asked_tier: PriceTier::of_messages(body.speed.is("fast"), false, is_us_only(body)),
             betas: betas.map(|betas| symbols.intern(&betas)),
             other_fields: others.map(|others| symbols.intern(&others)),
+            answer_fields: of_answer.map(|fields| symbols.intern(&fields)),
+            refusal,
             usage,
         };
         self.parsed.requests.push(request);

@@ -4,26 +4,24 @@
 //! Only this module and `block.rs` know the JSON names. Anything not named here is skipped, except the
 //! other fields of a body, which may be part of the key, too.
 //!
-//! Answers in a log: the message's id and usage, from a plain body or from the event
-//! stream of a streamed one.
-//!
 //! Times as logs write them.
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::other_fields::{OtherFields, Sieve};
-use crate::base::units::{Millis, Tokens};
+use super::other_fields::OtherFields;
+use crate::base::ttl::Ttl;
+use crate::base::units::Millis;
+use crate::read::answer::{Answer, Body};
 use crate::read::input::{
-    Count, Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, read_usage,
+    Listed, Number, Shape, Text, Usage, UsageObject, UsageProblem, only_value, read_usage, sifted,
 };
 
 /// Header that names beta features, in lower case.
 pub(crate) const BETA_HEADER: &str = "anthropic-beta";
 
 /// Fields of a body for the sampling, the checks and the sending of the answer, or for a comparison with it;
-/// they change nothing in front of it. (`metadata` does not either, and is read for the session
-/// alone. Claude Code sends `safeguards` with the first request of a turn and leaves it out of the
+/// they change nothing in front of it. (`metadata` does not either. Claude Code sends `safeguards` with the first request of a turn and leaves it out of the
 /// next ones, which read the cache all the same.)
 pub(super) const WITHOUT_INFLUENCE: [&str; 8] = [
     "diagnostics",
@@ -91,7 +89,7 @@ pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) cache_control: Shape<CacheControl<'a>>,
     #[serde(borrow)]
-    pub(super) metadata: Shape<Metadata<'a>>,
+    pub(super) metadata: Option<&'a RawValue>,
     /// Beta features, as SDKs take them.
     #[serde(borrow)]
     pub(super) betas: Option<&'a RawValue>,
@@ -114,24 +112,24 @@ pub(super) struct Request<'a> {
     pub(super) other: OtherFields<'a>,
 }
 
-// Around the derived reader, which drops the fields that it does not name.
-impl<'de: 'a, 'a> Deserialize<'de> for Request<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut other = OtherFields::default();
-        let mut request = Request::deserialize(Sieve::new(deserializer, &mut other))?;
-        request.other = other;
-        Ok(request)
-    }
-}
+sifted!(Request);
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) role: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
+    /// Marker, which the service takes on blocks alone.
+    #[serde(borrow)]
+    pub(super) cache_control: Option<&'a RawValue>,
+    /// Fields that are not named above.
+    #[serde(skip)]
+    pub(super) other: OtherFields<'a>,
 }
+
+sifted!(Message);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, remote = "Self")]
@@ -145,30 +143,55 @@ pub(super) struct OutputConfig<'a> {
     pub(super) other: OtherFields<'a>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for OutputConfig<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut other = OtherFields::default();
-        let mut config = OutputConfig::deserialize(Sieve::new(deserializer, &mut other))?;
-        config.other = other;
-        Ok(config)
-    }
-}
+sifted!(OutputConfig);
 
 /// Marker.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct CacheControl<'a> {
     #[serde(borrow)]
-    pub(super) ttl: Text<'a>,
+    r#type: Option<&'a RawValue>,
+    #[serde(borrow)]
+    ttl: Option<&'a RawValue>,
     #[serde(borrow)]
     pub(super) scope: Text<'a>,
 }
 
+impl CacheControl<'_> {
+    /// Lifetime that it asks for.
+    pub(super) fn lifetime(&self) -> Ttl {
+        let is_hour = self.ttl.and_then(word).is_some_and(|ttl| ttl.is("1h"));
+        if is_hour { Ttl::OneHour } else { Ttl::FiveMinutes }
+    }
+
+    /// Returns true for a type or a lifetime that the service does not have. One that is left out is its default.
+    pub(super) fn is_unknown(&self) -> bool {
+        let is_other = |value: Option<&RawValue>, known: &[&str]| {
+            let is_known = |word: Text<'_>| known.iter().any(|one| word.is(one));
+            value.is_some_and(|value| !word(value).is_some_and(is_known))
+        };
+        is_other(self.r#type, &["ephemeral"]) || is_other(self.ttl, &["5m", "1h"])
+    }
+}
+
+/// Text of a value, decoded, as its letters may be escaped.
+pub(super) fn word(value: &RawValue) -> Option<Text<'_>> {
+    serde_json::from_str(value.get()).ok()
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Metadata<'a> {
+struct Metadata<'a> {
     #[serde(borrow)]
-    pub(super) user_id: Text<'a>,
+    user_id: Text<'a>,
+}
+
+impl Request<'_> {
+    /// `metadata.user_id`.
+    pub(super) fn user(&self) -> Option<String> {
+        let metadata: Metadata<'_> = serde_json::from_str(self.metadata?.get()).ok()?;
+        metadata.user_id.as_str().map(str::to_owned)
+    }
 }
 
 /// Answer in a log.
@@ -178,23 +201,10 @@ pub(super) struct LoggedResponse<'a> {
     pub(super) timestamp: Number,
     pub(super) status_code: Number,
     #[serde(borrow)]
-    pub(super) body: Shape<Answer<'a>>,
+    pub(super) body: Shape<Body<'a>>,
     /// Event stream of a streamed answer.
     #[serde(borrow)]
     pub(super) body_raw: Text<'a>,
-}
-
-/// Message of an answer, or an event of a stream.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Answer<'a> {
-    #[serde(borrow)]
-    pub(super) id: Text<'a>,
-    #[serde(borrow)]
-    pub(super) usage: Shape<UsageObject<'a>>,
-    /// In a `message_start` event: message.
-    #[serde(borrow)]
-    pub(super) message: Shape<Box<Answer<'a>>>,
 }
 
 /// Id and usage of an answer.
@@ -206,32 +216,10 @@ pub(super) struct Answered {
 
 /// Reads an answer.
 pub(super) fn read_answer(response: &LoggedResponse<'_>) -> Answered {
-    if let Some(body) = &response.body.0 {
-        return answered(body.id.as_str(), body.usage.0.as_ref());
-    }
-    response.body_raw.as_str().map_or_else(|| answered(None, None), read_stream)
-}
-
-fn answered(message: Option<&str>, usage: Option<&UsageObject<'_>>) -> Answered {
-    Answered { message: message.map(str::to_owned), usage: read_usage(usage) }
-}
-
-/// Reads a stream. The prompt's figures come with the first event, the output's with the last that has any.
-fn read_stream(stream: &str) -> Answered {
-    let mut known = answered(None, None);
-    for line in stream.lines() {
-        let Some(event) = line.strip_prefix("data:") else { continue };
-        let Ok(event) = serde_json::from_str::<Answer<'_>>(event.trim()) else { continue };
-        if let Some(message) = &event.message.0 {
-            known = answered(message.id.as_str(), message.usage.0.as_ref());
-        } else if let (Some(delta), Ok(usage)) = (&event.usage.0, &mut known.usage)
-            && let Count::Value(output) = delta.output_tokens
-        {
-            // Deltas count from the beginning of the answer, so the largest count is the last.
-            usage.output = usage.output.max(Tokens(output));
-        }
-    }
-    known
+    let stream = || response.body_raw.as_str().map(Answer::of).unwrap_or_default();
+    let answer = response.body.0.as_ref().map_or_else(stream, Answer::from);
+    let usage = answer.usage.as_deref().and_then(|usage| only_value::<Shape<_>>(usage).ok()?.0);
+    Answered { message: answer.id, usage: read_usage(usage.as_ref()) }
 }
 
 /// Time from seconds since the Unix epoch, as logs write them.
@@ -246,9 +234,10 @@ pub(super) fn seconds(number: Number) -> Option<Millis> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::units::Tokens;
 
     #[test]
-    fn a_stream_gives_the_prompt_first_and_the_output_last() {
+    fn a_stream_has_the_usage_of_its_events() {
         let stream = "event: message_start\n\
             data: {\"type\":\"message_start\",\"message\":{\"id\":\"msg_1\",\"usage\":{\"input_tokens\":3,\
             \"cache_read_input_tokens\":10,\"cache_creation_input_tokens\":5,\"output_tokens\":1}}}\n\n\
@@ -256,16 +245,17 @@ mod tests {
             event: message_delta\n\
             data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":42}}\n\n\
             data: [DONE]\n";
-        let answered = read_stream(stream);
+        let read = |stream: &str| {
+            let body_raw = Text(Some(stream.to_owned().into()));
+            read_answer(&LoggedResponse { body_raw, ..LoggedResponse::default() })
+        };
+        let answered = read(stream);
         let usage = answered.usage.expect("usage");
         assert_eq!(answered.message.as_deref(), Some("msg_1"));
         assert_eq!((usage.prompt.total(), usage.output), (Tokens(18), Tokens(42)));
-    }
-
-    #[test]
-    fn a_stream_without_a_beginning_has_no_usage() {
-        let answered = read_stream("data: {\"usage\":{\"output_tokens\":42}}\n");
-        assert_eq!(answered.usage, Err(UsageProblem::Missing));
+        // Without its beginning a stream does not say what was read.
+        let torn = read("data: {\"usage\":{\"output_tokens\":42}}\n");
+        assert_eq!(torn.usage, Err(UsageProblem::WithoutCacheCounters));
     }
 
     #[test]

@@ -47,6 +47,7 @@ use serde::Deserialize;
 
 use super::block::BlockKind;
 use super::size::TokenCounting;
+use super::sketch::BlockSketch;
 
 use crate::base::words::words;
 
@@ -100,6 +101,8 @@ pub struct WireNode {
     pub part: Part,
     /// Kind of its block.
     pub kind: BlockKind,
+    /// Its block, whatever is in front of it.
+    pub sketch: BlockSketch,
     /// Tokens of its own, as counted.
     pub tokens: u64,
     /// True if these and the tokens of all before it were counted in the model's vocabulary, with known

@@ -1,6 +1,6 @@
 //! Conversion of a request that was never sent into a record, as captures have them.
 
-use std::collections::BTreeMap;
+use crate::base::by_key::ByKey;
 
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -24,7 +24,7 @@ pub(crate) fn as_records(text: &str, model: Option<&str>) -> Option<String> {
 }
 
 /// Members of an object, in any order.
-type Object = BTreeMap<String, Box<RawValue>>;
+type Object = ByKey<String, Box<RawValue>>;
 
 /// Line of captured requests: the object itself, or a wrapper around a body.
 fn record(object: Object, model: Option<&str>) -> Option<String> {

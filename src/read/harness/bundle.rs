@@ -1,5 +1,5 @@
 //! Parsed bundle record: the parts that a harness is about to send, before the markers are placed. Unknown keys are
-//! ignored; those of the prompt go into the request as they are.
+//! named; those of the prompt go into the request as they are.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::base::Base;
 use super::block::{Block, Deletion};
-use super::flags::Flags;
+use super::flags::{FLAGS, Flags};
 use super::memory::{self, MemoryFile};
 use super::message::Message;
 use super::normal_form::{Repairs, normalised};
@@ -20,6 +20,9 @@ use super::tool;
 /// Members of the bundle that a capture record repeats, in its order.
 const REPEATED: [&str; 7] =
     ["timestamp", "response_started_at", "request_id", "session_id", "agent_id", "scope", "usage"];
+
+/// Further keys of a bundle.
+const PARTS: [&str; 3] = ["prompt", "flags", "headers"];
 
 /// Keys of a prompt that the harness processes.
 const ASSEMBLED: [&str; 7] =
@@ -35,8 +38,12 @@ pub(super) struct Bundle<'a> {
     pub(super) request_id: Option<&'a RawValue>,
     /// Members of the capture record besides the request.
     pub(super) repeated: Vec<(&'static str, &'a RawValue)>,
+    /// Headers of the request, if the record has them.
+    pub(super) headers: Option<Object<'a>>,
     pub(super) prompt: Prompt<'a>,
     pub(super) flags: Flags<'a>,
+    /// Keys of the record and of its flags that have no meaning here.
+    pub(super) unknown_keys: Vec<String>,
 }
 
 /// Prompt of a bundle record.
@@ -67,6 +74,8 @@ impl<'a> Bundle<'a> {
             .object("prompt", "prompt")?
             .ok_or_else(|| record.unexpected("prompt", "an object"))?;
         let flags = record.object("flags", "flags")?.unwrap_or_else(|| Object::empty("flags"));
+        let mut unknown_keys = record.unknown_keys("", &[&REPEATED[..], &PARTS].concat());
+        unknown_keys.extend(flags.unknown_keys("flags.", &FLAGS));
         let mut flags = Flags::read(&flags)?;
         // Only the main conversation deletes results, and it has no agent id.
         flags.cache.may_be_edited &=
@@ -80,8 +89,10 @@ impl<'a> Bundle<'a> {
                 .iter()
                 .filter_map(|name| record.get(name).map(|value| (*name, value)))
                 .collect(),
+            headers: record.object("headers", "headers")?,
             prompt,
             flags,
+            unknown_keys,
         })
     }
 }

@@ -18,6 +18,25 @@ const BEDROCK: &str = "bedrock";
 const DEFAULT_QUERY_SOURCE: &str = "repl_main_thread";
 pub(crate) const DEFAULT_ALLOW_LIST: [&str; 2] = ["repl_main_thread*", "sdk"];
 
+/// Keys of all flags.
+pub(super) const FLAGS: [&str; 15] = [
+    "caching",
+    "global_scope",
+    "upfront_mcp_tools",
+    "provider",
+    "query_source",
+    "subscriber",
+    "overage",
+    "ttl_1h_allowlist",
+    "bedrock_1h",
+    "skip_cache_write",
+    "cleared",
+    "simple",
+    "proactive",
+    "cached_microcompaction",
+    "identity_prefixes",
+];
+
 /// All flags of a record.
 #[derive(Debug)]
 pub(super) struct Flags<'a> {

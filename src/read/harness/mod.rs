@@ -10,6 +10,7 @@ mod base;
 mod block;
 mod bundle;
 mod flags;
+mod headers;
 mod memory;
 mod message;
 mod normal_form;

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::block::{Block, CacheEdits};
 use super::bundle::{Bundle, Prompt};
 use super::flags::Flags;
+use super::headers::HeaderLatches;
 use super::message::marked;
 use super::normal_form::Repairs;
 use super::raw::{ObjectWriter, quoted, write_list, write_object};
@@ -35,6 +36,8 @@ pub struct Harness {
     global_scope: Option<bool>,
     /// True if the last placed record is sent to the provider's own service.
     is_first_party: bool,
+    /// Keys of the last record that have no meaning here.
+    unknown_keys: Vec<String>,
 }
 
 /// Placed bundle record: the text of one JSON object on one line, without a line end.
@@ -48,12 +51,19 @@ pub enum Placed {
     Refused(String),
 }
 
-/// Decisions of a session since it was last cleared.
+/// Decisions of a session.
 #[derive(Debug, Default)]
 struct Session {
     latches: Latches,
-    sections: Sections,
     schemas: Schemas,
+    conversation: Conversation,
+}
+
+/// Decisions that hold until a session is cleared or compacted.
+#[derive(Debug, Default)]
+struct Conversation {
+    sections: Sections,
+    headers: HeaderLatches,
     cache_edits: CacheEdits,
 }
 
@@ -80,6 +90,12 @@ impl Harness {
         self.is_first_party
     }
 
+    /// Keys of the last placed record, and of its flags, that have no meaning here.
+    #[must_use]
+    pub fn unknown_keys(&self) -> &[String] {
+        &self.unknown_keys
+    }
+
     /// Places one bundle record, given as the text of one JSON object. An error leaves all
     /// sessions as they were.
     pub fn place(&mut self, record: &str) -> Result<Placed, BundleError> {
@@ -88,6 +104,7 @@ impl Harness {
             bundle.flags.system.set_global_scope(global_scope);
         }
         self.is_first_party = bundle.flags.system.is_first_party;
+        self.unknown_keys = std::mem::take(&mut bundle.unknown_keys);
         // Refused before the session is touched: the record counts as never sent.
         if bundle.prompt.system.iter().any(Part::lacks_reason) {
             return Ok(Placed::Refused(on_one_line(refusal(&bundle))));
@@ -95,7 +112,7 @@ impl Harness {
         let name = bundle.session.as_ref().map(|name| name.clone().into_owned());
         let session = self.sessions.entry(name).or_default();
         if bundle.flags.is_cleared {
-            *session = Session::default();
+            session.conversation = Conversation::default();
         }
         let repairs = bundle.prompt.repairs;
         Ok(Placed::Request(on_one_line(session.capture_record(bundle)), repairs))
@@ -118,6 +135,9 @@ impl Session {
         write_object(&mut text, |record| {
             for (name, value) in &bundle.repeated {
                 record.member(name).push_str(value.get());
+            }
+            if let Some(headers) = &bundle.headers {
+                self.conversation.headers.write(record.member("headers"), headers);
             }
             write_object(record.member("request"), |request| {
                 self.write_request(request, &mut bundle.prompt, &bundle.flags);
@@ -145,7 +165,7 @@ impl Session {
 
     fn write_system(&mut self, text: &mut String, prompt: &Prompt<'_>, flags: &Flags<'_>) {
         let context = system::context_text(&prompt.system_context);
-        let mut strings = self.sections.texts(&prompt.system);
+        let mut strings = self.conversation.sections.texts(&prompt.system);
         strings.extend(context.as_deref());
         let blocks = system::blocks(&strings, &flags.system);
         write_list(text, &blocks, |text, block| {
@@ -166,7 +186,8 @@ impl Session {
         }
         // Without caching there is nothing to delete from.
         if flags.cache.may_be_edited && flags.has_caching {
-            self.cache_edits.apply(messages, marked, flags.cache.deletion.as_ref());
+            let cache_edits = &mut self.conversation.cache_edits;
+            cache_edits.apply(messages, marked, flags.cache.deletion.as_ref());
         }
         write_list(text, &*messages, |text, message| message.write(text, marker));
     }
@@ -257,10 +278,47 @@ mod tests {
         assert!(a.contains(HOUR) && a.contains(r#""text":"1""#), "{a}");
         let b = placed(&mut harness, &bundle("b", "4", "{}"));
         assert!(!b.contains(HOUR) && b.contains(r#""text":"2""#), "{b}");
+        // Lifetimes stay as they were decided, sections do not.
         let cleared = placed(&mut harness, &bundle("b", "5", r#"{"cleared":true}"#));
-        assert!(cleared.contains(HOUR) && cleared.contains(r#""text":"5""#), "{cleared}");
+        assert!(!cleared.contains(HOUR) && cleared.contains(r#""text":"5""#), "{cleared}");
         let a = placed(&mut harness, &bundle("a", "6", "{}"));
         assert!(a.contains(r#""text":"1""#), "{a}");
+        let cleared = placed(&mut harness, &bundle("a", "7", r#"{"overage":true,"cleared":true}"#));
+        assert!(cleared.contains(HOUR) && cleared.contains(r#""text":"7""#), "{cleared}");
+    }
+
+    #[test]
+    fn a_mode_once_on_stays_on_until_cleared() {
+        let mut harness = Harness::new();
+        let mut headers = |betas: &str, flags: &str| {
+            let record = bundle("a", "1", flags);
+            let record = record.replacen('{', &format!("{{\"headers\":{betas},"), 1);
+            let text = placed(&mut harness, &record);
+            let after = text.split("\"headers\":").nth(1).unwrap_or_default();
+            after.split_inclusive('}').next().unwrap_or_default().to_owned()
+        };
+        let plain = r#"{"x":1,"anthropic-beta":"a-1"}"#;
+        let auto = r#"{"Anthropic-Beta":"a-1, afk-mode-2026-01-31"}"#;
+        assert_eq!(headers(plain, "{}"), plain);
+        assert_eq!(headers(auto, "{}"), auto);
+        let kept = r#"{"x":1,"anthropic-beta":"a-1,afk-mode-2026-01-31"}"#;
+        assert_eq!(headers(plain, "{}"), kept);
+        assert_eq!(headers("{}", "{}"), r#"{"anthropic-beta":"afk-mode-2026-01-31"}"#);
+        // Other features come and go.
+        let other = r#"{"anthropic-beta":["b-1"]}"#;
+        let both = r#"{"anthropic-beta":"b-1,afk-mode-2026-01-31"}"#;
+        assert_eq!(headers(other, "{}"), both);
+        assert_eq!(headers(plain, r#"{"cleared":true}"#), plain);
+    }
+
+    #[test]
+    fn keys_without_a_meaning_are_named() {
+        let mut harness = Harness::new();
+        let record = bundle("a", "1", r#"{"subscribed":true,"overage":false}"#);
+        placed(&mut harness, &record.replacen('{', r#"{"header":{},"#, 1));
+        assert_eq!(harness.unknown_keys(), ["header", "flags.subscribed"]);
+        placed(&mut harness, &bundle("a", "1", "{}"));
+        assert!(harness.unknown_keys().is_empty());
     }
 
     #[test]

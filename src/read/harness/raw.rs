@@ -14,7 +14,11 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::place::{BundleError, Harness, Placed};
+use crate::base::words::identifier;
 use crate::read::input::{Diagnostics, Extent, Kind, ObjectReader, OpenSource, only_value};
+
+/// Most unknown keys of an object that are named.
+const MOST_UNKNOWN: usize = 16;
 
 /// Key and value as written.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +116,14 @@ impl<'a> Object<'a> {
         path: &'static str,
     ) -> Result<Option<Self>, BundleError> {
         self.typed(name, "an object", |value| Self::read(value, path))
+    }
+
+    /// Names of the first members other than these, each after a prefix.
+    pub(super) fn unknown_keys(&self, prefix: &str, known: &[&str]) -> Vec<String> {
+        let names = self.members.iter().map(key);
+        let unknown = names.filter(|name| !known.contains(&&**name));
+        let shown = unknown.map(|name| format!("{prefix}{}", identifier(&name)));
+        shown.take(MOST_UNKNOWN).collect()
     }
 
     /// Error for a member of another type than expected.
@@ -274,6 +286,9 @@ impl<Each: FnMut(u64, Placed, bool)> ObjectReader for Placing<'_, Each> {
             Ok(placed) => placed,
             Err(error) => return self.reject(Kind::NotABundle, line, error.to_string()),
         };
+        if let [_, ..] = self.harness.unknown_keys() {
+            self.reject(Kind::UnknownKey, line, self.harness.unknown_keys().join(", "));
+        }
         match &placed {
             Placed::Request(_, repairs) if repairs.is_empty() => {}
             Placed::Request(_, repairs) => {

@@ -53,15 +53,30 @@ impl Identity {
     }
 }
 
-/// Files that were found so far, and the folders that more may be in.
+/// Deepest folder below the one that is given. Clients nest their sessions up to six folders deep.
+pub(crate) const MOST_DEPTH: usize = 100;
+
+/// Folders that a walk has entered, each of which it enters once: links may lead to one by many ways.
+#[derive(Debug, Default)]
+pub(crate) struct Entered(HashSet<Identity>);
+
+impl Entered {
+    /// Notes a folder, and returns true if it is new.
+    pub(crate) fn enter(&mut self, folder: &walkdir::DirEntry) -> bool {
+        self.0.insert(Identity::of(folder.path(), folder.metadata().ok().as_ref()))
+    }
+}
+
+/// Files and folders that were found so far, and the folders that more may be in.
 struct Seen<'a> {
     files: HashSet<Identity>,
+    folders: Entered,
     inside: &'a Inside,
 }
 
 impl<'a> Seen<'a> {
     fn of(inside: &'a Inside) -> Self {
-        Self { files: HashSet::new(), inside }
+        Self { files: HashSet::new(), folders: Entered::default(), inside }
     }
 }
 
@@ -173,6 +188,13 @@ impl Discovered {
                     } else if fs::canonicalize(entry.path()).is_ok_and(|path| is_of_system(&path)) {
                         let label = relative_label(root, entry.path()).into();
                         self.leave(&label, "it is a folder of the kernel's; it is not walked");
+                        entries.skip_current_dir();
+                    } else if entry.depth() >= MOST_DEPTH {
+                        let label = relative_label(root, entry.path()).into();
+                        let why = format!("it is {MOST_DEPTH} folders deep; it is not walked");
+                        self.leave(&label, why);
+                        entries.skip_current_dir();
+                    } else if !seen.folders.enter(&entry) {
                         entries.skip_current_dir();
                     }
                 }
@@ -433,6 +455,37 @@ mod tests {
 
     fn labels(discovered: &Discovered) -> Vec<&str> {
         discovered.sources.iter().map(|source| &*source.label).collect()
+    }
+
+    /// Two links in each of 40 folders lead to the last one by 2^40 ways.
+    #[cfg(unix)]
+    #[test]
+    fn links_that_fan_out_are_followed_once() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |number: usize| folder.path().join(number.to_string());
+        (0..=40).for_each(|number| fs::create_dir(at(number)).expect("a folder"));
+        for number in 0..40 {
+            for name in ["a", "b"] {
+                let to = at(number + 1);
+                std::os::unix::fs::symlink(to, at(number).join(name)).expect("a link");
+            }
+        }
+        fs::write(at(40).join("s.jsonl"), "").expect("a file");
+        let found = discover(&[folder.path().to_owned()]);
+        assert_eq!((found.sources.len(), found.diagnostics.examples().len()), (1, 0));
+    }
+
+    #[test]
+    fn what_is_too_deep_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let deep = |levels: usize| folder.path().join(["d"; 200][..levels].join("/"));
+        fs::create_dir_all(deep(200)).expect("folders");
+        for levels in [MOST_DEPTH - 1, MOST_DEPTH] {
+            fs::write(deep(levels).join("s.jsonl"), levels.to_string()).expect("a file");
+        }
+        let found = discover(&[folder.path().to_owned()]);
+        assert_eq!(found.sources.len(), 1, "{found:?}");
+        assert_eq!(found.diagnostics.count(Kind::SpecialFile), 1);
     }
 
     #[test]

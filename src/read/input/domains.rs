@@ -4,10 +4,10 @@
 //! end at the edge of a domain, so that a domain has the same figures by itself as among others. For transcripts it
 //! is the whole tree of one developer, for captured requests the organisation whose cache they share.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::discover::Source;
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 
 /// Rule that gives each file its domain.
@@ -16,7 +16,7 @@ pub enum DomainRule {
     /// First folders of the label, in this number, or all of them if it has fewer.
     Depth(usize),
     /// Longest path in a table that leads to the file.
-    Listed(BTreeMap<String, String>),
+    Listed(ByKey<String, String>),
 }
 
 /// Files that are read together, and apart from all others.
@@ -67,7 +67,7 @@ impl DomainRule {
     /// # Errors
     /// A line has another form, or a path has two domains.
     pub fn parse(table: &str, file: &str) -> Result<Self, DomainError> {
-        let mut paths = BTreeMap::new();
+        let mut paths = ByKey::new();
         let table = table.strip_prefix('\u{feff}').unwrap_or(table);
         for (number, line) in table.lines().enumerate().filter(|(_, line)| !line.is_empty()) {
             let (file, line, row) = (file.to_owned(), number + 1, line.split_once('\t'));
@@ -95,7 +95,7 @@ impl DomainRule {
     /// # Errors
     /// A file is in no domain.
     pub fn divide(&self, sources: Vec<Source>) -> Result<Vec<Domain>, DomainError> {
-        let mut domains: BTreeMap<String, Vec<Source>> = BTreeMap::new();
+        let mut domains: ByKey<String, Vec<Source>> = ByKey::new();
         for source in sources {
             let name = self.domain_of(&source.label);
             let name = name.ok_or_else(|| DomainError::InNone(Arc::clone(&source.label)))?;

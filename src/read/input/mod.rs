@@ -11,6 +11,8 @@ mod inside;
 mod lenient;
 mod lines;
 mod objects;
+mod relined;
+mod sieve;
 mod skim;
 mod stretches;
 mod usage;
@@ -23,6 +25,8 @@ pub(crate) use bounds::{is_of_system, read_standard_input, read_standard_input_b
 pub use discover::{
     Discovered, Location, OutsideRoot, Source, discover, discover_below, discover_inside,
 };
+#[cfg(feature = "cli")]
+pub(crate) use discover::{Entered, MOST_DEPTH};
 pub(crate) use dollars::Dollars;
 pub use domains::{Domain, DomainError, DomainRule};
 pub use inside::Inside;
@@ -34,6 +38,7 @@ pub(crate) use lines::{CHUNK, Chunk, LONGEST_LINE};
 pub(crate) use objects::ObjectReader;
 #[cfg(feature = "redact")]
 pub(crate) use objects::end_of_torn;
+pub(crate) use sieve::{Aside, Sieve, sifted};
 pub(crate) use skim::{Malformed, only_value, repaired_value};
 pub(crate) use stretches::{Expected, InOrder, OpenSource, Stretch, locked};
 pub use stretches::{Extent, read_lines};
@@ -41,10 +46,10 @@ pub use usage::{Iteration, PriceTier, PromptSplit, ServiceTier, Usage, UsageProb
 pub(crate) use usage::{UsageObject, read_usage};
 pub(crate) use zstandard::Unpacked;
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::base::by_key::ByKey;
 use crate::base::words::words;
 
 /// Examples kept of one kind in one file; counting continues beyond them, so that a binary file of a
@@ -133,6 +138,8 @@ words! {
         VolatileWithoutReason = "volatile_without_reason", "volatile section without a reason";
         /// A record of prompt parts whose messages were mended, as the client does.
         RepairedMessages = "repaired_messages", "mended messages";
+        /// A key of a bundle that has no meaning here and is left out.
+        UnknownKey = "unknown_key", "unknown key";
     }
     /// Label for people; machine formats have the [`name`](Self::name).
     pub fn label;
@@ -161,6 +168,7 @@ impl Kind {
                 | Self::OtherEndpoint
                 | Self::FailedRequest
                 | Self::RepairedMessages
+                | Self::UnknownKey
         )
     }
 }
@@ -195,7 +203,7 @@ impl fmt::Display for Diagnostic {
 /// Diagnostics of a file or of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
-    counts: BTreeMap<Kind, u64>,
+    counts: ByKey<Kind, u64>,
     examples: Vec<Diagnostic>,
 }
 

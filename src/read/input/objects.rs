@@ -55,6 +55,10 @@ pub(crate) trait ObjectReader {
                 Ok(first) => first,
                 Err(malformed) => return self.broken(rest, line, malformed),
             };
+            if goes_on(&rest[end..]) {
+                let detail = format!("an object ends at column {end}, and its line goes on");
+                return self.reject(Kind::NotJson, line, detail);
+            }
             self.object(&object, &rest[..end], line);
             if !is_first {
                 self.reject(Kind::JoinedLine, line, "each value of the line is used");
@@ -99,6 +103,14 @@ pub(crate) trait ObjectReader {
             self.reject(Kind::NotJson, line, "bad JSON at column 1");
         }
     }
+}
+
+/// Returns true if the text behind an object shows that it lost a part: neither another value nor what a writer puts
+/// behind whole ones. The object then ends too early, and would count in place of a whole copy behind it.
+fn goes_on(behind: &str) -> bool {
+    let behind = behind.trim_start();
+    let is_whole = behind.starts_with('{') || behind.trim_matches([',', '\0']).is_empty();
+    !is_whole && only_value::<IgnoredAny>(behind).is_err()
 }
 
 /// Most places at which a whole object is looked for behind a torn one.
@@ -196,6 +208,22 @@ mod tests {
         assert_eq!(all.read, ["a", "b"]);
         assert_eq!(all.texts, [r#"{"name":"a"}"#, r#"{"name":"b"}"#]);
         assert_eq!(all.rejected, [(Kind::JoinedLine, 7), (Kind::TornLine, 7)]);
+    }
+
+    #[test]
+    fn an_object_that_ends_too_early_is_not_used() {
+        for line in [r#"{"name":"a"}}"#, r#"{"name":"a"},"of":{"name":"b"}}"#, r#"{"name":"a"} x"#]
+        {
+            let read = read(line.as_bytes());
+            assert_eq!(
+                (read.read.len(), &read.rejected[..]),
+                (0, &[(Kind::NotJson, 7)][..]),
+                "{line}"
+            );
+        }
+        for line in ["{\"name\":\"a\"},", "{\"name\":\"a\"}\0\0", "{\"name\":\"a\"} 42"] {
+            assert_eq!(read(line.as_bytes()).read, ["a"], "{line}");
+        }
     }
 
     #[test]

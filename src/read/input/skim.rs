@@ -707,12 +707,16 @@ mod tests {
         }
         let mut read =
             first_value::<Sample<'_>>(text).map(|(value, end)| (format!("{value:?}"), end));
-        let expected = of_serde_json(text);
+        let mut expected = of_serde_json(text);
         // For text that is not JSON the place is the one that `serde_json` reports for any value.
-        if let (Err(read), Err(expected)) = (&mut read, &expected)
+        if let (Err(read), Err(expected)) = (&mut read, &mut expected)
             && expected.category == Category::Syntax
         {
             (read.line, read.column) = (expected.line, expected.column);
+            // `serde_json` calls a number that it skips wrong even if the text ends in the middle of it.
+            if text.ends_with(['.', 'e', 'E', '+', '-']) {
+                expected.category = read.category;
+            }
         }
         assert_eq!(read, expected, "{text}");
         read.is_ok()
@@ -737,6 +741,14 @@ mod tests {
             deep.as_str(),
         ] {
             assert!(is_read(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn torn_numbers_end_too_early() {
+        for text in [r#"{"other":1."#, r#"{"other":-"#, r#"{"count":2e"#, r#"{"list":[3E+"#] {
+            let category = first_value::<Sample<'_>>(text).err().map(|fault| fault.category);
+            assert_eq!(category, Some(Category::Eof), "{text}");
         }
     }
 

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bounds::{Exceeded, MemoryBound};
 use super::discover::Source;
 use super::lines::{CHUNK, Chunk, Chunks, LONGEST_LINE};
+use super::relined::Form;
 use super::{Diagnostics, Kind};
 
 /// Most things that are expected of a source; room for further ones is made later.
@@ -93,13 +94,40 @@ impl OpenSource {
     pub(crate) fn open_into(source: &Source, buffer: Chunk) -> io::Result<Self> {
         let mut chunks = Chunks::new(source.open()?);
         chunks.peek(buffer);
-        Ok(Self {
+        let form = chunks.peeked().and_then(|chunk| Form::of(chunk.bytes()));
+        let open = Self {
             chunks,
             label: Arc::clone(&source.label),
             stem: source.stem().to_owned(),
             source: source.clone(),
             spare: Chunk::default(),
-        })
+        };
+        match form {
+            Some(form) => open.relined(form),
+            None => Ok(open),
+        }
+    }
+
+    /// Returns true if the source begins with a list.
+    pub(crate) fn begins_list(&self) -> bool {
+        self.first_lines().is_some_and(|chunk| chunk.bytes().trim_ascii_start().starts_with(b"["))
+    }
+
+    /// Same source with the objects of a list as its lines.
+    ///
+    /// # Errors
+    /// The system cannot open it once more.
+    pub(crate) fn of_list(self) -> io::Result<Self> {
+        self.relined(Form::List)
+    }
+
+    /// Same source in another form. A pipe stays as it is, since it is read once.
+    fn relined(mut self, form: Form) -> io::Result<Self> {
+        if !self.source.is_read_once() {
+            self.chunks = Chunks::new(form.open(&self.source)?);
+            self.chunks.peek(Chunk::default());
+        }
+        Ok(self)
     }
 
     /// First lines, which show the format; `None` once they were read.

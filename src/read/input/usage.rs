@@ -6,8 +6,10 @@
 //! the write was one for five minutes.
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use super::lenient::{Count, List, Shape, Text};
+use super::sieve::{OtherNames, sifted};
 use crate::base::units::Tokens;
 use crate::base::words::words;
 
@@ -153,15 +155,17 @@ pub enum UsageProblem {
 
 /// `usage` object as spelled in the file.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub(crate) struct UsageObject<'a> {
     pub(super) input_tokens: Count,
     pub(crate) output_tokens: Count,
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_read_input_tokens: Count,
     pub(super) cache_deleted_input_tokens: Count,
-    pub(super) cache_creation: Shape<CacheCreation>,
-    pub(super) server_tool_use: Shape<ServerToolUse>,
+    #[serde(borrow)]
+    pub(super) cache_creation: Shape<CacheCreation<'a>>,
+    #[serde(borrow)]
+    pub(super) server_tool_use: Shape<ServerToolUse<'a>>,
     #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
     #[serde(borrow)]
@@ -170,21 +174,46 @@ pub(crate) struct UsageObject<'a> {
     pub(super) speed: Text<'a>,
     #[serde(borrow)]
     pub(super) iterations: List<Shape<IterationObject<'a>>>,
+    pub(super) output_tokens_details: IgnoredAny,
+    pub(super) fallback_credit: IgnoredAny,
+    #[serde(skip)]
+    other: OtherNames<'a>,
+}
+
+sifted!(UsageObject);
+
+impl UsageObject<'_> {
+    /// Keys that the program does not know, each with those in front of it.
+    pub(crate) fn unknown_keys(&self) -> Vec<String> {
+        let writes = self.cache_creation.0.iter();
+        let writes = writes.flat_map(|one| one.other.after("cache_creation."));
+        let server = self.server_tool_use.0.iter();
+        let server = server.flat_map(|one| one.other.after("server_tool_use."));
+        self.other.after("").chain(writes).chain(server).collect()
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct CacheCreation {
+#[serde(default, remote = "Self")]
+pub(super) struct CacheCreation<'a> {
     pub(super) ephemeral_5m_input_tokens: Count,
     pub(super) ephemeral_1h_input_tokens: Count,
+    #[serde(skip)]
+    other: OtherNames<'a>,
 }
 
+sifted!(CacheCreation);
+
 #[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ServerToolUse {
+#[serde(default, remote = "Self")]
+pub(super) struct ServerToolUse<'a> {
     pub(super) web_search_requests: Count,
     pub(super) web_fetch_requests: Count,
+    #[serde(skip)]
+    other: OtherNames<'a>,
 }
+
+sifted!(ServerToolUse);
 
 /// One sampling of a request. It repeats the usage keys, so the two must never be confused.
 #[derive(Debug, Default, Deserialize)]
@@ -198,7 +227,8 @@ pub(super) struct IterationObject<'a> {
     pub(super) output_tokens: Count,
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_read_input_tokens: Count,
-    pub(super) cache_creation: Shape<CacheCreation>,
+    #[serde(borrow)]
+    pub(super) cache_creation: Shape<CacheCreation<'a>>,
 }
 
 pub(crate) fn read_usage(object: Option<&UsageObject<'_>>) -> Result<Usage, UsageProblem> {
@@ -288,7 +318,7 @@ fn split(
     input: Count,
     read: Count,
     written: Count,
-    by_ttl: Option<&CacheCreation>,
+    by_ttl: Option<&CacheCreation<'_>>,
 ) -> Result<PromptSplit, UsageProblem> {
     let flat = tokens(written)?;
     let (write_5m, write_1h) = match by_ttl {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::answer::{is_object, usage_events};
 use crate::base::units::Millis;
+use crate::read::answer::{is_object, usage_events};
 use crate::read::capture::session_of_user;
 use crate::read::input::{Shape, Text, only_value};
 

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::answer::{Answer, decoded};
 use super::billed::Billed;
 use super::document::Document;
 use super::elements::each_element;
@@ -24,6 +23,7 @@ use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::agent::{AgentRequest, Rejected};
+use crate::read::answer::{Answer, decoded};
 use crate::read::capture::{BETA_HEADER, CaptureOptions, is_messages_endpoint};
 use crate::read::input::{
     Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::answer::Answer;
 use super::billed::{Billed, Prompt};
 use super::exchange::{Answered, Envelope, MessagesBody};
 use super::moment::Moment;
@@ -23,6 +22,7 @@ use crate::base::client::Client;
 use crate::base::id::EntryId;
 use crate::base::units::Millis;
 use crate::read::agent::{AgentRequest, FirstObject, Rejected};
+use crate::read::answer::Answer;
 use crate::read::capture::{CaptureOptions, is_messages_endpoint};
 use crate::read::input::{
     Count, Diagnostics, Kind, Number, ObjectReader, OpenSource, Shape, Text, only_value,

@@ -3,7 +3,6 @@
 //! A log may hold both, but each request is in one form: with a whole body it is a capture with usage, without
 //! one only its usage is known. To add a format: a file with a `LogFormat`, and a line in `LOGS`.
 
-mod answer;
 mod billed;
 mod document;
 mod elements;
@@ -11,6 +10,8 @@ mod exchange;
 mod har;
 mod helicone;
 mod moment;
+#[cfg(feature = "fleet")]
+mod parquet_pages;
 #[cfg(feature = "fleet")]
 mod parquet_rows;
 #[cfg(not(feature = "fleet"))]

@@ -18,6 +18,7 @@ use parquet::record::reader::RowIter;
 use parquet::schema::types::Type;
 use serde_json::Value;
 
+use super::parquet_pages::unpacks_too_far;
 use super::spend_row::{COLUMNS, lacking_columns};
 use super::spend_table::is_named;
 use crate::read::input::{Kind, MemoryBound, OpenSource};
@@ -49,9 +50,10 @@ pub(super) fn each_row(
         let detail = "a Parquet file is read from its end: unpack it, and name the file itself";
         return Err((Kind::UnreadableFile, detail.to_owned()));
     };
-    let file = File::open(path).and_then(BoundedFile::new);
-    let file = file.map_err(|error| (Kind::UnreadableFile, error.to_string()))?;
-    let read = AssertUnwindSafe(|| read_groups(file, rows, each));
+    let unreadable = |error: io::Error| (Kind::UnreadableFile, error.to_string());
+    let mut pages = File::open(path).map_err(unreadable)?;
+    let file = File::open(path).and_then(BoundedFile::new).map_err(unreadable)?;
+    let read = AssertUnwindSafe(|| read_groups(file, &mut pages, rows, each));
     // Rows before a panic are whole: a row is passed on after all of it was read.
     catch_unwind(read)
         .unwrap_or_else(|_| Err((Kind::UnreadableFile, "a part of the file is damaged".to_owned())))
@@ -59,12 +61,13 @@ pub(super) fn each_row(
 
 fn read_groups(
     file: BoundedFile,
+    pages: &mut File,
     rows: &mut u64,
     mut each: impl FnMut(&Cells, u64),
 ) -> Result<(), (Kind, String)> {
     let damage = |error: ParquetError| (Kind::UnreadableFile, error.to_string());
     // A damaged header may claim any number of rows: this bounds the loop below.
-    let most_rows = file.len();
+    let length = file.len();
     let file = SerializedFileReader::new(file).map_err(damage)?;
     let schema = file.metadata().file_metadata().schema();
     let has = |name: &str| schema.get_fields().iter().any(|field| is_named(field.name(), name));
@@ -80,9 +83,10 @@ fn read_groups(
             );
             return Err((Kind::UnreadableFile, detail));
         }
+        check_pages(group.metadata(), pages, length)?;
         for row in RowIter::from_row_group(Some(columns.clone()), &*group).map_err(damage)? {
             *rows += 1;
-            if *rows > most_rows {
+            if *rows > length {
                 return Err((Kind::UnreadableFile, "it claims more rows than it has bytes".into()));
             }
             each(&Cells(row.map_err(damage)?.into_columns()), *rows);
@@ -95,6 +99,28 @@ fn read_groups(
         }
     }
     Ok(())
+}
+
+/// Fails if a page of a needed column unpacks too far.
+fn check_pages(
+    group: &RowGroupMetaData,
+    pages: &mut File,
+    length: u64,
+) -> Result<(), (Kind, String)> {
+    for column in group.columns().iter().filter(|column| is_needed(column)) {
+        let range = column.byte_range();
+        let is_far = unpacks_too_far(pages, length, range);
+        if is_far.map_err(|error| (Kind::UnreadableFile, error.to_string()))? {
+            let detail = "a page of it unpacks to more than 64 MiB and to over 20 times the file, as no log does; if \
+                          it is one, write it again with smaller pages";
+            return Err((Kind::UnpacksTooFar, detail.to_owned()));
+        }
+    }
+    Ok(())
+}
+
+fn is_needed(column: &ColumnChunkMetaData) -> bool {
+    column.column_path().parts().first().is_some_and(|name| is_wanted(name))
 }
 
 /// File whose end is a read error. The crate continues over lists that a damaged header claims, as long as
@@ -162,10 +188,8 @@ fn is_wanted(column: &str) -> bool {
 
 /// Compression of a needed column that this build cannot unpack.
 fn unread_packing(group: &RowGroupMetaData) -> Option<&'static str> {
-    let is_read = |column: &&ColumnChunkMetaData| {
-        column.column_path().parts().first().is_some_and(|name| is_wanted(name))
-    };
-    group.columns().iter().filter(is_read).find_map(|column| match column.compression() {
+    let mut needed = group.columns().iter().filter(|column| is_needed(column));
+    needed.find_map(|column| match column.compression() {
         Compression::LZ4 | Compression::LZ4_RAW => Some("LZ4"),
         Compression::BROTLI(_) => Some("Brotli"),
         Compression::LZO => Some("LZO"),

@@ -17,10 +17,10 @@ use std::borrow::Cow;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use super::answer::is_object;
 use super::billed::Billed;
 use super::moment::Moment;
 use crate::read::agent::Rejected;
+use crate::read::answer::is_object;
 use crate::read::capture::session_of_user;
 use crate::read::input::{Count, Kind, Shape, Text, only_value};
 

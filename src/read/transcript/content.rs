@@ -2,12 +2,15 @@
 //!
 //! Kinds and sizes of a line's user-side content.
 
-use memchr::memmem;
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
+use super::novel::{self, NovelPart, SENT, UNSENT};
+use super::prompt_snapshot;
 use super::sign::{Signs, attachment_signs};
 use super::wire::{Attachment, Block, InnerBlock, Line, Message};
-use super::{EntryKind, UserMessage};
+use super::{EntryKind, PermissionMode, UserMessage};
 use crate::base::id::{EntryId, HasSymbols, Moved, Symbol};
 use crate::base::units::TextSize;
 use crate::read::input::{Content, List, Shape, only_value};
@@ -85,7 +88,7 @@ pub(super) fn kind_of_text(text: &str) -> ContentKind {
 }
 
 /// Kind of an attachment by its `type` and, for a queued command, its `commandMode`. All others
-/// are reminders, unknown types among them: the client wraps them as such.
+/// are reminders: the client wraps them as such.
 pub(super) fn kind_of_attachment(name: &str, command_mode: &str) -> ContentKind {
     match name {
         "file" | "edited_text_file" | "selected_lines_in_ide" => ContentKind::File,
@@ -96,23 +99,19 @@ pub(super) fn kind_of_attachment(name: &str, command_mode: &str) -> ContentKind 
     }
 }
 
-/// Returns true if an attachment reaches the model: reports of hooks are for the user, except the output of
-/// those that add context.
-pub(super) fn is_sent(name: &str, hook_event: &str) -> bool {
+/// Returns true if an attachment reaches the model. Without a role in which it was sent its type decides: an unknown
+/// one may be a record of the client's, and counts as not sent.
+pub(super) fn is_sent(name: &str, hook_event: &str, has_role: bool) -> bool {
     match name {
         // Hooks of these two events alone add their output to the prompt.
         "hook_success" => matches!(hook_event, "SessionStart" | "UserPromptSubmit"),
-        "hook_system_message"
-        | "hook_non_blocking_error"
-        | "hook_cancelled"
-        | "command_permissions" => false,
-        _ => true,
+        _ => SENT.contains(&name) || (has_role && !UNSENT.contains(&name)),
     }
 }
 
 /// Attachments that record a state of the client and are no message: the system prompt and the tools as sent, the
 /// organisation, and the tools that can be searched.
-const RECORDS: [&str; 3] = ["prompt_snapshot", "credential_org", "deferred_tools_record"];
+const RECORDS: [&str; 3] = [prompt_snapshot::TYPE, "credential_org", "deferred_tools_record"];
 
 /// Bytes that an image or a document inside a tool result counts in place of its base64: those
 /// of a text of about as many tokens (1,500).
@@ -125,7 +124,11 @@ pub(super) fn json_length(value: Option<&RawValue>) -> u64 {
 
 /// User message; `None` if its content is unusable.
 pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<UserMessage> {
-    let mut user = UserMessage { is_meta: object.is_meta.0, ..UserMessage::default() };
+    let mut user = UserMessage {
+        is_meta: object.is_meta.0,
+        permission_mode: object.permission_mode.as_str().and_then(PermissionMode::by_name),
+        ..UserMessage::default()
+    };
     match &message.content {
         Content::Absent => return None,
         Content::Text(text) => {
@@ -152,7 +155,7 @@ pub(super) fn user_message(message: &Message<'_>, object: &Line<'_>) -> Option<U
 fn add_block(user: &mut UserMessage, block: &Block<'_>) {
     match block.r#type.as_str() {
         Some("tool_result") => {
-            let size = TextSize::of_bytes(block.content.map_or(0, result_length));
+            let size = block.content.map_or(TextSize::ZERO, result_size);
             user.size = user.size.with_bytes(user.size.bytes() + size.bytes());
             let id = block.tool_use_id.as_str().map(EntryId::of);
             user.tool_results.extend(id.map(|id| (id, size)));
@@ -165,13 +168,12 @@ fn add_block(user: &mut UserMessage, block: &Block<'_>) {
     }
 }
 
-/// Size of a result, with a usual one in place of the base64 of images.
-fn result_length(content: &RawValue) -> u64 {
+/// Size of a result, with a usual one in place of the base64 of images. Its characters are those of its texts.
+fn result_size(content: &RawValue) -> TextSize {
     let text = content.get();
     let bytes = text.len() as u64;
-    // Without a `source` there is no image, and the blocks need not be parsed.
-    if !text.starts_with('[') || memmem::find(text.as_bytes(), b"\"source\"").is_none() {
-        return bytes;
+    if !text.starts_with('[') {
+        return TextSize::of_bytes(bytes).with_characters(characters(text));
     }
     let blocks: List<Shape<InnerBlock<'_>>> = only_value(text).unwrap_or_default();
     let media = blocks.0.iter().filter_map(|block| {
@@ -179,26 +181,47 @@ fn result_length(content: &RawValue) -> u64 {
         let is_media = matches!(block.r#type.as_str(), Some("image" | "document"));
         is_media.then_some(block.source.0)
     });
-    media.fold(bytes, |bytes, source| bytes.saturating_sub(source) + MEDIA_BYTES)
+    let bytes = media.fold(bytes, |bytes, source| bytes.saturating_sub(source) + MEDIA_BYTES);
+    let texts = blocks.0.iter().filter_map(|block| block.0.as_ref()?.text);
+    TextSize::of_bytes(bytes).with_characters(texts.map(|text| characters(text.get())).sum())
 }
 
-/// Attachment with or without the role in which it was sent, and its signs besides its content.
-pub(super) fn attachment(raw: Option<&RawValue>, has_role: bool) -> (EntryKind, Signs) {
-    let text = raw.map_or("null", RawValue::get);
-    let Ok(Shape(Some(attachment))) = only_value::<Shape<Attachment<'_>>>(text) else {
-        let kind = ContentKind::Reminder;
-        let size = TextSize::of_bytes(json_length(raw));
-        return (EntryKind::Attachment { kind, size, has_role }, Signs::new());
-    };
+/// Characters of a string, given as JSON, in units of UTF-16, as the client's language counts them.
+fn characters(json: &str) -> u64 {
+    let text = json.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(json);
+    let text = text.as_bytes();
+    // A character beyond the first 65,536 is two units, and has four bytes.
+    let units = |byte: &u8| u64::from(!(0x80..0xC0).contains(byte)) + u64::from(*byte >= 0xF0);
+    let mut escaped = 0;
+    let mut rest = text;
+    while let Some(place) = memchr::memchr(b'\\', rest) {
+        // `\n` is one character, and so is each `\u` with its four digits.
+        let is_code = rest.get(place + 1) == Some(&b'u');
+        escaped += if is_code { 5 } else { 1 };
+        rest = rest.get(place + 2..).unwrap_or_default();
+    }
+    let all = if text.is_ascii() { text.len() as u64 } else { text.iter().map(units).sum() };
+    all.saturating_sub(escaped)
+}
+
+/// Attachment with or without the role in which it was sent, its signs besides its content, and its type.
+pub(super) fn attachment(
+    raw: Option<&RawValue>,
+    has_role: bool,
+) -> (EntryKind, Signs, Option<Cow<'_, str>>) {
+    let shape = raw.and_then(|raw| only_value::<Shape<Attachment<'_>>>(raw.get()).ok());
+    let attachment = shape.and_then(|shape| shape.0).unwrap_or_default();
     let name = attachment.r#type.as_str().unwrap_or_default();
-    if RECORDS.contains(&name) {
-        return (EntryKind::System, Signs::new());
+    let is_message = has_role || novel::is_known(NovelPart::Attachment, name);
+    if RECORDS.contains(&name) || !is_message {
+        return (EntryKind::System, Signs::new(), attachment.r#type.0);
     }
     let hook_event = attachment.hook_event.as_str().unwrap_or_default();
-    let bytes = if is_sent(name, hook_event) { sent_length(name, &attachment, raw) } else { 0 };
+    let is_sent = is_sent(name, hook_event, has_role);
+    let bytes = if is_sent { sent_length(name, &attachment, raw) } else { 0 };
     let kind = kind_of_attachment(name, attachment.command_mode.as_str().unwrap_or_default());
-    let size = TextSize::of_bytes(bytes);
-    (EntryKind::Attachment { kind, size, has_role }, attachment_signs(&attachment))
+    let kind = EntryKind::Attachment { kind, size: TextSize::of_bytes(bytes), has_role };
+    (kind, attachment_signs(&attachment), attachment.r#type.0)
 }
 
 /// Size of the part of an attachment that is sent: the fields that hold its text, if they are known.
@@ -222,6 +245,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn characters_are_those_of_the_client() {
+        for (json, expected) in [
+            (r#""""#, 0),
+            (r#""abc""#, 3),
+            (r#""a\n\"\\""#, 4),
+            // A quote and a backslash at the end are escaped, too.
+            (r#""\"""#, 1),
+            (r#""é漢😀""#, 4),
+            (r#""\u00e9\ud83d\ude00""#, 3),
+            (
+                r#"[{"type":"text","text":"ab"},{"type":"image","source":{}},{"type":"text","text":"漢"}]"#,
+                3,
+            ),
+        ] {
+            let raw: &RawValue = serde_json::from_str(json).expect("JSON");
+            assert_eq!(result_size(raw).characters(), expected, "{json}");
+        }
+    }
+
+    #[test]
     fn texts_are_known_by_their_beginnings() {
         assert_eq!(kind_of_text("please go on"), ContentKind::UserText);
         assert_eq!(kind_of_text("<command-name>/mcp</command-name>"), ContentKind::Command);
@@ -238,9 +281,10 @@ mod tests {
             ContentKind::AgentReport
         );
         assert_eq!(kind_of_attachment("something_new", ""), ContentKind::Reminder);
-        assert!(is_sent("something_new", ""));
-        assert!(is_sent("hook_success", "SessionStart"));
-        assert!(!is_sent("hook_success", "PostToolUse"));
+        assert!(!is_sent("something_new", "", false));
+        assert!(is_sent("something_new", "", true));
+        assert!(is_sent("hook_success", "SessionStart", false));
+        assert!(!is_sent("hook_success", "PostToolUse", true));
     }
 
     fn raw(json: &str) -> Box<RawValue> {
@@ -275,8 +319,8 @@ mod tests {
         let image = |data: &str| {
             raw(&format!(r#"[{{"type":"image","source":{{"type":"base64","data":"{data}"}}}}]"#))
         };
-        assert_eq!(result_length(&image("aaaa")), 28 + MEDIA_BYTES);
-        assert_eq!(result_length(&image(&"a".repeat(100_000))), 28 + MEDIA_BYTES);
-        assert_eq!(result_length(&raw(r#"[{"type":"text","text":"abc"}]"#)), 30);
+        assert_eq!(result_size(&image("aaaa")).bytes(), 28 + MEDIA_BYTES);
+        assert_eq!(result_size(&image(&"a".repeat(100_000))).bytes(), 28 + MEDIA_BYTES);
+        assert_eq!(result_size(&raw(r#"[{"type":"text","text":"abc"}]"#)).bytes(), 30);
     }
 }

@@ -3,11 +3,10 @@
 //! It has the requests that leave no line of their own (titles, recaps, compactions), too. Source: the reference session
 //! of 2.1.289, whose count equals the sum of its lines to the last digit.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
 use super::wire::Line;
+use crate::base::by_key::ByKey;
 use crate::base::id::{Symbol, Symbols, has_symbols};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::{Count, Dollars, Flag, Shape, only_value};
@@ -53,7 +52,7 @@ struct CostLine<'a> {
     #[serde(rename = "totalCostUSD")]
     total: Dollars,
     #[serde(borrow)]
-    model_usage: Shape<BTreeMap<&'a str, Shape<ModelUsage>>>,
+    model_usage: Shape<ByKey<&'a str, Shape<ModelUsage>>>,
     has_unknown_model_cost: Flag,
 }
 

@@ -143,6 +143,11 @@ fn blocks(content: Option<&RawValue>) -> Vec<Block<'_>> {
 }
 
 impl Measure {
+    /// Tokens of a text.
+    pub(super) fn text(&self, text: &str) -> u64 {
+        self.scale.text(text)
+    }
+
     /// Counts the contents of a line: those of its entries and of the lines of responses among them.
     pub(super) fn line(&self, line: &str, entries: &mut [Entry], responses: &mut [ResponseLine]) {
         // A line is parsed again only if it holds something to count.
@@ -161,8 +166,9 @@ impl Measure {
     fn entry(&self, line: &Line<'_>, kind: &mut EntryKind) {
         match kind {
             EntryKind::User(user) => self.user(user, content(&line.message)),
-            EntryKind::Attachment { size, .. } => {
-                let tokens = line.attachment.0.as_ref().and_then(|one| self.attachment(one));
+            EntryKind::Attachment { size, has_role, .. } => {
+                let attachment = line.attachment.0.as_ref();
+                let tokens = attachment.and_then(|one| self.attachment(one, *has_role));
                 *size = size.counted(tokens.unwrap_or(0), false);
             }
             EntryKind::LocalCommand { size } => {
@@ -262,9 +268,10 @@ impl Measure {
 
     /// Tokens of an attachment's text fields, as the client writes them; `None` without any, or if
     /// they hold anything else.
-    fn attachment(&self, attachment: &Attachment<'_>) -> Option<u64> {
+    fn attachment(&self, attachment: &Attachment<'_>, has_role: bool) -> Option<u64> {
         let name = attachment.r#type.as_str().unwrap_or_default();
-        if !is_sent(name, attachment.hook_event.as_str().unwrap_or_default()) {
+        let hook_event = attachment.hook_event.as_str().unwrap_or_default();
+        if !is_sent(name, hook_event, has_role) {
             return None;
         }
         let fields = [

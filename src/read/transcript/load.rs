@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::parse::{Keeping, LineParser, ParsedLines};
 use super::title::Title;
-use super::{AgentNote, CostState, Entry, EntryKind, ResponseLine};
+use super::{AgentNote, CostState, Entry, EntryKind, Novelty, PromptSnapshot, ResponseLine};
 use crate::base::id::{HasSymbols, Moved, Symbols};
 use crate::read::input::{
     Chunk, Diagnostic, Diagnostics, Expected, Extent, Kind, ObjectReader, OpenSource, Source,
@@ -27,6 +27,10 @@ pub struct Transcript {
     pub agent_notes: Vec<AgentNote>,
     /// Counts of the client, in file order.
     pub cost_states: Vec<CostState>,
+    /// Records of the prompt in front of the messages, in file order.
+    pub snapshots: Vec<PromptSnapshot>,
+    /// Unknown names.
+    pub novelties: Vec<Novelty>,
     /// Titles in file order; `None` if none are kept.
     pub titles: Option<Vec<Title>>,
     /// Strings that the entries name.
@@ -144,6 +148,8 @@ fn finish(joined: ParsedLines, label: Arc<str>, stem: String, extent: Extent) ->
         response_lines: joined.response_lines,
         agent_notes: joined.agent_notes,
         cost_states: joined.cost_states,
+        snapshots: joined.snapshots,
+        novelties: joined.novelties,
         titles: None,
         symbols: joined.symbols,
         diagnostics: joined.diagnostics,
@@ -197,6 +203,8 @@ impl ParsedLines {
         self.diagnostics.absorb(std::mem::take(&mut later.diagnostics));
         let moved = self.symbols.drain(&mut later.symbols);
         put_behind(&mut self.cost_states, &mut later.cost_states, &moved);
+        put_behind(&mut self.snapshots, &mut later.snapshots, &moved);
+        put_behind(&mut self.novelties, &mut later.novelties, &moved);
         put_behind(&mut self.agent_notes, &mut later.agent_notes, &moved);
         put_behind(&mut self.entries, &mut later.entries, &moved);
         let lines = &mut later.response_lines;
@@ -226,6 +234,8 @@ fn reject_foreign(joined: &mut ParsedLines, label: &Arc<str>) {
     joined.titles.clear();
     joined.agent_notes.clear();
     joined.cost_states.clear();
+    joined.snapshots.clear();
+    joined.novelties.clear();
     let detail =
         "no line of this file is a transcript's, an agent's session's, a capture's or a bundle's";
     joined.diagnostics.add(Kind::ForeignFormat, label, 0, detail);
@@ -258,9 +268,9 @@ mod tests {
     fn attachments_without_a_role_were_not_sent_by_clients_that_name_it() {
         let new = r#"{"type":"attachment","version":"2.1.289","renderedRole":"user","attachment":{"type":"date"}}"#;
         let unsent =
-            r#"{"type":"attachment","version":"2.1.289","attachment":{"type":"something_new"}}"#;
+            r#"{"type":"attachment","version":"2.1.289","attachment":{"type":"date_change"}}"#;
         let old =
-            r#"{"type":"attachment","version":"2.1.233","attachment":{"type":"something_new"}}"#;
+            r#"{"type":"attachment","version":"2.1.233","attachment":{"type":"date_change"}}"#;
         assert_eq!(sent(&[unsent, new, old]), [false, true, true]);
         assert_eq!(sent(&[unsent, old]), [true, true], "no role anywhere");
         let snapshot = r#"{"type":"attachment","version":"2.1.330","attachment":{"type":"prompt_snapshot","systemPrompt":["abc"]}}"#;

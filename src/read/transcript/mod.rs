@@ -9,7 +9,9 @@ mod content;
 mod cost_state;
 mod counted;
 mod load;
+mod novel;
 mod parse;
+mod prompt_snapshot;
 mod sign;
 mod title;
 mod wire;
@@ -20,7 +22,10 @@ pub use cost_state::{CostOfModel, CostState};
 pub(crate) use counted::{Measure, NOT_COUNTED};
 pub(crate) use load::{Spare, load_open, unreadable};
 pub use load::{Transcript, load};
+pub(crate) use novel::KNOWN_NAMES;
+pub use novel::{KNOWN_UNTIL, NovelPart, Novelty};
 pub(crate) use parse::{Keeping, SYNTHETIC_MODEL};
+pub use prompt_snapshot::{PromptSnapshot, SnapshotTool};
 pub(crate) use sign::{NAME_TAG, command_name, known_commands};
 pub use sign::{Sign, Signs};
 pub use title::{Title, TitleKind, Titled};
@@ -30,6 +35,7 @@ use wire::{Block, Line};
 
 use crate::base::id::{EntryId, HasSymbols, Moved, Symbol, Symbols, has_symbols};
 use crate::base::units::{Millis, TextSize};
+use crate::base::words::words;
 use crate::read::input::{Content, Text, Usage, UsageProblem};
 
 /// Line of a transcript, without its text.
@@ -180,6 +186,26 @@ pub struct UserMessage {
     pub tool_results: SmallVec<[(EntryId, TextSize); 1]>,
     /// `isMeta`: hidden from the user, sent to the model.
     pub is_meta: bool,
+    /// `permissionMode`, if it is a known one.
+    pub permission_mode: Option<PermissionMode>,
+}
+
+words! {
+    /// Mode that decides which calls the client asks about.
+    pub enum PermissionMode {
+        /// Asks about everything that could do harm.
+        Default = "default";
+        /// Edits files without asking.
+        AcceptEdits = "acceptEdits";
+        /// Plans, and changes nothing.
+        Plan = "plan";
+        /// Lets a model decide.
+        Auto = "auto";
+        /// Asks about nothing, and refuses the rest.
+        DontAsk = "dontAsk";
+        /// Asks about nothing.
+        BypassPermissions = "bypassPermissions";
+    }
 }
 
 /// End of a response, if one of its lines reports it.

@@ -7,6 +7,8 @@ use rustc_hash::FxHashSet;
 use super::content::{attachment, json_length, user_message};
 use super::cost_state::{CostState, cost_state};
 use super::counted::Measure;
+use super::novel::{self, NovelPart, Novelty};
+use super::prompt_snapshot::{PromptSnapshot, prompt_snapshot};
 use super::sign::{
     Signs, collapse, compact_boundary, content_replacement, is_text, microcompact_boundary, signs,
     snip,
@@ -19,7 +21,9 @@ use super::{
 };
 use crate::base::id::{EntryId, Symbol, Symbols};
 use crate::base::units::TextSize;
-use crate::read::input::{Content, Diagnostics, Kind, ObjectReader, Text, moment, read_usage};
+use crate::read::input::{
+    Content, Diagnostics, Kind, ObjectReader, Text, UsageObject, moment, read_usage,
+};
 
 /// Model name of messages that the client made itself.
 pub(crate) const SYNTHETIC_MODEL: &str = "<synthetic>";
@@ -48,6 +52,10 @@ pub(super) struct ParsedLines {
     pub(super) agent_notes: Vec<AgentNote>,
     /// Counts of the client, in file order.
     pub(super) cost_states: Vec<CostState>,
+    /// Records of the prompt in front of the messages, in file order.
+    pub(super) snapshots: Vec<PromptSnapshot>,
+    /// Unknown names.
+    pub(super) novelties: Vec<Novelty>,
     /// Titles in file order, if they are kept.
     pub(super) titles: Vec<Title>,
     /// Strings of this stretch.
@@ -115,7 +123,9 @@ impl<'a> LineParser<'a> {
             Some("attachment") => {
                 let kind;
                 let has_role = object.rendered_role.as_str().is_some();
-                (kind, signs_of_content) = attachment(object.attachment, has_role);
+                let unknown;
+                (kind, signs_of_content, unknown) = attachment(object.attachment, has_role);
+                self.count_unknown(object, NovelPart::Attachment, unknown.as_deref());
                 Some(kind)
             }
             Some("progress") => Some(EntryKind::Progress(self.progress(object))),
@@ -136,7 +146,10 @@ impl<'a> LineParser<'a> {
             Some("agent-setting") => {
                 self.symbol(&object.agent_setting).map(EntryKind::AgentSetting)
             }
-            _ => None,
+            name => {
+                self.count_unknown(object, NovelPart::Line, name);
+                None
+            }
         };
         let Some(kind) = kind else {
             let is_session_line =
@@ -186,6 +199,14 @@ impl<'a> LineParser<'a> {
         }
     }
 
+    /// Counts a line with a name that is not known.
+    fn count_unknown(&mut self, object: &Line<'_>, part: NovelPart, name: Option<&str>) {
+        let Some(name) = name.filter(|name| !novel::is_known(part, name)) else { return };
+        let Self { latest, parsed: ParsedLines { symbols, novelties, .. }, .. } = self;
+        let version = repeated(symbols, &object.version, &mut latest.client_version);
+        novel::count(novelties, part, name, version, symbols);
+    }
+
     fn symbol(&mut self, text: &Text<'_>) -> Option<Symbol> {
         let text = text.as_str().filter(|text| !text.is_empty())?;
         Some(self.parsed.symbols.intern(text))
@@ -201,6 +222,9 @@ impl<'a> LineParser<'a> {
             // Without usage there was no billed request, so nothing is lost.
             message.usage.0.as_ref()?;
             self.reject(Kind::MissingMessageId, line, "its place tells it from others");
+        }
+        for key in message.usage.0.iter().flat_map(UsageObject::unknown_keys) {
+            self.count_unknown(object, NovelPart::Usage, Some(&key));
         }
         response.effort = self.symbol(&object.effort);
         self.parsed.response_lines.push(response);
@@ -264,7 +288,10 @@ impl<'a> LineParser<'a> {
                 request: self.symbol(&object.request_id),
                 original_model: self.symbol(&object.original_model),
             },
-            _ => snip(object).unwrap_or(EntryKind::System),
+            name => snip(object).unwrap_or_else(|| {
+                self.count_unknown(object, NovelPart::System, name);
+                EntryKind::System
+            }),
         }
     }
 
@@ -308,6 +335,9 @@ impl ObjectReader for LineParser<'_> {
         }
         let cost_state = cost_state(object, text, line, &mut self.parsed.symbols);
         self.parsed.cost_states.extend(cost_state);
+        let (symbols, measure) = (&mut self.parsed.symbols, self.keeping.measure.as_ref());
+        let snapshot = |json| prompt_snapshot(json, line, symbols, measure);
+        self.parsed.snapshots.extend(object.attachment.and_then(snapshot));
         if self.keeping.titles {
             self.parsed.titles.extend(title(object, text));
         }

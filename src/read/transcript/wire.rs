@@ -42,6 +42,8 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) is_meta: Flag,
+    #[serde(borrow)]
+    pub(super) permission_mode: Text<'a>,
     pub(super) is_compact_summary: Flag,
     pub(super) forked_from: Shape<Presence>,
     #[serde(borrow)]
@@ -220,6 +222,8 @@ pub(super) struct Block<'a> {
 pub(super) struct InnerBlock<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
+    #[serde(borrow)]
+    pub(super) text: Option<&'a RawValue>,
     pub(super) source: JsonLength,
 }
 

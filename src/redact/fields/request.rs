@@ -32,7 +32,7 @@ shapes! {
     pub(super) static TOOL = "tool" {
         Tool: "name";
         Word: "type defer_loading strict eager_input_streaming allowed_callers";
-        Shaped(SCHEMA): "input_schema";
+        Shaped(SCHEMA): "input_schema schema";
         Shaped(SETTING): "cache_control citations";
         Number:
             "max_uses max_content_tokens display_width_px display_height_px display_number

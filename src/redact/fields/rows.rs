@@ -1,6 +1,7 @@
 //! Fields of rows of databases. The name of its table decides the fields of a row.
 
 use super::agents::{OPENCODE_INFO, OPENCODE_PART, USAGE};
+use crate::base::words::names;
 use crate::read::agent::database::{REQUEST_COLUMNS, SPAN_COLUMNS};
 use crate::redact::shape::{Field, Shape};
 

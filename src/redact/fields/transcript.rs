@@ -1,7 +1,7 @@
 //! Fields of transcripts and rollouts, and of the messages that requests hold, too.
 
 use super::agents::USAGE_BY_MODEL;
-use super::request::{FLAGS, HEADERS, REQUEST, RESPONSE, SETTING};
+use super::request::{FLAGS, HEADERS, REQUEST, RESPONSE, SETTING, TOOL};
 use crate::redact::shape::{Field, Shape};
 
 shapes! {
@@ -121,8 +121,9 @@ shapes! {
         Moment: "timestamp newDate";
         Tool: "addedNames removedNames readdedNames allowedTools";
         Number: "durationMs exitCode itemCount skillCount timeoutMs";
+        Shaped(TOOL): "tools";
         Free:
-            "content snippet prompt addedLines addedBlocks addedTypes removedTypes names command
+            "systemPrompt content snippet prompt addedLines addedBlocks addedTypes removedTypes names command
              stdout stderr filename files origin path pendingMcpServers needsAuthMcpServers";
     }
 
@@ -154,7 +155,7 @@ shapes! {
 
     /// Payload of a rollout line.
     pub(super) static PAYLOAD = "payload" {
-        Word: "type role status phase service_tier";
+        Word: "type role status phase service_tier effort mode approval_policy";
         Identifier:
             "id session_id thread_id parent_thread_id forked_from_id response_id call_id turn_id";
         Content: "content output";
@@ -162,9 +163,10 @@ shapes! {
         Tool: "name";
         Version: "cli_version";
         Route: "model_provider";
-        Path: "cwd";
+        Path: "cwd workspace_roots";
         Moment: "timestamp";
-        Shaped(PAYLOAD): "info source subagent thread_spawn replacement_history thread_settings";
+        Shaped(PAYLOAD): "info source subagent thread_spawn replacement_history thread_settings
+             collaboration_mode sandbox_policy";
         Shaped(USAGE): "total_token_usage last_token_usage usage";
         Shaped(LIMITS): "rate_limits";
         Number: "model_context_window";

@@ -2,9 +2,10 @@
 
 use super::{DomainSums, Figure};
 use crate::explain::analysis::{Answer, Counts, Verification};
+use crate::explain::breaks::Summary;
 use crate::report::Inputs;
 use crate::report::document::Document;
-use crate::report::verify::{Shown, agreement};
+use crate::report::verify::{Shown, agreement, conclusion};
 use crate::requests::conversation::History;
 
 /// Verification of some histories.
@@ -12,6 +13,7 @@ use crate::requests::conversation::History;
 pub struct AgreementSums {
     inputs: Inputs,
     verification: Verification,
+    breaks: Summary,
     /// True if the measured rules are shown.
     shows_rules: bool,
     counts: Option<Counts>,
@@ -20,8 +22,13 @@ pub struct AgreementSums {
 impl AgreementSums {
     /// The verification of a history.
     #[must_use]
-    pub fn of(history: &History, verification: Verification, shown: Shown<'_>) -> Self {
+    pub fn of(
+        history: &History,
+        (verification, breaks): (Verification, Summary),
+        shown: Shown<'_>,
+    ) -> Self {
         Self {
+            breaks,
             inputs: Inputs::of(history),
             verification,
             shows_rules: shown.rules,
@@ -41,6 +48,7 @@ impl DomainSums for AgreementSums {
     fn absorb(&mut self, other: Self) {
         self.inputs.add(&other.inputs);
         self.verification.absorb(other.verification);
+        self.breaks.absorb(other.breaks);
         // All domains are worked under the same options: counts are there for all or for none.
         if let Some((own, others)) = self.counts.as_mut().zip(other.counts) {
             for (key, tally) in others {
@@ -51,6 +59,7 @@ impl DomainSums for AgreementSums {
 
     fn show(&self, _: &Answer, document: &mut Document) {
         let shown = Shown { rules: self.shows_rules, counts: self.counts.as_ref() };
-        agreement(document, &self.inputs, &self.verification, shown);
+        document.text(conclusion(&self.verification));
+        agreement(document, &self.inputs, (&self.verification, &self.breaks), shown);
     }
 }

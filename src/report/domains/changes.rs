@@ -52,9 +52,10 @@ impl ChangeSum {
 }
 
 impl ChangeSums {
-    /// Changes of a history; empty without advice. `top` of each kind are listed.
+    /// Changes of a history; empty without advice, or if it is withheld. `top` of each kind are listed.
     #[must_use]
     pub fn of(advice: Option<&Advice>, top: usize) -> Self {
+        let advice = advice.filter(|advice| advice.withheld.is_none());
         let all = |entries: fn(&Advice) -> &[AdviceEntry]| {
             let entries = advice.map(entries).unwrap_or_default();
             let mut sums = Vec::new();
@@ -104,7 +105,7 @@ impl ChangeSums {
                 format!("{of}, no change is advised.")
             }
             (_, Picodollars::ZERO) => {
-                format!("{of}, no change would have saved as much as 0.5 % of a domain.")
+                format!("{of}, no change would have saved as much as 0.5 % of a domain, or a cent.")
             }
             _ => format!(
                 "{of}, the changes of each domain together would have saved {most}{} ({}{}).",
@@ -124,7 +125,7 @@ impl ChangeSums {
         match self.domains - self.advised {
             0 => saved,
             left_out => format!(
-                "{saved} {} without a price or a request under the rules of markers {} left out.",
+                "{saved} {} without a price, or where the rules of markers do not hold, {} left out.",
                 counted(left_out, "domain", "domains"),
                 if left_out == 1 { "is" } else { "are" }
             ),

@@ -1,9 +1,9 @@
 //! Composition of the contexts of several histories.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::{DomainSums, Figure};
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::explain::analysis::Answer;
 use crate::explain::context::{Bill, Context, KindTotals};
@@ -15,7 +15,7 @@ use crate::requests::conversation::History;
 #[derive(Clone, Debug)]
 pub struct ContentSums {
     bill: Bill,
-    kinds: BTreeMap<String, KindTotals>,
+    kinds: ByKey<String, KindTotals>,
     /// Number of requests that are known only in sums.
     summed: u64,
     /// Number of listed kinds.
@@ -26,7 +26,7 @@ impl ContentSums {
     /// Contents of a history, whose `top` most expensive kinds are to be listed.
     #[must_use]
     pub fn of(history: &History, context: &Context, top: usize) -> Self {
-        let mut kinds = BTreeMap::new();
+        let mut kinds = ByKey::new();
         for (name, kind) in named(history, &context.kinds) {
             add(&mut kinds, name, &kind);
         }
@@ -35,8 +35,13 @@ impl ContentSums {
 }
 
 /// Adds a kind to the one of its name. A tool may have the name of a kind.
-fn add(kinds: &mut BTreeMap<String, KindTotals>, name: String, kind: &KindTotals) {
-    kinds.entry(name).and_modify(|own| own.add(kind)).or_insert(*kind);
+fn add(kinds: &mut ByKey<String, KindTotals>, name: String, kind: &KindTotals) {
+    match kinds.get_mut(&name) {
+        Some(own) => own.add(kind),
+        None => {
+            kinds.insert(name, *kind);
+        }
+    }
 }
 
 impl DomainSums for ContentSums {

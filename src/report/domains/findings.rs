@@ -1,10 +1,9 @@
 //! Unstable prefixes of several histories.
 
-use std::collections::BTreeMap;
-
 use derive_more::AddAssign;
 
 use super::{DomainSums, Figure};
+use crate::base::by_key::ByKey;
 use crate::base::known::KnownSum;
 use crate::base::units::Tokens;
 use crate::explain::analysis::Answer;
@@ -18,7 +17,7 @@ use crate::report::lint::{LintScope, summary};
 #[derive(Clone, Debug)]
 pub struct FindingSums {
     scope: LintScope,
-    by_rule: BTreeMap<(Severity, Rule), RuleSum>,
+    by_rule: ByKey<(Severity, Rule), RuleSum>,
 }
 
 /// Findings of a rule.
@@ -46,7 +45,7 @@ impl FindingSums {
     /// Findings of a history.
     #[must_use]
     pub fn of(linted: &Linted) -> Self {
-        let mut by_rule: BTreeMap<(Severity, Rule), RuleSum> = BTreeMap::new();
+        let mut by_rule: ByKey<(Severity, Rule), RuleSum> = ByKey::new();
         for finding in &linted.findings {
             by_rule.entry((finding.severity(), finding.rule)).or_default().add(finding);
         }

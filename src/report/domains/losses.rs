@@ -8,7 +8,7 @@ use crate::explain::advice::Advice;
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Analysis, Summary};
 use crate::report::breaks_view::{
-    BreakRow, BreakRows, BreaksViewOptions, MOST_CHANGES, by_kind, causes, dearest_breaks,
+    BreakRow, BreakRows, BreaksViewOptions, MOST_CHANGES, by_place, causes, dearest_breaks,
     dearest_grid, explained, headlines,
 };
 use crate::report::document::Document;
@@ -77,7 +77,7 @@ impl DomainSums for LossSums {
         self.changes.show_first(document);
         let breaks = self.summary.total.breaks;
         dearest_grid(document, &self.dearest, breaks, self.has_evidence);
-        by_kind(document, &self.summary);
+        by_place(document, &self.summary);
         explained(document, answer, &self.summary.reconciliation);
     }
 }

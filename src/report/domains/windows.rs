@@ -1,8 +1,7 @@
 //! Usage windows of plans over several histories, each of one account.
 
-use std::collections::BTreeMap;
-
 use super::{DomainSums, Figure};
+use crate::base::by_key::ByKey;
 use crate::base::units::Millis;
 use crate::explain::analysis::Answer;
 use crate::explain::blocks::{Block, BlockLength, Quota, Service};
@@ -13,7 +12,7 @@ use crate::simulate::ledger::Totals;
 /// Numbers of windows, and the requests in them.
 #[derive(Clone, Debug, Default)]
 pub struct WindowSums {
-    lines: BTreeMap<(Service, BlockLength), WindowLine>,
+    lines: ByKey<(Service, BlockLength), WindowLine>,
 }
 
 /// Windows of one length of one service.

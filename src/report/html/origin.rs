@@ -1,10 +1,9 @@
 //! Origin of the figures: the input, its errors, the assumptions, and the prices that apply.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::Date;
 
 use super::PageView;
+use crate::base::by_key::ByKey;
 use crate::read::input::Kind;
 use crate::report::columns::Columns;
 use crate::report::document::Grid;
@@ -97,8 +96,8 @@ pub(super) fn used_prices(view: &PageView<'_>) -> Grid {
 }
 
 /// Models that occur and have prices, each with its first and last day.
-fn models<'a>(view: &PageView<'a>) -> BTreeMap<&'a str, (&'a ModelPrices, (Date, Date))> {
-    let mut models: BTreeMap<&str, (&ModelPrices, (Date, Date))> = BTreeMap::new();
+fn models<'a>(view: &PageView<'a>) -> ByKey<&'a str, (&'a ModelPrices, (Date, Date))> {
+    let mut models: ByKey<&str, (&ModelPrices, (Date, Date))> = ByKey::new();
     for index in view.selection.requests() {
         let Some(model) = view.ledger.prices.find(view.ledger.history.model(index)) else {
             continue;

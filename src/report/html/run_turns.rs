@@ -8,6 +8,7 @@ use std::io;
 use super::safe_text::data_block;
 use super::sessions::{SessionFigures, dearest_first, first_of, with_turns};
 use super::turns::{RecordedTokens, RowTurn, SessionTurns, TurnFigures};
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::explain::run::{RunBreak, RunBreaks, RunRequest, RunSums};
 use crate::report::breaks_view::certainty_of;
@@ -21,7 +22,7 @@ const MOST_SESSIONS: usize = 5_000;
 pub struct RunPage {
     pub(super) sessions: Vec<SessionFigures>,
     /// Numbers of the sessions on the page, by their places among the sums.
-    pub(super) numbers: BTreeMap<usize, usize>,
+    pub(super) numbers: ByKey<usize, usize>,
     /// Numbers of the sessions whose turns are on the page, by domain and place in it.
     chosen: BTreeMap<(usize, usize), usize>,
     /// Place of each shown strategy among those of the sums.
@@ -159,8 +160,8 @@ impl<'p> RunTurns<'p> {
         self.end_session();
         let mut blocks = self.blocks?;
         let dearest = dearest_first(&self.page.sessions);
-        let ranks: BTreeMap<usize, usize> =
-            dearest.iter().enumerate().map(|(rank, session)| (session.number, rank)).ordered_map();
+        let ranks: ByKey<usize, usize> =
+            dearest.iter().enumerate().map(|(rank, session)| (session.number, rank)).collect();
         blocks.order_by_key(|(number, _)| ranks.get(number).copied());
         Ok(blocks)
     }

@@ -7,6 +7,7 @@ use askama::Template;
 use super::check_view::CheckView;
 use super::check_words::{
     beyond_lines, comparability, lacking_sentence, outcome_sentence, prompt_sentence,
+    shown_settings,
 };
 use super::escape::terminal_safe;
 use crate::explain::check::{BudgetOutcome, Status};
@@ -43,7 +44,8 @@ pub fn write_junit(view: CheckView<'_>, out: &mut dyn Write) -> io::Result<()> {
         outcome: outcome_of(view, outcome),
     });
     // Facts that no budget can judge.
-    let sentences = comparability(view.check, view.now);
+    let mut sentences = comparability(view.check, view.now);
+    sentences.extend(shown_settings(view.check));
     let not_judged = sentences.iter().map(|sentence| Case {
         name: "what is compared".to_owned(),
         outcome: Outcome::Skipped(terminal_safe(sentence).into()),

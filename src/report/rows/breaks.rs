@@ -1,6 +1,5 @@
 //! `cachesim.break/v1`: one row for each break.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -9,6 +8,7 @@ use serde::Serialize;
 
 use super::csv::{Cell, CsvCell};
 use super::{Place, RowEncoding, RowFile, TableRow, table_row};
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
@@ -107,7 +107,7 @@ impl<'a> BreakRow<'a> {
         history: &'a History,
         found: &'a Break,
         shows_text: bool,
-        projects: &'a BTreeMap<Symbol, String>,
+        projects: &'a ByKey<Symbol, String>,
     ) -> Self {
         let request = history.request(found.request);
         // Sessions of other agents may lack the time of the answer; the start time takes its place.

@@ -53,15 +53,12 @@ impl<'o> CsvFile<'o> {
         out: &'o mut dyn Write,
     ) -> io::Result<Self> {
         let mut file = Self(csv::Writer::from_writer(out));
-        file.write(names.iter().map(|name| name.as_ref().cell()))?;
+        file.write(names.iter().map(|name| name.as_ref().cell()).collect())?;
         Ok(file)
     }
 
     /// Writes a line.
-    pub(in crate::report) fn write(
-        &mut self,
-        cells: impl IntoIterator<Item = CsvCell>,
-    ) -> io::Result<()> {
+    pub(in crate::report) fn write(&mut self, cells: Vec<CsvCell>) -> io::Result<()> {
         self.0.write_record(cells).map_err(|error| match error.into_kind() {
             csv::ErrorKind::Io(error) => error,
             other => io::Error::other(format!("{other:?}")),

@@ -1,6 +1,5 @@
 //! `cachesim.ledger/v1`: one row for each request and strategy.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -8,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Place, RowEncoding, RowFile, TableRow, table_row};
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
 use crate::requests::conversation::{History, Request, RequestIndex, project_names};
@@ -105,11 +105,7 @@ struct Common<'a> {
 }
 
 impl<'a> Common<'a> {
-    fn of(
-        history: &'a History,
-        index: RequestIndex,
-        projects: &'a BTreeMap<Symbol, String>,
-    ) -> Self {
+    fn of(history: &'a History, index: RequestIndex, projects: &'a ByKey<Symbol, String>) -> Self {
         let request = history.request(index);
         Self {
             request,

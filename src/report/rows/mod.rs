@@ -150,8 +150,9 @@ impl<'o> RowFile<'o> {
             Self::Jsonl(out) if place.is_none() => write_line(row, *out),
             Self::Jsonl(out) => write_line(&Placed { row, place }, *out),
             Self::Csv(file) => {
-                let place = place.map(|place| [place.domain.cell(), place.row.cell()]);
-                file.write(row.cells().into_iter().chain(place.into_iter().flatten()))
+                let mut cells = row.cells();
+                cells.extend(place.into_iter().flat_map(|one| [one.domain.cell(), one.row.cell()]));
+                file.write(cells)
             }
             Self::Parquet(file) => file.write(row, place),
         }

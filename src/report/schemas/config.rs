@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::base::refusal::Refusal;
 use crate::explain::breaks::Cause;
 use crate::explain::budget::{BUDGET_KEYS, BreakKinds, BudgetLevel, Limit, Metric};
 use crate::explain::config::{ASSUME, CHECK, ConfigOption, DEFAULTS, SCHEMA, Takes, assumptions};
@@ -122,9 +123,17 @@ fn property(key: &str) -> Value {
             "Only findings of lint that matter so much or more.",
             json!({ "enum": Severity::ALL.map(Severity::name) }),
         ),
+        "listed" => described(
+            "Parts, tools and settings that may change without counting, as in \"messages\".",
+            texts(&text()),
+        ),
+        "allow_refused" => described(
+            "Reasons for which requests may be refused, which otherwise fails a budget on a cost.",
+            texts(&json!({ "enum": Refusal::ALL.map(Refusal::name) })),
+        ),
         _ => described(
             "Only findings of these rules of lint.",
-            texts(&json!({ "enum": Rule::ALL.map(Rule::name) })),
+            texts(&json!({ "enum": Rule::ALL.map(Rule::name).to_vec() })),
         ),
     }
 }

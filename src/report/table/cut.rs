@@ -32,7 +32,7 @@ pub(super) fn unbound(line: &str) -> String {
 const BOUND_PER_CENT: &str = "\u{a0}%";
 
 /// Cuts a text to a width. A path, or a line in a file, keeps its end; anything else keeps as many whole words as fit.
-pub(super) fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
+pub(crate) fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
     if display_width(&text) <= width {
         return text;
     }
@@ -46,11 +46,6 @@ pub(super) fn shortened(text: Cow<'_, str>, width: usize) -> Cow<'_, str> {
         let kept = words.filter(|words| display_width(words) * 2 > room).unwrap_or(kept);
         Cow::Owned(format!("{}…", kept.trim_end_matches([',', ';', ':'])))
     }
-}
-
-/// As much of a text as leaves room for an ellipsis after it.
-pub(in crate::report) fn with_ellipsis(text: &str, width: usize) -> String {
-    format!("{}…", beginning_of(text, width.saturating_sub(1)).trim_end_matches([' ', ',', ';']))
 }
 
 /// Cuts the middle out of a name, as names with the same beginning mostly differ at their ends.

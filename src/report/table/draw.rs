@@ -1,6 +1,5 @@
 //! Tables as lines of a terminal, drawn by comfy-table: cells, alignment, wrapping and the rule below the header.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
 
@@ -12,6 +11,7 @@ use comfy_table::{
 use super::cut::{breakable, shortened, shortened_name, unbound, wrap};
 use super::layout::{Fitted, chunks};
 use super::{Align, Grid, Tone};
+use crate::base::by_key::ByKey;
 use crate::base::order::side_by_side;
 use crate::report::document::TextStyle;
 
@@ -30,8 +30,8 @@ pub(in crate::report) struct CutTable {
     pub(in crate::report) text: String,
     /// Rows that it has.
     pub(in crate::report) rows: usize,
-    /// Names of the columns that it lacks.
-    pub(in crate::report) hidden: Vec<String>,
+    /// Number of columns that it lacks.
+    pub(in crate::report) hidden: usize,
 }
 
 impl Grid {
@@ -62,19 +62,19 @@ impl Grid {
         let header = if self.has_header() { self.header(&fitted) } else { String::new() };
         let drawn = |row: usize| self.drawn(&fitted, &(row..row + 1), style);
         let mut room = lines.saturating_sub(header.lines().count());
-        let mut kept: BTreeMap<usize, String> = BTreeMap::new();
+        let mut kept: ByKey<usize, String> = ByKey::new();
         for row in self.by_importance() {
-            let text = drawn(row);
-            let height = text.lines().count();
-            if height > room {
+            if room == 0 {
                 break;
             }
-            room -= height;
+            let text = drawn(row);
+            let height = text.lines().count();
+            // A shorter row may still fit.
+            let Some(rest) = room.checked_sub(height) else { continue };
+            room = rest;
             kept.insert(row, text);
         }
-        let hidden = fitted.hidden.iter().map(|column| self.columns()[*column].0.to_string());
-        let hidden = hidden.filter(|name| !name.is_empty()).collect();
-        let rows = kept.len();
+        let (rows, hidden) = (kept.len(), fitted.hidden.len());
         CutTable { text: header + &kept.into_values().collect::<String>(), rows, hidden }
     }
 

@@ -5,7 +5,8 @@ mod draw;
 mod layout;
 mod value;
 
-pub(super) use cut::{with_ellipsis, wrap};
+pub(crate) use cut::shortened;
+pub(super) use cut::wrap;
 pub(super) use value::Value;
 
 use crate::report::escape::{SafeText, markdown_text};

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 use crate::report::number::{
-    dollar_difference, dollars, exact_percent, grouped, known_dollars, percent, percent_difference,
-    tokens,
+    Money, dollars, exact_percent, grouped, is_shown, percent, percent_difference, tokens,
+    with_sign,
 };
 
 /// Text of a cell, and whether it says anything: a column without a known value gives way before others.
@@ -14,32 +14,86 @@ use crate::report::number::{
 pub(in crate::report) struct Value {
     pub(super) text: Cow<'static, str>,
     pub(super) is_known: bool,
+    /// Amount with its form, if it is one.
+    money: Option<(Picodollars, MoneyForm)>,
+}
+
+/// Form of an amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MoneyForm {
+    Plain,
+    /// With a plus after it: something without a price is left out.
+    WithoutUnpriced,
+    /// With its sign.
+    Difference,
+    /// A bound.
+    AtMost,
 }
 
 impl Value {
     /// Words for an unknown value.
     pub(in crate::report) fn unknown(words: &'static str) -> Self {
-        Self { text: words.into(), is_known: false }
+        Self { text: words.into(), ..Self::default() }
     }
 
     /// Dollars, with a plus after them if something without a price is left out.
     pub(in crate::report) fn known_dollars(amount: Option<Picodollars>, unpriced: u64) -> Self {
-        Self { text: known_dollars(amount, unpriced).into(), is_known: amount.is_some() }
+        let form = if unpriced > 0 { MoneyForm::WithoutUnpriced } else { MoneyForm::Plain };
+        Self::money(amount, form)
     }
 
     /// Difference in dollars, with its sign.
     pub(in crate::report) fn difference(amount: Option<Picodollars>) -> Self {
-        Self { text: dollar_difference(amount).into(), is_known: amount.is_some() }
+        Self::money(amount, MoneyForm::Difference)
+    }
+
+    /// Dollars, with words before them if they are a bound.
+    pub(in crate::report) fn at_most(amount: Picodollars, is_bound: bool) -> Self {
+        Self::money(Some(amount), if is_bound { MoneyForm::AtMost } else { MoneyForm::Plain })
+    }
+
+    fn money(amount: Option<Picodollars>, form: MoneyForm) -> Self {
+        let Some(known) = amount else { return Self::unknown(Picodollars::UNKNOWN) };
+        let money = Some((known, form));
+        Self { is_known: true, money, ..Self::default() }.with_decimals(Money::of_column([known]))
+    }
+
+    /// Amount, if it is one.
+    pub(in crate::report) fn amount(&self) -> Option<Picodollars> {
+        self.money.map(|(amount, _)| amount)
+    }
+
+    /// The same amount with the decimals of its column.
+    pub(in crate::report) fn with_decimals(mut self, money: Money) -> Self {
+        if let Some((amount, form)) = self.money {
+            let rounded = money.shown(Some(amount));
+            // An amount is not shown as nothing.
+            let is_lost = amount != Picodollars::ZERO && !is_shown(&rounded);
+            let text = if is_lost { dollars(Some(amount)) } else { rounded };
+            self.text = match form {
+                MoneyForm::Plain => text,
+                MoneyForm::WithoutUnpriced => text + "+",
+                MoneyForm::Difference => with_sign(text, amount),
+                MoneyForm::AtMost => format!("at most {text}"),
+            }
+            .into();
+        }
+        self
     }
 
     /// Relative difference, with its sign.
     pub(in crate::report) fn relative(share: Option<f64>) -> Self {
-        Self { text: percent_difference(share).into(), is_known: share.is_some() }
+        Self { is_known: share.is_some(), ..percent_difference(share).into() }
     }
 
     /// Share near 1 or 0 as a percentage with three decimals.
     pub(in crate::report) fn exact_share(share: Option<f64>) -> Self {
-        Self { text: exact_percent(share).into(), is_known: share.is_some() }
+        Self { is_known: share.is_some(), ..exact_percent(share).into() }
+    }
+
+    /// Returns true of known words and numbers that are no amounts.
+    pub(in crate::report) fn is_other_than_money(&self) -> bool {
+        self.is_known && self.money.is_none()
     }
 
     /// Returns true of an empty cell.
@@ -54,12 +108,18 @@ pub(in crate::report) trait Shown {
     const UNKNOWN: &'static str = "";
 
     fn shown(self) -> Cow<'static, str>;
+
+    /// The amount that it is.
+    fn amount(&self) -> Option<Picodollars> {
+        None
+    }
 }
 
 impl<T: Shown> From<T> for Value {
     fn from(value: T) -> Self {
+        let money = value.amount().map(|amount| (amount, MoneyForm::Plain));
         let text = value.shown();
-        Self { is_known: !text.is_empty(), text }
+        Self { is_known: !text.is_empty(), text, money }
     }
 }
 
@@ -118,6 +178,10 @@ impl Shown for Picodollars {
 
     fn shown(self) -> Cow<'static, str> {
         dollars(Some(self)).into()
+    }
+
+    fn amount(&self) -> Option<Picodollars> {
+        Some(*self)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Events of watched sessions, as lines for people.
 
-use std::collections::BTreeMap;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -10,6 +8,7 @@ use super::super::escape::terminal_safe;
 use super::super::number::{dollars, tokens};
 use super::super::session_names::SessionNames;
 use super::super::status_line::{StatusOfNext, cents, known_cents, left_for};
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbols;
 use crate::base::known::KnownSum;
 use crate::base::project::ProjectNaming;
@@ -148,10 +147,7 @@ impl WatchedNames {
     }
 
     /// Names of the projects of these sessions, by their folders.
-    pub(super) fn projects<'a>(
-        &self,
-        sessions: &[WatchedSession<'a>],
-    ) -> BTreeMap<&'a str, String> {
+    pub(super) fn projects<'a>(&self, sessions: &[WatchedSession<'a>]) -> ByKey<&'a str, String> {
         let mut paths: Vec<&str> = sessions.iter().filter_map(WatchedSession::project).collect();
         // Names grow until paths differ, so that a path given twice would have a needlessly long one.
         paths.sort_unstable();

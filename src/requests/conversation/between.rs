@@ -16,7 +16,8 @@ use crate::base::units::{Millis, TextSize};
 use crate::base::vocabulary::Vocabulary;
 use crate::read::agent::Piece;
 use crate::read::transcript::{
-    ContentKind, ContentSource, Entry, EntryKind, Sign, Signs, UserMessage,
+    ContentKind, ContentSource, Entry, EntryKind, PermissionMode, PromptSnapshot, Sign, Signs,
+    UserMessage,
 };
 
 /// Summary of the entries between a request and its predecessor.
@@ -44,6 +45,8 @@ pub struct Between {
     pub loads_tools: bool,
     /// True if a prompt was typed, so that a turn ended before it.
     pub has_prompt: bool,
+    /// Newest permission mode that a prompt names, with its line.
+    pub permission_mode: Option<(PermissionMode, u64)>,
     /// End of the turn before, including its hooks.
     pub turn_end: Option<Millis>,
     /// Time at which a background request last wrote a recap.
@@ -132,6 +135,8 @@ impl Between {
                 self.user_bytes += user.size.bytes();
                 self.media += user.media;
                 self.positions = self.positions.saturating_add(positions_of(user));
+                let mode = user.permission_mode.map(|mode| (mode, entry.line));
+                self.permission_mode = mode.or(self.permission_mode);
                 if user.tool_results.is_empty() {
                     self.has_prompt |= !user.is_meta;
                 } else {
@@ -318,17 +323,38 @@ pub struct Trail {
     lines: Vec<Lines>,
     /// Vocabulary in which the contents were counted, if they were.
     pub vocabulary: Option<Vocabulary>,
+    /// Records of the prompt in front of the messages, in file order.
+    pub snapshots: Vec<PromptSnapshot>,
     /// True if nothing is kept, as nobody will look at the trail.
     is_left_out: bool,
 }
 
-has_symbols!(Trail { contents } beside { entries, lines, vocabulary, is_left_out });
+has_symbols!(Trail { contents, snapshots } beside { entries, lines, vocabulary, is_left_out });
 has_symbols!(TrailContent { source } beside { size });
 
 impl Trail {
     /// Creates an empty trail, which stays empty unless it is kept.
     pub(super) fn new(is_kept: bool) -> Self {
         Self { is_left_out: !is_kept, ..Self::default() }
+    }
+
+    /// Snapshot whose tools hold at a line.
+    #[must_use]
+    pub fn tools_at(&self, line: u64) -> Option<&PromptSnapshot> {
+        let has_tools = |snapshot: &&PromptSnapshot| !snapshot.tools.is_empty();
+        let (before, behind) = self.snapshots_around(line);
+        // The client's second record has the tools, and may come after the first answer.
+        before.last().filter(has_tools).or_else(|| behind.first().filter(has_tools))
+    }
+
+    /// Snapshot whose system prompt holds at a line.
+    #[must_use]
+    pub fn system_at(&self, line: u64) -> Option<&PromptSnapshot> {
+        self.snapshots_around(line).0.iter().rev().find(|snapshot| !snapshot.system.is_empty())
+    }
+
+    fn snapshots_around(&self, line: u64) -> (&[PromptSnapshot], &[PromptSnapshot]) {
+        self.snapshots.split_at(self.snapshots.partition_point(|snapshot| snapshot.line < line))
     }
 
     /// Continues from `before` with an entry. An entry without signs and content leaves no trace.

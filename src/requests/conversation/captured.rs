@@ -1,9 +1,9 @@
 //! Requests of a history from captures, each once, in the order in which they were sent.
 //!
 //! A capture need not record which request another one continues. Within a session and agent it is the latest
-//! that began with the same message, of several branches the one that shares the longest prefix, otherwise
-//! the latest of its model with the same tools and system prompt or with as many of both. A request whose
-//! whole prompt comes back is preferred to one that shares more, so that a side query is a dead end. The
+//! that began with the same message, otherwise the latest of its model with the same tools and system prompt or
+//! with as many of both; of several branches the one whose messages come back (`turns.rs`). A side query is a
+//! dead end: its last message does not. The
 //! first request of an agent that begins with another conversation's messages, or has the tag of a fork,
 //! continues that conversation; a transcript's fork does so by its `fork-context-ref`. Prefixes do not depend
 //! on it; breaks, openings and `lint` do.
@@ -15,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::between::{Between, Trail};
 use super::logged::Served;
+use super::turns::Turns;
 use super::{Answer, History, InputFile, Request, RequestIndex};
 use crate::base::client::Client;
 use crate::base::id::Symbol;
@@ -38,7 +39,7 @@ pub struct CapturedPrompts {
 /// Fields that are equal if a request was captured twice.
 type Identity = (Option<Symbol>, Symbol, Option<Symbol>, Symbol, Millis, WireNodeId);
 
-/// Most branches of a conversation that are remembered. Of weaker kinships only the latest request counts.
+/// Most branches of a conversation that are remembered.
 const MOST_BRANCHES: usize = 4;
 
 /// Latest requests of each conversation, by their kinship.
@@ -46,8 +47,8 @@ const MOST_BRANCHES: usize = 4;
 /// A log does not record which request another one continues, and agents talk to several models and start
 /// other agents in between. A request continues one of its session and agent that began with the same
 /// message, of its own model if there is one; otherwise one of its model with the same tools and system
-/// prompt, or with as many of both. If such a conversation has branches, it is the one that shares the
-/// longest prefix, of several the latest.
+/// prompt, or with as many of both. Of several branches it is the one whose messages come back,
+/// of equals the latest.
 ///
 /// The first request of an agent continues one of another conversation of its session if it is a fork of
 /// that: see [`Forks`].
@@ -58,7 +59,6 @@ struct Chains {
 }
 
 /// Latest request of a branch.
-#[derive(Clone, Copy)]
 struct Branch {
     latest: Sent,
     /// Request that the latest one continues. A request that branches off after this one, such as a side
@@ -66,11 +66,11 @@ struct Branch {
     before: Option<Sent>,
 }
 
-/// Request, with the end of its prompt.
-#[derive(Clone, Copy)]
+/// Request, with its messages.
+#[derive(Clone)]
 struct Sent {
     index: RequestIndex,
-    leaf: WireNodeId,
+    turns: Arc<Turns>,
 }
 
 /// Feature that two requests have in common, the strongest first.
@@ -98,54 +98,51 @@ impl Chains {
             Kinship::Head(model, like.head),
             Kinship::Shape(model, like.tools, like.system),
         ];
-        let mut predecessor = None;
+        let next = Sent { index, turns: Arc::new(Turns::new(tree, request.leaf)) };
+        let mut nearest = None;
         // Every kinship is updated, also after a stronger one has found the predecessor.
-        let next = Sent { index, leaf: request.leaf };
         for kinship in kinships {
             let branches = self.branches.entry((session, request.agent, kinship)).or_default();
-            let nearest = if matches!(kinship, Kinship::Conversation(..)) {
-                go_on_in(branches, tree, next)
-            } else {
-                let next = Branch { latest: next, before: None };
-                std::mem::replace(branches, vec![next]).pop().map(|branch| branch.latest.index)
-            };
-            predecessor = predecessor.or(nearest);
+            nearest = go_on_in(branches, &next, nearest);
         }
         let forks = self.forks.entry(session).or_default();
+        let predecessor = nearest.map(|nearest| nearest.sent.index);
         let predecessor = predecessor.or_else(|| forks.parent(tree, request));
         forks.add(request, index);
         predecessor
     }
 }
 
-/// Request of a conversation that another one continues, which then becomes the end of its own branch.
-fn go_on_in(branches: &mut Vec<Branch>, tree: &WireTree, next: Sent) -> Option<RequestIndex> {
-    // Deeper nodes of one path have higher ids.
-    let shared = |sent: Sent| tree.shared(sent.leaf, next.leaf);
-    let continues_from = |sent: Sent| shared(sent) == Some(sent.leaf);
-    let candidates = branches.iter().enumerate().flat_map(|(place, branch)| {
-        let before = branch.before.filter(|before| continues_from(*before));
-        before.into_iter().chain([branch.latest]).map(move |sent| (place, sent))
-    });
-    // A whole prompt that comes back says more than a longer part of one; of equals the last counts.
-    let nearest = candidates
-        .max_by_key(|(_, sent)| (continues_from(*sent), shared(*sent), sent.index))
-        .map(|(place, sent)| (place, sent, continues_from(sent)));
-    let (predecessor, before) = match nearest {
-        Some((place, sent, true)) => {
-            if sent.index == branches[place].latest.index {
-                branches.remove(place);
-            }
-            (Some(sent.index), Some(sent))
-        }
-        Some((_, sent, false)) => (Some(sent.index), None),
-        None => (None, None),
-    };
+/// Request that another one continues.
+struct Nearest {
+    sent: Sent,
+    is_continued: bool,
+}
+
+/// Request that another one continues, if not `known` by a stronger kinship; the other one becomes the end of
+/// its own branch.
+fn go_on_in(branches: &mut Vec<Branch>, next: &Sent, known: Option<Nearest>) -> Option<Nearest> {
+    let nearest = known.or_else(|| nearest(branches, &next.turns));
+    let before = nearest.as_ref().filter(|nearest| nearest.is_continued);
+    let before = before.map(|nearest| nearest.sent.clone());
+    if let Some(before) = &before {
+        branches.retain(|branch| branch.latest.index != before.index);
+    }
     if branches.len() == MOST_BRANCHES {
         branches.remove(0);
     }
-    branches.push(Branch { latest: next, before });
-    predecessor
+    branches.push(Branch { latest: next.clone(), before });
+    nearest
+}
+
+fn nearest(branches: &[Branch], next: &Turns) -> Option<Nearest> {
+    let of = |sent: &Sent| (sent.turns.returning_in(next), sent.index);
+    let latest = branches.iter().map(|branch| (of(&branch.latest), &branch.latest));
+    let before = branches.iter().filter_map(|branch| branch.before.as_ref());
+    // A request that was continued before is left as it is by one that does not continue it.
+    let before = before.map(|sent| (of(sent), sent)).filter(|((back, _), _)| back.is_continued);
+    let ((back, _), sent) = latest.chain(before).max_by_key(|(key, _)| *key)?;
+    Some(Nearest { sent: sent.clone(), is_continued: back.is_continued })
 }
 
 /// Most requests of the main conversation, and of all agents, that may be a fork's parent.
@@ -170,7 +167,8 @@ struct Forks {
 /// Request that a fork may continue.
 #[derive(Clone, Copy)]
 struct Parent {
-    sent: Sent,
+    index: RequestIndex,
+    leaf: WireNodeId,
     agent: Option<Symbol>,
     first_message: u64,
     messages: u32,
@@ -191,10 +189,10 @@ impl Forks {
         };
         let parents = self.agents.iter().chain(&self.main).filter(may_be);
         let nearest = parents.max_by_key(|parent| {
-            let shared = tree.shared(parent.sent.leaf, request.leaf);
-            (shared, parent.agent.is_none(), parent.sent.index)
+            let shared = tree.shared(parent.leaf, request.leaf);
+            (shared, parent.agent.is_none(), parent.index)
         });
-        nearest.map(|parent| parent.sent.index)
+        nearest.map(|parent| parent.index)
     }
 
     fn add(&mut self, request: &WireRequest, index: RequestIndex) {
@@ -203,7 +201,8 @@ impl Forks {
             parents.remove(0);
         }
         parents.push(Parent {
-            sent: Sent { index, leaf: request.leaf },
+            index,
+            leaf: request.leaf,
             agent: request.agent,
             first_message: request.likeness.first_message,
             messages: request.likeness.messages,
@@ -268,6 +267,7 @@ impl History {
             self.requests.push(request_of(&one, predecessor, has_hole));
             self.captured.requests.push(one.request);
         }
+        self.grant_lifetimes();
     }
 
     /// Returns true if a request may be missing between this one and the one before it: a line of its file is
@@ -366,6 +366,8 @@ fn request_of(placed: &Placed, predecessor: Option<RequestIndex>, has_hole: bool
         has_text: false,
         answer_positions: 0,
         effort: None,
+        mode: None,
+        permissions: None,
         agent_setting: None,
         verdict: None,
         predecessor,

@@ -15,7 +15,7 @@ use crate::base::id::{EntryId, Symbol, Symbols, has_symbols};
 use crate::base::units::TextSize;
 use crate::read::input::{Diagnostics, Expected};
 use crate::read::transcript::{
-    AgentNote, CostState, Entry, EntryKind, ResponseLine, Sign, Title, Transcript,
+    AgentNote, CostState, Entry, EntryKind, Novelty, ResponseLine, Sign, Title, Transcript,
 };
 
 /// Number of responses within which the next one of a conversation is looked for, as hostile files may have
@@ -94,6 +94,8 @@ pub struct FileConversation {
     pub agent_notes: Vec<AgentNote>,
     /// Counts of the client, in file order.
     pub cost_states: Vec<CostState>,
+    /// Unknown names in its lines.
+    pub novelties: Vec<Novelty>,
     /// Titles of sessions, in file order, if they are kept.
     pub titles: Vec<Title>,
     /// Session of each entry, if titles are kept.
@@ -115,7 +117,8 @@ has_symbols!(FileResponse {
     recovered_results, is_live, is_cut, is_nested
 });
 has_symbols!(FileConversation {
-    responses, other_messages, refusals, trail, agent_notes, cost_states, entry_sessions
+    responses, other_messages, refusals, trail, agent_notes, cost_states, novelties,
+    entry_sessions
 } beside {
     label, stem, index, replaced, titles, symbols, diagnostics, bytes, lines
 });
@@ -227,6 +230,7 @@ impl FileBuilder {
                 nested
             }));
         }
+        fold.trail.snapshots = std::mem::take(&mut transcript.snapshots);
         let conversation = FileConversation {
             label: Arc::clone(&transcript.label),
             stem: std::mem::take(&mut transcript.stem),
@@ -238,6 +242,7 @@ impl FileBuilder {
             trail: std::mem::replace(&mut fold.trail, Trail::new(*keeps_trail)),
             agent_notes: std::mem::take(&mut transcript.agent_notes),
             cost_states: std::mem::take(&mut transcript.cost_states),
+            novelties: std::mem::take(&mut transcript.novelties),
             entry_sessions: transcript.titles.iter().flat_map(|_| sessions(entries)).collect(),
             titles: transcript.titles.take().unwrap_or_default(),
             symbols: std::mem::take(&mut transcript.symbols),

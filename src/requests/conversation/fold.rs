@@ -183,13 +183,18 @@ impl Fold {
         let behind = beside.partition_point(|entry| *entry < position);
         let own = &entries[position];
         let new = beside.get(first..behind).unwrap_or_default();
+        let has_compaction = before.between.has_compaction;
+        let boundary =
+            has_compaction.then(|| gathered.boundary_before(own.agent, position)).flatten();
         if new.len() > MOST_BESIDE {
             before.between.rewrite = Rewrite::Unplaced;
         }
         // The latest entries, oldest first.
         for entry in new.iter().rev().take(MOST_BESIDE).rev() {
             let is_main = entries[*entry].agent.is_some() || !own.is_sidechain;
-            if entries[*entry].agent == own.agent && is_main {
+            let is_void =
+                matches!(entries[*entry].kind, EntryKind::Collapse(_)) && boundary > Some(*entry);
+            if entries[*entry].agent == own.agent && is_main && !is_void {
                 self.add_entry(&mut before.between, *entry, entries, graph, gathered);
             }
         }

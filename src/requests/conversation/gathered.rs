@@ -49,6 +49,8 @@ pub(super) struct Gathered {
     pub(super) has_replacements: bool,
     /// Entries beside the chain that change the part of it that the next request sends.
     pub(super) beside: Vec<usize>,
+    /// Boundaries and summaries of parts of each agent's conversation.
+    summaries: FxHashMap<Option<Symbol>, Summaries>,
     /// Context of hooks around tools' calls, which hangs off the call, beside its result: time and entry.
     pub(super) tool_hooks: BTreeSet<(Option<Millis>, usize)>,
     /// Results that were cleared or replaced, by their calls, with their lines once these are looked up.
@@ -67,6 +69,13 @@ pub(super) struct Gathered {
     newest_response: Option<Millis>,
     by_key: FxHashMap<ResponseKey, Ordinal>,
     agent_setting: Option<Symbol>,
+}
+
+/// Places of an agent's boundaries of compactions, and of summaries that replaced parts, in the order of the file.
+#[derive(Debug, Default)]
+struct Summaries {
+    boundaries: Vec<usize>,
+    parts: Vec<usize>,
 }
 
 /// Number of responses or entries above which a file frees memory that it no longer needs, to lower the peak;
@@ -173,6 +182,22 @@ impl Gathered {
         }
     }
 
+    /// Last boundary of a compaction in front of an entry of an agent's conversation, in the order of the file: it
+    /// voids the summaries of parts before it, which have no place in the chain.
+    pub(super) fn boundary_before(&self, agent: Option<Symbol>, position: usize) -> Option<usize> {
+        let boundaries = &self.summaries.get(&agent)?.boundaries;
+        let before = boundaries.partition_point(|boundary| *boundary < position);
+        boundaries.get(before.checked_sub(1)?).copied()
+    }
+
+    /// First summary of a part of an agent's conversation that a boundary voids.
+    pub(super) fn voided_by(&self, agent: Option<Symbol>, boundary: usize) -> Option<usize> {
+        let parts = &self.summaries.get(&agent)?.parts;
+        let from = self.boundary_before(agent, boundary).unwrap_or_default();
+        let first = parts.get(parts.partition_point(|part| *part < from)).copied()?;
+        (first < boundary).then_some(first)
+    }
+
     fn note(&mut self, entry: &Entry, position: usize, is_duplicate: bool) {
         match &entry.kind {
             EntryKind::AgentSetting(agent) => self.agent_setting = Some(*agent),
@@ -183,7 +208,13 @@ impl Gathered {
                 self.beside.push(position);
                 self.changed_results.extend(results.iter().map(|(call, _)| (*call, None)));
             }
-            EntryKind::Collapse(_) => self.beside.push(position),
+            EntryKind::Collapse(_) => {
+                self.beside.push(position);
+                self.summaries.entry(entry.agent).or_default().parts.push(position);
+            }
+            EntryKind::CompactBoundary(_) => {
+                self.summaries.entry(entry.agent).or_default().boundaries.push(position);
+            }
             EntryKind::MicrocompactBoundary(cleared) => {
                 self.changed_results.extend(cleared.calls.iter().map(|call| (*call, None)));
             }

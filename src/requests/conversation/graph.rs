@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 
 use super::between::{Between, Call, Calls, Trail};
 use super::file::FileResponse;
-use super::gathered::{Gathered, ResponseKey, begin_response};
+use super::gathered::{Gathered, ResponseKey, begin_response, is_message};
 use crate::base::id::{EntryId, Ordinal, Symbol};
+use crate::base::units::Tokens;
 use crate::read::input::{Diagnostics, Kind};
 use crate::read::transcript::{Entry, EntryKind, NestedContent};
 
@@ -43,6 +44,8 @@ pub(super) struct Graph {
     latest: Latest,
     /// Entries that name a parent which is on no line before them.
     unlinked: Vec<usize>,
+    /// True if a message names a progress line as its parent.
+    has_behind_progress: bool,
     /// Entries in an order with parents first, if that is not the file's.
     order: Option<Vec<usize>>,
 }
@@ -62,6 +65,8 @@ impl Graph {
         if link.missing.is_some() {
             self.unlinked.push(position);
         }
+        let is_progress = |parent: usize| matches!(entries[parent].kind, EntryKind::Progress(_));
+        self.has_behind_progress |= is_message(entry) && link.parent().is_some_and(is_progress);
         self.links.push(link);
     }
 
@@ -90,7 +95,56 @@ impl Graph {
         if is_changed {
             self.order = Some(parents_first(entries, &mut self.links, file, diagnostics));
         }
-        !is_changed
+        let follows_reads = self.has_behind_progress && self.follow_reads(entries, gathered);
+        !is_changed && !follows_reads
+    }
+
+    /// Lets messages behind progress lines continue the newest message instead of the one that these lines hang
+    /// off, if the next answer read what was left there. Returns true if a link changed.
+    ///
+    /// (A client wrote the progress lines of several calls one behind the other when a turn was over.)
+    fn follow_reads(&mut self, entries: &[Entry], gathered: &Gathered) -> bool {
+        let mut is_changed = false;
+        // For each progress line, the message before it.
+        let mut before: FxHashMap<usize, usize> = FxHashMap::default();
+        let mut newest: Option<usize> = None;
+        let mut waiting: Option<Detour> = None;
+        for (position, entry) in entries.iter().enumerate().take(self.links.len()) {
+            let parent = self.links[position].parent().filter(|_| !gathered.is_duplicate[position]);
+            if let (EntryKind::Progress(_), Some(parent)) = (&entry.kind, parent) {
+                before.insert(position, before.get(&parent).copied().unwrap_or(parent));
+            }
+            if !is_message(entry) || gathered.is_duplicate[position] {
+                continue;
+            }
+            if let Some(response) = gathered.request_of(position)
+                && let Some(detour) = waiting.take_if(|one| one.left_at_newest != response)
+                && detour.is_contradicted_by(response, gathered)
+            {
+                self.links[detour.message] = Link::to(Some(detour.newest));
+                is_changed = true;
+            }
+            let named = parent.and_then(|parent| before.get(&parent).copied());
+            let other = named.zip(newest).filter(|(named, newest)| named != newest);
+            if let Some((named, newest)) = other {
+                let of = |entry| self.request_before(entry, gathered);
+                waiting = of(named).zip(of(newest)).map(|(left_at_named, left_at_newest)| Detour {
+                    message: position,
+                    newest,
+                    left_at_named,
+                    left_at_newest,
+                });
+            }
+            newest = Some(position);
+        }
+        is_changed
+    }
+
+    /// Request that an entry is a line of or comes after.
+    fn request_before(&self, entry: usize, gathered: &Gathered) -> Option<usize> {
+        let parent = |entry: &usize| self.links[*entry].parent();
+        let mut path = std::iter::successors(Some(entry), parent).take(LONGEST_WALK);
+        path.find_map(|entry| gathered.request_of(entry))
     }
 
     /// Clears everything but the allocated memory.
@@ -98,6 +152,7 @@ impl Graph {
         self.links.clear();
         self.latest = Latest::default();
         self.unlinked.clear();
+        self.has_behind_progress = false;
         self.order = None;
     }
 
@@ -107,6 +162,37 @@ impl Graph {
         (0..self.links.len()).map(at)
     }
 }
+
+/// Most entries between a message and the answer before it.
+const LONGEST_WALK: usize = 1_000;
+
+/// Message that progress lines lead back to another place than the newest message.
+struct Detour {
+    message: usize,
+    newest: usize,
+    /// Request at the place that the progress lines hang off, and the one at the newest message.
+    left_at_named: usize,
+    left_at_newest: usize,
+}
+
+impl Detour {
+    /// Returns true if a request read what was left at the newest message, and not what was left elsewhere.
+    fn is_contradicted_by(&self, request: usize, gathered: &Gathered) -> bool {
+        let prompt = |request: usize| gathered.responses[request].lines.usage.as_ref().ok();
+        let end = |request| prompt(request).map(|usage| usage.prompt.cached_end());
+        let (Some(named), Some(newest)) = (end(self.left_at_named), end(self.left_at_newest))
+        else {
+            return false;
+        };
+        let is_at = |end: Tokens| {
+            prompt(request).is_some_and(|usage| usage.prompt.read.abs_diff(end) <= SAME_END)
+        };
+        is_at(newest) && !is_at(named)
+    }
+}
+
+/// Tokens by which a read may differ from the end that was left: a message is rendered in a few more or fewer.
+const SAME_END: Tokens = Tokens(50);
 
 /// Conversation within a file: true for a side conversation, and its agent.
 type Side = (bool, Option<Symbol>);

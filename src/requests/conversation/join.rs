@@ -18,7 +18,7 @@ use crate::base::order::side_by_side;
 use crate::base::units::Millis;
 use crate::read::agent::Vendor;
 use crate::read::input::{Diagnostics, Kind, UsageProblem};
-use crate::read::transcript::{AgentNote, Title};
+use crate::read::transcript::{AgentNote, Novelty, Title};
 
 /// Joins the conversations of all files.
 #[must_use]
@@ -39,6 +39,7 @@ impl Files {
         let places = std::mem::take(&mut self.places).with_lost_ids(&mut self.responses);
         let copies =
             find_copies(&self.responses, places, &self.other_messages, history.files.len());
+        copies.complete(&mut self.responses);
         history.duplicates = copies.duplicates;
         history.agent_types = agent_types(&self.agent_notes);
         history.titles = session_titles(&self, &copies, &mut history.symbols);
@@ -256,6 +257,8 @@ impl Placer<'_> {
             came_at_once: lines.came_at_once,
             answer_positions: lines.positions,
             effort: lines.effort,
+            mode: None,
+            permissions: None,
             agent_setting: response.agent_setting,
             verdict: lines.verdict,
             predecessor,
@@ -352,6 +355,8 @@ impl Files {
             response.key = self.places.key_of(response);
             self.places.add(response.key, place);
         }
+        // Some lines do not say by which client they were written.
+        let version = file.responses.first().and_then(|response| response.client_version);
         put_behind(&mut self.responses, file.responses);
         let first = u32::try_from(first).expect("fewer than 2^32 responses");
         for (_, response, _) in &mut file.index {
@@ -362,6 +367,10 @@ impl Files {
         self.agent_notes.append(&mut file.agent_notes);
         let cost_states = file.cost_states.into_iter().map(|state| (number, state));
         self.history.cost_states.extend(cost_states);
+        self.history.novelties.extend(file.novelties.into_iter().map(|novelty| Novelty {
+            client_version: novelty.client_version.or(version),
+            ..novelty
+        }));
         self.titles.append(&mut file.titles);
         self.entry_sessions.append(&mut file.entry_sessions);
         self.history.bytes += file.bytes;

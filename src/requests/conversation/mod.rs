@@ -30,6 +30,7 @@ mod copilot;
 mod file;
 mod fold;
 mod gathered;
+mod granted;
 mod graph;
 mod join;
 mod logged;
@@ -37,16 +38,18 @@ mod origin;
 mod read;
 mod results;
 mod rewrite;
+mod turns;
 
 pub use between::{Between, Trail, TrailContent, TrailEntry, TrailIndex};
 pub use captured::CapturedPrompts;
 pub use file::{FileConversation, FileResponse, build};
 pub use gathered::{ResponseKey, ResponseLines};
+pub(crate) use granted::got_hour;
 pub use join::join;
 pub use read::{ReadOptions, read};
 pub use rewrite::{Lines, Place, Rewrite};
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gathered::{Gathered, is_message};
@@ -55,6 +58,7 @@ use join::Files;
 use origin::Copies;
 use rustc_hash::FxHashMap;
 
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Ordinal, Symbol, Symbols};
 use crate::base::model::{Facts, Models};
@@ -65,7 +69,7 @@ use crate::base::zone::Zone;
 use crate::read::agent::{AgentRequest, LimitReading, Vendor};
 use crate::read::capture::WireRequest;
 use crate::read::input::{Diagnostics, PriceTier, Usage};
-use crate::read::transcript::{CostState, Entry, ServerVerdict, TitleKind, Titled};
+use crate::read::transcript::{CostState, Entry, Novelty, ServerVerdict, TitleKind, Titled};
 
 /// Position of a request in [`History::requests`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -149,6 +153,10 @@ pub struct Request {
     pub answer_positions: u32,
     /// `effort`; clients before 2.1.212 did not write it.
     pub effort: Option<Symbol>,
+    /// Mode of the client that decides on the instructions; only Codex writes it.
+    pub mode: Option<Symbol>,
+    /// Digest of the client's permissions and folders; only Codex writes them.
+    pub permissions: Option<Symbol>,
     /// Agent whose system prompt was set for the session.
     pub agent_setting: Option<Symbol>,
     /// Service's reason for a cache miss.
@@ -224,6 +232,8 @@ pub struct History {
     pub limits: Vec<LimitReading>,
     /// Counts of clients, file by file, each with the number of its file.
     pub cost_states: Vec<(usize, CostState)>,
+    /// Unknown names in lines of transcripts, file by file.
+    pub novelties: Vec<Novelty>,
     /// Files read, in input order.
     pub files: Vec<InputFile>,
     /// Files of folders that were passed over without a diagnostic.
@@ -418,13 +428,6 @@ impl Request {
         if self.between.drops_answer { 0 } else { previous.answer_positions }
     }
 
-    /// Number of positions that the prompt has beyond the one before, by the lines: those of the answer, and
-    /// of the client's additions.
-    #[must_use]
-    pub fn positions_after(&self, previous: &Self) -> u32 {
-        self.carried_positions(previous).saturating_add(self.between.positions)
-    }
-
     /// Size of the whole prompt of a transcript's request, in tokens.
     #[must_use]
     #[inline]
@@ -434,7 +437,7 @@ impl Request {
 }
 
 /// Names of all projects of a history.
-pub(crate) fn project_names(history: &History) -> BTreeMap<Symbol, String> {
+pub(crate) fn project_names(history: &History) -> ByKey<Symbol, String> {
     let projects: BTreeSet<Symbol> =
         history.requests.iter().filter_map(|request| request.project).ordered();
     let projects: Vec<Symbol> = projects.into_iter().collect();

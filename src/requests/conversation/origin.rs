@@ -164,6 +164,26 @@ pub(super) fn find_copies(
     copies
 }
 
+impl Copies {
+    /// Completes answers of which a copy has more: a fork may begin in the middle of one.
+    pub(super) fn complete(&self, responses: &mut [FileResponse]) {
+        for (copy, origin) in &self.origin {
+            let (copy, origin) = (*copy, *origin);
+            if responses[copy].key != responses[origin].key {
+                continue;
+            }
+            let (usage, stop) = (responses[copy].lines.usage.clone(), responses[copy].lines.stop);
+            let lines = &mut responses[origin].lines;
+            lines.stop = lines.stop.or(stop);
+            if let (Ok(own), Ok(other)) = (&mut lines.usage, usage)
+                && own.prompt == other.prompt
+            {
+                own.output = own.output.max(other.output);
+            }
+        }
+    }
+}
+
 /// Drops responses inside progress lines whose message has a line of its own anywhere.
 fn drop_nested_copies(responses: &[FileResponse], other_messages: &[Symbol], copies: &mut Copies) {
     if !responses.iter().any(|response| response.is_nested) {

@@ -212,7 +212,14 @@ fn read_source(
         Ok(open) => open,
         Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
     };
-    let format = open.first_lines().map_or(Format::Transcript, Format::of);
+    let mut format = open.first_lines().map_or(Format::Transcript, Format::of);
+    if matches!(format, Format::Transcript) && open.begins_list() {
+        open = match open.of_list() {
+            Ok(open) => open,
+            Err(error) => return Content::Transcript(Box::new(build(unreadable(source, &error)))),
+        };
+        format = open.first_lines().map_or(Format::Transcript, Format::of);
+    }
     let content = match format {
         Format::Transcript | Format::Capture | Format::Bundle if source.may_be_other => {
             Content::Other(what_else(source, &open, format))

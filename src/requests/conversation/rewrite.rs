@@ -40,11 +40,13 @@ pub struct Place {
     pub kept: Option<u32>,
     /// Last request whose prompt ends before the messages that are sent again; `None` if none are.
     pub resumes_at: Option<u32>,
+    /// True if messages are back that an earlier rewrite had taken out.
+    pub is_taken_back: bool,
 }
 
 impl Rewrite {
     /// Replacement of all messages.
-    const ALL: Self = Self::At(Place { kept: None, resumes_at: None });
+    const ALL: Self = Self::At(Place { kept: None, resumes_at: None, is_taken_back: false });
 
     /// Returns true if lines report the place of the rewrite.
     #[must_use]
@@ -63,6 +65,7 @@ impl Rewrite {
                 resumes_at: one
                     .resumes_at
                     .and_then(|resumes_at| Some(resumes_at.max(other.resumes_at?))),
+                is_taken_back: one.is_taken_back || other.is_taken_back,
             }),
         }
     }
@@ -72,7 +75,7 @@ impl Rewrite {
         let Self::At(place) = self else { return self };
         let renumber = |one: Option<u32>| one.map_or(Some(None), |one| number(one).map(Some));
         match (renumber(place.kept), renumber(place.resumes_at)) {
-            (Some(kept), Some(resumes_at)) => Self::At(Place { kept, resumes_at }),
+            (Some(kept), Some(resumes_at)) => Self::At(Place { kept, resumes_at, ..place }),
             _ => Self::Unplaced,
         }
     }
@@ -143,10 +146,31 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         let tail = self.kept_entries(boundary, preserved).max();
         match tail.filter(|_| self.keeps_the_beginning(boundary, preserved)) {
             Some(tail) => {
-                Rewrite::At(Place { kept: self.sent_up_to(tail, boundary), resumes_at: None })
+                let kept = self.sent_up_to(tail, boundary);
+                let whole = self.before_collapses(boundary).filter(|whole| Some(*whole) < kept);
+                Rewrite::At(Place {
+                    kept: whole.or(kept),
+                    resumes_at: whole,
+                    is_taken_back: whole.is_some(),
+                })
             }
             None => Rewrite::ALL,
         }
+    }
+
+    /// Last request before the summaries that replaced parts of the conversation, if a boundary voids any: what they
+    /// had archived is sent again.
+    fn before_collapses(&self, boundary: usize) -> Option<u32> {
+        let agent = self.entries[boundary].agent;
+        let first = self.gathered.voided_by(agent, boundary)?;
+        let beginnings = &self.gathered.beginnings;
+        let behind = beginnings.partition_point(|beginning| beginning.first() < first);
+        let is_own = |response: &usize| {
+            let beginning = &self.entries[beginnings[*response].first()];
+            beginning.agent == agent
+        };
+        let response = (0..behind).rev().take(NEAR).find(is_own)?;
+        u32::try_from(response).ok()
     }
 
     fn keeps_the_beginning(&self, boundary: usize, preserved: &Preserved) -> bool {
@@ -191,7 +215,9 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         let callers = calls.filter_map(caller).map(|caller| Some(caller.number()));
         // `None` is less than any number.
         match callers.chain(attachments.map(|entry| (self.response_at)(entry))).min() {
-            Some(first) => Rewrite::At(Place { kept: first, resumes_at: first }),
+            Some(first) => {
+                Rewrite::At(Place { kept: first, resumes_at: first, is_taken_back: false })
+            }
             None => Rewrite::Unplaced,
         }
     }
@@ -203,7 +229,7 @@ impl<F: Fn(usize) -> Option<u32>> Known<'_, F> {
         // `None` is less than any number.
         let ends = before.iter().min().zip(before.iter().max());
         ends.map_or(Rewrite::Unplaced, |(kept, resumes_at)| {
-            Rewrite::At(Place { kept: *kept, resumes_at: *resumes_at })
+            Rewrite::At(Place { kept: *kept, resumes_at: *resumes_at, is_taken_back: false })
         })
     }
 

@@ -1,12 +1,10 @@
 //! Settings that a captured request gives besides its prompt: fields that may change the price, the answer or the cached
 //! part without a byte of the prompt.
 
-use std::collections::BTreeMap;
-
 use serde_json::value::RawValue;
 
 use super::PromptView;
-use crate::base::order::Ordered as _;
+use crate::base::by_key::ByKey;
 use crate::read::capture::WireRequest;
 use crate::read::input::only_value;
 use crate::requests::conversation::History;
@@ -15,27 +13,53 @@ use crate::requests::conversation::History;
 const OF_MESSAGES: [&str; 2] = ["citations", "images"];
 
 /// Fields of the service's interface that are reported by their names.
-const NAMED: [&str; 6] = [
+const NAMED: [&str; 14] = [
+    "billing_policy",
+    "compaction",
     "container",
     "context_management",
+    "fallback_credit_token",
+    "fallbacks",
     "inference_geo",
     "mcp_servers",
     "output_config.task_budget",
+    "output_format",
     "service_tier",
+    "thread",
+    "user_profile_id",
+    "workspace_id",
 ];
 
 /// Settings by which a request is priced.
 const PRICED: [&str; 2] = ["inference_geo", "speed"];
 
 /// Values that mean the same as a missing field.
-const DEFAULTS: [(&str, &str); 2] = [("mcp_servers", "[]"), ("service_tier", "\"auto\"")];
+const DEFAULTS: [(&str, &str); 8] = [
+    ("mcp_servers", "[]"),
+    ("metadata", "{}"),
+    ("metadata", "{\"user_id\":null}"),
+    ("service_tier", "\"auto\""),
+    ("stop_sequences", "[]"),
+    ("stream", "false"),
+    ("temperature", "1"),
+    ("temperature", "1.0"),
+];
 
 /// Settings of a request that differ from their defaults.
 pub(crate) struct GivenSettings<'a> {
     /// Settings of known names.
     pub(crate) named: Vec<(String, &'a RawValue)>,
     /// Other fields, whose names may be anybody's words, by name: their order makes no difference.
-    pub(crate) others: BTreeMap<String, &'a RawValue>,
+    pub(crate) others: ByKey<String, &'a RawValue>,
+}
+
+/// Settings of a request that change the answer or its sending alone, if they differ from their defaults. `None` if its
+/// bytes are not kept.
+pub(crate) fn answer_settings<'a>(
+    history: &'a History,
+    wire: &WireRequest,
+) -> Option<Vec<(String, &'a RawValue)>> {
+    Some(given(history.text(wire.answer_fields)?).collect())
 }
 
 /// Settings of a request. `None` if its bytes are not kept.
@@ -52,7 +76,7 @@ pub(crate) fn given_settings<'a>(
         given(others).partition(|(name, _)| NAMED.contains(&name.as_str()));
     Some(GivenSettings {
         named: in_prefix.chain(named).collect(),
-        others: others.into_iter().ordered_map(),
+        others: others.into_iter().collect(),
     })
 }
 
@@ -63,7 +87,7 @@ pub(crate) fn is_priced(setting: &str) -> bool {
 
 /// Fields of an object that differ from their defaults.
 fn given(object: &str) -> impl Iterator<Item = (String, &RawValue)> {
-    let fields: BTreeMap<String, &RawValue> = only_value(object).unwrap_or_default();
+    let fields: ByKey<String, &RawValue> = only_value(object).unwrap_or_default();
     fields.into_iter().filter(|(name, value)| {
         value.get() != "null" && !DEFAULTS.contains(&(name.as_str(), value.get()))
     })

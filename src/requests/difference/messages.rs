@@ -5,35 +5,59 @@
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
-use serde_json::Value;
 
-use super::view::{PromptView, SAME_IN_OTHER_BYTES, says_the_same};
+use super::altered::{Alteration, GoneFrom, alteration};
+use super::view::PromptView;
 use super::{Difference, DifferenceKind, Pair};
+use crate::base::order::Order as _;
 use crate::read::capture::{BlockKind, Part, WireNodeId};
 
 /// Text with which Claude Code replaces an old result.
 pub(crate) const CLEARED: &str = "[Old tool result content cleared]";
 
 /// First difference between the earlier request's messages and the same ones of the later request.
-///
-/// Added messages are no difference.
-pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
-    let position = pair.parting()?;
+pub(crate) struct MessageChange {
+    pub(crate) alteration: Alteration,
+    /// First block of the messages that differs, in both requests.
+    pub(crate) position: usize,
+    /// Place of the block that changed: its old one if another block is there now.
+    pub(crate) place: String,
+}
+
+/// First difference of the first `sent` blocks of the earlier messages. Added messages are no difference.
+pub(crate) fn message_change(
+    before: &PromptView<'_>,
+    after: &PromptView<'_>,
+    sent: usize,
+) -> Option<MessageChange> {
+    let position = Pair { before, after }.parting().filter(|position| *position < sent)?;
     let tails = Tails {
-        before: pair.before.tail(position),
-        after: pair.after.tail(position),
-        is_in_first_message: pair.before.message_of(position).0 == 0,
-        has_grown: pair.after.messages() > pair.before.messages(),
+        before: before.tail(position),
+        after: after.tail(position),
+        is_in_first_message: before.message_of(position).0 == 0,
+        has_grown: after.messages() > before.messages(),
     };
-    let (kind, detail) = tails.change();
+    let alteration = tails.alteration();
+    let (old, new) = (before.blocks.get(position), after.blocks.get(position));
+    let place = match (old, new) {
+        (Some(old), _) if alteration.is_gone() => before.place(*old),
+        (_, Some(new)) => after.place(*new),
+        (old, None) => before.place(*old?),
+    };
+    Some(MessageChange { alteration, position, place })
+}
+
+/// First difference between the messages, as one of the differences of two requests.
+pub(super) fn message_difference(pair: Pair<'_>) -> Option<Difference> {
+    let MessageChange { alteration, position, place } =
+        message_change(pair.before, pair.after, pair.before.blocks.len())?;
     let (before, after) =
         (pair.before.blocks.get(position).copied(), pair.after.blocks.get(position).copied());
-    let place = match (before, after) {
-        (_, Some(after)) => pair.after.place(after),
-        (Some(before), None) => pair.before.place(before),
-        (None, None) => return None,
-    };
-    let difference = Difference::new(kind, place, detail).between(before, after);
+    let difference = Difference::new(alteration.kind(), place, "");
+    let difference = difference.altered(Some(alteration)).between(before, after);
+    if !alteration.has_counterpart() {
+        return Some(difference);
+    }
     Some(difference.with_bytes(
         before.map(|before| pair.before.text(before)),
         after.map(|after| pair.after.text(after)),
@@ -111,45 +135,110 @@ struct Tails<'a> {
 }
 
 impl Tails<'_> {
-    fn change(&self) -> (DifferenceKind, &'static str) {
+    fn alteration(&self) -> Alteration {
         let (Some(old), Some(new)) = (self.before.first(), self.after.first()) else {
-            return (DifferenceKind::Rewound, "what was sent after it is gone");
+            return Alteration::Rewound;
         };
         if old.text == new.text {
-            let detail = "the same bytes in a message with another role or other borders";
-            return (DifferenceKind::MessageRewritten, detail);
+            return Alteration::Borders;
         }
         // Stripped thinking and replaced messages also change the first block, so both are tested before it.
-        if self.is_thinking_stripped() {
-            return (DifferenceKind::ThinkingStripped, "thinking of earlier turns is gone");
+        if let Some(found) = self.thinking_removed().or_else(|| self.reordered()) {
+            return found;
+        }
+        if let Some(found) = self.moved().or_else(|| self.dropped()).or_else(|| self.inserted()) {
+            return found;
         }
         if self.is_in_first_message && self.is_replaced() {
-            let detail = "next to nothing of what was sent from here on comes back";
-            return (DifferenceKind::MessagesReplaced, detail);
+            return Alteration::Replaced;
         }
-        if let Some(change) = block_change(old.text, new.text) {
-            return change;
-        }
+        let found = alteration(old.text, new.text);
         // A request with more messages was continued, so that its block was rewritten, not rewound.
         let starts = old.is_start && new.is_start;
-        if starts && !self.has_grown && self.returning() == 0 {
-            return (
-                DifferenceKind::Rewound,
-                "another message stands where the earlier ones stood",
-            );
+        let is_plain = found.kind() == DifferenceKind::MessageRewritten;
+        if is_plain && starts && !self.has_grown && self.returning() == 0 {
+            return Alteration::Redone;
         }
-        if says_the_same(old.text, new.text) {
-            (DifferenceKind::MessageRewritten, SAME_IN_OTHER_BYTES)
-        } else {
-            let detail = "the block differs from what was sent before";
-            (DifferenceKind::MessageRewritten, detail)
-        }
+        found
     }
 
-    /// Returns true if only thinking is missing.
-    fn is_thinking_stripped(&self) -> bool {
-        self.before.first().is_some_and(|block| block.kind == BlockKind::Thinking)
-            && without_thinking(&self.after).starts_with(&without_thinking(&self.before))
+    /// Blocks of a message that differ in their order alone.
+    fn reordered(&self) -> Option<Alteration> {
+        let rest = |blocks: &[TailBlock<'_>]| -> Vec<String> {
+            let others = blocks.iter().skip(1).take_while(|block| !block.is_start);
+            blocks.iter().take(1).chain(others).map(|block| block.text.to_owned()).collect()
+        };
+        let (mut old, mut new) = (rest(&self.before), rest(&self.after));
+        old.order();
+        new.order();
+        (old == new).then_some(Alteration::BlockOrder)
+    }
+
+    /// A block that is in the last message now, or in another later one.
+    fn moved(&self) -> Option<Alteration> {
+        let text = self.before.first()?.text;
+        let to = self.after.iter().rposition(|block| block.text == text)?;
+        let is_of_last_message =
+            |blocks: &[TailBlock<'_>]| !blocks.iter().skip(1).any(|one| one.is_start);
+        // Messages in front of all that was sent push it back: they are new, and it did not move.
+        let is_short = is_of_last_message(&self.before)
+            || self.before.get(1).is_some_and(|next| next.text == self.after[0].text);
+        let has_crossed = self.after[1..=to].iter().any(|block| block.is_start);
+        let is_to_last = is_of_last_message(&self.after[to..]);
+        (is_short && has_crossed).then_some(Alteration::Moved { is_to_last })
+    }
+
+    /// Messages or blocks that are gone, with what stood behind them as it was.
+    fn dropped(&self) -> Option<Alteration> {
+        let next = self.after.first()?;
+        let gone = self.before.iter().position(|block| block.text == next.text);
+        // A message that ends earlier has lost its last blocks, whatever follows it.
+        let is_end = next.is_start && !self.before.iter().any(|block| block.is_start);
+        let gone = gone.or(is_end.then_some(self.before.len()))?;
+        let same = Self::same_run(&self.before[gone..], &self.after);
+        if same * 2 < self.before.len() - gone {
+            return None;
+        }
+        let is_start = |at: usize| self.before.get(at).is_some_and(|block| block.is_start);
+        if !is_start(0) || !is_start(gone) {
+            return Some(Alteration::BlocksGone(gone));
+        }
+        let messages = self.before[..gone].iter().filter(|block| block.is_start).count();
+        let from = match (self.is_in_first_message, next.kind == BlockKind::ToolResult) {
+            (false, _) => GoneFrom::Middle,
+            (true, false) => GoneFrom::Front,
+            (true, true) => GoneFrom::FrontWithCall,
+        };
+        Some(Alteration::MessagesGone(messages, from))
+    }
+
+    /// Blocks or messages that are new in front of what was sent.
+    fn inserted(&self) -> Option<Alteration> {
+        let next = self.before.first()?.text;
+        let new = self.after.iter().position(|block| block.text == next)?;
+        let same = Self::same_run(&self.before, &self.after[new..]);
+        let messages = self.after[..new].iter().filter(|block| block.is_start).count();
+        let is_whole = self.after[0].is_start && self.after[new].is_start;
+        (same * 2 >= self.before.len()).then_some(if is_whole {
+            Alteration::MessagesNew(messages)
+        } else {
+            Alteration::BlocksNew(new)
+        })
+    }
+
+    fn same_run(before: &[TailBlock<'_>], after: &[TailBlock<'_>]) -> usize {
+        before.iter().zip(after).take_while(|(one, other)| one.text == other.text).count()
+    }
+
+    /// Thinking that alone is missing.
+    fn thinking_removed(&self) -> Option<Alteration> {
+        let is_removed = self.before.first()?.kind == BlockKind::Thinking
+            && without_thinking(&self.after).starts_with(&without_thinking(&self.before));
+        // A turn begins with a message that has more than answers and results.
+        let begins_turn =
+            |block: &TailBlock<'_>| matches!(block.kind, BlockKind::Other | BlockKind::Media);
+        let is_of_last_turn = !self.after.iter().any(begins_turn);
+        is_removed.then_some(Alteration::ThinkingRemoved { is_of_last_turn })
     }
 
     /// Returns true if less than half of the earlier blocks come back.
@@ -172,25 +261,6 @@ impl Tails<'_> {
 fn without_thinking<'a>(tail: &[TailBlock<'a>]) -> Vec<&'a str> {
     let kept = tail.iter().filter(|block| block.kind != BlockKind::Thinking);
     kept.map(|block| block.text).collect()
-}
-
-/// Named change of a block, if it has a name.
-fn block_change(before: &str, after: &str) -> Option<(DifferenceKind, &'static str)> {
-    let value = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
-    let (old, new) = (value(before), value(after));
-    if !before.contains(CLEARED) && after.contains(CLEARED) && new["type"] == "tool_result" {
-        return Some((DifferenceKind::ResultsCleared, "a placeholder stands for the old result"));
-    }
-    match (has_image(&old), has_image(&new)) {
-        (true, false) => Some((DifferenceKind::Image, "an image is gone")),
-        (false, true) => Some((DifferenceKind::Image, "an image is new")),
-        _ => None,
-    }
-}
-
-fn has_image(block: &Value) -> bool {
-    let is_image = |block: &Value| block["type"] == "image";
-    is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
 }
 
 /// Number of equal elements at the start.

@@ -7,22 +7,28 @@
 //! and such fields rarely change and are interned. Values of fields are kept only with the bytes. `lint` uses
 //! the same functions, but only on the part of the earlier request that was cached.
 
+mod altered;
 mod given;
 mod markers;
 mod messages;
+mod returning;
 mod settings;
 mod tools;
 mod view;
 
-pub(crate) use given::{given_settings, is_priced};
+pub(crate) use altered::{Alteration, other_order, reordered};
+pub(crate) use given::{answer_settings, given_settings, is_priced};
 pub(crate) use markers::{BETA_FAMILIES, beta_differences, ttl_difference};
-pub(crate) use messages::{CLEARED, common_end, deletion_difference, differing, same_ends};
+pub(crate) use messages::{
+    CLEARED, common_end, deletion_difference, differing, message_change, same_ends,
+};
+pub(crate) use returning::comes_back;
 pub(crate) use settings::{Setting, rewrite_settings, setting_changes};
 pub(crate) use tools::{
     ToolChange, ToolChangeKind, begins_with_attribution, is_attribution, tool_changes, tool_name,
 };
 pub use view::ByteDifference;
-pub(crate) use view::{PromptView, SAME_IN_OTHER_BYTES, context, first_difference, says_the_same};
+pub(crate) use view::{PromptView, SAME_IN_OTHER_BYTES, context, first_difference};
 
 use markers::marker_differences;
 use messages::message_difference;
@@ -46,6 +52,8 @@ pub struct Difference {
     pub place: String,
     /// Description of the difference in a few words, none of them from the prompt.
     pub detail: String,
+    /// What became of the block, if it comes back altered.
+    pub(crate) alteration: Option<Alteration>,
     /// Tool that differs, and its field if there is one. Words of the prompt.
     pub tool: Option<String>,
     /// Node of the earlier prompt, or `None` if its prefix has nothing at that place.
@@ -62,11 +70,18 @@ impl Difference {
             kind,
             place: place.into(),
             detail: detail.into(),
+            alteration: None,
             tool: None,
             before: None,
             after: None,
             bytes: None,
         }
+    }
+
+    /// Sets the alteration, if there is one, and its words.
+    fn altered(self, alteration: Option<Alteration>) -> Self {
+        let Some(found) = alteration else { return self };
+        Self { alteration, detail: found.to_string(), ..self }
     }
 
     /// Sets the nodes of the prefix that differ.
@@ -114,8 +129,18 @@ pub fn differences(
     differences.extend(pair.tools());
     differences.extend(pair.settings(|view| view.system_settings));
     differences.extend(system_differences(pair));
-    differences.extend(pair.settings(|view| view.message_settings));
-    differences.extend(message_difference(pair));
+    let mut settings = pair.settings(|view| view.message_settings);
+    let mut messages = message_difference(pair);
+    // Whether there is an image follows from the block that lost it; the paths part at the setting all the same.
+    let is_image = |one: &Difference| one.kind == DifferenceKind::Image;
+    if let Some(block) = messages.as_mut().filter(|one| is_image(one))
+        && let Some(at) = settings.iter().position(is_image)
+    {
+        let setting = settings.remove(at);
+        (block.before, block.after) = (setting.before, setting.after);
+    }
+    differences.extend(settings);
+    differences.extend(messages);
     differences.extend(marker_differences(pair, &before.markers, &after.markers));
     differences.extend(deletion_difference(&before.deleted, &after.deleted));
     differences.extend(beta_differences(history.text(before.betas), history.text(after.betas)));
@@ -152,13 +177,18 @@ impl<'a> Pair<'a> {
     }
 
     fn tool(self, change: &ToolChange, before: &[&'a str], after: &[&'a str]) -> Difference {
+        let mut alteration = None;
         let (kind, detail) = match &change.kind {
             ToolChangeKind::Gone => (DifferenceKind::ToolRemoved, "a tool is gone"),
             ToolChangeKind::New => (DifferenceKind::ToolAdded, "a tool is new"),
             ToolChangeKind::Moved => {
                 (DifferenceKind::ToolMoved, "a tool stands where another one stood")
             }
-            ToolChangeKind::Changed(_) => (DifferenceKind::ToolChanged, "a field changed"),
+            ToolChangeKind::Changed(_) => {
+                let texts = change.before.zip(change.after);
+                alteration = texts.and_then(|(old, new)| other_order(before[old], after[new]));
+                (DifferenceKind::ToolChanged, "a field changed")
+            }
             ToolChangeKind::Respelled => (DifferenceKind::ToolRespelled, SAME_IN_OTHER_BYTES),
         };
         let place = change.position();
@@ -166,6 +196,7 @@ impl<'a> Pair<'a> {
         let text = |texts: &[&'a str], own: Option<usize>| texts.get(own.unwrap_or(place)).copied();
         let node = |nodes: &[WireNodeId], own: Option<usize>| own.map(|own| nodes[own]);
         let mut difference = Difference::new(kind, format!("tools[{place}]"), detail)
+            .altered(alteration)
             .between(node(&self.before.tools, change.before), node(&self.after.tools, change.after))
             .with_bytes(text(before, change.before), text(after, change.after));
         difference.tool = Some(match &change.kind {

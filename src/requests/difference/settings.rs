@@ -1,13 +1,14 @@
 //! Settings that are part of the prefix (before the system prompt and before the messages), and the other
 //! fields of the body.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::view::{SAME_IN_OTHER_BYTES, says_the_same};
 use super::{Difference, DifferenceKind};
+use crate::base::by_key::ByKey;
 use crate::base::order::Ordered as _;
 use crate::read::input::only_value;
 
@@ -92,8 +93,8 @@ fn disables_thinking(value: &str) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SettingChange<'a> {
     pub(crate) setting: Setting,
-    pub(super) before: &'a str,
-    pub(super) after: &'a str,
+    pub(crate) before: &'a str,
+    pub(crate) after: &'a str,
 }
 
 /// Changes between the settings of two nodes, in the order of the prefix.
@@ -105,7 +106,7 @@ pub(crate) fn setting_changes<'a>(before: &'a str, after: &'a str) -> Vec<Settin
     }
     let (old, new) = (values(before), values(after));
     let change = |setting: Setting| {
-        let value = |values: &BTreeMap<&str, &'a RawValue>| {
+        let value = |values: &ByKey<&str, &'a RawValue>| {
             values.get(setting.name()).map(|value| value.get())
         };
         // A setting that only one node has is no change: captures without bytes have none at all.
@@ -129,7 +130,7 @@ pub(crate) fn rewrite_settings<'a>(
     format!("{{{}}}", members.join(","))
 }
 
-fn values(node: &str) -> BTreeMap<&str, &RawValue> {
+fn values(node: &str) -> ByKey<&str, &RawValue> {
     only_value(node).unwrap_or_default()
 }
 
@@ -155,7 +156,7 @@ pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) 
         .collect()
 }
 
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+type Fields<'a> = ByKey<String, &'a RawValue>;
 
 fn fields(object: &str) -> Fields<'_> {
     only_value(object).unwrap_or_default()

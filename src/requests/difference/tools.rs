@@ -5,8 +5,9 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::altered::reordered;
 use super::messages::differing;
-use super::view::{SAME_IN_OTHER_BYTES, changed_field, says_the_same};
+use super::view::changed_field;
 use super::{Difference, DifferenceKind, Pair};
 use crate::base::order::Order as _;
 use crate::read::capture::ATTRIBUTION;
@@ -195,23 +196,19 @@ pub(super) fn system_differences(pair: Pair<'_>) -> Vec<Difference> {
         let changed = new.filter(|place| before[*place] != after[*place]);
         return changed
             .map(|place| {
-                let (kind, detail) = block_change(before[place], after[place]);
-                block_difference(pair, kind, place, detail)
+                let (before, after) = (before[place], after[place]);
+                if is_attribution(before) && is_attribution(after) {
+                    let detail = "the attribution line differs";
+                    return block_difference(pair, DifferenceKind::Attribution, place, detail);
+                }
+                let detail = "the text differs";
+                block_difference(pair, DifferenceKind::SystemPrompt, place, detail)
+                    .altered(reordered(before, after))
             })
             .collect();
     }
     let detail = format!("{} blocks before, {} now", before.len(), after.len());
     vec![block_difference(pair, DifferenceKind::SystemPrompt, new.start, detail)]
-}
-
-fn block_change(before: &str, after: &str) -> (DifferenceKind, &'static str) {
-    if is_attribution(before) && is_attribution(after) {
-        (DifferenceKind::Attribution, "the attribution line differs")
-    } else if says_the_same(before, after) {
-        (DifferenceKind::SystemPrompt, SAME_IN_OTHER_BYTES)
-    } else {
-        (DifferenceKind::SystemPrompt, "the text differs")
-    }
 }
 
 fn block_difference(

@@ -289,7 +289,8 @@ fn written_end(request: &Request, previous: &Request, step: &Step) -> Tokens {
         let grown = previous.prompt_total().saturating_sub(tail) + previous.recorded().output;
         grown.saturating_sub(step.deleted)
     };
-    let least = if step.kept == Kept::System { Tokens::ZERO } else { step.kept_end };
+    let is_lost = matches!(step.kept, Kept::System | Kept::Nothing);
+    let least = if is_lost { Tokens::ZERO } else { step.kept_end };
     end.min(request.prompt_total()).max(least)
 }
 

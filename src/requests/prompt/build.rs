@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use super::agents::agent_prompts;
 use super::calibrate::{Calibrated, LARGEST_CONSTANT_TAIL, calibrate};
 use super::captured::{Sizes, add_captured};
-use super::measured::MeasuredRule;
+use super::measured::{LONG_STEP, MeasuredRule};
 use super::trace::{
     BackgroundWrite, LOOKBACK, Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare,
 };
@@ -18,6 +18,7 @@ use super::{Step, StepKind, is_kept};
 use crate::base::id::Symbol;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
+use crate::read::input::ServiceTier;
 use crate::requests::conversation::{History, Place, Request, RequestIndex, Rewrite};
 
 /// Assumption about the prefix that other traffic keeps warm.
@@ -60,6 +61,8 @@ fn build_sized(
         let (system_prefix, shared_prefix) = prefixes(history, step, &calibrated, shared);
         let system_prefix =
             system_prefix.min(request.prompt_total()).min(largest_system_prefix(history, step));
+        // Other traffic keeps nothing warm under a key that is new to the conversation, as far as is known.
+        let shared_prefix = if step.kept == Kept::Nothing { Tokens::ZERO } else { shared_prefix };
         let answer = history.predecessor(request);
         let answer = answer.map_or(0, |previous| request.carried_positions(previous));
         let (node, background) = tree.add_nodes(request, step, &calibrated, answer);
@@ -100,7 +103,7 @@ fn build_sized(
             rare: rare.kept(),
         });
     }
-    let of_agents = agent_prompts(&mut tree.trace, history, shared);
+    let of_agents = agent_prompts(&mut tree.trace, history, steps, shared);
     // The nodes of captured prompts are the last ones, and are found by that.
     add_captured(&mut tree.trace, history, steps, shared, sizes);
     tree.trace.prompts.extend(of_agents);
@@ -166,7 +169,7 @@ impl Tree {
         let node_of = |prompts: &[Prompt], request: RequestIndex| prompts[request.get()].node;
         let (added, answer) = (request.between.positions, answer_positions);
         let (mut parent, mut positions) = match (step.predecessor, step.kept) {
-            (None, _) => (self.add_system(), 1),
+            (None, _) | (_, Kept::Nothing) => (self.add_system(), 1),
             (Some(before), Kept::All) => {
                 (node_of(&self.trace.prompts, before), reach(answer.saturating_add(added)))
             }
@@ -266,9 +269,10 @@ impl Tree {
     }
 }
 
-/// Number of positions limited to the range that matters: a marker finds nothing beyond the lookback.
+/// Number of positions limited to the range that matters: a marker finds nothing beyond the lookback, which
+/// lines exceed only from [`LONG_STEP`] on.
 fn reach(positions: u32) -> u32 {
-    positions.clamp(1, LOOKBACK)
+    if positions < LONG_STEP { positions.clamp(1, LOOKBACK - 1) } else { LOOKBACK }
 }
 
 /// Most requests that a walk goes back over, as hostile files may have any number.
@@ -292,6 +296,49 @@ pub enum Kept {
     },
     /// Tools and system prompt.
     System,
+    /// Nothing: the key is another one in front of everything.
+    Nothing,
+}
+
+/// Part that is left with the speed and the effort of a request, which are part of the key, and the part of the content
+/// if it is a larger one.
+///
+/// Requests of different speeds share nothing; those of different efforts tools and system prompt, as captured ones do,
+/// unless the model keeps the cache.
+pub(super) fn kept_of_key(
+    history: &History,
+    request: &Request,
+    predecessor: RequestIndex,
+    kept: Kept,
+    steps: &[Step],
+) -> (Kept, Option<Kept>) {
+    let is_fast = |one: &Request| {
+        one.usage.as_ref().is_some_and(|usage| usage.tier.service == ServiceTier::Fast)
+    };
+    let has_same_speed = |one: &Request| is_fast(one) == is_fast(request);
+    let keeps_effort = history.facts(request.model).effort_keeps_cache;
+    let has_same_key = |one: &Request| {
+        // Older clients do not record the effort.
+        let efforts = one.effort.zip(request.effort);
+        has_same_speed(one) && (keeps_effort || efforts.is_none_or(|(one, other)| one == other))
+    };
+    let last = match kept {
+        Kept::All => predecessor,
+        Kept::Until { request, .. } => request,
+        Kept::System if has_same_speed(history.request(predecessor)) => return (kept, None),
+        Kept::System | Kept::Nothing => return (Kept::Nothing, Some(kept)),
+    };
+    let by_content = path_by(last, steps, |step| step.kept_content.unwrap_or(step.kept));
+    let same = by_content.take(LONGEST_WALK).find(|one| has_same_key(history.request(*one)));
+    match same {
+        Some(same) if same == last => (kept, None),
+        Some(same) => {
+            let positions = positions_between(predecessor, Some(same), steps);
+            (Kept::Until { request: same, positions }, Some(kept))
+        }
+        None if has_same_speed(history.request(last)) => (Kept::System, Some(kept)),
+        None => (Kept::Nothing, Some(kept)),
+    }
 }
 
 /// Part of the prefix that is left if lines report a rewrite and its first changed entry: everything if
@@ -304,12 +351,13 @@ pub(super) fn kept_of_rewrite(
     predecessor: RequestIndex,
     steps: &[Step],
 ) -> Option<Kept> {
-    let Rewrite::At(Place { kept, resumes_at }) = request.between.rewrite else { return None };
+    let Rewrite::At(place) = request.between.rewrite else { return None };
+    let Place { kept, resumes_at, is_taken_back } = place;
     let index = |number: u32| RequestIndex::new(number as usize);
     let Some(kept) = kept.map(index) else { return Some(Kept::System) };
-    // Messages that an earlier rewrite changed do not come back.
+    // Messages that an earlier rewrite changed do not come back, unless that is void.
     let mut path = path(predecessor, steps).take(LONGEST_WALK);
-    let kept = path.find(|one| *one <= kept);
+    let kept = if is_taken_back { Some(kept) } else { path.find(|one| *one <= kept) };
     if kept == Some(predecessor) {
         let end = history.request(predecessor).recorded().prompt.cached_end();
         return (end <= request.prompt_total()).then_some(Kept::All);
@@ -323,12 +371,21 @@ pub(super) fn kept_of_rewrite(
 
 /// Requests whose cached prefixes contain one another, from the longest on.
 fn path(last: RequestIndex, steps: &[Step]) -> impl Iterator<Item = RequestIndex> {
-    std::iter::successors(Some(last), |one| {
+    path_by(last, steps, |step| step.kept)
+}
+
+/// Requests of which each keeps a part of the next, from the longest on.
+fn path_by(
+    last: RequestIndex,
+    steps: &[Step],
+    kept: impl Fn(&Step) -> Kept,
+) -> impl Iterator<Item = RequestIndex> {
+    std::iter::successors(Some(last), move |one| {
         let step = &steps[one.get()];
-        match step.kept {
+        match kept(step) {
             Kept::All => step.predecessor,
             Kept::Until { request, .. } => Some(request),
-            Kept::System => None,
+            Kept::System | Kept::Nothing => None,
         }
     })
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use super::background::{BackgroundHabits, BackgroundMemory, ExpectedBackground};
 use super::build::Kept;
-use super::shared_prefix::{PrefixMemory, SharedPrefixes};
+use super::shared_prefix::{PrefixMemory, SharedPrefixes, Siblings};
 use super::{Step, StepKind};
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
@@ -51,7 +51,7 @@ pub(super) fn calibrate<'a>(
         || BackgroundHabits::collect(history, &versions, steps),
         || SharedPrefixes::collect(history, &versions, steps),
     );
-    let mut tails = Tails::default();
+    let (mut tails, mut siblings) = (Tails::default(), Siblings::default());
     let mut chains: FxHashMap<(Symbol, Option<Symbol>), ChainMemory> = FxHashMap::default();
     history.of_transcripts().iter().zip(steps).map(move |(request, step)| {
         let memory = chains.entry((request.session, request.agent)).or_default();
@@ -61,13 +61,20 @@ pub(super) fn calibrate<'a>(
         let calibrated = Calibrated {
             uncached_tail: tail,
             background: habits.expect(history, &versions, own, tail, &memory.background),
-            system_prefix: prefixes.system_prefix(history, &versions, request, step, prefix),
+            system_prefix: prefixes.system_prefix(
+                history,
+                &versions,
+                request,
+                step,
+                (prefix, &siblings),
+            ),
             shared_prefix: prefixes.shared_prefix(history, &versions, request, step, prefix),
         };
         // Learning comes after the estimate, so that no request sees its own split.
         tails.learn(request, step);
         BackgroundHabits::learn(history, &versions, own, &mut memory.background);
-        SharedPrefixes::learn(request, step, &mut memory.prefix);
+        SharedPrefixes::learn(history, request, step, &mut memory.prefix);
+        siblings.learn(history, request, step);
         calibrated
     })
 }
@@ -121,7 +128,7 @@ fn cached_before(request: &Request, step: &Step) -> Tokens {
     match step.kind {
         StepKind::Opening | StepKind::ModelChange => request.recorded().prompt.read,
         StepKind::Continued | StepKind::Rewritten | StepKind::Expired => match step.kept {
-            Kept::System => Tokens::ZERO,
+            Kept::System | Kept::Nothing => Tokens::ZERO,
             Kept::All | Kept::Until { .. } => step.kept_end,
         },
     }

@@ -66,7 +66,11 @@ pub(super) fn add_captured(
         let recorded = usage.and_then(|usage| usage.cache_deleted);
         let total = sizing.size(wire, split, recorded);
         let first_marker = trace.markers.len();
-        let markers = wire.markers.iter().map(|marker| sizing.marker(*marker, first_node, &total));
+        let markers = wire.markers.iter().map(|marker| {
+            // The lifetime that was granted is known by usage alone.
+            let ttl = if is_recorded { marker.ttl } else { marker.asked };
+            sizing.marker(WireMarker { ttl, ..*marker }, first_node, &total)
+        });
         trace.markers.extend(markers);
         sizing.learn(wire, &total, split);
         let before = request.predecessor.map(|before| trace.prompts[before.get()].deleted);
@@ -82,7 +86,8 @@ pub(super) fn add_captured(
         let previous_end = step.previous_end.saturating_sub(newly_deleted);
         let step = &Step { previous_end, ..*step };
         let broken_read = broken_read(request, step).filter(|_| counts_tokens);
-        let rare = Rare { edits, broken_read, ..Rare::default() };
+        let refusal = wire.refusal;
+        let rare = Rare { edits, broken_read, refusal, ..Rare::default() };
         let prefix = if counts_tokens { warmth.expect(history, wire, step) } else { NOTHING_WARM };
         trace.prompts.push(Prompt {
             start: request.start,

@@ -36,9 +36,10 @@ words! {
              whole prompt, unless the service refused it.";
         /// Step that adds more than a marker looks back over.
         ///
-        /// (The lookback is documented, and holds for every client; it was measured that it counts blocks.)
+        /// (A lookback of 20 is documented, and holds for every client; it was measured that it counts blocks,
+        /// and that lines show up to two more than were sent.)
         LongStep = "long_step",
-            "Where an answer and what the client added after it have 20 blocks or more, thinking \
+            "Where an answer and what the client added after it have 22 blocks or more, thinking \
              not counted, the marker at their end finds no entry before them: tools and system \
              prompt alone are read.";
     }
@@ -185,21 +186,28 @@ pub(super) fn of_attempt(
         .map(|(rule, _)| rule)
 }
 
+/// Positions by the lines from which nothing before a step is within reach of its marker.
+///
+/// (Measured: of 9 requests with 20 or 21 none had lost the messages, of 8 with more seven. Captures
+/// have exact positions, for which the documented lookback holds.)
+pub(crate) const LONG_STEP: u32 = 22;
+
 /// Rule by which nothing before a step is within reach of its marker.
 pub(super) fn of_long_step(
     version: ClientVersion,
     request: &Request,
     previous: &Request,
 ) -> Option<MeasuredRule> {
+    let rule = MeasuredRule::LongStep;
+    let is_long = blocks_at_once(request, previous) >= LONG_STEP;
+    (is_long && rule.holds_for(version)).then_some(rule)
+}
+
+/// Blocks by the lines that a step surely adds without a marker between them.
+pub(crate) fn blocks_at_once(request: &Request, previous: &Request) -> u32 {
     let (answer, added) = (request.carried_positions(previous), request.between.positions);
     // At a prompt, a suggestion may have cached the answer: then each part counts for itself.
-    let positions = if request.between.has_prompt {
-        answer.max(added)
-    } else {
-        request.positions_after(previous)
-    };
-    let rule = MeasuredRule::LongStep;
-    (positions >= LOOKBACK && rule.holds_for(version)).then_some(rule)
+    if request.between.has_prompt { answer.max(added) } else { answer.saturating_add(added) }
 }
 
 /// Lower bound on the positions between the end of an earlier request of the chain and the end of this one,

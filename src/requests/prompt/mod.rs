@@ -45,6 +45,7 @@ pub use calibrate::LARGEST_CONSTANT_TAIL;
 pub(crate) use captured::{level, node_behind};
 pub use counting::Counting;
 pub use measured::MeasuredRule;
+pub(crate) use measured::{LONG_STEP, blocks_at_once};
 pub(crate) use paths::Paths;
 pub(crate) use split::Landmarks;
 pub use trace::{
@@ -53,7 +54,7 @@ pub use trace::{
 };
 
 use agents::agent_step;
-use build::kept_of_rewrite;
+use build::{kept_of_key, kept_of_rewrite};
 pub(crate) use calibrate::ClientVersion;
 use calibrate::ClientVersions;
 use measured::{LaterKept, grace, of_attempt, of_long_step, of_step};
@@ -122,6 +123,8 @@ pub struct Step {
     pub dropped_thinking: Option<RequestIndex>,
     /// Part of the predecessor's cached prefix with which this prompt begins.
     pub kept: Kept,
+    /// Part that the content keeps, if the key is another one.
+    pub kept_content: Option<Kept>,
     /// End of the kept part. If nothing says how much of rewritten messages was kept, the predecessor's end.
     pub kept_end: Tokens,
     /// Measured rule that decides the kept part.
@@ -151,6 +154,7 @@ impl Step {
             is_rewritten: false,
             dropped_thinking: None,
             kept: Kept::All,
+            kept_content: None,
             kept_end: Tokens::ZERO,
             rule: None,
             turn_thinking: None,
@@ -322,9 +326,14 @@ fn next_step(
         (None, None) if is_rewritten => Kept::System,
         (None, None) => Kept::All,
     };
+    let (kept, kept_content) = if request.model == previous.model {
+        kept_of_key(history, request, predecessor, kept, steps)
+    } else {
+        (kept, None)
+    };
     let kept_end = match kept {
         Kept::Until { request, .. } => history.request(request).recorded().prompt.cached_end(),
-        Kept::All | Kept::System => previous_end,
+        Kept::All | Kept::System | Kept::Nothing => previous_end,
     };
     let kind = StepKind::after(previous, request, is_expired, is_rewritten);
     // After an expiry, there is nothing left to lose.
@@ -353,6 +362,7 @@ fn next_step(
         is_rewritten,
         dropped_thinking,
         kept,
+        kept_content,
         kept_end,
         turn_thinking: if request.between.has_prompt {
             own_thinking

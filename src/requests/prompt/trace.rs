@@ -16,6 +16,7 @@ use super::counting::Counting;
 use super::paths::Paths;
 use super::split::{Landmarks, SplitTrace};
 use crate::base::id::Symbol;
+use crate::base::refusal::Refusal;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Millis, Tokens};
 
@@ -227,6 +228,8 @@ pub struct Rare {
     /// Repair by which the prompt finds its predecessor's cached prefix whatever was recorded, for
     /// counterfactuals that repair a break.
     pub repair: Option<Repair>,
+    /// Reason for which the service refuses the request, whatever its markers.
+    pub refusal: Option<Refusal>,
 }
 
 impl Rare {
@@ -292,6 +295,12 @@ impl Prompt {
     #[must_use]
     pub fn repair(&self) -> Option<Repair> {
         self.rare.as_ref()?.repair
+    }
+
+    /// Reason for which the service refuses the request, whatever its markers.
+    #[must_use]
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.rare.as_ref()?.refusal
     }
 
     /// Places of the deleted tokens, if they are known.

@@ -23,10 +23,11 @@ mod rules;
 mod simulate;
 mod stored;
 
+pub use crate::base::refusal::Refusal;
 pub use crate::requests::prompt::{Counting, LOOKBACK};
 pub use automatic::{AutomaticCache, AutomaticPolicy, simulate_automatic};
 pub use counting::counted;
-pub use outcome::{Outcome, Refusal};
+pub use outcome::Outcome;
 pub use rules::{MarkedCache, Rules};
 pub use simulate::{RepeatRun, Repeats, simulate, simulate_repeated};
 pub use stored::{StoredCache, StoredContext, Storing, simulate_stored};

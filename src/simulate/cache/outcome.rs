@@ -4,9 +4,9 @@
 //! reasons apply, the first in the order of [`Refusal`] is given.
 
 use super::Sent;
+use crate::base::refusal::Refusal;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
-use crate::base::words::words;
 use crate::requests::prompt::NodeId;
 
 /// Billing of one prompt.
@@ -45,22 +45,6 @@ impl Outcome {
 
 /// Largest number of markers in a request, including the automatic one; the service refuses more.
 const MOST_MARKERS: usize = 4;
-
-words! {
-    /// Reason of a refusal.
-    pub enum Refusal {
-        /// The automatic marker is on a block with a marker of another TTL.
-        TtlConflict = "ttl_conflict", "two lifetimes on one block";
-        /// More than four markers.
-        TooManyBreakpoints = "too_many_breakpoints", "more than four markers";
-        /// A five-minute marker before a one-hour one.
-        TtlOrder = "ttl_order", "a marker of 5m in front of one of 1h";
-        /// A marker on a block that cannot carry one.
-        UnmarkableBlock = "unmarkable_block", "a marker on a block that cannot have one";
-    }
-    /// Name for people.
-    pub fn label;
-}
 
 /// Reason for which the service refuses the markers of a request, if any.
 #[must_use]

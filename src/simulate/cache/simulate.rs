@@ -142,7 +142,7 @@ impl<'a> Cache<'a> {
         // Measured: for some versions of a client, entries for five minutes live a few seconds longer.
         self.entries.set_grace_of_five_minutes(prompt.grace());
         let sent = self.sent(prompt);
-        if let Some(refusal) = refusal(&sent) {
+        if let Some(refusal) = refusal(&sent).or(prompt.refusal()) {
             let basis = Basis::Derived;
             return Outcome { refusal: Some(refusal), basis, ..Outcome::default() };
         }

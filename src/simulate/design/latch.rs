@@ -2,12 +2,13 @@
 //! line of the session's start, and the global marker on the part that system prompts of several
 //! sessions share.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::value::RawValue;
 
 use super::blocks::BlockTree;
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::read::capture::{Part, WireNodeId, WireRequest, WireTree};
@@ -22,7 +23,7 @@ type ConversationId = (RequestIndex, u64);
 /// Latched values at the time of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Latches<'a> {
-    settings: BTreeMap<Setting, &'a str>,
+    settings: ByKey<Setting, &'a str>,
     /// Beta features requested so far, in alphabetical order and joined by commas.
     betas: String,
     /// Conversation, and the number of its beta features and other fields so far.
@@ -32,7 +33,7 @@ pub(super) struct Latches<'a> {
 /// Settings, beta features and fields that the requests of a conversation have switched on so far.
 #[derive(Default)]
 struct Conversation<'a> {
-    settings: BTreeMap<Setting, &'a str>,
+    settings: ByKey<Setting, &'a str>,
     betas: BTreeSet<&'a str>,
     other_fields: FxHashSet<String>,
 }
@@ -105,9 +106,9 @@ pub(super) fn settings_text(tree: &WireTree, id: WireNodeId) -> Option<&str> {
 }
 
 fn field_names(object: Option<&str>) -> impl Iterator<Item = String> {
-    let fields: BTreeMap<String, &RawValue> =
+    let fields: ByKey<String, &RawValue> =
         object.and_then(|object| only_value(object).ok()).unwrap_or_default();
-    fields.into_keys()
+    fields.into_iter().map(|(name, _)| name)
 }
 
 /// Blocks that begin with the attribution line, and the first one of each session.
@@ -220,7 +221,7 @@ mod tests {
     fn a_latch_replaces_later_values_and_nothing_else() {
         let on = r#"{"thinking":{"type":"enabled"},"tool_choice":null,"images":false}"#;
         let off = r#"{"thinking":{"type":"disabled"},"tool_choice":null,"images":true}"#;
-        let settings = BTreeMap::from([(Setting::Thinking, r#"{"type":"enabled"}"#)]);
+        let settings = ByKey::from([(Setting::Thinking, r#"{"type":"enabled"}"#)]);
         let betas = "a,b".to_owned();
         let latches = Latches { settings, betas, beside: ((RequestIndex::new(0), 0), 0) };
         assert_eq!(latches.rewrite(on), None);

@@ -3,10 +3,9 @@
 //! People choose requests by names, which are looked up in the history. An unknown name is an error
 //! that lists the nearest ones.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::Symbol;
 use crate::base::units::Millis;
@@ -231,7 +230,7 @@ impl Filter {
     fn chosen(&self, history: &History) -> Result<Chosen, FilterError> {
         // Names of projects are derived from all of the history, which no other filter needs.
         let is_by_project = !self.projects.is_empty();
-        let projects = if is_by_project { project_names(history) } else { BTreeMap::new() };
+        let projects = if is_by_project { project_names(history) } else { ByKey::new() };
         Ok(Chosen {
             sources: (!self.sources.is_empty()).then(|| self.sources.clone()),
             sessions: sessions(&self.sessions, history)?,
@@ -336,7 +335,7 @@ fn named<'a>(
     Ok(Some(chosen))
 }
 
-fn projects_of<'a>(history: &'a History, projects: &'a BTreeMap<Symbol, String>) -> Names<'a> {
+fn projects_of<'a>(history: &'a History, projects: &'a ByKey<Symbol, String>) -> Names<'a> {
     let named = |(symbol, name): (&Symbol, &'a String)| Named {
         symbol: *symbol,
         name: name.as_str(),

@@ -14,11 +14,11 @@ pub use rows::{Row, RowTokens};
 pub use totals::{Breakdown, Totals};
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
+use crate::base::by_key::ByKey;
 use crate::base::order::side_by_side;
 use crate::base::ttl::{Ttl, TtlPlan};
 use crate::base::units::{Picodollars, Tokens};
@@ -30,7 +30,7 @@ use crate::simulate::management::{Effects, Management, Sketch};
 use crate::simulate::pricing::{
     PriceContext, PriceTable, Rates, RequestRates, price_context, rates_in,
 };
-use crate::simulate::provider::{Provider, Unmarked};
+use crate::simulate::provider::{Provider, Unmarked, of_own_caches};
 use crate::simulate::strategy::{
     Added, Applicability, Assumptions, Design, Material, Purpose, Simulated, Strategy,
     StrategyKind, try_design,
@@ -157,6 +157,8 @@ pub struct Ledger<'a> {
     pub columns: Vec<StrategyColumn>,
     /// Bound (the least that any markers, TTLs and pings could have cost) under each requested reading.
     pub bounds: Vec<StrategyColumn>,
+    /// Requests to caches that are not Anthropic's.
+    own_caches: Arc<FxHashSet<RequestIndex>>,
     /// Prompt size of each request.
     totals: Arc<[Tokens]>,
     rates: Arc<RequestRates>,
@@ -228,6 +230,7 @@ impl<'a> Ledger<'a> {
             assumptions: *assumptions,
             columns: Vec::new(),
             bounds: Vec::new(),
+            own_caches: Arc::new(of_own_caches(history)),
             totals,
             rates: Arc::new(rates),
             ratios: Arc::default(),
@@ -239,6 +242,7 @@ impl<'a> Ledger<'a> {
         Self {
             columns,
             bounds: Vec::new(),
+            own_caches: Arc::clone(&self.own_caches),
             totals: Arc::clone(&self.totals),
             rates: Arc::clone(&self.rates),
             ratios: Arc::clone(&self.ratios),
@@ -281,6 +285,9 @@ impl<'a> Ledger<'a> {
             let sends_all = strategy.sends_all();
             let material = if sends_all { Material { trace, ..material } } else { material };
             let mut simulated = strategy.simulate(material);
+            if let Some(simulated) = &mut simulated {
+                simulated.keep_recorded(strategy, history, &self.own_caches);
+            }
             let apart = unmarked.as_ref().filter(|_| !sends_all);
             if let (Some(simulated), Some(unmarked)) = (&mut simulated, apart) {
                 simulated.add_unmarked(strategy, unmarked);
@@ -309,6 +316,7 @@ impl<'a> Ledger<'a> {
             summary: Cow::Borrowed("a design on trial"),
             kind: StrategyKind::Counterfactual(design),
         };
+        simulated.keep_recorded(&strategy, history, &self.own_caches);
         if let Some(unmarked) = &unmarked {
             simulated.add_unmarked(&strategy, unmarked);
         }
@@ -391,6 +399,12 @@ impl<'a> Ledger<'a> {
         self.bounds.iter().find(|column| column.strategy.kind == kind)
     }
 
+    /// Returns true if a request's cache is not Anthropic's, so that it counts as recorded.
+    #[must_use]
+    pub fn has_own_cache(&self, index: RequestIndex) -> bool {
+        self.own_caches.contains(&index)
+    }
+
     /// Prompt size of a request.
     #[must_use]
     #[inline]
@@ -451,7 +465,7 @@ impl<'a> Ledger<'a> {
         if self.is_priced() {
             return Vec::new();
         }
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut counts: ByKey<&str, usize> = ByKey::new();
         // The record has the most rows of a request. If it has none, any simulation will do.
         let columns: Vec<_> = self.billed().into_iter().chain(&self.columns).collect();
         for index in requests {

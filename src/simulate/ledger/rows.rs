@@ -2,7 +2,7 @@
 
 use super::{Ledger, StrategyColumn};
 use crate::base::units::{Basis, Millis, Picodollars, Tokens};
-use crate::read::input::{PromptSplit, Usage};
+use crate::read::input::Usage;
 use crate::requests::conversation::RequestIndex;
 use crate::simulate::cache::{Outcome, Refusal};
 use crate::simulate::pricing::{Billing, Charges, PriceContext};
@@ -96,7 +96,7 @@ impl<'a> Ledger<'a> {
         let request = history.request(index);
         let usage = request.usage.as_ref();
         let (billing, basis, refusal) = match (column.outcomes(), column.provider()) {
-            (None, _) => (billing_of(&usage?.prompt, usage?.output), basis_of(usage?), None),
+            (None, _) => (Billing::recorded(usage?.prompt, usage?.output), basis_of(usage?), None),
             (Some(outcomes), Some(_)) => {
                 let outcome = &outcomes[index.get()];
                 let output = usage.map_or(Tokens::ZERO, |usage| usage.output);
@@ -138,7 +138,7 @@ impl<'a> Ledger<'a> {
         })
     }
 
-    /// Rows of the samplings that were billed apart; only the record has them.
+    /// Rows of the samplings that were billed apart, the same under every strategy: none changes them.
     fn earlier_rows<'s>(
         &'s self,
         column: &'s StrategyColumn,
@@ -146,8 +146,8 @@ impl<'a> Ledger<'a> {
     ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
         let history = self.history;
         let request = history.request(index);
-        let recorded = request.usage.as_ref().filter(|_| column.simulated.is_none());
-        let iterations = recorded.map_or(&[][..], |usage| usage.iterations_apart.as_slice());
+        let iterations =
+            request.usage.as_ref().map_or(&[][..], |usage| usage.iterations_apart.as_slice());
         let strategy = column.strategy.name.as_ref();
         iterations.iter().enumerate().map(move |(number, iteration)| {
             // A sampling without a model of its own was by the model that refused the request first.
@@ -157,7 +157,7 @@ impl<'a> Ledger<'a> {
                 (None, Some(refused)) => history.symbols.text(refused),
                 (None, None) => history.symbols.text(request.model),
             };
-            let billing = billing_of(&iteration.prompt, iteration.output);
+            let billing = Billing::recorded(iteration.prompt, iteration.output);
             let context = PriceContext {
                 model,
                 prompt: iteration.prompt.total(),
@@ -189,7 +189,9 @@ impl<'a> Ledger<'a> {
         index: RequestIndex,
     ) -> impl Iterator<Item = Row<'s>> + use<'a, 's> {
         let own = self.row(column, index);
-        self.earlier_rows(column, index).chain(own).chain(self.added_rows(column, index))
+        let earlier = own.iter().flat_map(move |_| self.earlier_rows(column, index));
+        let earlier: Vec<Row<'s>> = earlier.collect();
+        earlier.into_iter().chain(own).chain(self.added_rows(column, index))
     }
 
     /// Calls `each` for these rows, and returns true if there are any.
@@ -201,11 +203,8 @@ impl<'a> Ledger<'a> {
     ) -> bool {
         let mut has_rows = false;
         // A chain of iterators would copy each row several times.
-        for row in self.earlier_rows(column, index) {
-            each(&row);
-            has_rows = true;
-        }
         if let Some(row) = self.row(column, index) {
+            self.earlier_rows(column, index).for_each(|earlier| each(&earlier));
             each(&row);
             has_rows = true;
         }
@@ -220,16 +219,6 @@ impl<'a> Ledger<'a> {
 /// Basis of a record's figures.
 fn basis_of(usage: &Usage) -> Basis {
     if usage.lifetime_is_assumed { Basis::Estimated } else { Basis::Measured }
-}
-
-fn billing_of(prompt: &PromptSplit, output: Tokens) -> Billing {
-    Billing {
-        input: prompt.input,
-        read: prompt.read,
-        write_5m: prompt.write_5m,
-        write_1h: prompt.write_1h,
-        output,
-    }
 }
 
 fn simulated_billing(usage: Option<&Usage>, outcome: &Outcome) -> Billing {

@@ -1,11 +1,10 @@
 //! Sums over rows: of a whole column, of each session and of each model.
 
-use std::collections::BTreeMap;
-
 use derive_more::AddAssign;
 
 use super::filter::Selection;
 use super::{Ledger, Row, StrategyColumn};
+use crate::base::by_key::ByKey;
 use crate::base::known::KnownSum;
 use crate::base::units::{Picodollars, Tokens};
 
@@ -30,7 +29,7 @@ pub struct Totals {
     pub costs: KnownSum,
     /// Requests whose model has no price.
     pub unpriced_requests: u64,
-    /// Cost of further samplings; it is part of the cost, and no simulation has them.
+    /// Cost of further samplings, which is part of the cost under every strategy.
     pub apart: Picodollars,
     /// Requests with unknown output, which is in no sum.
     pub without_output: u64,
@@ -116,7 +115,7 @@ pub struct Breakdown<'a> {
     /// billed separately.
     ///
     /// A request without rows counts for its own model.
-    pub models: BTreeMap<&'a str, Totals>,
+    pub models: ByKey<&'a str, Totals>,
 }
 
 impl Ledger<'_> {

@@ -12,19 +12,29 @@ const SIZES: &str = "the sizes of single results are estimates by their bytes, a
                      front of a recorded rewrite is left as it was";
 const UNDONE: &str = "recorded compactions are undone as far as sizes show; most of the requests \
                       that they took are not in the record, and those that are stay";
+const TOGETHER: &str = "results that came in before a compaction are not cleared after it";
 const CAPTURED: &str = "captured requests are left as they are";
 
 impl Management {
     /// Facts that the simulation does not know.
     #[must_use]
     pub fn unknowns(&self) -> Vec<&'static str> {
+        if let Self::Several(parts) = self {
+            let mut all = vec![BEHAVIOUR, TOGETHER];
+            for unknown in parts.each().flat_map(|one| one.unknowns()) {
+                if !all.contains(&unknown) {
+                    all.push(unknown);
+                }
+            }
+            return all;
+        }
         let mut all = vec![BEHAVIOUR];
         all.extend_from_slice(match self {
+            Self::Several(_) => &[],
             Self::Microcompaction(_) | Self::ToolResultClearing { .. } => &[SIZES],
             Self::ResultBudget(_) => &[
                 SIZES,
-                "characters are counted as bytes of JSON, and results that were replaced in the \
-                 record stay so",
+                "results that were replaced in the record stay so",
                 "the limits that single tools have of their own are not known; results of `Read` \
                  are never replaced",
             ],
@@ -57,13 +67,18 @@ impl Management {
     /// Assumed sizes and numbers.
     #[must_use]
     pub fn assumptions(&self) -> Vec<String> {
+        if let Self::Several(parts) = self {
+            return parts.each().flat_map(|one| one.assumptions()).collect();
+        }
         let trigger = self.trigger();
         let mut all: Vec<String> = trigger
             .map(|trigger| format!("conversations are compacted from {trigger} on"))
             .into_iter()
             .collect();
         all.extend(match self {
-            Self::Microcompaction(_) | Self::ToolResultClearing { .. } => Vec::new(),
+            Self::Microcompaction(_) | Self::ToolResultClearing { .. } | Self::Several(_) => {
+                Vec::new()
+            }
             Self::ResultBudget(budget) => budget.assumptions(),
             Self::Compaction(compaction) => compaction.assumptions(),
             Self::SessionMemory(memory) => memory.assumptions(),

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::Management;
+use super::Parts;
 use super::conversation::Conversation;
 use super::pieces::{Content, PieceId, PieceTree};
 use crate::base::bounded::{Count, Duration, Length, Size};
@@ -110,36 +110,29 @@ pub(super) struct Clearing {
 
 /// Results that the rule clears, or `None` if it clears nothing new.
 pub(super) fn clearing(
-    management: &Management,
+    parts: &Parts,
     results: &PieceTree,
     conversation: &Conversation,
     moment: &Moment,
 ) -> Option<Clearing> {
-    match management {
-        Management::Microcompaction(Microcompaction { by_time, by_service }) => {
-            let by_time = by_time.and_then(|rule| rule.clears(results, conversation, moment));
-            let by_time = by_time.map(|until| Clearing { until, is_deletion: false });
-            by_time.or_else(|| {
-                let until = (*by_service)?.deletes(results, conversation, moment)?;
-                Some(Clearing { until, is_deletion: true })
-            })
-        }
-        // As specified in F.3.
-        Management::ToolResultClearing(ResultClearing { trigger, keep, clear_at_least }) => {
-            let last = conversation.results.filter(|_| conversation.total > *trigger);
-            let all = results.tokens(last);
-            let until =
-                results.newest(last, |stretch| all.saturating_sub(stretch.tokens) >= *keep)?;
-            // Results that are cleared already save nothing a second time, so they do not count
-            // towards the least saving.
-            let saved = new_savings(results, until, conversation.cleared);
-            let is_enough = saved > Tokens::ZERO && saved >= *clear_at_least;
-            is_enough.then_some(Clearing { until, is_deletion: false })
-        }
-        Management::ResultBudget(_) | Management::Compaction(_) | Management::SessionMemory(_) => {
-            None
-        }
+    if let Some(Microcompaction { by_time, by_service }) = parts.microcompaction {
+        let by_time = by_time.and_then(|rule| rule.clears(results, conversation, moment));
+        let by_time = by_time.map(|until| Clearing { until, is_deletion: false });
+        return by_time.or_else(|| {
+            let until = by_service?.deletes(results, conversation, moment)?;
+            Some(Clearing { until, is_deletion: true })
+        });
     }
+    // As specified in F.3.
+    let ResultClearing { trigger, keep, clear_at_least } = parts.clearing?;
+    let last = conversation.results.filter(|_| conversation.total > trigger);
+    let all = results.tokens(last);
+    let until = results.newest(last, |stretch| all.saturating_sub(stretch.tokens) >= keep)?;
+    // Results that are cleared already save nothing a second time, so they do not count
+    // towards the least saving.
+    let saved = new_savings(results, until, conversation.cleared);
+    let is_enough = saved > Tokens::ZERO && saved >= clear_at_least;
+    is_enough.then_some(Clearing { until, is_deletion: false })
 }
 
 impl ByTime {
@@ -215,41 +208,39 @@ impl Default for ResultBudget {
     }
 }
 
-/// Results that a budget replaced, and the tokens saved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Replaced {
-    pub(super) results: u64,
-    pub(super) tokens: Tokens,
-}
-
 /// Result that comes in.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Incoming<'a> {
-    pub(super) content: &'a Content,
+    pub(super) content: &'a mut Content,
     /// True if the result may be replaced.
     pub(super) is_replaceable: bool,
 }
 
 impl ResultBudget {
-    /// Applies the budget to the results of one user message.
-    pub(super) fn replace(self, results: &[Incoming<'_>]) -> Replaced {
-        let mut replaced = Replaced::default();
-        let mut sum: u64 = results.iter().map(|result| result.content.bytes).sum();
-        let mut largest_first: Vec<&Content> = results
-            .iter()
-            .filter(|result| result.is_replaceable && result.content.bytes > self.preview)
+    /// Applies the budget to the results of one user message, and returns the number of those that it replaced and the
+    /// tokens saved.
+    pub(super) fn replace(self, results: Vec<Incoming<'_>>) -> (u64, Tokens) {
+        let (mut replaced, mut saved) = (0, Tokens::ZERO);
+        let mut sum: u64 = results.iter().map(|result| result.content.characters).sum();
+        let mut largest_first: Vec<&mut Content> = results
+            .into_iter()
+            .filter(|result| result.is_replaceable && result.content.characters > self.preview)
             .map(|result| result.content)
             .collect();
-        largest_first.order_by_key(|content| std::cmp::Reverse(content.bytes));
+        largest_first.order_by_key(|content| std::cmp::Reverse(content.characters));
         for content in largest_first {
             // Largest first, so no later result is over its own limit either.
-            if content.bytes <= self.each && sum <= self.message {
+            if content.characters <= self.each && sum <= self.message {
                 break;
             }
-            sum -= content.bytes - self.preview;
-            replaced.results += 1;
-            replaced.tokens += content.tokens.saturating_sub(content.placeholder);
+            sum -= content.characters - self.preview;
+            replaced += 1;
+            saved += content.tokens.saturating_sub(content.preview);
+            content.tokens = content.tokens.min(content.preview);
+            content.placeholder = content.placeholder.min(content.preview);
+            content.characters = self.preview;
+            content.rough = Tokens(self.preview / 4);
         }
-        replaced
+        (replaced, saved)
     }
 }

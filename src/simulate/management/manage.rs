@@ -1,6 +1,5 @@
 //! Application of context management to a trace.
 
-use super::Management;
 use super::clearing::{Incoming, Moment, ResultBudget, clearing};
 use super::compaction::{Compaction, SessionMemory, remembered, summarised};
 use super::conversation::{Conversation, Conversations, Oldest, Round, Rounds, Transition};
@@ -9,6 +8,7 @@ use super::pieces::{
     sum,
 };
 use super::rewrite::{Path, Rewrite, Sent, Sink, Sizes};
+use super::{Management, Parts, Trigger};
 use crate::base::model::PrefixCheck;
 use crate::base::units::{Millis, Tokens};
 use crate::read::transcript::ContentKind;
@@ -19,6 +19,15 @@ use crate::requests::prompt::{Level, Prompt, PromptTrace};
 
 /// Largest number of results, files or skills of one request that are tracked one by one, newest first.
 const MOST_PIECES: usize = 64;
+
+/// Clearing before the same request.
+#[derive(Clone, Copy)]
+struct Cleared {
+    /// Tokens that are gone.
+    tokens: Tokens,
+    /// True if bytes of the prefix changed.
+    is_rewritten: bool,
+}
 
 /// Prompts of a history under context management.
 #[derive(Debug)]
@@ -114,7 +123,7 @@ pub(crate) fn sketch(
 struct Manager<'a, S: Sink> {
     history: &'a History,
     recorded: &'a PromptTrace,
-    management: &'a Management,
+    parts: Parts,
     contents: Contents<'a>,
     pieces: PieceTree,
     conversations: Conversations,
@@ -132,11 +141,13 @@ impl<'a, S: Sink> Manager<'a, S> {
         management: &'a Management,
         sink: S,
     ) -> Self {
+        let parts = management.parts();
+        let preview = parts.budget.map_or(0, |budget| budget.preview);
         Self {
             history,
             recorded: trace,
-            management,
-            contents: Contents::new(history, ratios, management.placeholder()),
+            parts,
+            contents: Contents::new(history, ratios, preview),
             pieces: PieceTree::default(),
             conversations: Conversations::new(history.of_transcripts()),
             rounds: Rounds::with_capacity(trace.prompts.len()),
@@ -153,23 +164,25 @@ impl<'a, S: Sink> Manager<'a, S> {
     }
 
     fn manage(&mut self, index: usize, request: &Request) {
-        let (mut conversation, contents) = match request.predecessor {
+        let (mut conversation, mut contents) = match request.predecessor {
             None => self.open(index, request),
             Some(before) => self.go_on(index, request, before),
         };
         let mut path = if self.undoes(request) { Path::Joined } else { Path::Recorded };
+        let parts = self.parts.of(request.agent.is_some());
+        // A result comes in as its preview from the first request on, so no byte that was sent changes.
+        if let Some(budget) = parts.budget {
+            self.replace(budget, &mut conversation, &mut contents);
+        }
         self.note_pieces(index, &mut conversation, &contents);
         self.note_round(index, request, &conversation, &contents);
-        let is_concerned = self.management.concerns(request.agent.is_some());
         // A path that was joined may part again: the last change of the bytes decides.
-        if is_concerned && self.shrink(index, request, &mut conversation, &contents) {
+        if self.shrink(&parts, index, request, &mut conversation, &contents) {
             path = Path::Parted;
         }
         let before = request.predecessor.map(|before| self.conversations.at(before));
         self.sink.push(&conversation, before, path);
-        if let Management::SessionMemory(memory) = self.management
-            && is_concerned
-        {
+        if let Some(memory) = &parts.memory {
             self.update_memory(memory, index, request, &mut conversation, &contents);
         }
         self.conversations.keep(index, request, conversation);
@@ -178,25 +191,17 @@ impl<'a, S: Sink> Manager<'a, S> {
     /// Shrinks a prompt; returns true if that changes bytes of the previous prompt's part.
     fn shrink(
         &mut self,
+        parts: &Parts,
         index: usize,
         request: &Request,
         now: &mut Conversation,
         contents: &[Content],
     ) -> bool {
-        match self.management {
-            Management::Microcompaction(_) | Management::ToolResultClearing { .. } => {
-                self.clear(index, request, now)
-            }
-            Management::ResultBudget(budget) => {
-                // A result comes in as its preview from the first request on, so no byte that was
-                // sent changes.
-                self.replace(*budget, now, contents);
-                false
-            }
-            Management::Compaction(_) | Management::SessionMemory(_) => {
-                self.compact(index, request, now, contents)
-            }
-        }
+        let before = now.total;
+        let is_rewritten = parts.clears() && self.clear(parts, index, request, now);
+        let cleared = Cleared { tokens: before.saturating_sub(now.total), is_rewritten };
+        (parts.compacts() && self.compact(parts, index, request, now, contents, cleared))
+            || is_rewritten
     }
 
     /// First request of a conversation; tokens that its contents do not explain come before the messages.
@@ -243,8 +248,7 @@ impl<'a, S: Sink> Manager<'a, S> {
     fn undoes(&self, request: &Request) -> bool {
         request.between.has_compaction
             && request.predecessor.is_some()
-            && self.management.trigger().is_some()
-            && self.management.concerns(request.agent.is_some())
+            && self.parts.of(request.agent.is_some()).compacts()
     }
 
     fn transition(&self, index: usize, request: &Request, previous: &Request) -> Transition {
@@ -282,12 +286,13 @@ impl<'a, S: Sink> Manager<'a, S> {
     }
 
     fn note_pieces(&mut self, index: usize, to: &mut Conversation, contents: &[Content]) {
-        if self.management.trigger().is_some() {
+        if self.parts.compacts() {
             to.files = self.add_pieces(index, to.files, contents, Contents::is_file);
             to.skills = self.add_pieces(index, to.skills, contents, |_, content| {
                 content.source == ContentSource::Text(ContentKind::Skill)
             });
-        } else {
+        }
+        if self.parts.clears() {
             to.results = self.add_pieces(index, to.results, contents, Contents::is_compactable);
         }
     }
@@ -326,10 +331,16 @@ impl<'a, S: Sink> Manager<'a, S> {
     }
 
     /// Clears results by the rule; returns true if that changes bytes of the prefix.
-    fn clear(&mut self, index: usize, request: &Request, now: &mut Conversation) -> bool {
+    fn clear(
+        &mut self,
+        parts: &Parts,
+        index: usize,
+        request: &Request,
+        now: &mut Conversation,
+    ) -> bool {
         let Some(previous) = self.history.predecessor(request) else { return false };
         let moment = Moment { index, idle: request.start.since(previous.finished) };
-        let Some(clearing) = clearing(self.management, &self.pieces, now, &moment) else {
+        let Some(clearing) = clearing(parts, &self.pieces, now, &moment) else {
             return false;
         };
         let pieces = &self.pieces;
@@ -348,7 +359,7 @@ impl<'a, S: Sink> Manager<'a, S> {
             now.deleted += saved;
             return false;
         }
-        let is_by_service = matches!(self.management, Management::ToolResultClearing { .. });
+        let is_by_service = parts.microcompaction.is_none();
         self.effects.checked += u64::from(!is_by_service && self.checks_thinking(request));
         // The path parts before the first result that becomes a placeholder now.
         let replaced = pieces.count(now.replaced);
@@ -372,82 +383,101 @@ impl<'a, S: Sink> Manager<'a, S> {
     }
 
     /// Replaces large results that come in with a request by previews.
-    fn replace(&mut self, budget: ResultBudget, now: &mut Conversation, contents: &[Content]) {
-        let results = contents.iter().filter(|content| is_result(content));
-        let results: Vec<Incoming<'_>> = results
-            .map(|content| Incoming { content, is_replaceable: !self.contents.is_read(content) })
+    fn replace(&mut self, budget: ResultBudget, now: &mut Conversation, contents: &mut [Content]) {
+        let known = &self.contents;
+        let results = contents.iter_mut().filter(|content| is_result(content));
+        let incoming: Vec<Incoming<'_>> = results
+            .map(|content| Incoming { is_replaceable: !known.is_read(content), content })
             .collect();
-        let replaced = budget.replace(&results);
-        let saved = replaced.tokens.min(now.total.saturating_sub(now.front));
+        let (replaced, saved) = budget.replace(incoming);
+        let saved = saved.min(now.total.saturating_sub(now.front));
         now.total = now.total.saturating_sub(saved);
-        self.effects.events += u64::from(replaced.results > 0);
-        self.effects.results += replaced.results;
+        self.effects.events += u64::from(replaced > 0);
+        self.effects.results += replaced;
         self.effects.tokens += saved;
     }
 
-    /// Compacts a conversation that has reached the threshold, before a request.
+    /// Compacts a conversation that has reached a threshold, before a request: with the memory, or with a summary.
     fn compact(
         &mut self,
+        parts: &Parts,
         index: usize,
         request: &Request,
         now: &mut Conversation,
         contents: &[Content],
+        cleared: Cleared,
     ) -> bool {
-        let (Some(trigger), Some(before)) = (self.management.trigger(), request.predecessor) else {
-            return false;
-        };
+        let Some(before) = request.predecessor else { return false };
         let output = self.history.request(before).recorded().output;
         let answered = self.conversations.at(before).total + output;
         // The client decides before any answer has counted the new contents, so by its own rough estimate.
         let rough: Tokens = contents.iter().map(|content| content.rough).sum();
-        if answered + rough < trigger.threshold() {
-            return false;
+        let is_due = |trigger: Trigger| answered + rough >= trigger.threshold();
+        if let Some(memory) = &parts.memory
+            && is_due(memory.trigger())
+            && let Some((total, oldest)) = self.remember(memory, parts.compaction.as_ref(), now)
+        {
+            let keeps_turns = oldest.request != index;
+            self.effects.checked += u64::from(keeps_turns && self.checks_thinking(request));
+            self.put_in_place(index, now, total, oldest);
+            return true;
         }
-        let Some((total, oldest)) = self.compacted(index, now) else { return false };
+        let Some(compaction) = &parts.compaction else { return false };
+        let total = summarised(compaction, now, &self.pieces);
         // A compaction that would not shrink the prompt is not made.
-        if total >= now.total {
+        if !is_due(compaction.trigger()) || total >= now.total {
             return false;
         }
-        let is_made = match self.management {
-            Management::Compaction(compaction) => {
-                let size = answered + sum(contents);
-                self.summarise(compaction, before, request.start, size, now)
-            }
-            _ => now.breaker.may_attempt(u32::MAX) && now.breaker.allows(),
-        };
-        if !is_made {
+        let size = (answered + sum(contents)).saturating_sub(cleared.tokens);
+        if !self.summarise(compaction, before, request.start, (size, cleared), now) {
             return false;
         }
-        self.effects.events += 1;
-        let keeps_turns = oldest.request != index;
-        self.effects.checked += u64::from(keeps_turns && self.checks_thinking(request));
-        self.effects.tokens += now.total.saturating_sub(total);
-        // The memory is due again after growth, which is counted from the smaller size.
-        now.memory.size = now.memory.size.min(total);
-        *now = Conversation { total, oldest, rewritten: index, ..*now };
-        if matches!(self.management, Management::Compaction(_)) {
-            self.rounds.join_last(total.saturating_sub(now.front));
-        }
-        self.sink.restart(index);
+        self.put_in_place(index, now, total, Oldest { request: index, has_answer: false });
+        self.rounds.join_last(total.saturating_sub(now.front));
         true
     }
 
-    /// Size of a prompt after a compaction, and the oldest message that stays.
-    ///
-    /// `None` if nothing can replace the others.
-    fn compacted(&self, index: usize, now: &Conversation) -> Option<(Tokens, Oldest)> {
-        match self.management {
-            Management::Compaction(compaction) => {
-                let oldest = Oldest { request: index, has_answer: false };
-                Some((summarised(compaction, now, &self.pieces), oldest))
-            }
-            Management::SessionMemory(memory) => {
-                now.memory.is_written.then(|| remembered(memory, now, &self.rounds, self.history))
-            }
-            Management::Microcompaction(_)
-            | Management::ToolResultClearing { .. }
-            | Management::ResultBudget(_) => None,
+    /// Size of the prompt after the memory took the place of a conversation, and the oldest message that stays; `None`
+    /// if the memory is not used. Beside a way to summarise it has to end below its threshold.
+    fn remember(
+        &self,
+        memory: &SessionMemory,
+        compaction: Option<&Compaction>,
+        now: &mut Conversation,
+    ) -> Option<(Tokens, Oldest)> {
+        let written = now.memory.is_written.then_some(memory)?;
+        let (total, oldest) = remembered(written, now, &self.rounds, self.history);
+        // Of the messages that stay, results that were cleared are placeholders.
+        let pieces = &self.pieces;
+        let gone = pieces.newest(now.cleared, |one| one.piece.request < oldest.request);
+        let cleared = pieces.savings(now.cleared).saturating_sub(pieces.savings(gone));
+        let total = total.saturating_sub(cleared);
+        let most = compaction.map(|_| memory.trigger().threshold());
+        if total >= now.total || most.is_some_and(|most| total >= most) {
+            return None;
         }
+        let failures = compaction.map_or(u32::MAX, |compaction| compaction.failures);
+        (now.breaker.may_attempt(failures) && now.breaker.allows()).then_some((total, oldest))
+    }
+
+    /// Puts a memory or a summary in the place of a conversation.
+    fn put_in_place(
+        &mut self,
+        index: usize,
+        now: &mut Conversation,
+        total: Tokens,
+        oldest: Oldest,
+    ) {
+        self.effects.events += 1;
+        self.effects.tokens += now.total.saturating_sub(total);
+        // The memory is due again after growth, which is counted from the smaller size.
+        now.memory.size = now.memory.size.min(total);
+        let deleted = Tokens::ZERO;
+        let (results, cleared, replaced) = (None, None, None);
+        let rewritten = index;
+        *now =
+            Conversation { total, deleted, results, cleared, replaced, rewritten, oldest, ..*now };
+        self.sink.restart(index);
     }
 
     /// Sends the request for a summary of a conversation of this size, unless the breaker or its
@@ -457,7 +487,7 @@ impl<'a, S: Sink> Manager<'a, S> {
         compaction: &Compaction,
         before: RequestIndex,
         now: Millis,
-        size: Tokens,
+        (size, cleared): (Tokens, Cleared),
         conversation: &mut Conversation,
     ) -> bool {
         if !conversation.breaker.may_attempt(compaction.failures) {
@@ -480,8 +510,9 @@ impl<'a, S: Sink> Manager<'a, S> {
             // Just before the request that finds the conversation compacted.
             at: Millis::new(now.get().saturating_sub(1)),
             total: sent + compaction.request,
-            // After a retry the oldest rounds are missing, so that no cached prefix of the messages is left.
-            keeps_messages: attempted.retries == 0,
+            // After a retry the oldest rounds are missing, so that no cached prefix of the messages is left; where
+            // results have just become placeholders, only part of one is, which is not told apart.
+            keeps_messages: attempted.retries == 0 && !cleared.is_rewritten,
         });
         let output = compaction.summary + compaction.analysis;
         self.added.push(AddedPrompt {

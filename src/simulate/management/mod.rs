@@ -42,6 +42,7 @@ use crate::base::wording::grouped;
 
 /// Method of keeping the context small, with its trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // a strategy has one, and a box could not be copied
 pub enum Management {
     /// Clearing of old results of compactable tools, in main conversations.
     Microcompaction(Microcompaction),
@@ -53,38 +54,88 @@ pub enum Management {
     Compaction(Compaction),
     /// Memory that the client has kept, with the latest messages, in place of the conversation.
     SessionMemory(SessionMemory),
+    /// Several of these together.
+    Several(Parts),
+}
+
+/// Methods of one client together, in the order in which it tries them (D.2): results are cut as they come in, then old
+/// ones are cleared, then the memory takes the place of a conversation that is too large, and if there is none yet or it
+/// is no smaller than the size that triggers it, a summary. One circuit breaker counts for both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Parts {
+    /// Previews in place of large results.
+    pub budget: Option<ResultBudget>,
+    /// Clearing of old results by the client.
+    pub microcompaction: Option<Microcompaction>,
+    /// Clearing of old results by the service; not beside that of the client.
+    pub clearing: Option<ResultClearing>,
+    /// Memory in place of the conversation.
+    pub memory: Option<SessionMemory>,
+    /// Summary in place of the conversation.
+    pub compaction: Option<Compaction>,
 }
 
 /// JSON text that replaces a cleared result.
 const PLACEHOLDER: &str = "\"[Old tool result content cleared]\"";
 
 impl Management {
-    /// Returns true if the rule applies to a conversation.
-    fn concerns(&self, is_agent: bool) -> bool {
-        match self {
-            Self::Microcompaction(_) | Self::SessionMemory(_) => !is_agent,
-            Self::ToolResultClearing { .. } | Self::ResultBudget(_) | Self::Compaction(_) => true,
+    /// Methods, each in its place.
+    #[must_use]
+    pub fn parts(&self) -> Parts {
+        let none = Parts::default();
+        match *self {
+            Self::Microcompaction(one) => Parts { microcompaction: Some(one), ..none },
+            Self::ToolResultClearing(one) => Parts { clearing: Some(one), ..none },
+            Self::ResultBudget(one) => Parts { budget: Some(one), ..none },
+            Self::Compaction(one) => Parts { compaction: Some(one), ..none },
+            Self::SessionMemory(one) => Parts { memory: Some(one), ..none },
+            Self::Several(parts) => parts,
         }
     }
 
-    /// Size that triggers a compaction.
+    /// Smallest size that triggers a compaction.
     #[must_use]
     pub fn trigger(&self) -> Option<Trigger> {
-        match self {
-            Self::Compaction(compaction) => Some(compaction.trigger()),
-            Self::SessionMemory(memory) => Some(memory.trigger()),
-            Self::Microcompaction(_) | Self::ToolResultClearing { .. } | Self::ResultBudget(_) => {
-                None
-            }
+        let Parts { memory, compaction, .. } = self.parts();
+        let memory = memory.map(|memory| memory.trigger());
+        let compaction = compaction.map(|compaction| compaction.trigger());
+        memory.into_iter().chain(compaction).min_by_key(Trigger::threshold)
+    }
+}
+
+impl Parts {
+    /// Each method by itself, in the order in which they are tried.
+    pub fn each(self) -> impl Iterator<Item = Management> {
+        let Self { budget, microcompaction, clearing, memory, compaction } = self;
+        [
+            budget.map(Management::ResultBudget),
+            microcompaction.map(Management::Microcompaction),
+            clearing.map(Management::ToolResultClearing),
+            memory.map(Management::SessionMemory),
+            compaction.map(Management::Compaction),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
+    /// Methods for a kind of conversation: microcompaction and memory are for main ones.
+    fn of(self, is_agent: bool) -> Self {
+        let for_main = !is_agent;
+        Self {
+            microcompaction: self.microcompaction.filter(|_| for_main),
+            memory: self.memory.filter(|_| for_main),
+            ..self
         }
     }
 
-    /// Bytes of the text that replaces a piece.
-    fn placeholder(&self) -> u64 {
-        match self {
-            Self::ResultBudget(budget) => budget.preview,
-            _ => PLACEHOLDER.len() as u64,
-        }
+    /// Returns true if old results are cleared.
+    fn clears(&self) -> bool {
+        self.microcompaction.is_some() || self.clearing.is_some()
+    }
+
+    /// Returns true if conversations are compacted.
+    fn compacts(&self) -> bool {
+        self.memory.is_some() || self.compaction.is_some()
     }
 }
 

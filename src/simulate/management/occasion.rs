@@ -2,8 +2,9 @@
 
 use super::clearing::Microcompaction;
 use super::pieces::rough;
-use super::{Management, Trigger};
+use super::{Management, Parts, Trigger};
 use crate::base::units::Tokens;
+use crate::read::transcript::ContentSource;
 use crate::requests::conversation::{History, Request};
 
 impl Management {
@@ -14,9 +15,11 @@ impl Management {
     pub fn may_act(&self, history: &History) -> bool {
         let any = |is_one: &dyn Fn(&Request) -> bool| {
             let requests = history.of_transcripts().iter();
-            requests.filter(|one| self.concerns(one.agent.is_some())).any(is_one)
+            let is_concerned = |is_agent| self.parts().of(is_agent) != Parts::default();
+            requests.filter(|one| is_concerned(one.agent.is_some())).any(is_one)
         };
         match self {
+            Self::Several(parts) => parts.each().any(|one| one.may_act(history)),
             Self::Microcompaction(Microcompaction { by_service: Some(_), .. })
             | Self::SessionMemory(_) => any(&|_| true),
             Self::Microcompaction(Microcompaction { by_time, .. }) => by_time.is_some_and(|rule| {
@@ -33,8 +36,10 @@ impl Management {
                 // so; then nothing is replaced.
                 let most = budget.each.min(budget.message);
                 any(&|request| {
-                    let bytes = history.contents_before(request).map(|(_, one)| one.size.bytes());
-                    bytes.sum::<u64>() > most
+                    let contents = history.contents_before(request).map(|(_, one)| one);
+                    let results =
+                        contents.filter(|one| matches!(one.source, ContentSource::Tool(_)));
+                    results.map(|one| one.size.characters()).sum::<u64>() > most
                 })
             }
             Self::Compaction(compaction) => {

@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use super::PLACEHOLDER;
 use crate::base::id::Ordinal;
 use crate::base::units::Tokens;
 use crate::read::harness::COMPACTABLE_TOOLS;
@@ -125,10 +126,12 @@ pub(super) struct Content {
     pub(super) source: ContentSource,
     /// Size in tokens.
     pub(super) tokens: Tokens,
-    /// Size as JSON. Unknown for media.
-    pub(super) bytes: u64,
+    /// Size in characters. Unknown for media.
+    pub(super) characters: u64,
     /// Size of the placeholder that replaces the piece.
     pub(super) placeholder: Tokens,
+    /// Size of a preview that takes its place.
+    pub(super) preview: Tokens,
     /// Client's own estimate of the size.
     pub(super) rough: Tokens,
 }
@@ -140,24 +143,26 @@ pub(super) type AddedContents = SmallVec<[Content; 2]>;
 pub(super) struct Contents<'a> {
     history: &'a History,
     ratios: &'a Ratios,
-    /// Bytes of the text that replaces a piece.
-    placeholder: u64,
+    /// Characters of a preview.
+    preview: u64,
 }
 
 impl<'a> Contents<'a> {
-    pub(super) fn new(history: &'a History, ratios: &'a Ratios, placeholder: u64) -> Self {
-        Self { history, ratios, placeholder }
+    pub(super) fn new(history: &'a History, ratios: &'a Ratios, preview: u64) -> Self {
+        Self { history, ratios, preview }
     }
 
     /// Contents that came in with a request, oldest first, with estimated sizes.
     pub(super) fn estimated(&self, request: &Request) -> AddedContents {
         let ratio = self.ratios.of(self.history, request);
-        let placeholder = Tokens(ratio.tokens(self.placeholder + FRAME_BYTES));
+        let frame = |bytes: u64| Tokens(ratio.tokens(bytes + FRAME_BYTES));
+        let (placeholder, preview) = (frame(PLACEHOLDER.len() as u64), frame(self.preview));
         let content = |(_, content): (u64, &TrailContent)| Content {
             source: content.source,
             tokens: Tokens(ratio.tokens(weight(content))),
-            bytes: content.size.bytes(),
+            characters: content.size.characters(),
             placeholder,
+            preview,
             rough: rough(content),
         };
         let mut contents: AddedContents =
@@ -210,7 +215,11 @@ const MEDIA: Tokens = Tokens(2_000);
 
 /// Client's own estimate of contents that no answer has counted yet (I.1).
 pub(super) fn rough(content: &TrailContent) -> Tokens {
-    if content.source == ContentSource::Media { MEDIA } else { Tokens(content.size.bytes() / 4) }
+    if content.source == ContentSource::Media {
+        MEDIA
+    } else {
+        Tokens(content.size.characters() / 4)
+    }
 }
 
 /// Returns true if a piece is the result of a tool.

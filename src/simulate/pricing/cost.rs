@@ -7,7 +7,7 @@ use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Multiplier, Rate, Rates};
 use crate::base::model::{Platform, is_fast, platform};
 use crate::base::units::{Millis, Picodollars, Tokens};
-use crate::read::input::{PriceTier, ServiceTier};
+use crate::read::input::{PriceTier, PromptSplit, ServiceTier};
 use crate::simulate::cache::Outcome;
 
 /// Determinants of a request's price besides its tokens.
@@ -55,6 +55,13 @@ impl Billing {
             write_1h: outcome.write_1h,
             output,
         }
+    }
+
+    /// Billing of a recorded prompt and its output.
+    #[must_use]
+    pub fn recorded(prompt: PromptSplit, output: Tokens) -> Self {
+        let PromptSplit { input, read, write_5m, write_1h } = prompt;
+        Self { input, read, write_5m, write_1h, output }
     }
 
     /// Cost at these rates: input·p + 5m·p₅ + 1h·p₆₀ + read·r + output·q.

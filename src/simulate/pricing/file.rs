@@ -1,6 +1,5 @@
 //! Price files in this program's TOML, and the errors in them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -11,6 +10,7 @@ use toml::de::{DeTable, Deserializer};
 
 use super::table::{ModelPrices, PriceTable};
 use super::{Factors, Hours, Multiplier, Rate, Rates, per_million, per_unit};
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -155,10 +155,10 @@ fn prices(
     if table.schema != SCHEMA {
         return Err(PriceError::Schema { file: file.to_owned(), schema: table.schema });
     }
-    let none = BTreeMap::new();
+    let none = ByKey::new();
     let reader = Reader { at: ModelAt { file, model: "" }, hours: &none };
     let hours = reader.hours(&table.hours)?;
-    let mut models = BTreeMap::new();
+    let mut models = ByKey::new();
     for model in &table.model {
         if model.rate.is_empty() {
             if model.facts.is_none() {
@@ -276,7 +276,7 @@ struct RateFile {
 
 struct Reader<'a> {
     at: ModelAt<'a>,
-    hours: &'a BTreeMap<String, Arc<Hours>>,
+    hours: &'a ByKey<String, Arc<Hours>>,
 }
 
 impl Reader<'_> {
@@ -292,7 +292,7 @@ impl Reader<'_> {
         })
     }
 
-    fn tiers(&self, model: &ModelFile) -> Result<BTreeMap<ServiceTier, Factors>, PriceError> {
+    fn tiers(&self, model: &ModelFile) -> Result<ByKey<ServiceTier, Factors>, PriceError> {
         let given = [
             (ServiceTier::Batch, &model.batch),
             (ServiceTier::Flex, &model.flex),
@@ -313,14 +313,14 @@ impl Reader<'_> {
         })
     }
 
-    fn hours(&self, files: &[HoursFile]) -> Result<BTreeMap<String, Arc<Hours>>, PriceError> {
+    fn hours(&self, files: &[HoursFile]) -> Result<ByKey<String, Arc<Hours>>, PriceError> {
         let read = |one: &HoursFile| {
             let except = one.except.iter().map(|day| self.day(*day)).collect::<Result<_, _>>()?;
             let windows = one.utc.iter().map(String::as_str);
             let days = one.weekdays.as_deref();
             Ok((one.id.clone(), hours(self.at.file, &one.id, windows, days, except)?))
         };
-        let mut known = BTreeMap::new();
+        let mut known = ByKey::new();
         for one in files {
             let (id, hours) = read(one)?;
             if known.insert(id.clone(), hours).is_some() {

@@ -4,8 +4,6 @@
 //! longer prompts; it applies always, from a day on, or at hours of the day. If several apply, one
 //! for hours takes precedence over one for the whole day, and a later day's over an earlier one's.
 
-use std::collections::BTreeMap;
-
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,6 +11,7 @@ use serde_json::value::RawValue;
 use super::file::{ModelAt, PriceError, hours};
 use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
 use super::{Multiplier, per_million_rounded};
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -45,7 +44,7 @@ struct Model<'a> {
     price_variants: Option<Vec<Variant<'a>>>,
 }
 
-type Prices<'a> = BTreeMap<String, &'a RawValue>;
+type Prices<'a> = ByKey<String, &'a RawValue>;
 
 /// One set of prices, or several on conditions.
 struct Listed<'a>(Vec<Conditional<'a>>);
@@ -83,7 +82,7 @@ struct Constraint {
 /// Prices of a tier.
 #[derive(Deserialize)]
 struct Variant<'a> {
-    when: BTreeMap<String, String>,
+    when: ByKey<String, String>,
     #[serde(default)]
     constraint: Option<Constraint>,
     #[serde(borrow)]
@@ -107,10 +106,10 @@ struct Tier<'a> {
 }
 
 /// Reads every model.
-pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ForeignPrices>, PriceError> {
+pub(super) fn parse(text: &str, file: &str) -> Result<ByKey<String, ForeignPrices>, PriceError> {
     let providers: Vec<Provider<'_>> = serde_json::from_str(text)
         .map_err(|source| PriceError::Json { file: file.to_owned(), source })?;
-    let mut models = BTreeMap::new();
+    let mut models = ByKey::new();
     for provider in &providers {
         let is_first_party = FIRST_PARTIES.contains(&provider.id.as_str());
         for model in &provider.models {
@@ -152,7 +151,7 @@ impl Reader<'_> {
             let terms = Terms { tier, ..terms.unwrap_or_default() };
             self.add(&variant.prices, &terms, &mut prices)?;
         }
-        Ok(ForeignPrices { prices, tiers: BTreeMap::new(), us_only: Multiplier::ONE, seller: None })
+        Ok(ForeignPrices { prices, tiers: ByKey::new(), us_only: Multiplier::ONE, seller: None })
     }
 
     fn terms(&self, constraint: &Constraint) -> Result<Terms, PriceError> {
@@ -205,7 +204,7 @@ fn clock(time: &str) -> &str {
     time.strip_suffix(":00Z").unwrap_or(time)
 }
 
-fn tier_of(when: &BTreeMap<String, String>) -> Option<ServiceTier> {
+fn tier_of(when: &ByKey<String, String>) -> Option<ServiceTier> {
     let mut conditions = when.iter();
     let (key, value) = conditions.next().filter(|_| when.len() == 1)?;
     match (key.as_str(), ServiceTier::elsewhere(value)) {
@@ -232,7 +231,7 @@ mod tests {
                        "output_mtok": {"base": 0.5, "tiers": [{"start": 100000, "price": 2.5}]}},
             "price_variants": [{"when": {"service_tier": "priority"}, "prices": {"input_mtok": 0.2, "output_mtok": 1}}]}]}]"#;
         let prices = parse(text, "test").expect("a table");
-        let models: BTreeMap<String, _> = prices
+        let models: ByKey<String, _> = prices
             .into_iter()
             .filter_map(|(id, prices)| Some((id.clone(), prices.model(&id, "test")?)))
             .collect();

@@ -5,18 +5,17 @@
 //! lifetime, "above 200k tokens" the size of the prompt, and an ending the tier of service. A write
 //! price of zero marks services that charge writes as input.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::file::{ModelAt, PriceError, hours};
 use super::partial::{Class, ForeignPrices, Partials, TOO_MANY_TERMS, Terms};
 use super::{Factors, Hours, Multiplier, per_unit};
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
-type Fields<'a> = BTreeMap<String, &'a RawValue>;
+type Fields<'a> = ByKey<String, &'a RawValue>;
 
 /// Beginnings of fields with prices.
 const CLASSES: [(&str, Class); 4] = [
@@ -63,10 +62,10 @@ enum OneOrMore {
 }
 
 /// Reads every model; models for images, audio and the like have no price for input and output.
-pub(super) fn parse(text: &str, file: &str) -> Result<BTreeMap<String, ForeignPrices>, PriceError> {
+pub(super) fn parse(text: &str, file: &str) -> Result<ByKey<String, ForeignPrices>, PriceError> {
     let json_error = |source| PriceError::Json { file: file.to_owned(), source };
-    let table: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
-    let mut models = BTreeMap::new();
+    let table: ByKey<String, &RawValue> = serde_json::from_str(text).map_err(json_error)?;
+    let mut models = ByKey::new();
     for (name, raw) in table {
         let fields: Fields<'_> = serde_json::from_str(raw.get()).map_err(json_error)?;
         let reader = Reader { fields: &fields, at: ModelAt { file, model: &name } };
@@ -222,7 +221,7 @@ mod tests {
     use super::*;
     use crate::simulate::pricing::ModelPrices;
 
-    fn read(text: &str) -> BTreeMap<String, ModelPrices> {
+    fn read(text: &str) -> ByKey<String, ModelPrices> {
         let prices = parse(text, "test").expect("a table");
         prices
             .into_iter()

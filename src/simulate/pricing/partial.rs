@@ -1,12 +1,12 @@
 //! Rates assembled from single prices, as other programs' tables have them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 
 use super::table::ModelPrices;
 use super::{Factors, Hours, Multiplier, Rate, Rates};
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -52,7 +52,7 @@ pub(super) struct Partials(Vec<(Terms, Partial)>);
 #[derive(Debug)]
 pub(super) struct ForeignPrices {
     pub(super) prices: Partials,
-    pub(super) tiers: BTreeMap<ServiceTier, Factors>,
+    pub(super) tiers: ByKey<ServiceTier, Factors>,
     pub(super) us_only: Multiplier,
     /// Seller of the model, if the table has one.
     pub(super) seller: Option<String>,

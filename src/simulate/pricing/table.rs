@@ -1,6 +1,6 @@
 //! Price tables: the built-in one, and files that replace its rows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use jiff::civil::Date;
@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use super::file::PriceError;
 use super::partial::ForeignPrices;
 use super::{Factors, Multiplier, Rate, file, genai, litellm};
+use crate::base::by_key::ByKey;
 use crate::base::model::{BUILT_IN, JsonShape, Platform};
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
@@ -25,7 +26,7 @@ pub struct ModelPrices {
     /// Rates in the file's order.
     pub rates: Vec<Rate>,
     /// Factors of tiers without rates of their own on the ordinary ones.
-    pub tiers: BTreeMap<ServiceTier, Factors>,
+    pub tiers: ByKey<ServiceTier, Factors>,
     /// Factor for inference in the United States only.
     pub us_only: Multiplier,
     /// Factor for regional endpoints of Bedrock and Google Cloud.
@@ -56,7 +57,7 @@ pub struct PriceTable {
     pub government: Multiplier,
     /// Platform of all models; `None` derives it from their names.
     pub platform: Option<Platform>,
-    pub(super) models: BTreeMap<String, ModelPrices>,
+    pub(super) models: ByKey<String, ModelPrices>,
 }
 
 impl PriceTable {
@@ -175,7 +176,7 @@ impl PriceTable {
 pub(super) struct Foreign {
     /// Name of the program.
     pub(super) name: &'static str,
-    pub(super) models: BTreeMap<String, ForeignPrices>,
+    pub(super) models: ByKey<String, ForeignPrices>,
 }
 
 impl Foreign {

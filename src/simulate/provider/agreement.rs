@@ -1,14 +1,13 @@
 //! Agreement of the rules with the record: reads that other agents recorded, and reads under a
 //! provider's rules.
 
-use std::collections::BTreeMap;
-
 #[cfg(test)]
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Provider;
 use super::unmarked::Unmarked;
+use crate::base::by_key::ByKey;
 use crate::base::units::Tokens;
 use crate::requests::conversation::History;
 use crate::requests::prompt::PromptTrace;
@@ -121,9 +120,9 @@ pub fn recorded_step(history: &History, model: &str) -> Option<Tokens> {
 }
 
 /// Greatest common divisor of the differences between the recorded reads of each file and model.
-fn recorded_steps(history: &History) -> BTreeMap<(usize, &str), u64> {
-    let mut firsts: BTreeMap<(usize, &str), u64> = BTreeMap::new();
-    let mut steps: BTreeMap<(usize, &str), u64> = BTreeMap::new();
+fn recorded_steps(history: &History) -> ByKey<(usize, &str), u64> {
+    let mut firsts: ByKey<(usize, &str), u64> = ByKey::new();
+    let mut steps: ByKey<(usize, &str), u64> = ByKey::new();
     for request in &history.requests[history.sent_with_markers().len()..] {
         let read = request.recorded().prompt.read;
         if read == Tokens::ZERO {

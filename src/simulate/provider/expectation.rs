@@ -31,6 +31,9 @@ words! {
         NoRule = "no_rule", "recorded reads of this model follow no rule";
         /// Model without known rules.
         UnknownModel = "unknown_model", "no rules are known of this model";
+        /// Cache behind a name of Claude's that is not Anthropic's.
+        OwnCache = "own_cache",
+            "the answers report no write, or read in steps of 128: it is not Anthropic's cache";
     }
     /// Text for people after "not simulated:".
     pub fn label;

@@ -118,7 +118,8 @@ pub fn rules_of(model: &str) -> Option<&'static Provider> {
     ALL.iter().find(|provider| provider.serves(model))
 }
 
-fn recorded(usage: &Usage) -> Outcome {
+/// Outcome of a request as recorded.
+pub(crate) fn recorded(usage: &Usage) -> Outcome {
     let prompt = usage.prompt;
     Outcome {
         read: prompt.read,

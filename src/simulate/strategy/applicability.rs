@@ -40,6 +40,9 @@ words! {
         /// TTLs or other prompts, but no request has a marker.
         NoMarker = "no_marker",
             "no request has a marker; those of services without markers stay as they were sent";
+        /// Any change, but every request used a cache that is not Anthropic's.
+        OwnCache = "own_cache",
+            "the answers report no write, or read in steps of 128: it is not Anthropic's cache";
         /// A TTL that stays, but none changes.
         NoTtlChange = "no_ttl_change", "no conversation changes the TTL of its markers";
         /// Pings, but nothing waits with a cache.

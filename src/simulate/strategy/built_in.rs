@@ -158,8 +158,13 @@ fn sharings() -> Vec<Strategy> {
         ),
         design(
             "skip-cache-write",
-            "side queries mark what they share with their conversation, and not their own end",
+            "side queries and forks of one request mark the message before their last one",
             with(Sharing { skips_cache_writes: true, ..none }),
+        ),
+        design(
+            "mark-shared",
+            "side queries mark the last message that they share with their conversation",
+            with(Sharing { marks_shared: true, ..none }),
         ),
         design(
             "sessions-apart",

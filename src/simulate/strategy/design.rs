@@ -1,7 +1,6 @@
 //! Differences of a design from the recorded requests.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
 
 use enumset::{EnumSet, EnumSetType};
@@ -10,6 +9,7 @@ use serde::Deserialize;
 use super::file::{LayoutKeys, lifetimes, management};
 use super::plan::SEARCH_OUTPUT;
 use crate::base::bounded::Duration;
+use crate::base::by_key::ByKey;
 use crate::base::ttl::{Lifetimes, TierTtl, TtlPlan};
 use crate::base::wording::{duration, grouped};
 use crate::requests::conversation::RequestIndex;
@@ -41,13 +41,13 @@ pub struct Design {
     pub sharing: Sharing,
     /// Layout of captured prompts; transcripts do not hold them.
     pub prompt: PromptDesign,
-    /// Method of keeping prompts small: one at most, both kinds of microcompaction counting as one.
+    /// Methods of keeping prompts small, in the order in which a client tries them.
     #[serde(rename = "context", deserialize_with = "management::read")]
     #[cfg_attr(test, schemars(with = "management::ContextKeys"))]
     pub management: Option<Box<Management>>,
     /// Recorded breaks that do not happen.
     #[serde(skip)]
-    pub repairs: BTreeMap<RequestIndex, Repair>,
+    pub repairs: ByKey<RequestIndex, Repair>,
 }
 
 /// Sharing between requests.
@@ -64,9 +64,12 @@ pub struct Sharing {
     pub decides_again: bool,
     /// Start of sub-agents that belong together.
     pub starts: Starts,
-    /// Leaves the end of side queries unmarked.
+    /// Marks the message before the last one in side queries and forks of one request, as the client does.
     #[serde(rename = "skip_cache_write")]
     pub skips_cache_writes: bool,
+    /// Marks the last message that side queries share with their conversation.
+    #[serde(rename = "mark_shared")]
+    pub marks_shared: bool,
     /// Gives every session a cache of its own.
     #[serde(rename = "sessions_apart")]
     pub isolates_sessions: bool,
@@ -186,6 +189,7 @@ impl Sharing {
             decides_again: self.decides_again || other.decides_again,
             starts: set(self.starts, other.starts),
             skips_cache_writes: self.skips_cache_writes || other.skips_cache_writes,
+            marks_shared: self.marks_shared || other.marks_shared,
             isolates_sessions: self.isolates_sessions || other.isolates_sessions,
         }
     }
@@ -223,9 +227,15 @@ impl Design {
                  of the messages, so this is the most that fresh decisions cost",
             );
         }
-        if self.sharing.skips_cache_writes {
+        if self.sharing.skips_cache_writes || self.sharing.marks_shared {
             unknowns.push(
                 "in a transcript a turn that was rewound looks like a side query, and counts as one",
+            );
+        }
+        if self.sharing.skips_cache_writes {
+            unknowns.push(
+                "of a transcript's messages only the ends of requests are known, so that there the \
+                 last one that is shared is marked",
             );
         }
         if self.sharing.starts != Starts::AsRecorded {

@@ -14,6 +14,7 @@ use super::design::Starts;
 use super::plan::Plan;
 use crate::base::id::Symbol;
 use crate::base::units::{Basis, Millis, Tokens};
+use crate::read::capture::{Part, WireNodeId, WireTree};
 use crate::requests::conversation::{History, RequestIndex};
 use crate::requests::prompt::{Level, Marker, Node, NodeId, Prompt, PromptTrace, Rare};
 
@@ -346,37 +347,90 @@ fn batches(trace: &PromptTrace, history: &History) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Lets side queries mark the last message that they share with their conversation, instead of
-/// their own end (`skip_cache_write`).
-///
-/// No request continues them, so none would read an entry at their end.
-pub(super) fn skip_cache_writes(plan: &mut Plan<'_>) {
+/// Lets side queries mark a message in front of their own end, which no request continues, so that none would read an
+/// entry there: the last that they share with their conversation.
+pub(super) fn mark_shared(plan: &mut Plan<'_>) {
     let trace = plan.trace.to_mut();
     let next = continuations(trace);
     for place in 0..trace.prompts.len() {
-        let prompt = &trace.prompts[place];
-        let is_dead_end = next[place].is_none();
-        let branches_off =
-            prompt.predecessor.filter(|before| is_dead_end && next[*before] != Some(place));
-        let Some(before) = branches_off else { continue };
-        // The conversation's next request may share the answer with the query, too.
-        let others = next[before].into_iter().chain([before]);
-        let shared =
-            others.filter_map(|other| trace.common(trace.prompts[other].node, prompt.node));
-        let Some(common) = shared.max_by_key(|node| trace.node(*node).blocks) else { continue };
-        let Some(last) = prompt.markers.clone().last() else { continue };
-        let end = trace.end_in(prompt, common);
-        let others = trace.markers[prompt.markers.start..last].iter();
-        let is_marked = others.clone().any(|other| other.node == common);
-        if trace.node(common).is_markable && end > Tokens::ZERO && !is_marked {
-            let marker = Marker {
-                node: common,
-                end,
-                basis: trace.node(common).basis,
-                ..trace.markers[last]
-            };
-            trace.markers[last] = marker;
+        if let Some(before) = branching(trace, &next, place) {
+            let shared = shared(trace, &next, place, before);
+            remark(trace, place, shared);
         }
+    }
+}
+
+/// Lets side queries and forks of one request mark the message before their last one, as the client does
+/// (`skip_cache_write`); none if its last block takes no marker.
+///
+/// Of a transcript's prompts only the ends are known: there the last one that is shared takes its place.
+pub(super) fn skip_cache_writes(plan: &mut Plan<'_>, history: &History) {
+    let trace = plan.trace.to_mut();
+    let next = continuations(trace);
+    for place in 0..trace.prompts.len() {
+        let index = RequestIndex::new(place);
+        let request = history.request(index);
+        let is_fork = history.predecessor(request).is_some_and(|before| request.is_fork_of(before));
+        let parent = trace.prompts[place].predecessor;
+        let forked = parent.filter(|_| is_fork && next[place].is_none());
+        let Some(before) = forked.or_else(|| branching(trace, &next, place)) else { continue };
+        if let Some(wire) = history.wire(index) {
+            let target = before_last_message(trace, &history.captured.tree, place, wire.leaf);
+            remark(trace, place, target);
+            if target.is_none() {
+                let markers = &mut trace.prompts[place].markers;
+                markers.end = markers.end.saturating_sub(1).max(markers.start);
+            }
+        } else {
+            let shared = shared(trace, &next, place, before);
+            remark(trace, place, shared);
+        }
+    }
+}
+
+/// Request in front of a side query; `None` for any other request.
+fn branching(trace: &PromptTrace, next: &[Option<usize>], place: usize) -> Option<usize> {
+    let before = trace.prompts[place].predecessor.filter(|_| next[place].is_none())?;
+    (next[before] != Some(place)).then_some(before)
+}
+
+/// Last prefix that a side query shares with its conversation, whose next request may share the answer, too.
+fn shared(
+    trace: &PromptTrace,
+    next: &[Option<usize>],
+    place: usize,
+    before: usize,
+) -> Option<NodeId> {
+    let node = trace.prompts[place].node;
+    let others = next[before].into_iter().chain([before]);
+    let shared = others.filter_map(|other| trace.common(trace.prompts[other].node, node));
+    shared.max_by_key(|node| trace.node(*node).blocks)
+}
+
+/// End of the message before the last one, if it takes a marker.
+fn before_last_message(
+    trace: &PromptTrace,
+    tree: &WireTree,
+    place: usize,
+    leaf: WireNodeId,
+) -> Option<NodeId> {
+    let part = |id: &WireNodeId| tree.node(*id).part;
+    let last = tree.path(leaf).position(|id| part(&id) == Part::MessageStart)?;
+    let is_message = tree.path(leaf).nth(last + 1).is_some_and(|id| part(&id).is_message());
+    let node = trace.path(trace.prompts[place].node).nth(last + 1).filter(|_| is_message);
+    node.filter(|node| trace.node(*node).is_markable)
+}
+
+/// Moves the last marker of a prompt to another prefix, unless that is marked already.
+fn remark(trace: &mut PromptTrace, place: usize, target: Option<NodeId>) {
+    let prompt = &trace.prompts[place];
+    let Some((node, last)) = target.zip(prompt.markers.clone().last()) else { return };
+    let end = trace.end_in(prompt, node);
+    let mut others = trace.markers[prompt.markers.start..last].iter();
+    let is_marked = others.any(|other| other.node == node);
+    if trace.node(node).is_markable && end > Tokens::ZERO && !is_marked {
+        let basis = trace.node(node).basis;
+        trace.markers[last] = Marker { node, end, basis, ..trace.markers[last] };
     }
 }
 

@@ -126,7 +126,8 @@ impl<'a> Places<'a> {
                 (1..=count).filter_map(|part| self.part(prompt, part, count)).collect()
             }
         };
-        nodes.order_by_key(|node| self.trace.node(*node).blocks);
+        // A node comes after its parent. Blocks do not tell the order, since settings are none.
+        nodes.order_by_key(|node| node.index());
         nodes.dedup();
         nodes
     }

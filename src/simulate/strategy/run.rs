@@ -3,6 +3,8 @@
 
 use std::sync::OnceLock;
 
+use rustc_hash::FxHashSet;
+
 use super::applicability::{Applicability, Obstacle, differs, has_several_sessions};
 use super::design::{Design, Layout, Starts};
 use super::plan::{Plan, Purpose, Role};
@@ -17,7 +19,7 @@ use crate::simulate::cache::{Markers, Outcome, Policy, RepeatRun, simulate, simu
 use crate::simulate::design::{PromptDesign, ToolSearch, redesign};
 use crate::simulate::management::{AddedPrompt, Effects, Management, manage};
 use crate::simulate::pricing::{Billing, RequestRates};
-use crate::simulate::provider::{Provider, Unmarked};
+use crate::simulate::provider::{Provider, Unmarked, recorded};
 
 /// Input of strategies.
 #[derive(Clone, Copy)]
@@ -139,6 +141,35 @@ impl Simulated {
         if let Some(totals) = &mut self.totals {
             let sent = |(index, total): (RequestIndex, _)| Sent { total, priced_as: index.get() };
             totals.extend(unmarked.sizes().map(sent));
+        }
+    }
+
+    /// Keeps requests to caches that are not Anthropic's as recorded, as no rules are known of these.
+    ///
+    /// Only no cache at all changes their figures.
+    pub(crate) fn keep_recorded(
+        &mut self,
+        strategy: &Strategy,
+        history: &History,
+        own: &FxHashSet<RequestIndex>,
+    ) {
+        let kind = &strategy.kind;
+        let has_no_cache = matches!(kind, StrategyKind::Counterfactual(design) if design.layout == Layout::Nowhere);
+        if own.is_empty() || strategy.sends_all() || has_no_cache {
+            return;
+        }
+        for index in own {
+            let usage = history.request(*index).recorded();
+            self.outcomes[index.get()] = recorded(usage);
+            if let Some(totals) = &mut self.totals {
+                totals[index.get()] = Sent { total: usage.prompt.total(), priced_as: index.get() };
+            }
+        }
+        self.added.retain(|run| !own.contains(&RequestIndex::new(run.first.after)));
+        let is_record = matches!(kind, StrategyKind::Replay)
+            || matches!(kind, StrategyKind::Counterfactual(design) if *design == Design::default());
+        if own.len() == history.sent_with_markers().len() && !is_record {
+            self.applicability = Applicability::None(vec![Obstacle::OwnCache]);
         }
     }
 }
@@ -377,7 +408,11 @@ impl<'a> Drawing<'a> {
             self.part(Obstacle::NoAgentsTogether, start);
         }
         if sharing.skips_cache_writes {
-            self.part(Obstacle::NoSideQuery, forks::skip_cache_writes);
+            let skip = |plan: &mut Plan<'_>| forks::skip_cache_writes(plan, history);
+            self.part(Obstacle::NoSideQuery, skip);
+        }
+        if sharing.marks_shared {
+            self.part(Obstacle::NoSideQuery, forks::mark_shared);
         }
         if sharing.isolates_sessions {
             // With several sessions a separation acts by the policy, even if no prompt changes.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 const DAY: &str = "2026-08-03T00:00:00Z";
 
 /// A transcript that grows.
+#[derive(Clone)]
 pub(super) struct Session {
     lines: Vec<String>,
     last: Option<String>,
@@ -18,6 +19,8 @@ pub(super) struct Session {
     pub(super) effort: Option<&'static str>,
     pub(super) is_fast: bool,
     pub(super) verdict: Option<&'static str>,
+    /// Tokens that the service has deleted from the cache so far.
+    pub(super) deleted: u64,
 }
 
 impl Session {
@@ -34,6 +37,7 @@ impl Session {
             effort: None,
             is_fast: false,
             verdict: None,
+            deleted: 0,
         }
     }
 
@@ -145,6 +149,7 @@ impl Session {
                 "usage": {
                     "input_tokens": 2, "cache_read_input_tokens": read,
                     "cache_creation_input_tokens": written, "output_tokens": 10, "speed": speed,
+                    "cache_deleted_input_tokens": self.deleted,
                     "cache_creation": {
                         "ephemeral_5m_input_tokens": short, "ephemeral_1h_input_tokens": long,
                     },

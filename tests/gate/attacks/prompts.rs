@@ -339,6 +339,111 @@ pub(super) const ATTACKS: &[Attack] = &[
     },
     // Settings, which are in no message, tool or system prompt.
     Attack {
+        name: "longer answers",
+        change: |p| p.requests(|_, request| request["max_tokens"] = json!(64_000)),
+        answer: Warns("Other settings than in the baseline: `max_tokens`"),
+    },
+    Attack {
+        name: "another temperature",
+        change: |p| p.requests(|_, request| request["temperature"] = json!(0.3)),
+        answer: Warns("Other settings than in the baseline: `temperature`"),
+    },
+    Attack {
+        name: "fewer words to choose from",
+        change: |p| p.requests(|_, request| request["top_k"] = json!(5)),
+        answer: Warns("Other settings than in the baseline: `top_k`"),
+    },
+    Attack {
+        name: "the same by their share",
+        change: |p| p.requests(|_, request| request["top_p"] = json!(0.5)),
+        answer: Warns("Other settings than in the baseline: `top_p`"),
+    },
+    Attack {
+        name: "an end of the answer",
+        change: |p| p.requests(|_, request| request["stop_sequences"] = json!(["END"])),
+        answer: Warns("Other settings than in the baseline: `stop_sequences`"),
+    },
+    Attack {
+        name: "another user",
+        change: |p| p.requests(|_, request| request["metadata"] = json!({"user_id": "someone"})),
+        answer: Warns("Other settings than in the baseline: `metadata`"),
+    },
+    Attack {
+        name: "no answer beside a forced choice",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    request["max_tokens"] = json!(0);
+                    request["tool_choice"] = json!({"type": "any"});
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
+        name: "a lifetime that nobody has",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    request["cache_control"] = json!({"type": "ephemeral", "ttl": "30m"});
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
+        name: "a type of marker that nobody has",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    request["cache_control"] = json!({"type": "persistent"});
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
+        name: "a marker on a deferred tool",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    request["tools"][0]["defer_loading"] = json!(true);
+                    request["tools"][0]["cache_control"] = json!({"type": "ephemeral"});
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
+        name: "a message of the system",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    let all = request["messages"].as_array_mut().expect("messages");
+                    all.insert(1, json!({"role": "system", "content": "Be brief."}));
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
+        name: "fast mode of a model that has none",
+        change: |p| {
+            p.only(
+                |at| at == 1,
+                |request| {
+                    request["speed"] = json!("fast");
+                },
+            );
+        },
+        answer: Exceeds("cost"),
+    },
+    Attack {
         name: "another tier",
         change: |p| p.requests(|_, request| request["service_tier"] = json!("standard_only")),
         answer: Warns("Other settings than in the baseline: `service_tier`"),

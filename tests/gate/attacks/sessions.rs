@@ -6,7 +6,7 @@ use std::io::Write as _;
 use flate2::{Compression, write::GzEncoder};
 use serde_json::{Value, json};
 
-use super::Answer::{Refuses, Warns};
+use super::Answer::{Exceeds, Refuses, Warns};
 use super::{Attack, CHEAPER, COST, keep_for_an_hour, usage};
 use crate::common::lines;
 
@@ -249,7 +249,7 @@ pub(super) const ATTACKS: &[Attack] = &[
             let torn = all.as_bytes()[..all.len() - 700].to_vec();
             p.raw.insert("sessions/all.jsonl".to_owned(), torn);
         },
-        answer: Warns("1 request of the baseline's sessions cannot be judged"),
+        answer: Exceeds("damaged input"),
     },
     Attack {
         name: "a broken line",
@@ -258,7 +258,7 @@ pub(super) const ATTACKS: &[Attack] = &[
             p.files.clear();
             p.raw.insert("sessions/all.jsonl".to_owned(), all.into_bytes());
         },
-        answer: Warns("1 request of the baseline's sessions cannot be judged"),
+        answer: Exceeds("damaged input"),
     },
     Attack {
         name: "a cut compressed file",
@@ -271,7 +271,7 @@ pub(super) const ATTACKS: &[Attack] = &[
             packed.truncate(packed.len() - 4_000);
             p.raw.insert("sessions/all.jsonl.gz".to_owned(), packed);
         },
-        answer: Warns("1 request of the baseline's sessions cannot be judged"),
+        answer: Exceeds("damaged input"),
     },
     Attack {
         name: "an empty file",
@@ -427,6 +427,6 @@ pub(super) const ATTACKS: &[Attack] = &[
             let cut = p.raw.get_mut("sessions/cut.jsonl").expect("it was put");
             cut.extend(format!("\n{whole}\n").bytes());
         },
-        answer: Warns("more than in the baseline"),
+        answer: Exceeds("damaged input"),
     },
 ];

@@ -326,7 +326,11 @@ impl Outputs {
                 continue;
             };
             for (at, figure) in figures {
-                assert_eq!(figure, first, "{name} of {} in {at}", self.path);
+                assert!(
+                    is_same(&figure, &first),
+                    "{name} of {} in {at}: {figure} {first}",
+                    self.path
+                );
             }
         }
         self.others_are_the_rest();
@@ -359,7 +363,8 @@ impl Outputs {
                 continue;
             }
             let rest = shown_sum([all, -own]);
-            assert_eq!(size(&others[at]), size(&rest), "{column} of the others of {}", self.path);
+            let (shown, rest) = (size(&others[at]), size(&rest));
+            assert!(is_same(&shown, &rest), "{column} of the others of {}", self.path);
         }
     }
 }
@@ -421,6 +426,21 @@ fn size(figure: &str) -> String {
     match bare.strip_suffix(" %").and_then(|share| share.parse::<f64>().ok()) {
         Some(share) => format!("{share:.1} %"),
         None => bare.to_owned(),
+    }
+}
+
+/// Whether two figures are one number. A column of dollars has one number of decimals, so an amount may have fewer there.
+fn is_same(one: &str, other: &str) -> bool {
+    let number = |text: &str| {
+        let digits = text.strip_prefix('$')?.replace(',', "");
+        let decimals = digits.split_once('.')?.1.len();
+        Some((digits.parse::<f64>().ok()?, i32::try_from(decimals).ok()?))
+    };
+    match (number(one), number(other)) {
+        (Some((one, decimals)), Some((other, others))) if decimals != others => {
+            (one - other).abs() <= 0.5 * 10_f64.powi(-decimals.min(others)) + 1e-9
+        }
+        _ => one == other,
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::common::{fixtures, lines, project, recorded, run, text};
+use crate::common::{cachesim, fixtures, lines, project, recorded, run, text};
 use crate::figures::since_change::write_sessions;
 use crate::live::watch::every_event;
 
@@ -206,12 +206,16 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
     let mend: String = longer
         .lines()
         .filter(|line| line.contains("mend"))
-        .map(|line| line.replace("run_tests", "run_some_tests") + "\n")
+        .map(|line| {
+            let line = line.replace("run_tests", "run_some_tests");
+            line.replace("\"request\":{", "\"request\":{\"temperature\":0.5,") + "\n"
+        })
         .collect();
     fs::write(path("sessions.jsonl"), &original).expect("a file");
     fs::write(path("changed.jsonl"), mend + &other).expect("a file");
     let budgets = [
         "metric = 'cost_per_session'\nmax_increase = '1 %'\nmessage = 'dear'\nmodel = 'claude-*'",
+        "metric = 'unlisted_changes'\nmax = 0",
         "metric = 'cost_per_request'\nmax = '$0.001'\nfiles = 'changed*'\nsession = '*'\nstrategy = 'replay'",
     ];
     let budgets = budgets.map(|budget| format!("[[budget]]\n{budget}\n"));
@@ -237,6 +241,7 @@ fn reviews(folder: &Path) -> Vec<(&'static str, Vec<String>)> {
         .zip(&usage_of)
         .map(|(mut line, old)| {
             line["usage"] = old["usage"].clone();
+            line["request"]["temperature"] = serde_json::json!(0.5);
             line
         })
         .collect();
@@ -308,6 +313,19 @@ fn parts(folder: &Path) -> [(&'static str, String, Value); 3] {
     ]
 }
 
+/// Places of sessions, one of which has names that the program does not know.
+fn unknown_sources(folder: &Path) -> Value {
+    let home = folder.join("home");
+    let sessions = home.join(".claude/projects/-w-bay");
+    fs::create_dir_all(&sessions).expect("a folder");
+    let session = project("fixtures/unknown-names/session.jsonl");
+    fs::copy(session, sessions.join("session.jsonl")).expect("a copy");
+    let mut command = cachesim();
+    let output =
+        command.env_clear().env("HOME", home).args(["sources", "--format", "json"]).output();
+    serde_json::from_slice(&output.expect("the program runs").stdout).expect("a document")
+}
+
 /// Documents of every format, each with the command that printed it.
 pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     let folder = tempfile::tempdir().expect("a folder");
@@ -334,6 +352,7 @@ pub(super) fn all_documents() -> BTreeMap<&'static str, Vec<(String, Value)>> {
     write_sessions(&sessions);
     let sessions = sessions.to_str().expect("a plain path");
     add("change", &["advise", sessions, "-q", "--json", "--since-change=2026-10-10"]);
+    all.entry("sources").or_default().push(("sources".to_owned(), unknown_sources(folder.path())));
     let events = every_event().into_iter().map(|event| ("watch --jsonl".to_owned(), event));
     all.entry("event").or_default().extend(events);
     for (name, command, document) in parts(folder.path()) {

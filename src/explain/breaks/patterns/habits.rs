@@ -1,10 +1,9 @@
 //! Patterns of habits: sessions that are resumed, updated, switched.
 
-use std::collections::BTreeMap;
-
 use rustc_hash::FxHashSet;
 
 use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
+use crate::base::by_key::ByKey;
 use crate::explain::breaks::Cause;
 use crate::explain::breaks::find::Break;
 use crate::read::transcript::Sign;
@@ -17,7 +16,7 @@ pub(super) fn resumes(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
     if breaks.is_empty() {
         return None;
     }
-    let mut missed: BTreeMap<String, usize> = BTreeMap::new();
+    let mut missed: ByKey<String, usize> = ByKey::new();
     for found in &breaks {
         *missed.entry(version(evidence, found.request)).or_default() += 1;
     }
@@ -48,12 +47,12 @@ fn is_resumed(evidence: &PatternEvidence<'_>, index: RequestIndex) -> bool {
 }
 
 /// Number of sessions that each version resumed inside the TTL, by lines and misses.
-fn live_resumes(evidence: &PatternEvidence<'_>) -> BTreeMap<String, usize> {
+fn live_resumes(evidence: &PatternEvidence<'_>) -> ByKey<String, usize> {
     let missed: FxHashSet<RequestIndex> = evidence
         .breaks_that(|found| found.cause == Cause::Resumed)
         .map(|found| found.request)
         .collect();
-    let mut resumes: BTreeMap<String, usize> = BTreeMap::new();
+    let mut resumes: ByKey<String, usize> = ByKey::new();
     for index in evidence.selection.requests() {
         if evidence.steps[index.get()].is_inside_ttl()
             && (missed.contains(&index) || is_resumed(evidence, index))

@@ -1,8 +1,7 @@
 //! Patterns of changes in front of the cached messages.
 
-use std::collections::BTreeMap;
-
 use super::{Ground, Pattern, PatternEvidence, counted, rests_on};
+use crate::base::by_key::ByKey;
 use crate::base::units::Tokens;
 use crate::base::wording::grouped;
 use crate::explain::breaks::find::Break;
@@ -10,36 +9,19 @@ use crate::explain::breaks::{Cause, Confidence};
 use crate::read::transcript::Sign;
 use crate::requests::conversation::ConversationKey;
 
-/// Number of reads of one length in a conversation that are no accident.
-const PINNED_FROM: usize = 3;
-
-/// Percentage of the possible read below which a read is pinned.
-const PINNED_BELOW_PERCENT: u64 = 50;
-
-/// Reads that return to one small length, while everything else is written again.
+/// Turns that begin with a read of one length, while everything behind it is written again.
 pub(super) fn pinned_reads(evidence: &PatternEvidence<'_>) -> Option<Pattern> {
-    let is_candidate = |found: &Break| {
-        // For captured requests the differences are known.
-        found.is_inside_ttl
-            && found.read > Tokens::ZERO
-            && !evidence.history.is_captured(found.request)
-            && !found.cause.is_expected()
-            && !matches!(found.cause, Cause::ModelChanged | Cause::WriteNotVisible)
-            && found.read.share(100, PINNED_BELOW_PERCENT) < found.expected
-    };
-    let mut by_length: BTreeMap<(ConversationKey, Tokens), Vec<&Break>> = BTreeMap::new();
-    for found in evidence.breaks_that(is_candidate) {
+    let mut pinned: ByKey<(ConversationKey, Tokens), Vec<&Break>> = ByKey::new();
+    for found in evidence.breaks_that(|found| found.is_pinned) {
         let key = (evidence.conversation(found.request), found.read);
-        by_length.entry(key).or_default().push(found);
+        pinned.entry(key).or_default().push(found);
     }
-    let pinned: Vec<Vec<&Break>> =
-        by_length.into_values().filter(|breaks| breaks.len() >= PINNED_FROM).collect();
-    let breaks: Vec<&Break> = pinned.iter().flatten().copied().collect();
-    let longest = pinned.iter().max_by_key(|breaks| breaks.len())?;
+    let breaks: Vec<&Break> = pinned.values().flatten().copied().collect();
+    let longest = pinned.values().max_by_key(|breaks| breaks.len())?;
     let observation = format!(
-        "{} in {} came back to one small length and wrote the rest again; most often {} tokens, {} \
+        "{} in {} began with a read of one length and wrote the rest again; most often {} tokens, {} \
          times.",
-        counted(breaks.len(), "read", "reads"),
+        counted(breaks.len(), "turn", "turns"),
         counted(pinned.len(), "conversation", "conversations"),
         grouped(longest[0].read.0),
         longest.len(),

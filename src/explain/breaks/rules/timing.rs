@@ -4,8 +4,9 @@ use crate::base::ttl::Ttl;
 use crate::base::units::Tokens;
 use crate::base::wording::duration;
 use crate::explain::breaks::case::Case;
-use crate::explain::breaks::readable::{Readable, SHORT_GAP_MILLIS};
+use crate::explain::breaks::readable::Readable;
 use crate::explain::breaks::{Candidate, Cause, Confidence};
+use crate::requests::prompt::{LONG_STEP, blocks_at_once};
 use crate::simulate::cache::LOOKBACK;
 
 /// Percentage of the TTL from which a gap may have exceeded it, as starts are known to a few seconds.
@@ -71,7 +72,10 @@ fn name(ttl: Ttl) -> &'static str {
 pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
     let (gap, kept_for) = (case.step.gap?, case.kept_for?);
     let end = case.previous_split.cached_end();
-    if !end.saturating_sub(case.split.read).is_at_least_percent_of(MOST_PERCENT, end) {
+    // A read of the conversation shows that its entries were still there.
+    if !end.saturating_sub(case.split.read).is_at_least_percent_of(MOST_PERCENT, end)
+        || case.reads_beyond(case.first_prompt())
+    {
         return None;
     }
     let confidence = match gap {
@@ -93,8 +97,10 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
 pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
     let (gap, kept_for) = (case.step.gap?, case.kept_for?);
     let is_alive = gap * 2 < kept_for;
-    let meaning =
-        "soon after the request before, in the middle of a turn, and nothing was seen to change";
+    let meaning = format!(
+        "soon after the request before{}, and nothing was seen to change",
+        within_turn(case)
+    );
     (is_alive && case.is_undisturbed()).then(|| {
         case.candidate(Cause::LikelyServerSide, Confidence::Medium, "message.usage", meaning)
     })
@@ -115,46 +121,51 @@ pub(super) fn below_minimum(case: &Case<'_>) -> Option<Candidate> {
     Some(case.candidate(Cause::BelowMinimum, Confidence::High, "message.usage", meaning))
 }
 
+/// Longest time after the beginning of an answer for which its write may not be readable, in milliseconds.
+///
+/// (Measured: all of 94 were within 11.4 seconds.)
+pub(super) const LONGEST_DELAY: i64 = 15_000;
+
 /// Last write not readable, but everything before it.
 ///
 /// In the middle of a turn the client only appends, so the write came too late. At the beginning of a turn
 /// the client may have rendered the last messages again.
 pub(super) fn write_not_visible(case: &Case<'_>) -> Option<Candidate> {
     let has_written = case.previous_split.written() > Tokens::ZERO;
-    let is_recent = case.unread_for < SHORT_GAP_MILLIS;
-    let confidence = match case.readable {
-        Readable::PreviousRead if has_written && is_recent => Confidence::Medium,
-        Readable::PreviousRead if has_written => Confidence::Low,
+    let is_late = match case.readable {
+        Readable::PreviousRead => has_written,
         // The read of the previous request shows that the part before had become readable.
-        Readable::EarlierEnd(2..=MOST_WRITES)
-            if is_recent && !case.begins_turn() && case.previous_split.read <= case.split.read =>
-        {
-            Confidence::Medium
+        Readable::EarlierEnd(2..=MOST_WRITES) => {
+            !case.begins_turn() && case.previous_split.read <= case.split.read
         }
-        _ => return None,
+        _ => false,
     };
+    if !is_late || case.unread_for >= LONGEST_DELAY {
+        return None;
+    }
     let mut evidence = case.by_length();
-    let meaning = format!("{} after the start of the request before", duration(case.step.gap?));
+    let meaning = format!(
+        "{} after the answer began whose write could not be read",
+        duration(case.unread_for)
+    );
     evidence.extend(case.answer_field("timestamp", meaning));
-    Some(Candidate::new(Cause::WriteNotVisible, confidence, evidence))
+    Some(Candidate::new(Cause::WriteNotVisible, Confidence::Medium, evidence))
 }
-
-/// Number of added positions from which the lookback is certainly exceeded.
-///
-/// (Measured: of 19 requests that added 22 or more none found anything; lines may show a block more than was
-/// sent.)
-const SURELY_TOO_MANY: u32 = 22;
 
 /// Entry further back than the lookback of a marker.
 pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
-    let added = case.request.positions_after(case.previous);
-    if added < LOOKBACK || case.reaches_into_messages() {
+    let added = blocks_at_once(case.request, case.previous);
+    if added < LONG_STEP || case.reaches_into_messages() {
         return None;
     }
-    let meaning = format!("{added} positions were added; a marker looks back over {LOOKBACK}");
-    let is_sure = added >= SURELY_TOO_MANY;
-    let confidence = if is_sure { Confidence::High } else { Confidence::Medium };
-    Some(case.candidate(Cause::LookbackExceeded, confidence, "parentUuid", meaning))
+    let meaning =
+        format!("{added} blocks were added; a marker looks back over {LOOKBACK} positions");
+    Some(case.candidate(Cause::LookbackExceeded, Confidence::High, "parentUuid", meaning))
+}
+
+/// Words on a request in the middle of a turn: the answer before did not end it.
+fn within_turn(case: &Case<'_>) -> &'static str {
+    if case.previous.ends_turn { "" } else { ", in the middle of a turn" }
 }
 
 /// Dropped entry: inside the TTL, in the middle of a turn, where the client only appends, and without any
@@ -171,7 +182,7 @@ pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
         Readable::Nothing | Readable::PreviousRead | Readable::EarlierEnd(_) => Confidence::Low,
     };
     let is_alive = case.step.is_inside_ttl();
-    let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
+    let meaning = format!("inside the TTL{}, and nothing was seen to change", within_turn(case));
     (is_alive && case.is_undisturbed())
         .then(|| case.candidate(Cause::LikelyServerSide, confidence, "message.usage", meaning))
 }

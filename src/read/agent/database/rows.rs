@@ -3,8 +3,6 @@
 //! A line names a table with its columns, or has a row of one. The rows are put into a database in
 //! memory, which is read like any other.
 
-use std::collections::BTreeMap;
-
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 use serde::Deserialize;
@@ -13,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::open::Database;
 use super::{DatabaseFormat, FORMATS, program_of};
+use crate::base::by_key::ByKey;
 use crate::read::agent::{AgentFile, FirstObject, Layout, LineFormat, Rejected};
 use crate::read::input::{Kind, List, Text};
 
@@ -27,7 +26,7 @@ const NO_ROW: Rejected = (Kind::ForeignFormat, "no row of its table");
 pub(in crate::read::agent) struct Rows {
     connection: Option<Connection>,
     /// Columns of each table that was named.
-    tables: BTreeMap<&'static str, Vec<&'static str>>,
+    tables: ByKey<&'static str, Vec<&'static str>>,
 }
 
 impl LineFormat for Rows {
@@ -45,7 +44,7 @@ impl LineFormat for Rows {
         }
         let name = line.table.as_str().unwrap_or_default();
         if let Some(row) = line.row {
-            let (name, columns) = self.tables.get_key_value(name).ok_or(NO_TABLE)?;
+            let columns = self.tables.get(name).ok_or(NO_TABLE)?;
             let connection = self.connection.as_ref().ok_or(NO_TABLE)?;
             return add_row(connection, name, columns, line.rowid, row.get());
         }
@@ -94,10 +93,12 @@ fn add_row(
     rowid: Option<i64>,
     row: &str,
 ) -> Result<(), Rejected> {
-    let mut row: BTreeMap<String, Value> = serde_json::from_str(row).map_err(|_| NO_ROW)?;
+    let mut row: ByKey<String, Value> = serde_json::from_str(row).map_err(|_| NO_ROW)?;
     // The row keeps its number, which is the line of its request.
     let number = std::iter::once(rowid.map_or(Stored::Null, Stored::Integer));
-    let values = columns.iter().map(|column| row.remove(*column).map_or(Stored::Null, stored));
+    let values = columns
+        .iter()
+        .map(|column| row.get_mut(*column).map_or(Stored::Null, |value| stored(value.take())));
     let places = vec!["?"; columns.len() + 1].join(", ");
     let quoted: Vec<String> = columns.iter().map(|column| format!(", \"{column}\"")).collect();
     let statement = format!("INSERT INTO \"{name}\" (rowid{}) VALUES ({places})", quoted.concat());

@@ -6,7 +6,6 @@
 //! whole has times: just the newest request is known to have ended with it. Versions up to 0.2 list the
 //! usage of the messages.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use rustc_hash::FxHashMap;
@@ -18,6 +17,7 @@ use super::DatabaseFormat;
 use super::failure::Failure;
 use super::open::Database;
 use super::row::{Row, json};
+use crate::base::by_key::ByKey;
 use crate::base::client::Client;
 use crate::base::id::{EntryId, Symbol};
 use crate::base::order::Order as _;
@@ -274,7 +274,7 @@ impl Message<'_> {
 fn recorded(json: Option<&RawValue>, thread: &str) -> Vec<(String, TokenUsage)> {
     let json = json.map_or("", RawValue::get);
     if json.starts_with('{') {
-        let named: BTreeMap<String, Shape<TokenUsage>> =
+        let named: ByKey<String, Shape<TokenUsage>> =
             serde_json::from_str(json).unwrap_or_default();
         return named.into_iter().filter_map(|(name, usage)| Some((name, usage.0?))).collect();
     }

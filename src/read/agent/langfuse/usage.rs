@@ -4,10 +4,9 @@
 //! inclusive figures of a service puts the whole prompt into `input`, or the reasoning into `output`:
 //! then the total is not the sum of all counters, but of those two.
 
-use std::collections::BTreeMap;
-
 use serde::Deserialize;
 
+use crate::base::by_key::ByKey;
 use crate::base::units::Tokens;
 use crate::read::agent::Rejected;
 use crate::read::agent::figure::Figure;
@@ -16,7 +15,7 @@ use crate::read::input::{Count, Kind, PromptSplit, Usage};
 
 /// Counters by meaning.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(from = "BTreeMap<String, Figure>")]
+#[serde(from = "ByKey<String, Figure>")]
 pub(super) struct Counters {
     input: Count,
     /// Further tokens of the prompt, such as audio.
@@ -34,8 +33,8 @@ pub(super) struct Counters {
     is_invalid: bool,
 }
 
-impl From<BTreeMap<String, Figure>> for Counters {
-    fn from(named: BTreeMap<String, Figure>) -> Self {
+impl From<ByKey<String, Figure>> for Counters {
+    fn from(named: ByKey<String, Figure>) -> Self {
         let mut counters = Self::default();
         for (name, Figure(count)) in named {
             if count != Count::Missing && count != Count::Null {

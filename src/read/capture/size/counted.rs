@@ -2,7 +2,6 @@
 //! the frames of their places.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -10,6 +9,7 @@ use serde_json::value::RawValue;
 use super::super::block::{Block, BlockKind};
 use super::super::canonical::write_canonical;
 use super::super::tree::Part;
+use crate::base::by_key::ByKey;
 use crate::base::model::{Facts, Tokenizer};
 use crate::base::vocabulary::Vocabulary;
 use crate::read::rendered::{Frames, Scale, document_tokens, image_tokens, tool_line, written};
@@ -273,7 +273,7 @@ const TOOL_FIELDS: [&str; 7] = [
 
 /// Returns true if a tool has only fields that are known to be written into its line, or nowhere.
 fn has_known_fields(canonical: &str) -> bool {
-    let fields: Option<BTreeMap<&str, &RawValue>> = serde_json::from_str(canonical).ok();
+    let fields: Option<ByKey<&str, &RawValue>> = serde_json::from_str(canonical).ok();
     fields.is_some_and(|fields| fields.keys().all(|field| TOOL_FIELDS.contains(field)))
 }
 

@@ -106,6 +106,11 @@ impl<'a> Sizes<'a> {
         self.of_tokens(self.facts.tools_prompt.0)
     }
 
+    /// Tokens that the service adds if the model has to call a tool.
+    pub(super) fn forced_choice(&self) -> Size {
+        self.facts.forced_choice.map_or(Size::UNKNOWN, |tokens| self.of_tokens(tokens.0))
+    }
+
     /// Tokens that a request for extended thinking with a budget adds.
     pub(super) fn thinking_budget(&self) -> Size {
         self.size(self.counted.map_or(0, |counted| counted.thinking_budget()))

@@ -67,7 +67,7 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top:
         canvas.text(Ink::Muted, LABEL_SIZE, Anchor::End, place, &tick.label);
     }
     stacked(canvas, &plot.columns, &x, &y);
-    column_labels(canvas, &plot.columns, &x, &y);
+    column_labels(canvas, &plot.columns, (&x, columns.left), &y);
     for line in &plot.lines {
         let points = line.points.iter().map(|(across, up)| (x.pixel(*across), y.pixel(*up)));
         let width = if line.ink == Ink::Record { 3 } else { 2 };
@@ -128,7 +128,12 @@ fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) 
 }
 
 /// Draws the labels of columns, highest column first, if they touch neither another label nor a higher column.
-fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
+fn column_labels(
+    canvas: &Canvas<'_>,
+    columns: &chart::Columns,
+    (x, leftmost): (&Scale, i32),
+    y: &Scale,
+) {
     let edges = |column: &chart::Column| (x.pixel(column.from), x.pixel(column.to));
     let mut labelled: Vec<&chart::Column> =
         columns.columns.iter().filter(|column| !column.label.is_empty()).collect();
@@ -139,7 +144,8 @@ fn column_labels(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &S
         let (left, right) = edges(column);
         let middle = y.pixel(column.height()) - LABEL_SPACE;
         let half = text_width(&column.label) / 2 + 1;
-        let center = i32::midpoint(left, right);
+        // Labels of the vertical axis end at a space from it.
+        let center = i32::midpoint(left, right).max(leftmost - LABEL_SPACE / 2 + half);
         let (begin, end) = (center - half, center + half);
         let is_across = |left: i32, right: i32| left < end && begin < right;
         let is_hidden =

@@ -39,11 +39,11 @@ fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {
     Some(note.to_owned()).filter(|_| !columns.is_empty())
 }
 
-/// Note on costs of the record that simulations lack.
+/// Note on the cost of samplings that no strategy changes.
 fn apart_note(totals: &Totals) -> Option<String> {
     (totals.apart > Picodollars::ZERO).then(|| {
         let apart = dollars(Some(totals.apart));
-        format!("“billed” has {apart} for samplings billed apart, which no simulation has.")
+        format!("Each has {apart} for samplings billed apart.")
     })
 }
 

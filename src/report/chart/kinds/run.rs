@@ -1,10 +1,10 @@
 //! Charts of a run, whose rows do not record the cost of each class of tokens.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 
 use super::breaks::summary_chart;
 use super::daily::{Calendar, MOST_DAYS};
+use crate::base::by_key::ByKey;
 use crate::base::order::Order as _;
 use crate::base::units::{Millis, Picodollars};
 use crate::base::zone::Zone;
@@ -89,11 +89,11 @@ fn strategies(scope: &str, comparison: &Comparison<'_>) -> Option<Chart> {
 }
 
 /// Billed costs of each day, week, month or year.
-fn daily(scope: &str, billed: &BTreeMap<i64, Picodollars>, zone: &Zone) -> Option<Chart> {
+fn daily(scope: &str, billed: &ByKey<i64, Picodollars>, zone: &Zone) -> Option<Chart> {
     let moment = |quarter: &i64| Millis::new(quarter.saturating_mul(QUARTER));
     let (first, last) = (billed.keys().next()?, billed.keys().next_back()?);
     let length = PeriodLength::covering(moment(first), moment(last), MOST_DAYS);
-    let mut costs: BTreeMap<Period, Picodollars> = BTreeMap::new();
+    let mut costs: ByKey<Period, Picodollars> = ByKey::new();
     for (quarter, cost) in billed {
         if let Some(period) = Period::of(zone, moment(quarter), length) {
             *costs.entry(period).or_default() += *cost;

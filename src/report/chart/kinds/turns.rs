@@ -2,9 +2,10 @@
 //! column; if there are too many, several share one.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
+use crate::base::by_key::ByKey;
 use crate::base::order::{Order as _, Ordered as _};
 use crate::base::units::{Picodollars, Tokens};
 use crate::explain::breaks::{Break, Cause};
@@ -76,7 +77,7 @@ pub fn turns_chart(
         && apart > Picodollars::ZERO
     {
         chart.note(format!(
-            "“billed” has {} for samplings billed apart, whose tokens are not drawn.",
+            "Each has {} for samplings billed apart, whose tokens are not drawn.",
             dollars(Some(apart))
         ));
     }
@@ -187,15 +188,15 @@ fn figures(all: &[DrawnTurns<'_>]) -> String {
 }
 
 /// Position of each request's column on the axis.
-fn places(session: &Session) -> BTreeMap<RequestIndex, f64> {
+fn places(session: &Session) -> ByKey<RequestIndex, f64> {
     #[allow(clippy::cast_precision_loss)] // places in a picture
     let middle = |(place, index): (usize, &RequestIndex)| (*index, place as f64 + 0.5);
     session.requests.iter().enumerate().map(middle).collect()
 }
 
 /// One lane per cause, most expensive first, and a last one for all others.
-fn cause_lanes(breaks: &[&Break], place_of: &BTreeMap<RequestIndex, f64>) -> Vec<Lane> {
-    let mut by_cause: BTreeMap<Cause, Vec<&Break>> = BTreeMap::new();
+fn cause_lanes(breaks: &[&Break], place_of: &ByKey<RequestIndex, f64>) -> Vec<Lane> {
+    let mut by_cause: ByKey<Cause, Vec<&Break>> = ByKey::new();
     for found in breaks {
         by_cause.entry(found.cause).or_default().push(found);
     }
@@ -238,7 +239,7 @@ fn other_lanes(
     steps: &[Step],
     session: &Session,
     breaks: &[&Break],
-    place_of: &BTreeMap<RequestIndex, f64>,
+    place_of: &ByKey<RequestIndex, f64>,
 ) -> Vec<Lane> {
     let history = ledger.history;
     let broken: BTreeSet<RequestIndex> = breaks.iter().map(|found| found.request).ordered();

@@ -6,10 +6,10 @@
 //! days itself.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use jiff::civil::{Date, time};
 
+use crate::base::by_key::ByKey;
 use crate::base::units::Tokens;
 use crate::read::input::ServiceTier;
 use crate::simulate::pricing::partial::{ForeignPrices, Partial, Terms};
@@ -60,13 +60,15 @@ impl Merge<'_> {
         for (tier, factors) in &foreign_prices.tiers {
             rows.extend(of_factors(&rows, *tier, *factors));
         }
-        let mut tiers: BTreeMap<ServiceTier, Vec<Rate>> = BTreeMap::new();
+        let mut tiers: ByKey<ServiceTier, Vec<Rate>> = ByKey::new();
         for rate in rows {
             tiers.entry(rate.tier).or_default().push(rate);
         }
-        let ordinary = tiers.remove(&ServiceTier::Standard).unwrap_or_default();
-        let own =
-            tiers.into_iter().filter(|(tier, rows)| !self.are_implied(*tier, rows, &ordinary));
+        let ordinary =
+            tiers.get_mut(&ServiceTier::Standard).map(std::mem::take).unwrap_or_default();
+        let own = tiers.into_iter().filter(|(tier, rows)| {
+            *tier != ServiceTier::Standard && !self.are_implied(*tier, rows, &ordinary)
+        });
         let own = own.flat_map(|(tier, rows)| self.of_every_size(tier, rows, &ordinary)).collect();
         [ordinary, own].concat()
     }

@@ -8,13 +8,12 @@
 mod compare;
 mod merge;
 
-use std::collections::BTreeMap;
-
 use jiff::civil::{Date, DateTime};
 
 use super::file::PriceError;
 use super::partial::ForeignPrices;
 use super::table::{Foreign, ModelPrices, PriceTable};
+use crate::base::by_key::ByKey;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::input::ServiceTier;
 
@@ -162,7 +161,7 @@ fn added(
     foreign: &Foreign,
     is_wanted: impl Fn(&str) -> bool,
 ) -> Vec<ModelPrices> {
-    let mut added: BTreeMap<&str, ModelPrices> = BTreeMap::new();
+    let mut added: ByKey<&str, ModelPrices> = ByKey::new();
     for name in foreign.models.keys() {
         // A name with another folder is a reseller's model.
         let plain =

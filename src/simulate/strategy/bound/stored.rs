@@ -5,10 +5,9 @@
 //! a prefix first; each pause keeps the stored context, or deletes it. As with markers, contexts of
 //! other threads are taken as stored for free.
 
-use std::collections::BTreeMap;
-
 use super::Prices;
 use super::thread::{Thread, ThreadRequest, threads};
+use crate::base::by_key::ByKey;
 use crate::base::order::side_by_side;
 use crate::base::units::{Basis, Picodollars, Tokens};
 use crate::requests::conversation::RequestIndex;
@@ -113,7 +112,7 @@ impl<'a> Search<'a> {
     fn after(&self, layer: &Layer, before: Option<&Prompt>, request: &ThreadRequest) -> Layer {
         let prompt = self.prompt(request);
         let prices = Prices::of(self.material.rates.of(RequestIndex::new(request.place)));
-        let mut next: BTreeMap<Stored, Reached> = BTreeMap::new();
+        let mut next: ByKey<Stored, Reached> = ByKey::new();
         let mut reach = |stored: Stored, way: Reached| {
             let known = next.entry(stored).or_insert(way);
             if way.cost < known.cost {

@@ -4,16 +4,18 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 use crate::simulate::management::{
-    ByService, ByTime, Compaction, Management, Microcompaction, ResultBudget, ResultClearing,
-    SessionMemory,
+    ByService, ByTime, Compaction, Management, Microcompaction, Parts, ResultBudget,
+    ResultClearing, SessionMemory,
 };
 
 /// Methods of keeping the context small.
 #[derive(Default, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[cfg_attr(test, schemars(extend(
-    "if" = { "minProperties": 2 },
-    "then" = { "propertyNames": { "enum": ["microcompact", "cached_microcompact"] } }
+    "if" = { "required": ["clear_results"] },
+    "then" = {
+        "properties": { "microcompact": false, "cached_microcompact": false }
+    }
 )))]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ContextKeys {
@@ -38,19 +40,19 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(
     let keys = ContextKeys::deserialize(deserializer)?;
     let (by_time, by_service) = (keys.microcompact, keys.cached_microcompact);
     let is_micro = by_time.is_some() || by_service.is_some();
-    let ways = [
-        is_micro.then_some(Management::Microcompaction(Microcompaction { by_time, by_service })),
-        keys.clear_results.map(Management::ToolResultClearing),
-        keys.result_budget.map(Management::ResultBudget),
-        keys.compact.map(Management::Compaction),
-        keys.session_memory.map(Management::SessionMemory),
-    ];
-    let mut chosen = ways.into_iter().flatten();
-    let first = chosen.next();
-    if chosen.next().is_some() {
-        return Err(D::Error::custom(
-            "a conversation is kept small in one way; this names several",
-        ));
+    let parts = Parts {
+        budget: keys.result_budget,
+        microcompaction: is_micro.then_some(Microcompaction { by_time, by_service }),
+        clearing: keys.clear_results,
+        memory: keys.session_memory,
+        compaction: keys.compact,
+    };
+    if is_micro && parts.clearing.is_some() {
+        let both = "old results are cleared by the client or by the service; this names both";
+        return Err(D::Error::custom(both));
     }
-    Ok(first.map(Box::new))
+    let mut chosen = parts.each();
+    let first = chosen.next();
+    let is_only = chosen.next().is_none();
+    Ok(first.map(|first| Box::new(if is_only { first } else { Management::Several(parts) })))
 }

@@ -1,15 +1,15 @@
-//! Answers in logs: a JSON body, an event stream, or Bedrock's binary event stream.
+//! Answers in logs and captures: a JSON body, an event stream, or Bedrock's binary event stream.
 //!
 //! `OpenAI` streams report usage once, near their end: chat completions in the last chunk, if the client
 //! asked for it (`stream_options.include_usage`), the Responses API in the event that closes the response.
-//! Anthropic's streams report the prompt's usage at the beginning and the output's at the end.
+//! Anthropic's streams report usage at the beginning, with counters that are not known yet, and once more at the end.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::read::input::{Shape, Text, only_value};
@@ -26,8 +26,8 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Answer in a body or a stream. In a stream the first id counts, the last model, and of the usage the last of
-    /// each counter.
+    /// Answer in a body or a stream. In a stream the first id counts, the last model, and the usage of all events
+    /// together.
     pub(super) fn of(text: &str) -> Self {
         if is_object(text) {
             return Self::of_body(text).unwrap_or_default();
@@ -37,41 +37,59 @@ impl Answer {
             known = Self {
                 id: known.id.or(event.id),
                 model: event.model.or(known.model),
-                usage: merged(known.usage, event.usage),
+                usage: joined(known.usage, event.usage),
             };
         }
         known
     }
 
     fn of_body(json: &str) -> Option<Self> {
-        let body: Body<'_> = only_value::<Shape<_>>(json).ok()?.0?;
-        let inner = body.response.0.or(body.message.0).map(|inner| *inner).unwrap_or_default();
-        let owned = |text: &Text<'_>| text.as_str().map(str::to_owned);
-        let usage = inner.usage.or(body.usage).map(RawValue::get);
-        Some(Self {
-            id: owned(&inner.id).or_else(|| owned(&body.id)),
-            model: owned(&inner.model).or_else(|| owned(&body.model)),
-            usage: usage.filter(|usage| is_object(usage)).map(str::to_owned),
-        })
+        only_value::<Shape<Body<'_>>>(json).ok()?.0.as_ref().map(Self::from)
     }
 }
 
-/// Usage so far with that of an event, which leaves the counters that it does not name as they were.
-fn merged(known: Option<String>, event: Option<String>) -> Option<String> {
+impl From<&Body<'_>> for Answer {
+    fn from(body: &Body<'_>) -> Self {
+        let inner = body.response.0.as_deref().or(body.message.0.as_deref());
+        let owned = |text: &Text<'_>| text.as_str().map(str::to_owned);
+        let usage = inner.and_then(|inner| inner.usage).or(body.usage).map(RawValue::get);
+        Self {
+            id: inner.and_then(|inner| owned(&inner.id)).or_else(|| owned(&body.id)),
+            model: inner.and_then(|inner| owned(&inner.model)).or_else(|| owned(&body.model)),
+            usage: usage.filter(|usage| is_object(usage)).map(str::to_owned),
+        }
+    }
+}
+
+/// Usage so far, joined with that of an event.
+fn joined(known: Option<String>, event: Option<String>) -> Option<String> {
     let (Some(before), Some(later)) = (&known, &event) else { return event.or(known) };
-    let counters = |text| serde_json::from_str::<BTreeMap<String, &RawValue>>(text).ok();
-    let (Some(mut all), Some(mut later)) = (counters(before), counters(later)) else {
-        return event;
-    };
-    later.retain(|_, value| value.get() != "null");
-    all.append(&mut later);
-    serde_json::to_string(&all).ok()
+    let value = |text| serde_json::from_str::<Value>(text).ok();
+    // Numbers that no count can have are not joined.
+    let (Some(mut all), Some(later)) = (value(before), value(later)) else { return event };
+    join(&mut all, later);
+    Some(all.to_string())
+}
+
+/// Joins counters with later ones. They count from the beginning of the answer, so none shrinks: where gateways write
+/// zeros, in the first event or in the last, the other event has the count.
+fn join(known: &mut Value, later: Value) {
+    match (known, later) {
+        (_, Value::Null) => {}
+        (Value::Object(known), Value::Object(later)) => {
+            for (name, value) in later {
+                join(known.entry(name).or_insert(Value::Null), value);
+            }
+        }
+        (Value::Number(known), Value::Number(later)) if known.as_f64() >= later.as_f64() => {}
+        (known, later) => *known = later,
+    }
 }
 
 /// A body, an event, or the response inside an event.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Body<'a> {
+pub(super) struct Body<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     #[serde(borrow)]
@@ -184,6 +202,22 @@ mod tests {
         assert_eq!(answer.id.as_deref(), Some("msg_1"));
         // The end tells the output alone.
         assert_eq!(answer.usage.as_deref(), Some(r#"{"input_tokens":3,"output_tokens":42}"#));
+    }
+
+    #[test]
+    fn counters_of_a_stream_are_the_largest_of_its_events() {
+        let usage = |start: &str, end: &str| {
+            let start =
+                format!(r#"data: {{"type":"message_start","message":{{"usage":{start}}}}}"#);
+            let end = format!(r#"data: {{"type":"message_delta","usage":{end}}}"#);
+            Answer::of(&format!("{start}\n\n{end}\n")).usage
+        };
+        let known = r#"{"cache_creation":{"ephemeral_5m_input_tokens":5},"input_tokens":8}"#;
+        let zeros = r#"{"cache_creation":{"ephemeral_5m_input_tokens":0},"input_tokens":0}"#;
+        assert_eq!(usage(zeros, known).as_deref(), Some(known));
+        assert_eq!(usage(known, zeros).as_deref(), Some(known));
+        assert_eq!(usage(known, r#"{"cache_creation":null}"#).as_deref(), Some(known));
+        assert_eq!(usage("{}", known).as_deref(), Some(known));
     }
 
     #[test]

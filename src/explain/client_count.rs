@@ -3,9 +3,13 @@
 //! A count has the requests that leave no line, too, and output of which the lines only have a part. Any other difference
 //! is a finding. Counts are at the client's prices, and never take the place of the sums.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+#[cfg(test)]
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::by_key::ByKey;
 use crate::base::id::Symbol;
 use crate::base::model::canonical_name;
 use crate::base::order::Order as _;
@@ -15,32 +19,40 @@ use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, Totals};
 
 /// Counts of the sessions that have one, summed up.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct ClientCount {
     /// Number of sessions with a count.
     pub sessions: usize,
     /// Cost by the clients' counts.
+    #[serde(rename = "counted_usd")]
     pub counted: Picodollars,
     /// Cost of the lines of the same sessions, at list prices.
+    #[serde(rename = "of_lines_usd")]
     pub of_lines: Picodollars,
     /// True if a client had no price for a model, so that its count is too low.
     pub is_partial: bool,
     /// Cost of requests that leave no line, by model.
-    pub without_line: BTreeMap<String, Picodollars>,
+    #[serde(rename = "without_line_usd")]
+    pub without_line: ByKey<String, Picodollars>,
     /// Cost of output that lines do not have, as they were written before the end of an answer.
+    #[serde(rename = "cut_output_usd")]
     pub cut_output: Picodollars,
     /// All other differences, the largest first.
     pub differences: Vec<CountDifference>,
 }
 
 /// Difference between a client's count and the lines of a session, without a known reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(JsonSchema))]
 pub struct CountDifference {
     /// Session.
+    #[serde(rename = "session_id")]
     pub session: String,
     /// Model.
     pub model: String,
     /// Count minus lines, in dollars.
+    #[serde(rename = "cost_usd")]
     pub cost: Picodollars,
     /// File of the first count that differs.
     pub file: Arc<str>,
@@ -110,15 +122,31 @@ impl ClientCount {
     /// Compares the counts of the sessions that are selected as a whole; `None` if none of them has one.
     #[must_use]
     pub fn of(ledger: &Ledger<'_>, selection: &Selection) -> Option<Self> {
-        let history = ledger.history;
-        if history.cost_states.is_empty() {
-            return None;
-        }
         let mut all = Self::default();
-        for session in whole_sessions(history, selection) {
-            all.absorb(&of_session(ledger, session).unwrap_or_default());
+        for count in Self::by_session(ledger, selection).values() {
+            all.absorb(count);
         }
         (all.sessions > 0).then_some(all)
+    }
+
+    /// Count of each session that is selected as a whole and has one.
+    #[must_use]
+    pub fn by_session(ledger: &Ledger<'_>, selection: &Selection) -> ByKey<String, Self> {
+        let history = ledger.history;
+        if history.cost_states.is_empty() {
+            return ByKey::new();
+        }
+        let counted = |session: &Session| {
+            let id = history.symbols.text(session.id).to_owned();
+            Some((id, of_session(ledger, session)?))
+        };
+        whole_sessions(history, selection).filter_map(counted).collect()
+    }
+
+    /// Sum of all differences without a known reason, in either direction.
+    #[must_use]
+    pub fn unexplained(&self) -> Picodollars {
+        self.differences.iter().map(|found| Picodollars(found.cost.0.abs())).sum()
     }
 
     /// Adds the counts of other sessions.
@@ -147,7 +175,7 @@ fn whole_sessions<'s>(
     history: &History,
     selection: &'s Selection,
 ) -> impl Iterator<Item = &'s Session> {
-    let mut requests: BTreeMap<Symbol, usize> = BTreeMap::new();
+    let mut requests: ByKey<Symbol, usize> = ByKey::new();
     for request in &history.requests {
         *requests.entry(request.session).or_default() += 1;
     }
@@ -177,7 +205,7 @@ fn of_session(ledger: &Ledger<'_>, session: &Session) -> Option<ClientCount> {
         ..ClientCount::default()
     };
     for model in client.keys().chain(lines.keys().filter(|model| !client.contains_key(*model))) {
-        let of = |sums: &BTreeMap<String, Sums>| sums.get(model).copied().unwrap_or_default();
+        let of = |sums: &ByKey<String, Sums>| sums.get(model).copied().unwrap_or_default();
         let (client, lines) = (of(&client), of(&lines));
         let cost = client.cost.minus(lines.cost);
         match reason(client, lines) {
@@ -211,8 +239,8 @@ fn total(states: &[(usize, &CostState)]) -> Picodollars {
 }
 
 /// Sums by model, under the names that prices know.
-fn sums_of_client(history: &History, states: &[(usize, &CostState)]) -> BTreeMap<String, Sums> {
-    let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+fn sums_of_client(history: &History, states: &[(usize, &CostState)]) -> ByKey<String, Sums> {
+    let mut sums: ByKey<String, Sums> = ByKey::new();
     for count in ends(states).flat_map(|state| &state.models) {
         let model = canonical_name(history.symbols.text(count.model)).into_owned();
         sums.entry(model).or_default().add(Sums::of_client(count));
@@ -225,10 +253,10 @@ fn sums_of_lines(
     ledger: &Ledger<'_>,
     session: &Session,
     requests: &[RequestIndex],
-) -> Option<BTreeMap<String, Sums>> {
+) -> Option<ByKey<String, Sums>> {
     let part = Session { id: session.id, requests: requests.to_vec() };
     let breakdown = ledger.breakdown(ledger.billed()?, &Selection { sessions: vec![part] });
-    let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
+    let mut sums: ByKey<String, Sums> = ByKey::new();
     for (model, totals) in &breakdown.models {
         let model = canonical_name(model).into_owned();
         sums.entry(model).or_default().add(Sums::of_lines(totals)?);
@@ -249,7 +277,7 @@ fn difference(
         let client = sums_of_client(history, &states[..=*until]);
         let before = requests_before(history, session, states[*until]);
         let lines = sums_of_lines(ledger, session, &before).unwrap_or_default();
-        let of = |sums: &BTreeMap<String, Sums>| sums.get(model).copied().unwrap_or_default();
+        let of = |sums: &ByKey<String, Sums>| sums.get(model).copied().unwrap_or_default();
         reason(of(&client), of(&lines)) == Reason::Unknown
     };
     // The last one differs. A request whose answer is not yet counted makes no lasting difference, so the search is
