@@ -1,4 +1,5 @@
-//! `integrations/recorders/`: each records requests to a mock of the service, and what it recorded is read.
+//! `integrations/recorders/`: each records requests to a mock of the service, and what it recorded is read. Tests of a
+//! tiny agent fail where its prefix moves.
 
 use std::process::Command;
 
@@ -6,7 +7,8 @@ use crate::common::{cachesim, project, skip, text};
 
 /// Those that are run with every change. `integrations/recorders/test/test.py` without names runs others, too, whose
 /// libraries are large.
-const RECORDERS: [&str; 5] = ["python", "python-async", "typescript", "mitmproxy", "raw"];
+const RECORDERS: [&str; 7] =
+    ["python", "python-async", "pytest", "typescript", "vitest", "mitmproxy", "raw"];
 
 #[test]
 fn what_is_recorded_is_what_was_sent_and_billed() {

@@ -42,22 +42,25 @@ _LOST = "a request was not recorded: %s"
 _SENT_AT = "cachesim_sent_at"
 
 
-def recording_client(path: Path, labels: Labels | None = None, **options: Any) -> anthropic.DefaultHttpxClient:
+def recording_client(
+    path: Path, labels: Labels | None = None, usage: bool = True, **options: Any
+) -> anthropic.DefaultHttpxClient:
     """The SDK's HTTP client, which records to a file; further options are the client's own."""
-    return anthropic.DefaultHttpxClient(event_hooks=Recorder(path, labels).hooks(), **options)
+    return anthropic.DefaultHttpxClient(event_hooks=Recorder(path, labels, usage).hooks(), **options)
 
 
-def recording_async_client(path: Path, labels: Labels | None = None, **options: Any) -> Any:
+def recording_async_client(path: Path, labels: Labels | None = None, usage: bool = True, **options: Any) -> Any:
     """The same for `anthropic.AsyncAnthropic`: an `anthropic.DefaultAsyncHttpxClient`."""
-    return anthropic.DefaultAsyncHttpxClient(event_hooks=Recorder(path, labels).async_hooks(), **options)
+    return anthropic.DefaultAsyncHttpxClient(event_hooks=Recorder(path, labels, usage).async_hooks(), **options)
 
 
 class Recorder:
-    """Appends a line for each request to a file, from any thread."""
+    """Appends a line for each request to a file, from any thread. Made-up answers are recorded without `usage`."""
 
-    def __init__(self, path: Path, labels: Labels | None = None) -> None:
+    def __init__(self, path: Path, labels: Labels | None = None, usage: bool = True) -> None:
         self._path = os.fspath(path)
         self.labels = labels or {}
+        self.usage = usage
         self._lock = threading.Lock()
 
     def hooks(self) -> dict[str, list[Callable[..., Any]]]:
@@ -82,9 +85,13 @@ class Recorder:
         request = response.request
         if request.method == "POST" and request.url.path.endswith("/v1/messages") and response.is_success:
             try:
-                response.stream = _Recording(self, response)
+                recording = _Recording(self, response)
             except Exception as error:  # the function of the labels failed
-                _log.warning(_LOST, error)
+                return _log.warning(_LOST, error)
+            if response.is_stream_consumed:  # a test made it up: it is there as a whole
+                recording.finish(response.text)
+            else:
+                response.stream = recording
 
     def append(self, line: bytes) -> None:
         """Appends a line with one write. Only the file's owner can read a file that this creates."""
@@ -112,21 +119,21 @@ class _Recording(_http.SyncByteStream, _http.AsyncByteStream):  # type: ignore[m
             for chunk in self._stream:
                 yield self._kept(chunk)
         finally:  # also where the connection breaks
-            self._finish()
+            self.finish()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
             async for chunk in self._stream:
                 yield self._kept(chunk)
         finally:
-            self._finish()
+            self.finish()
 
     def close(self) -> None:
-        self._finish()  # also where the caller stops reading
+        self.finish()  # also where the caller stops reading
         self._stream.close()
 
     async def aclose(self) -> None:
-        self._finish()
+        self.finish()
         await self._stream.aclose()
 
     def _kept(self, chunk: bytes) -> bytes:
@@ -134,10 +141,11 @@ class _Recording(_http.SyncByteStream, _http.AsyncByteStream):  # type: ignore[m
         self._chunks.append(chunk)
         return chunk
 
-    def _finish(self) -> None:
+    def finish(self, text: str | None = None) -> None:
+        """Records the answer, or what was received of it."""
         is_finished, self._is_finished = self._is_finished, True
         try:
-            if not is_finished and (answer := _answer(self._text())):
+            if not is_finished and (answer := _answer(self._text() if text is None else text)):
                 self._recorder.append(self._line(answer))
         except Exception as error:  # a request must not fail over its recording
             _log.warning(_LOST, error)
@@ -159,7 +167,8 @@ class _Recording(_http.SyncByteStream, _http.AsyncByteStream):  # type: ignore[m
             "response_started_at": self._started_at,
             "request_id": self._response.headers.get("request-id") or f"local_{uuid.uuid4().hex}",
             **{name: self._labels.get(name) for name in ("session_id", "agent_id", "scope")},
-            **answer,
+            "message_id": answer["message_id"],
+            "usage": answer["usage"] if self._recorder.usage else None,
         }
         known: dict[str, Any] = {name: value for name, value in fields.items() if value}
         # Headers without `anthropic-beta` tell that no beta feature was asked for.

@@ -10,13 +10,14 @@ shift
 mkdir -p "$folder"
 cd "$folder"
 
-# A package in an environment of its own.
+# Packages in an environment of their own.
 install() {
-    local name="$1" package="$2"
-    [[ ! -e $name/installed ]] || return 0
+    local name="$1"
+    shift
+    [[ ! -e $name/installed || $(<"$name/installed") != "$*" ]] || return 0
     python3 -m venv "$name"
-    "$name/bin/python" -m pip install --quiet "$package"
-    touch "$name/installed"
+    "$name/bin/python" -m pip install --quiet "$@"
+    echo "$*" >"$name/installed"
 }
 
 # The newest one that runs on this Python.
@@ -30,14 +31,14 @@ mitmproxy() {
 
 for name in "$@"; do
     case "$name" in
-    python) install python anthropic==2.14.0 ;;
+    python) install python anthropic==2.14.0 pytest==9.2.0 ;;
     # The last major version that uses httpx.
     python-httpx) install python-httpx anthropic==0.125.0 ;;
     mitmproxy) install mitmproxy "$(mitmproxy)" ;;
     litellm) install litellm 'litellm[proxy]==1.108.7' ;;
     typescript)
-        [[ -d node_modules/@anthropic-ai/sdk ]] ||
-            npm install --silent --no-fund --no-audit --prefix . @anthropic-ai/sdk@1.14.0
+        [[ -d node_modules/@anthropic-ai/sdk && -d node_modules/vitest ]] ||
+            npm install --silent --no-fund --no-audit --prefix . @anthropic-ai/sdk@1.14.0 vitest@4.1.12
         ;;
     *) echo "setup.sh: $name is none of python, python-httpx, mitmproxy, litellm, typescript" >&2 && exit 2 ;;
     esac

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from typing import Any, Callable
 
+from agents import check_agent
 from checks import CALLS, body, check, check_reading
 from mock_api import WORDS, MockApi
 from tools import HERE, KEY, Skipped, free_port, needed, run, send, served, wait_for
@@ -50,12 +51,31 @@ def python_sdk(mock: MockApi, folder: Path, library: str, kind: str) -> None:
 
 
 def typescript_sdk(mock: MockApi, folder: Path) -> None:
-    modules = needed("node_modules", "@anthropic-ai", "sdk").parents[1]
-    if not shutil.which("node"):
-        raise Skipped("there is no node")
-    command = ["node", HERE / "drive_node.mjs", modules, mock.url]
+    command = ["node", HERE / "drive_node.mjs", node_modules("@anthropic-ai/sdk"), mock.url]
     drive(mock, command, [*command, folder / "capture.jsonl"])
     check(folder / "capture.jsonl", mock.exchanges)
+
+
+def node_modules(package: str) -> Path:
+    """The folder of a package's folder."""
+    needed("node_modules", package)
+    if not shutil.which("node"):
+        raise Skipped("there is no node")
+    return needed("node_modules")
+
+
+def pytest(mock: MockApi, folder: Path) -> None:
+    python = needed("python", "bin", "pytest").with_name("python")
+    files = [RECORDERS / "python" / name for name in ("cachesim_recorder.py", "cachesim_pytest.py")]
+    check_agent(mock, folder, files, [python, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--junitxml"], "-k")
+
+
+def vitest(mock: MockApi, folder: Path) -> None:
+    modules = node_modules("vitest")
+    (folder / "node_modules").symlink_to(modules)
+    files = [RECORDERS / "typescript" / name for name in ("recorder.mjs", "vitest.mjs")]
+    command = ["node", modules / "vitest" / "vitest.mjs", "run", "--reporter=junit", "--outputFile"]
+    check_agent(mock, folder, files, command, "-t")
 
 
 def mitmproxy(mock: MockApi, folder: Path) -> None:
@@ -125,7 +145,9 @@ TESTS: dict[str, Callable[[MockApi, Path], None]] = {
     "python-async": lambda mock, folder: python_sdk(mock, folder, "python", "async"),
     "python-httpx": lambda mock, folder: python_sdk(mock, folder, "python-httpx", "sync"),
     "python-httpx-async": lambda mock, folder: python_sdk(mock, folder, "python-httpx", "async"),
+    "pytest": pytest,
     "typescript": typescript_sdk,
+    "vitest": vitest,
     "mitmproxy": mitmproxy,
     "raw": raw,
     "litellm": litellm,

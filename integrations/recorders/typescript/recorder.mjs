@@ -27,6 +27,7 @@ import { appendFileSync } from 'node:fs';
  * @typedef {object} Options
  * @property {Labels | (() => Labels)} [labels] What names the requests, or a function that tells for each.
  * @property {typeof globalThis.fetch} [fetch] What sends the requests; otherwise the global `fetch`.
+ * @property {boolean} [usage] `false` leaves out the usage, as that of made-up answers tells nothing.
  */
 
 /**
@@ -36,7 +37,7 @@ import { appendFileSync } from 'node:fs';
  * @param {Options} [options]
  * @returns {typeof globalThis.fetch}
  */
-export function recordingFetch(path, { labels = {}, fetch = globalThis.fetch } = {}) {
+export function recordingFetch(path, { labels = {}, fetch = globalThis.fetch, usage = true } = {}) {
   return async (input, init) => {
     const sentAt = now();
     const response = await fetch(input, init);
@@ -55,6 +56,7 @@ export function recordingFetch(path, { labels = {}, fetch = globalThis.fetch } =
         agent_id,
         scope,
         ...answer,
+        ...(usage ? {} : { usage: undefined }),
         // Headers without `anthropic-beta` tell that no beta feature was asked for.
         headers: beta ? { 'anthropic-beta': beta } : {},
       });
