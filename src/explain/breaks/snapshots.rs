@@ -4,7 +4,7 @@ use super::case::Case;
 use super::{Cause, Evidence};
 use crate::base::id::Symbol;
 use crate::base::wording::counted;
-use crate::read::transcript::{PromptSnapshot, SnapshotTool};
+use crate::read::transcript::{PromptSnapshot, Sign, SnapshotTool};
 
 /// Most tools that are named.
 const MOST_NAMED: usize = 3;
@@ -28,30 +28,29 @@ impl FrontPart {
         }
     }
 
-    /// Difference in words; `None` if there is none.
+    /// Difference in words, with the sign that it is; `None` if there is none.
     fn difference(
         self,
         case: &Case<'_>,
         before: &PromptSnapshot,
         after: &PromptSnapshot,
-    ) -> Option<String> {
+    ) -> Option<(String, Option<Sign>)> {
         match self {
             Self::Tools => {
                 let name = |tool| case.history.symbols.text(tool);
-                difference_of_tools(&before.tools, &after.tools, name)
+                let meaning = difference_of_tools(&before.tools, &after.tools, name)?;
+                let is_lost = before.tools.iter().any(|tool| lacks(&after.tools, tool));
+                Some((meaning, is_lost.then_some(Sign::ToolsRemoved)))
             }
-            Self::System => difference_of_system(&before.system, &after.system),
+            Self::System => Some((difference_of_system(&before.system, &after.system)?, None)),
         }
     }
 }
 
 /// Returns true for evidence by the client's records that tools went away.
 pub(crate) fn shows_lost_tools(evidence: &Evidence) -> bool {
-    evidence.field == FrontPart::Tools.field() && evidence.meaning.starts_with(LOST_TOOLS)
+    evidence.field == FrontPart::Tools.field() && evidence.sign == Some(Sign::ToolsRemoved)
 }
-
-/// Beginning of a difference of tools of which some went away.
-const LOST_TOOLS: &str = "tools gone";
 
 /// Result of comparing a part at a request with the same at the request before.
 pub(super) enum Comparison {
@@ -80,11 +79,17 @@ pub(super) fn compared(case: &Case<'_>, part: FrontPart) -> Comparison {
     match part.difference(case, before, after) {
         None if before.line == after.line => Comparison::Unknown,
         None => Comparison::Same,
-        Some(meaning) => Comparison::Changed(Evidence {
+        Some((meaning, sign)) => Comparison::Changed(Evidence {
             line: after.line,
+            sign,
             ..Evidence::of_field(request, part.field(), meaning)
         }),
     }
+}
+
+/// Returns true if no tool of a list has the name of another.
+fn lacks(tools: &[SnapshotTool], tool: &SnapshotTool) -> bool {
+    tools.iter().all(|other| other.name != tool.name)
 }
 
 fn difference_of_tools<'s>(
@@ -92,9 +97,6 @@ fn difference_of_tools<'s>(
     after: &[SnapshotTool],
     name: impl Fn(Symbol) -> &'s str,
 ) -> Option<String> {
-    let lacks = |tools: &[SnapshotTool], tool: &SnapshotTool| {
-        tools.iter().all(|other| other.name != tool.name)
-    };
     let is_other = |tool: &&SnapshotTool| {
         before.iter().any(|other| other.name == tool.name && other.digest != tool.digest)
     };
