@@ -405,9 +405,8 @@ pub(super) fn apply_verdict(case: &Case<'_>, candidates: &mut Vec<Candidate>) {
         candidate.confidence = Confidence::High;
         candidate.evidence.splice(0..0, case.answer_field(field, meaning.clone()));
     }
-    // A verdict that names a change says that the prompt was not the same.
-    let names_change = named_cause(reason).is_some();
-    candidates.retain(|one| !names_change || one.cause != Cause::LikelyServerSide);
+    // The service saw a change, or could not compare: nothing says that the prompt was the same.
+    candidates.retain(|one| one.cause != Cause::LikelyServerSide);
     candidates.order_by_key(|one| !says_so(one));
 }
 

@@ -112,6 +112,11 @@ fn a_cache_that_reports_no_write_has_no_cause_of_ours_and_no_advice() {
     assert_eq!(compared["strategies"][1]["obstacles"][0]["code"], "own_cache", "{compared:#}");
     let printed = stdout(&["advise", path, "-q"]);
     assert!(printed.contains("No change is advised."), "{printed}");
+    // The cache's entries and what wrote them are unknown: neither may be told.
+    let turns = stdout(&["analyze", path, "-q"]);
+    assert!(!turns.contains("background request") && !turns.contains("last marker"), "{turns}");
+    let told = stdout(&["explain", "req_2", path, "-q"]).replace('\n', " ");
+    assert!(!told.contains("not recorded wrote") && !told.contains("came in time"), "{told}");
 }
 
 #[test]
@@ -273,16 +278,18 @@ fn a_turn_that_ended_is_no_middle_of_it() {
 }
 
 #[test]
-fn a_verdict_that_names_a_change_leaves_no_dropped_entry() {
-    let mut session = Session::new();
-    session.prompt("begin").call("A", 12_000, 30_000);
-    session.result().call("B", 42_000, 500);
-    session.verdict = Some("messages_changed");
-    session.result().call("C", 30_000, 13_000);
-    let row = only(&session);
-    assert_eq!(row["cause"], "messages_rewritten");
-    let says = |one: &Value| one["cause"] == "likely_server_side";
-    assert!(!row["evidence"].as_array().expect("a list").iter().any(says), "{row:#}");
+fn a_verdict_leaves_no_dropped_entry() {
+    for verdict in ["messages_changed", "previous_message_not_found", "unavailable"] {
+        let mut session = Session::new();
+        session.prompt("begin").call("A", 12_000, 30_000);
+        session.result().call("B", 42_000, 500);
+        session.verdict = Some(verdict);
+        session.result().call("C", 30_000, 13_000);
+        let row = only(&session);
+        assert_eq!(row["cause"], "messages_rewritten");
+        let says = |one: &Value| one["cause"] == "likely_server_side";
+        assert!(!row["evidence"].as_array().expect("a list").iter().any(says), "{row:#}");
+    }
 }
 
 /// Tokens that the rules read at each request of a session.

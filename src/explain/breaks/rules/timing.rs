@@ -97,10 +97,8 @@ pub(super) fn idle(case: &Case<'_>) -> Option<Candidate> {
 pub(super) fn elsewhere(case: &Case<'_>) -> Option<Candidate> {
     let (gap, kept_for) = (case.step.gap?, case.kept_for?);
     let is_alive = gap * 2 < kept_for;
-    let meaning = format!(
-        "soon after the request before{}, and nothing was seen to change",
-        within_turn(case)
-    );
+    let meaning =
+        "soon after the request before, in the middle of a turn, and nothing was seen to change";
     (is_alive && case.is_undisturbed()).then(|| {
         case.candidate(Cause::LikelyServerSide, Confidence::Medium, "message.usage", meaning)
     })
@@ -163,11 +161,6 @@ pub(super) fn lookback(case: &Case<'_>) -> Option<Candidate> {
     Some(case.candidate(Cause::LookbackExceeded, Confidence::High, "parentUuid", meaning))
 }
 
-/// Words on a request in the middle of a turn: the answer before did not end it.
-fn within_turn(case: &Case<'_>) -> &'static str {
-    if case.previous.ends_turn { "" } else { ", in the middle of a turn" }
-}
-
 /// Dropped entry: inside the TTL, in the middle of a turn, where the client only appends, and without any
 /// change seen.
 ///
@@ -182,7 +175,7 @@ pub(super) fn server_side(case: &Case<'_>) -> Option<Candidate> {
         Readable::Nothing | Readable::PreviousRead | Readable::EarlierEnd(_) => Confidence::Low,
     };
     let is_alive = case.step.is_inside_ttl();
-    let meaning = format!("inside the TTL{}, and nothing was seen to change", within_turn(case));
+    let meaning = "inside the TTL, in the middle of a turn, and nothing was seen to change";
     (is_alive && case.is_undisturbed())
         .then(|| case.candidate(Cause::LikelyServerSide, confidence, "message.usage", meaning))
 }
