@@ -46,7 +46,7 @@ macro_rules! words {
     (
         $(#[$meta:meta])*
         $vis:vis enum $name:ident {
-            $($(#[$of_variant:meta])* $variant:ident = $word:literal, $text:literal;)+
+            $($(#[$of_variant:meta])* $variant:ident = $word:literal, $text:expr;)+
         }
         $(#[$of_text:meta])*
         $text_vis:vis fn $method:ident;

@@ -88,7 +88,7 @@ pub fn story<'a>(
     let (history, steps) = (ledger.history, ledger.steps);
     let index = located.index;
     let lost = breaks.iter().find(|found| found.request == index);
-    let turn = Turn::recorded(history, steps, index, lost);
+    let turn = Turn::recorded(ledger, index, lost);
     let under = ledger.columns.iter().map(|column| under(ledger, column, &turn));
     Story {
         located,
@@ -136,7 +136,9 @@ fn cached(ledger: &Ledger<'_>, index: RequestIndex) -> Option<CachedPrompt> {
         Some(tokens) => (tokens, Basis::Derived),
         None => (step.previous_end, Basis::Measured),
     };
-    Some(CachedPrompt { by, tokens, basis, lifetime: step.predecessor_ttl.map(until) })
+    // Nothing is known of the lifetimes of another cache.
+    let ttl = step.predecessor_ttl.filter(|_| !ledger.has_own_cache(index));
+    Some(CachedPrompt { by, tokens, basis, lifetime: ttl.map(until) })
 }
 
 fn under<'a>(ledger: &'a Ledger<'_>, column: &'a StrategyColumn, recorded: &Turn) -> Under<'a> {

@@ -21,6 +21,7 @@ use crate::explain::advice::{Advice, AdviceEntry, Change, ClientSetting, Who};
 use crate::explain::analysis::Answer;
 use crate::explain::breaks::{Confidence, Contradiction};
 use crate::requests::conversation::{History, RequestIndex};
+use crate::simulate::provider::OWN_CACHE;
 
 /// Reading instruction for the savings.
 pub(super) const CHANGES_NOTE: &str = "Each is simulated on top of those before it, so the savings add \
@@ -148,8 +149,7 @@ fn base(advice: &Advice) -> String {
         .then(|| format!("Samplings billed apart cost {} more.", dollars(Some(advice.bill.apart))));
     let own_caches = (advice.own_caches > 0).then(|| {
         format!(
-            "{} to a cache that is not Anthropic's (no write is reported, or reads are in steps of 128) stay as \
-             recorded, and are in no saving.",
+            "{} stay as recorded, and are in no saving: {OWN_CACHE}.",
             counted(advice.own_caches as u64, "request", "requests")
         )
     });

@@ -22,7 +22,7 @@ use crate::base::units::Tokens;
 use crate::explain::analysis::{Answer, Lifetimes, Turn};
 use crate::explain::breaks::Break;
 use crate::requests::conversation::{History, RequestIndex, project_names};
-use crate::requests::prompt::{Level, PromptTrace, Step};
+use crate::requests::prompt::{Level, PromptTrace};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
 
 /// Length of the longest session that a terminal shows turn by turn, in turns.
@@ -51,7 +51,6 @@ pub struct AnalyzeViewOptions {
 pub fn analyze_document(
     (answer, breaks): (&Answer, &[Break]),
     ledger: &Ledger<'_>,
-    steps: &[Step],
     trace: &PromptTrace,
     selection: &Selection,
     options: AnalyzeViewOptions,
@@ -82,7 +81,7 @@ pub fn analyze_document(
     match selection.sessions.as_slice() {
         [session] => {
             one_session(&mut document, (ledger, &breaks), session, options);
-            sizes(&mut document, ledger.history, steps, trace, session);
+            sizes(&mut document, ledger, trace, session);
             totals(&mut document, ledger, selection);
         }
         sessions => {
@@ -187,13 +186,8 @@ pub(super) fn is_comparable(ledger: &Ledger<'_>, column: &StrategyColumn) -> boo
 }
 
 /// Sizes of the parts of the session's prompt, each with its basis.
-fn sizes(
-    document: &mut Document,
-    history: &History,
-    steps: &[Step],
-    trace: &PromptTrace,
-    session: &Session,
-) {
+fn sizes(document: &mut Document, ledger: &Ledger<'_>, trace: &PromptTrace, session: &Session) {
+    let history = ledger.history;
     // Sub-agents have prompts of their own, so the last request of the main chain is the one to show.
     let main = |index: &&RequestIndex| history.request(**index).agent.is_none();
     let Some(last) = session.requests.iter().rev().find(main) else {
@@ -205,7 +199,7 @@ fn sizes(
     let added: Vec<Tokens> = session
         .requests
         .iter()
-        .filter_map(|index| Turn::recorded(history, steps, *index, None).added)
+        .filter_map(|index| Turn::recorded(ledger, *index, None).added)
         .collect();
     let usages = session.requests.iter().filter_map(|index| history.request(*index).usage.as_ref());
     let answers: Tokens = usages.map(|usage| usage.output).sum();

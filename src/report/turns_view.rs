@@ -359,9 +359,9 @@ impl TurnTable<'_> {
     }
 
     fn line(&self, index: RequestIndex, number: u64) -> TurnLine {
-        let Ledger { history, steps, .. } = self.ledger;
+        let history = self.ledger.history;
         let found = self.breaks.get(&index).copied();
-        let recorded = Turn::recorded(history, steps, index, found);
+        let recorded = Turn::recorded(self.ledger, index, found);
         let under = self.columns.iter().map(|column| recorded.under(self.ledger, column));
         let names = self.columns.iter().map(|column| column.strategy.label());
         let mut columns: Vec<(&str, Turn)> = names.clone().zip(under).collect();

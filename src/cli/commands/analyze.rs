@@ -136,7 +136,7 @@ fn by_session(
     let (answer, breaks) = run.study.breaks(Options::default())?.answer_and_breaks();
     let (ledger, study) = (run.ledger()?, &run.study);
     let told = (&answer, &*breaks);
-    Ok(analyze_document(told, &ledger, &study.steps, &study.trace, &study.selection, view))
+    Ok(analyze_document(told, &ledger, &study.trace, &study.selection, view))
 }
 
 fn by_group(

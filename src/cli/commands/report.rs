@@ -76,7 +76,7 @@ fn page_of_sessions(
     let Findings { ledger: evidence, analysis, .. } = &findings;
     let advised = findings.advice_and_answer(Reading::Conservative);
     progress.next("measuring contexts");
-    let (steps, selection) = (&run.study.steps, &run.study.selection);
+    let selection = &run.study.selection;
     let sums = analysis.summary.reconciliation;
     let verification = run.study.verify(evidence, sums)?;
     let context = run.study.context(evidence, NO_ITEMS)?;
@@ -101,7 +101,6 @@ fn page_of_sessions(
         analysis,
         verification: &verification,
         context: &context,
-        steps,
         selection,
         assumptions: &assumptions,
         charts: &charts,

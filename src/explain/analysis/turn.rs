@@ -61,16 +61,11 @@ pub struct Turn {
 impl Turn {
     /// Events of a request as recorded, with its break if it is one.
     #[must_use]
-    pub fn recorded(
-        history: &History,
-        steps: &[Step],
-        request: RequestIndex,
-        found: Option<&Break>,
-    ) -> Self {
-        let step = &steps[request.get()];
+    pub fn recorded(ledger: &Ledger<'_>, request: RequestIndex, found: Option<&Break>) -> Self {
+        let (history, step) = (ledger.history, &ledger.steps[request.get()]);
         let added = added(history, request, step);
         let broke = found.map(|found| Event::Break(found.shortfall(), found.cause));
-        let events = broke.into_iter().chain(events(history, request, step)).collect();
+        let events = broke.into_iter().chain(events(ledger, request, step)).collect();
         Self { request, gap: step.gap, added, events }
     }
 
@@ -120,8 +115,11 @@ fn added(history: &History, index: RequestIndex, step: &Step) -> Option<Tokens> 
     is_comparable.then(|| grown_to.saturating_sub(before.prompt.total() + answer))
 }
 
-fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
+fn events(ledger: &Ledger<'_>, index: RequestIndex, step: &Step) -> Vec<Event> {
+    let history = ledger.history;
     let request = history.request(index);
+    // Nothing is known of the entries of another cache.
+    let has_markers = request.vendor == Vendor::Anthropic && !ledger.has_own_cache(index);
     let between = &request.between;
     // The record of a sum does not separate the events of its requests.
     if request.sum_of > 1 {
@@ -135,7 +133,7 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
             let read = request.usage.as_ref().map(|usage| usage.prompt.read);
             // A prefix that branches or other traffic kept alive has not expired.
             let is_lost = read.is_none_or(|read| read < step.previous_end);
-            let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost);
+            let late = step.gap.zip(step.predecessor_ttl).filter(|_| is_lost && has_markers);
             if let Some((gap, ttl)) = late {
                 events.push(Event::Expired(gap, ttl));
             }
@@ -155,22 +153,17 @@ fn events(history: &History, index: RequestIndex, step: &Step) -> Vec<Event> {
     if step.dropped_thinking.is_some() {
         events.push(Event::ThinkingDropped);
     }
-    if step.kind == StepKind::Continued || step.readable_place().is_some() {
+    if has_markers && (step.kind == StepKind::Continued || step.readable_place().is_some()) {
         events.extend(background_write(request, step).map(Event::BackgroundWrite));
     }
     let input = request.usage.as_ref().map_or(Tokens::ZERO, |usage| usage.prompt.input);
-    if input > LARGEST_CONSTANT_TAIL && has_markers(request) {
+    if input > LARGEST_CONSTANT_TAIL && has_markers {
         events.push(Event::UncachedTail(input));
     }
     if !request.is_live {
         events.push(Event::Rewound);
     }
     events
-}
-
-/// Returns true if the request was sent to a cache with markers.
-fn has_markers(request: &Request) -> bool {
-    request.vendor == Vendor::Anthropic
 }
 
 /// Returns true if the prompt is smaller than that of the request before it.
@@ -184,6 +177,5 @@ fn is_smaller_than_before(history: &History, request: &Request) -> bool {
 fn background_write(request: &Request, step: &Step) -> Option<Tokens> {
     let read = request.usage.as_ref()?.prompt.read;
     let surplus = read.saturating_sub(step.previous_end);
-    let is_comparable = has_markers(request) && step.dropped_thinking.is_none();
-    (is_comparable && surplus > NOISE).then_some(surplus)
+    (step.dropped_thinking.is_none() && surplus > NOISE).then_some(surplus)
 }

@@ -3,9 +3,11 @@
 #[cfg(test)]
 use schemars::JsonSchema;
 
+use crate::base::wording::capitalized;
 use crate::base::words::words;
 use crate::requests::prompt::{Step, StepKind, is_break};
 use crate::simulate::ledger::{Ledger, Selection};
+use crate::simulate::provider::OWN_CACHE;
 
 /// Least number of wrong predictions that are no accident.
 const LEAST_WRONG: u64 = 3;
@@ -15,16 +17,22 @@ words! {
     #[cfg_attr(test, derive(JsonSchema))]
     pub enum Contradiction {
         /// No request used Anthropic's cache.
-        OwnCache = "own_cache",
-            "The answers report no write, or read in steps of 128: this is not Anthropic's cache, and no rules of it \
-             are known.";
+        OwnCache = "own_cache", OWN_CACHE;
         /// The rules predict less than half of the reads within 1 % of the prompt, without large misses.
         Reads = "reads",
-            "The rules predict less than half of these reads within 1 % of the prompt, large misses left out \
-             (`cachesim verify`): no saving by these rules is to be believed.";
+            "the rules predict less than half of these reads within 1 % of the prompt, large misses left out \
+             (`cachesim verify`): no saving by these rules is to be believed";
     }
+    /// Reason in words.
+    pub fn reason;
+}
+
+impl Contradiction {
     /// Reason in a sentence.
-    pub fn sentence;
+    #[must_use]
+    pub fn sentence(self) -> String {
+        format!("{}.", capitalized(self.reason()))
+    }
 }
 
 /// Contradiction between the record of some requests and the rules of markers, as `verify` shows it.

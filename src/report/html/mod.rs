@@ -52,7 +52,6 @@ use crate::explain::analysis::{Answer, Verification};
 use crate::explain::breaks::Analysis;
 use crate::explain::compare::Comparison;
 use crate::explain::context::Context;
-use crate::requests::prompt::Step;
 use crate::simulate::ledger::{Ledger, Selection, StrategyColumn};
 use crate::simulate::strategy::Assumptions;
 
@@ -81,8 +80,6 @@ pub struct PageView<'a> {
     pub verification: &'a Verification,
     /// Composition of the contexts.
     pub context: &'a Context,
-    /// Step of each request from its predecessor.
-    pub steps: &'a [Step],
     /// Reported requests.
     pub selection: &'a Selection,
     /// Assumptions of the simulations in `ledger`.

@@ -120,8 +120,7 @@ fn session_turns(view: &PageView<'_>, breaks: &BreakIndex<'_>, session: &Session
         session.requests.iter().map(|index| RecordedTokens::of(view.ledger, *index)).collect();
     let (agents, agent) = agents(requests.iter().map(|request| history.text(request.agent)));
     let (start, step) = times(requests.iter().map(|request| request.start));
-    let turn =
-        |index: &RequestIndex| Turn::recorded(history, view.steps, *index, breaks.of(*index));
+    let turn = |index: &RequestIndex| Turn::recorded(view.ledger, *index, breaks.of(*index));
     let turns: Vec<Turn> = session.requests.iter().map(turn).collect();
     let is_bound = |request: &&Request| request.output_is_lower_bound;
     let is_compacted = |turn: &Turn| turn.events.iter().any(is_compaction);

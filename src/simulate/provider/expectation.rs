@@ -9,6 +9,7 @@
 //! GPT-5.5 in Pi, 85 % in Codex, 99 % of GPT-5.4 and 100 % of `DeepSeek`. Reads of Gemini, and of
 //! models behind a gateway that sends a request to whichever machine is free, follow no rule.
 
+use super::own_cache::OWN_CACHE;
 use super::{HOUR, Provider, rules_of};
 use crate::base::client::Client;
 use crate::base::units::Tokens;
@@ -32,8 +33,7 @@ words! {
         /// Model without known rules.
         UnknownModel = "unknown_model", "no rules are known of this model";
         /// Cache behind a name of Claude's that is not Anthropic's.
-        OwnCache = "own_cache",
-            "the answers report no write, or read in steps of 128: it is not Anthropic's cache";
+        OwnCache = "own_cache", OWN_CACHE;
     }
     /// Text for people after "not simulated:".
     pub fn label;

@@ -23,7 +23,7 @@ mod unmarked;
 
 pub use agreement::{RolloutAgreement, agreement, recorded_step};
 pub use expectation::{NotSimulated, Service, expectation};
-pub(crate) use own_cache::of_own_caches;
+pub(crate) use own_cache::{OWN_CACHE, of_own_caches};
 pub(crate) use unmarked::{Unmarked, recorded};
 pub use unmarked::{has_unreported_writes, rules_of};
 

@@ -10,6 +10,10 @@ use crate::base::id::Symbol;
 use crate::base::units::Tokens;
 use crate::requests::conversation::{History, Request, RequestIndex};
 
+/// Reason not to simulate such requests, in words.
+pub(crate) const OWN_CACHE: &str =
+    "the answers report no write, or read in steps of 128: it is not Anthropic's cache";
+
 /// Distance in tokens of the reads of caches without markers.
 const STEP: u64 = 128;
 

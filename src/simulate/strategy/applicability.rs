@@ -8,6 +8,7 @@
 use crate::base::words::words;
 use crate::requests::conversation::History;
 use crate::requests::prompt::{Marker, Prompt, PromptTrace};
+use crate::simulate::provider::OWN_CACHE;
 
 words! {
     /// Reason for which a part of a strategy does nothing to an input.
@@ -41,8 +42,7 @@ words! {
         NoMarker = "no_marker",
             "no request has a marker; those of services without markers stay as they were sent";
         /// Any change, but every request used a cache that is not Anthropic's.
-        OwnCache = "own_cache",
-            "the answers report no write, or read in steps of 128: it is not Anthropic's cache";
+        OwnCache = "own_cache", OWN_CACHE;
         /// A TTL that stays, but none changes.
         NoTtlChange = "no_ttl_change", "no conversation changes the TTL of its markers";
         /// Pings, but nothing waits with a cache.

@@ -14,6 +14,7 @@ use super::snapshots::{Comparison, FrontPart, compared};
 use super::{Candidate, Cause, Confidence};
 use crate::base::order::Order as _;
 use crate::read::agent::Vendor;
+use crate::simulate::provider::OWN_CACHE;
 
 type BreakRule = fn(&Case<'_>) -> Option<Candidate>;
 
@@ -78,9 +79,7 @@ pub(super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 
 /// Cause of every miss of a cache that is not Anthropic's: nothing in the prompt decides it.
 fn own_cache(case: &Case<'_>) -> Candidate {
-    let meaning =
-        "the session's answers report no write, or read in steps of 128: not Anthropic's cache";
-    case.candidate(Cause::OwnCache, Confidence::High, "message.usage", meaning)
+    case.candidate(Cause::OwnCache, Confidence::High, "message.usage", OWN_CACHE)
 }
 
 /// Replaces what is inferred of tools and system prompt by what the client's records of them show.
