@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use super::novel::{self, NovelPart, SENT, UNSENT};
@@ -188,41 +189,34 @@ fn result_size(content: &RawValue) -> TextSize {
 
 /// Characters of a string, given as JSON, in units of UTF-16, as the client's language counts them.
 fn characters(json: &str) -> u64 {
-    // Sums of so many bytes, of two units each, fit into a byte: sixteen of them are added at once.
-    const STEP: usize = 127;
     let text = json.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(json);
-    let text = text.as_bytes();
-    // A character beyond the first 65,536 is two units, and has four bytes. A backslash is none of its own.
-    let units = |byte: &u8| {
-        (u8::from(*byte < 0x80 || *byte >= 0xC0) + u8::from(*byte >= 0xF0))
-            .wrapping_sub(u8::from(*byte == b'\\'))
+    // A character beyond the first 65,536 is two units, and has four bytes.
+    let is_two = |byte: &&u8| **byte >= 0xF0;
+    let units = if text.is_ascii() {
+        text.len()
+    } else {
+        text.chars().count() + text.as_bytes().iter().filter(is_two).count()
     };
-    let step = |bytes: &[u8]| bytes.iter().fold(0u8, |sum, byte| sum.wrapping_add(units(byte)));
-    let all: u64 = text.chunks(STEP).map(|bytes| u64::from(step(bytes))).sum();
-    let (backslashes, codes) = long_escapes(text);
-    (all + backslashes).saturating_sub(4 * codes)
+    (units as u64).saturating_sub(escaped(text.as_bytes()))
 }
 
-/// Number of escaped backslashes of a JSON string, and of `\u` with their four digits.
-fn long_escapes(text: &[u8]) -> (u64, u64) {
-    // Most texts have neither, and two bytes at a time are compared without a branch.
-    let pairs = text.iter().zip(text.iter().skip(1));
-    let is_long =
-        |(first, second): (&u8, &u8)| (*first == b'\\') & (matches!(*second, b'\\' | b'u'));
-    if !pairs.fold(false, |any, pair| any | is_long(pair)) {
-        return (0, 0);
+/// Bytes that the escapes of a JSON string take beyond one for each.
+fn escaped(text: &[u8]) -> u64 {
+    const BACKSLASH: u8 = b'\\';
+    if memmem::find(text, br"\u").is_none() {
+        // A backslash each, of two of which the second is the character. Most texts have these alone, and they are
+        // counted many bytes at a time.
+        let backslashes = memchr::memchr_iter(BACKSLASH, text).count();
+        return (backslashes - memmem::find_iter(text, br"\\").count()) as u64;
     }
-    let (mut backslashes, mut codes) = (0, 0);
-    let mut rest = text;
-    while let Some(place) = memchr::memchr(b'\\', rest) {
-        match rest.get(place + 1) {
-            Some(b'\\') => backslashes += 1,
-            Some(b'u') => codes += 1,
-            _ => {}
-        }
+    let (mut escaped, mut rest) = (0, text);
+    while let Some(place) = memchr::memchr(BACKSLASH, rest) {
+        // A code has four digits, too.
+        let is_code = rest.get(place + 1) == Some(&b'u');
+        escaped += if is_code { 5 } else { 1 };
         rest = rest.get(place + 2..).unwrap_or_default();
     }
-    (backslashes, codes)
+    escaped
 }
 
 /// Attachment with or without the role in which it was sent, its signs besides its content, and its type.
@@ -271,6 +265,8 @@ mod tests {
             (r#""""#, 0),
             (r#""abc""#, 3),
             (r#""a\n\"\\""#, 4),
+            (r#""\\\\\n""#, 3),
+            (r#""\\\\\n\\u\\\u0041""#, 7),
             // A quote and a backslash at the end are escaped, too.
             (r#""\"""#, 1),
             (r#""é漢😀""#, 4),
