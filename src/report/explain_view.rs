@@ -240,7 +240,9 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
         return vec!["It has no figures here.".to_owned()];
     };
     if let Some(refusal) = row.refusal {
-        return vec![format!("The service refuses it: {}.", refusal.label())];
+        let answer =
+            if request.usage.is_some() { "; the record has an answer all the same" } else { "" };
+        return vec![format!("The service refuses it: {}{answer}.", refusal.label())];
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));
     // An expired entry could not be read, so a break is no news.

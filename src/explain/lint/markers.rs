@@ -21,36 +21,41 @@ pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Fin
     let view = PromptView::new(trace.tree(), trace.wire(index).leaf);
     // A refused request reads and writes nothing, so there is nothing else to find in it.
     if let Some(refusal) = outcome.refusal {
-        let rule = match refusal {
-            Refusal::TtlConflict => Rule::TtlConflict,
-            Refusal::TooManyBreakpoints => Rule::TooManyMarkers,
-            Refusal::TtlOrder => Rule::TtlOrder,
-            Refusal::UnmarkableBlock => Rule::UnmarkableBlock,
-            other => return vec![refused_body(other, index)],
-        };
-        let markers = &trace.wire(index).markers;
-        let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
-        // A marker inside a block has no place of its own.
-        let detail = if places.is_empty() {
-            refusal.label().to_owned()
-        } else {
-            format!("markers on {}", places.join(", "))
-        };
-        let place = if rule == Rule::TooManyMarkers { "markers" } else { "cache_control" };
-        return vec![Finding::new(rule, place.to_owned(), detail, index)];
+        let mut finding = refused(trace, index, &view, refusal);
+        if trace.history.request(index).usage.is_some() {
+            finding.detail.push_str("; the record has an answer all the same");
+        }
+        return vec![finding];
     }
     beyond_lookback(trace, index, &view).into_iter().collect()
 }
 
-/// Finding of a request that is refused for something else than the places of its markers.
-fn refused_body(refusal: Refusal, index: RequestIndex) -> Finding {
-    let place = match refusal {
-        Refusal::NoAnswer => "max_tokens",
-        Refusal::SystemRole => "messages",
-        Refusal::NoFastMode => "speed",
-        _ => "cache_control",
+/// Finding of a request that is refused.
+fn refused(
+    trace: &Trace<'_>,
+    index: RequestIndex,
+    view: &PromptView<'_>,
+    refusal: Refusal,
+) -> Finding {
+    let (rule, place) = match refusal {
+        Refusal::TtlConflict => (Rule::TtlConflict, "cache_control"),
+        Refusal::TooManyBreakpoints => (Rule::TooManyMarkers, "markers"),
+        Refusal::TtlOrder => (Rule::TtlOrder, "cache_control"),
+        Refusal::UnmarkableBlock => (Rule::UnmarkableBlock, "cache_control"),
+        Refusal::NoAnswer => (Rule::RequestRefused, "max_tokens"),
+        Refusal::SystemRole => (Rule::RequestRefused, "messages"),
+        Refusal::NoFastMode => (Rule::RequestRefused, "speed"),
+        _ => (Rule::RequestRefused, "cache_control"),
     };
-    Finding::new(Rule::RequestRefused, place.to_owned(), refusal.label().to_owned(), index)
+    let markers = &trace.wire(index).markers;
+    let places: Vec<String> = markers.iter().map(|marker| view.place(marker.node)).collect();
+    // A marker inside a block has no place of its own.
+    let detail = if rule == Rule::RequestRefused || places.is_empty() {
+        refusal.label().to_owned()
+    } else {
+        format!("markers on {}", places.join(", "))
+    };
+    Finding::new(rule, place.to_owned(), detail, index)
 }
 
 /// Finding of an entry that only a marker with unlimited lookback would have read.

@@ -293,14 +293,6 @@ impl<'de> Skimmer<'de> {
         whole.or_else(|| number.as_f64().map(Number::Fraction)).ok_or(Fault::Syntax)
     }
 
-    fn visit_number<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        match self.number()? {
-            Number::Whole(value) => visitor.visit_u64(value),
-            Number::BelowZero(value) => visitor.visit_i64(value),
-            Number::Fraction(value) => visitor.visit_f64(value),
-        }
-    }
-
     fn skip_number(&mut self) -> Result<(), Fault> {
         if self.next() == Some(b'-') {
             self.at += 1;
@@ -418,6 +410,20 @@ impl<'de> Skimmer<'de> {
         self.is_left_early |= self.depth != depth;
     }
 
+    /// Next value, or the kind of the next one if it has elements: its bracket is still ahead.
+    fn found(&mut self) -> Result<Found<'de>, Fault> {
+        Ok(match self.token()? {
+            b'"' => Found::Text(self.string()?),
+            b'{' => Found::Object,
+            b'[' => Found::List,
+            b't' => self.literal("true").map(|()| Found::Flag(true))?,
+            b'f' => self.literal("false").map(|()| Found::Flag(false))?,
+            b'n' => self.literal("null").map(|()| Found::Null)?,
+            b'-' | b'0'..=b'9' => Found::Number(self.number()?),
+            _ => return Err(Fault::Syntax),
+        })
+    }
+
     fn visit_object<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
         let depth = self.enter()?;
         let value = visitor.visit_map(Elements::new(self, b'}'));
@@ -447,6 +453,16 @@ impl<'de> Skimmer<'de> {
     }
 }
 
+/// Value that a visitor is given.
+enum Found<'de> {
+    Text(Cow<'de, str>),
+    Number(Number),
+    Flag(bool),
+    Null,
+    Object,
+    List,
+}
+
 /// Name of a member.
 struct Name<'de>(Cow<'de, str>);
 
@@ -470,16 +486,18 @@ impl<'de> Deserializer<'de> for Name<'de> {
 impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
     type Error = Fault;
 
+    // Compiled for each type that is read: what needs no visitor is done by [`Skimmer::found`].
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        match self.token()? {
-            b'"' => self.visit_string(visitor),
-            b'{' => self.visit_object(visitor),
-            b'[' => self.visit_list(visitor),
-            b't' => self.literal("true").and_then(|()| visitor.visit_bool(true)),
-            b'f' => self.literal("false").and_then(|()| visitor.visit_bool(false)),
-            b'n' => self.literal("null").and_then(|()| visitor.visit_unit()),
-            b'-' | b'0'..=b'9' => self.visit_number(visitor),
-            _ => Err(Fault::Syntax),
+        match self.found()? {
+            Found::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            Found::Text(Cow::Owned(text)) => visitor.visit_str(&text),
+            Found::Number(Number::Whole(value)) => visitor.visit_u64(value),
+            Found::Number(Number::BelowZero(value)) => visitor.visit_i64(value),
+            Found::Number(Number::Fraction(value)) => visitor.visit_f64(value),
+            Found::Flag(value) => visitor.visit_bool(value),
+            Found::Null => visitor.visit_unit(),
+            Found::Object => self.visit_object(visitor),
+            Found::List => self.visit_list(visitor),
         }
     }
 
@@ -587,6 +605,15 @@ impl<'s, 'de> Elements<'s, 'de> {
         }
         Ok(!self.is_over)
     }
+
+    /// Name of the next member.
+    fn next_name(&mut self) -> Result<Option<Name<'de>>, Fault> {
+        if !self.advance()? {
+            return Ok(None);
+        }
+        self.skimmer.expect_name()?;
+        self.skimmer.string().map(|name| Some(Name(name)))
+    }
 }
 
 impl<'de> SeqAccess<'de> for Elements<'_, 'de> {
@@ -610,11 +637,10 @@ impl<'de> MapAccess<'de> for Elements<'_, 'de> {
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Fault> {
-        if !self.advance()? {
-            return Ok(None);
+        match self.next_name()? {
+            Some(name) => seed.deserialize(name).map(Some),
+            None => Ok(None),
         }
-        self.skimmer.expect_name()?;
-        seed.deserialize(Name(self.skimmer.string()?)).map(Some)
     }
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
