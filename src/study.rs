@@ -3,7 +3,6 @@
 //! A [`Study`] knows which parts of its input were kept, and refuses whatever needs more. It reads and simulates under
 //! one set of assumptions, so that no figure is based on half of its data.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -490,7 +489,7 @@ pub fn evidence_strategies() -> Vec<Strategy> {
 #[must_use]
 pub fn lint_strategies() -> Vec<Strategy> {
     // Several rules may have the same latch, which is simulated once.
-    let latched: BTreeSet<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).ordered();
+    let latched: Vec<&str> = Rule::ALL.into_iter().filter_map(Rule::latched_by).ordered();
     let latched = latched.into_iter().filter_map(Strategy::by_name);
     latched.chain([Strategy::expected()]).collect()
 }

@@ -1,6 +1,5 @@
 //! Reads the input of a run with a progress bar, and reports its problems.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Component, Path, PathBuf, absolute};
 use std::{env, fs};
@@ -88,7 +87,7 @@ pub(super) fn tell_damage(
 
 /// Fails if none of the requested programs has a request, and names those that have.
 fn only_of(wanted: &[Client], history: &History) -> Result<(), CliError> {
-    let clients: BTreeSet<Client> = history.requests.iter().map(|request| request.client).ordered();
+    let clients: Vec<Client> = history.requests.iter().map(|request| request.client).ordered();
     if wanted.is_empty() || wanted.iter().any(|client| clients.contains(client)) {
         return Ok(());
     }

@@ -1,6 +1,5 @@
 //! Runs of parts, read again: a manifest, and the rows that it names.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fs, iter};
 
@@ -248,7 +247,7 @@ impl StoredRun {
             with_rows.map(|part| part.inapplicable.get(strategy)).collect();
         match idle {
             Some(idle) if !idle.is_empty() => {
-                let names: BTreeSet<&String> = idle.into_iter().flatten().ordered();
+                let names: Vec<&String> = idle.into_iter().flatten().ordered();
                 let obstacles = names.into_iter().filter_map(|name| Obstacle::by_name(name));
                 Applicability::None(obstacles.collect())
             }

@@ -413,9 +413,9 @@ fn by_line<'a>(
     let is_of_file =
         |located: &LocatedRequest<'_>| called.contains(&history.request(located.index).file);
     let of_file = || all(selection).filter(is_of_file);
-    let files: BTreeSet<&str> = of_file().map(|located| label(&located)).ordered();
+    let files: Vec<&str> = of_file().map(|located| label(&located)).ordered();
     // A whole label is not ambiguous, even if other labels end with it.
-    if files.len() > 1 && !files.contains(file) {
+    if files.len() > 1 && files.binary_search(&file).is_err() {
         let candidates = files.iter().take(MOST_LISTED).map(|&file| file.to_owned()).collect();
         return Err(LocateError::AmbiguousFile {
             name: name.to_owned(),

@@ -1,8 +1,6 @@
 //! State of a followed file between two looks, and its encoding in the cache folder: a line of JSON, forty bytes a
 //! request, 32 bytes a break, and a hash of everything.
 
-use std::collections::BTreeSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::part::hash;
@@ -86,8 +84,7 @@ impl Followed {
     #[must_use]
     pub fn encode(&self, of: u64) -> Option<Vec<u8>> {
         let Self { requests, breaks, next, bytes, identity, mark, read: _, about: _ } = self;
-        let causes: BTreeSet<Cause> = breaks.iter().map(|found| found.cause).ordered();
-        let causes: Vec<Cause> = causes.into_iter().collect();
+        let causes: Vec<Cause> = breaks.iter().map(|found| found.cause).ordered();
         let header = Header {
             of,
             requests: requests.len(),

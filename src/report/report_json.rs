@@ -1,6 +1,5 @@
 //! `cachesim.report/v1`: totals by strategy, by model and by session.
 
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 #[cfg(test)]
@@ -178,7 +177,7 @@ fn by_model<'l>(
     breakdowns: &[Breakdown<'l>],
 ) -> ByKey<&'l str, ByStrategy<'l>> {
     // A column may lack models that another one has.
-    let names: BTreeSet<&'l str> =
+    let names: Vec<&'l str> =
         breakdowns.iter().flat_map(|column| column.models.keys().copied()).ordered();
     let of_model = |model| {
         let of_columns = breakdowns.iter().map(move |column| column.models.get(model).copied());

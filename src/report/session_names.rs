@@ -1,7 +1,5 @@
 //! Short names of sessions, which `--session` takes.
 
-use std::collections::BTreeSet;
-
 use rustc_hash::FxHashSet;
 
 use crate::base::id::{Symbol, Symbols};
@@ -25,9 +23,10 @@ const LONGEST_NAME: usize = 28;
 /// Names of a history's sessions, each as short as still distinguishes it from all others.
 pub(super) struct SessionNames<'h> {
     symbols: &'h Symbols,
-    ids: BTreeSet<&'h str>,
-    /// Ids from their ends, for a range search by suffix.
-    turned: BTreeSet<String>,
+    /// Ids in their order.
+    ids: Vec<&'h str>,
+    /// Ids from their ends, in their order, for a search by suffix.
+    turned: Vec<String>,
 }
 
 impl<'h> SessionNames<'h> {
@@ -44,8 +43,8 @@ impl<'h> SessionNames<'h> {
 
     /// Names of sessions with these ids.
     pub(super) fn of_ids(symbols: &'h Symbols, ids: impl Iterator<Item = &'h str>) -> Self {
-        let ids: BTreeSet<&str> = ids.ordered();
-        let turned = ids.iter().map(|id| id.chars().rev().collect()).collect();
+        let ids = ids.ordered();
+        let turned = ids.iter().map(|id| turned(id)).ordered();
         Self { symbols, ids, turned }
     }
 
@@ -84,15 +83,21 @@ impl<'h> SessionNames<'h> {
 
     /// Number of ids with a beginning, at most two.
     fn begin_with(&self, beginning: &str) -> usize {
-        self.ids.range(beginning..).take(2).take_while(|id| id.starts_with(beginning)).count()
+        let from = self.ids.partition_point(|id| *id < beginning);
+        self.ids[from..].iter().take(2).take_while(|id| id.starts_with(beginning)).count()
     }
 
     /// Number of ids with an end, at most two.
     fn end_with(&self, end: &str) -> usize {
-        let turned: String = end.chars().rev().collect();
-        let ids = self.turned.range(turned.clone()..).take(2);
-        ids.take_while(|id| id.starts_with(&turned)).count()
+        let end = turned(end);
+        let from = self.turned.partition_point(|id| *id < end);
+        self.turned[from..].iter().take(2).take_while(|id| id.starts_with(&end)).count()
     }
+}
+
+/// A text from its end.
+fn turned(text: &str) -> String {
+    text.chars().rev().collect()
 }
 
 #[cfg(test)]
@@ -113,11 +118,8 @@ mod tests {
             "another/folder/of/some/agent/session-1.jsonl",
             "another/folder/of/some/agent/session-2.jsonl",
         ];
-        let names = SessionNames {
-            symbols: &Symbols::default(),
-            ids: ids.into_iter().collect(),
-            turned: ids.iter().map(|id| id.chars().rev().collect()).collect(),
-        };
+        let symbols = Symbols::default();
+        let names = SessionNames::of_ids(&symbols, ids.into_iter());
         let shown = ids.map(|id| names.of_id(id));
         assert_eq!(
             shown,

@@ -2,7 +2,6 @@
 //!
 //! Shows which turns expired, broke or were rewritten. Also words for events, and names for sub-agents.
 
-use std::collections::BTreeSet;
 use std::mem::discriminant;
 
 use rustc_hash::FxHashMap;
@@ -610,7 +609,7 @@ pub(super) fn agent_names(history: &History, session: &Session) -> ByKey<Symbol,
     };
     let longest = ids.values().map(Vec::len).max().unwrap_or_default();
     let are_apart = |length: &usize| {
-        let names: BTreeSet<String> = ids.values().map(|id| cut(id, *length)).ordered();
+        let names: Vec<String> = ids.values().map(|id| cut(id, *length)).ordered();
         names.len() == ids.len()
     };
     let length = (SHORT_ID..longest).find(are_apart).unwrap_or(longest);

@@ -111,12 +111,14 @@ fn status(
     }
     let folders = places(&[Client::ClaudeCode]);
     // Links may lead to one file by several paths.
-    let seen: BTreeSet<PathBuf> = own.iter().flat_map(fs::canonicalize).ordered();
+    let seen: Vec<PathBuf> = own.iter().flat_map(fs::canonicalize).ordered();
     for place in folders {
         for (path, changed) in files(&place.folder) {
             // A file that did not change today has no request of today.
             let is_of_today = changed.is_none_or(|changed| changed >= day.start);
-            if is_of_today && !fs::canonicalize(&path).is_ok_and(|path| seen.contains(&path)) {
+            if is_of_today
+                && !fs::canonicalize(&path).is_ok_and(|path| seen.binary_search(&path).is_ok())
+            {
                 sum.add(looking.look_or_say(&path).requests, Whose::Others, &day);
             }
         }

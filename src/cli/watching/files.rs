@@ -71,9 +71,9 @@ impl WatchedFiles {
             Location::File(path) => Some(path),
             Location::StandardInput | Location::Memory(_) => None,
         });
-        let named: BTreeSet<&PathBuf> = self.roots.iter().ordered();
-        let mut paths: BTreeSet<PathBuf> =
-            paths.filter(|path| grows(path) || named.contains(path)).ordered();
+        let named: Vec<&PathBuf> = self.roots.iter().ordered();
+        let mut paths: Vec<PathBuf> =
+            paths.filter(|path| grows(path) || named.binary_search(&path).is_ok()).ordered();
         // A search does not find files that are gone.
         paths.extend(self.known.keys().cloned());
         self.check(paths)

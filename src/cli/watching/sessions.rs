@@ -148,7 +148,7 @@ impl<'a> Sessions<'a> {
 
     /// Forgets the files of sessions that are not open.
     pub(super) fn close(&mut self, files: &WatchedFiles, now: Millis) {
-        let open: BTreeSet<&Path> = self
+        let open: Vec<&Path> = self
             .watched
             .files()
             .filter(|(path, followed)| {
@@ -158,10 +158,9 @@ impl<'a> Sessions<'a> {
             .map(|(path, _)| path)
             .ordered();
         let paths = self.watched.files().map(|(path, _)| path);
-        let is_closed = |path: &&Path| {
-            !open.contains(path)
-                && !self.main_of(path).is_some_and(|main| open.contains(main.as_path()))
-        };
+        let is_open = |path: &Path| open.binary_search(&path).is_ok();
+        let is_closed =
+            |path: &&Path| !is_open(path) && !self.main_of(path).is_some_and(|main| is_open(&main));
         let closed: Vec<PathBuf> = paths.filter(is_closed).map(Path::to_owned).collect();
         for path in closed {
             self.watched.forget(&path);

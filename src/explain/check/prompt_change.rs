@@ -1,7 +1,6 @@
 //! Differences between the prompt of a captured request and the baseline's, which is known only by
 //! fingerprints.
 
-use std::collections::BTreeSet;
 use std::ops::Range;
 
 #[cfg(test)]
@@ -242,7 +241,7 @@ impl<'a> PromptComparison<'a> {
         let bytes = self.bytes(now);
         let range: Option<Range<u64>> =
             before.pieces.first_difference(before.fingerprint.bytes, bytes);
-        let names: BTreeSet<&String> = before.fields.keys().chain(after.fields.keys()).ordered();
+        let names: Vec<&String> = before.fields.keys().chain(after.fields.keys()).ordered();
         let differs = |name: &&&String| before.fields.get(**name) != after.fields.get(**name);
         Some(PromptChange {
             place,

@@ -6,7 +6,6 @@
 //!
 //! Beta features that a request asks for: in a header, in its body, or in both.
 
-use std::collections::BTreeSet;
 use std::hash::BuildHasher as _;
 
 use rustc_hash::FxBuildHasher;
@@ -140,7 +139,7 @@ pub(super) fn beta_features(headers: Option<&RawValue>, body: &Request<'_>) -> O
     if sources.is_empty() {
         return None;
     }
-    let features: BTreeSet<String> = sources.into_iter().flatten().ordered();
+    let features: Vec<String> = sources.into_iter().flatten().ordered();
     Some(features.into_iter().collect::<Vec<_>>().join(","))
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Parts that several threads make are passed on in their order, whichever is done first.
 
-use std::collections::BTreeMap;
+use std::collections::VecDeque;
 use std::io;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -269,26 +269,46 @@ impl Reader<'_> {
 
 /// Queue that passes on numbered parts, from 0 without gaps.
 pub(crate) struct InOrder<Part, Join> {
-    /// Parts that are there and not passed on yet.
-    parts: Mutex<BTreeMap<usize, Part>>,
-    joiner: Mutex<Joiner<Join>>,
+    waiting: Mutex<Waiting<Part>>,
+    join: Mutex<Join>,
 }
 
-struct Joiner<Join> {
-    join: Join,
+/// Parts that are not passed on yet.
+struct Waiting<Part> {
     /// Number of the part that is passed on next.
     next: usize,
+    /// Parts from the next one on; `None` is for those that are still to come.
+    parts: VecDeque<Option<Part>>,
+}
+
+impl<Part> Waiting<Part> {
+    fn add(&mut self, number: usize, part: Part) {
+        let place = number - self.next;
+        while self.parts.len() <= place {
+            self.parts.push_back(None);
+        }
+        self.parts[place] = Some(part);
+    }
+
+    /// The next part, if it is there.
+    fn take(&mut self) -> Option<Part> {
+        let part = self.parts.front_mut()?.take()?;
+        self.parts.pop_front();
+        self.next += 1;
+        Some(part)
+    }
 }
 
 impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
     /// Passes parts on to `join`, one at a time, on the thread that adds one.
     pub(crate) fn new(join: Join) -> Self {
-        Self { parts: Mutex::default(), joiner: Mutex::new(Joiner { join, next: 0 }) }
+        let waiting = Waiting { next: 0, parts: VecDeque::new() };
+        Self { waiting: Mutex::new(waiting), join: Mutex::new(join) }
     }
 
     /// Adds a part, and passes on the parts that are next.
     pub(crate) fn add(&self, number: usize, part: Part) {
-        locked(&self.parts).insert(number, part);
+        locked(&self.waiting).add(number, part);
         self.join_ready();
     }
 
@@ -301,13 +321,12 @@ impl<Part, Join: FnMut(Part)> InOrder<Part, Join> {
     /// Passes on the parts that are next. If another thread does so already, it continues, and this
     /// one need not wait.
     fn join_ready(&self) {
-        let Ok(mut joiner) = self.joiner.try_lock() else { return };
+        let Ok(mut join) = self.join.try_lock() else { return };
         loop {
             // The parts are locked for the removal alone, and others may add some during the join.
-            let part = locked(&self.parts).remove(&joiner.next);
+            let part = locked(&self.waiting).take();
             let Some(part) = part else { break };
-            (joiner.join)(part);
-            joiner.next += 1;
+            join(part);
         }
     }
 }

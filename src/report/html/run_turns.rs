@@ -2,7 +2,7 @@
 //! which the rows are read a second time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 
 use super::safe_text::data_block;
@@ -174,8 +174,7 @@ fn listed(sums: &RunSums, strategy: usize) -> Vec<usize> {
     order.truncate(MOST_SESSIONS);
     // Listed breaks link to their sessions, which have to be on the page.
     let with_breaks = sums.most_expensive.iter().map(|(session, _)| *session);
-    let listed: BTreeSet<usize> = order.into_iter().chain(with_breaks).ordered();
-    listed.into_iter().collect()
+    order.into_iter().chain(with_breaks).ordered()
 }
 
 /// Word for the certainty of a break's cause; empty if the service named the cause.

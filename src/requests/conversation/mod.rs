@@ -49,7 +49,6 @@ pub use join::join;
 pub use read::{ReadOptions, read};
 pub use rewrite::{Lines, Place, Rewrite};
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gathered::{Gathered, is_message};
@@ -438,9 +437,8 @@ impl Request {
 
 /// Names of all projects of a history.
 pub(crate) fn project_names(history: &History) -> ByKey<Symbol, String> {
-    let projects: BTreeSet<Symbol> =
+    let projects: Vec<Symbol> =
         history.requests.iter().filter_map(|request| request.project).ordered();
-    let projects: Vec<Symbol> = projects.into_iter().collect();
     let paths: Vec<&str> = projects.iter().map(|project| history.symbols.text(*project)).collect();
     projects.into_iter().zip(history.naming.of_paths(&paths)).collect()
 }

@@ -1,8 +1,6 @@
 //! Settings that are part of the prefix (before the system prompt and before the messages), and the other
 //! fields of the body.
 
-use std::collections::BTreeSet;
-
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -146,7 +144,7 @@ pub(super) fn extra_body_differences(before: Option<&str>, after: Option<&str>) 
         return Vec::new();
     }
     let (old, new) = (fields(before), fields(after));
-    let names: BTreeSet<&String> = old.keys().chain(new.keys()).ordered();
+    let names: Vec<&String> = old.keys().chain(new.keys()).ordered();
     let value = |fields: &Fields<'_>, name| fields.get(name).map(|value| value.get().to_owned());
     names
         .into_iter()

@@ -2,7 +2,6 @@
 //! column; if there are too many, several share one.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 use super::{left_out_notes, session_scope, simulation_note, undrawn_notes};
 use crate::base::by_key::ByKey;
@@ -242,9 +241,9 @@ fn other_lanes(
     place_of: &ByKey<RequestIndex, f64>,
 ) -> Vec<Lane> {
     let history = ledger.history;
-    let broken: BTreeSet<RequestIndex> = breaks.iter().map(|found| found.request).ordered();
+    let broken: Vec<RequestIndex> = breaks.iter().map(|found| found.request).ordered();
     let is_compacted = |index: &RequestIndex| {
-        steps[index.get()].is_compacted(history, *index) && !broken.contains(index)
+        steps[index.get()].is_compacted(history, *index) && broken.binary_search(index).is_err()
     };
     let is_of_agent = |index: &RequestIndex| history.request(*index).agent.is_some();
     let lane = |name: &str, ink: Ink, is_such: &dyn Fn(&RequestIndex) -> bool| {

@@ -1,7 +1,5 @@
 //! Comparison of a model's prices before and after an update.
 
-use std::collections::BTreeSet;
-
 use jiff::ToSpan;
 use jiff::civil::{Date, DateTime, Time, time};
 
@@ -27,8 +25,8 @@ impl Comparison<'_> {
     /// A change of a tier's price in proportion to the ordinary one is no change of its own.
     pub(super) fn changes(&self, merged: &ModelPrices) -> Vec<PriceChange> {
         let rows = || self.model.rates.iter().chain(&merged.rates);
-        let sizes: BTreeSet<Option<Tokens>> = rows().map(|rate| rate.above).chain([None]).ordered();
-        let tiers: BTreeSet<ServiceTier> = rows().map(|rate| rate.tier).ordered();
+        let sizes: Vec<Option<Tokens>> = rows().map(|rate| rate.above).chain([None]).ordered();
+        let tiers: Vec<ServiceTier> = rows().map(|rate| rate.tier).ordered();
         let times = self.times(rows);
         let mut changes: Vec<PriceChange> = Vec::new();
         for tier in tiers {
@@ -56,10 +54,10 @@ impl Comparison<'_> {
     fn times<'r, I: Iterator<Item = &'r Rate>>(&self, rows: impl Fn() -> I) -> Vec<DateTime> {
         let days = (0..WEEK).filter_map(|days| self.day.checked_add(days.days()).ok());
         let later = rows().flat_map(|rate| [rate.from, rate.until]).flatten();
-        let days: BTreeSet<Date> = days.chain(later.filter(|day| *day >= self.day)).ordered();
+        let days: Vec<Date> = days.chain(later.filter(|day| *day >= self.day)).ordered();
         let hours = rows().filter_map(|rate| rate.hours.as_deref());
         let midnight = time(0, 0, 0, 0);
-        let borders: BTreeSet<Time> = hours.flat_map(Hours::borders).chain([midnight]).ordered();
+        let borders: Vec<Time> = hours.flat_map(Hours::borders).chain([midnight]).ordered();
         let on = |day: Date| borders.iter().map(move |time| day.to_datetime(*time));
         days.into_iter().flat_map(on).collect()
     }
