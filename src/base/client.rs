@@ -35,6 +35,8 @@ words! {
         Zed = "zed", "Zed";
         /// Grok's command line.
         Grok = "grok", "Grok";
+        /// Goose.
+        Goose = "goose", "Goose";
         /// A spend log of `LiteLLM`, whichever program sent the requests.
         LiteLlm = "litellm", "LiteLLM";
         /// A trace of `OpenTelemetry`, whichever program sent the requests.

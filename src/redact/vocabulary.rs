@@ -14,6 +14,7 @@ use super::words::SHORTEST_WORD;
 use crate::base::model::canonical_name;
 use crate::base::project::CLIENT_FOLDERS;
 use crate::base::words::names;
+use crate::read::agent::database::AGENT_PROVIDERS;
 use crate::read::agent::{
     AGENT_FOLDERS, COMPACTION, EVENT_PREFIX, EVENTS, OPENCLAW, OPENCLAW_FOLDERS, ROO_FOLDERS,
     SESSION_FOLDER, TASK_STEM, TELLING_WRITES, THREAD,
@@ -40,7 +41,7 @@ const WORDS: &[&str] = names!(
      array ask assistant atext_completion attachment attribution_snapshot auto available
      away_summary base64 bashExecution bash_ bash_code_execution_tool_result
      bash_progress batch bedrock boolean branch_summary bypassPermissions cache_edits
-     cache_read cache_write cachesim.rows/v1 chat chat_compression chunked
+     cache_read cache_write cachesim.rows/v1 carried_forward chat chat_compression chunked
      citations_delta claude-code claude-code-github-action claude-desktop claude-vscode
      clear clear_thinking_ clear_tool_uses_ cli code_execution_ code_execution_20260120
      code_execution_tool_result commentary compact compact_ compact_boundary compacted
@@ -298,7 +299,7 @@ pub(super) fn route_names(text: &str) -> Vec<Range<usize>> {
 }
 
 fn routes() -> impl Iterator<Item = &'static str> {
-    ROUTES.iter().copied().chain(TELLING_WRITES).chain([OPENCLAW])
+    ROUTES.iter().copied().chain(TELLING_WRITES).chain([OPENCLAW]).chain(AGENT_PROVIDERS)
 }
 
 /// Returns true if readers recognise a folder or a file by this name, without its ending.

@@ -116,6 +116,7 @@ fn every_place_is_listed_with_what_moves_it() {
         "/data/kilo/kilo.db ($XDG_DATA_HOME)",
         "/data/amp/threads ($XDG_DATA_HOME)",
         "/data/zed/threads ($XDG_DATA_HOME)",
+        "/data/goose/sessions/sessions.db ($XDG_DATA_HOME)",
         "/config/Code/User/globalStorage/github.copilot-chat/agent-traces.db ($XDG_CONFIG_HOME)",
         "/claw/agents ($OPENCLAW_STATE_DIR)",
         "/gemini/.gemini/tmp ($GEMINI_CLI_HOME)",
@@ -141,7 +142,7 @@ fn variables_that_move_places_are_documented() {
     let places = sources["places"].as_array().expect("a list");
     let names = places.iter().flat_map(|place| place["variables"].as_array().expect("a list"));
     let names: BTreeSet<&str> = names.map(|name| name.as_str().expect("a name")).collect();
-    assert_eq!(names.len(), 13);
+    assert_eq!(names.len(), 14);
     let documented = fs::read_to_string(project("docs/sources.md")).expect("the page");
     let help = stdout(&["sources", "--help"]);
     for name in names {

@@ -2,7 +2,9 @@
 
 use super::agents::{OPENCODE_INFO, OPENCODE_PART, USAGE};
 use crate::base::words::names;
-use crate::read::agent::database::{REQUEST_COLUMNS, SPAN_COLUMNS};
+use crate::read::agent::database::{
+    LEDGER_COLUMNS, REQUEST_COLUMNS, SESSION_COLUMNS, SPAN_COLUMNS,
+};
 use crate::redact::shape::{Field, Shape};
 
 shapes! {
@@ -25,6 +27,7 @@ shapes! {
         Shaped(SPAN): "spans";
         Shaped(SPAN_ATTRIBUTE): "span_attributes";
         Shaped(THREAD): "threads";
+        Shaped(LEDGER): "usage_ledger";
     }
 }
 
@@ -42,15 +45,19 @@ static COLUMNS: Shape = Shape {
         ),
         (Field::Free, &REQUEST_COLUMNS),
         (Field::Free, &SPAN_COLUMNS),
+        (Field::Free, &SESSION_COLUMNS),
+        (Field::Free, &LEDGER_COLUMNS),
     ],
     ..Shape::PLAIN
 };
 
 shapes! {
     static SESSION = "row of a session" {
-        Identifier: "id parent_id";
-        Path: "directory cwd";
+        Identifier: "id parent_id parent_session_id";
+        Path: "directory cwd working_dir";
         Version: "version";
+        Route: "provider_name";
+        Number: "accumulated_total_tokens";
         Free: "slug";
     }
 
@@ -112,6 +119,14 @@ shapes! {
     static SPAN_ATTRIBUTES = "attributes of a span of Copilot" {
         Figure: "gen_ai.usage.cache_creation.input_tokens github.copilot.nano_aiu";
         Identifier: "gen_ai.response.id copilot_chat.server_request_id copilot_chat.debug_name";
+    }
+
+    static LEDGER = "row of a request of Goose" {
+        Identifier: "session_id";
+        Moment: "created_timestamp";
+        Model: "model";
+        Number: "input_tokens output_tokens cache_read_tokens cache_write_tokens is_compaction";
+        Word: "cost_source";
     }
 
     static THREAD = "row of a thread of Zed" {

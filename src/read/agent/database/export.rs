@@ -91,18 +91,14 @@ fn value_of(value: ValueRef<'_>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::Fixture;
+    use super::super::tests::FIXTURES;
     use super::*;
     use crate::read::agent::testing::read;
     use crate::read::input::discover;
 
     #[test]
     fn what_is_exported_gives_the_same_requests() {
-        for name in [
-            "agent-opencode-db/opencode.sql",
-            "agent-copilot-store/session-store.sql",
-            "agent-vscode-traces/agent-traces.sql",
-            "agent-zed/threads.sql",
-        ] {
+        for name in FIXTURES {
             let fixture = Fixture::file(name);
             let source = discover(&[fixture.path()]).sources.remove(0);
             let open = OpenSource::open(&source).expect("a database");

@@ -11,6 +11,7 @@ mod failure;
 mod files;
 #[cfg(test)]
 mod fixture;
+mod goose;
 mod open;
 mod opencode;
 mod opencode_place;
@@ -31,6 +32,8 @@ pub(crate) use copilot::COLUMNS as REQUEST_COLUMNS;
 pub(crate) use export::exported;
 use failure::Failure;
 use files::DatabaseFiles;
+#[cfg(feature = "redact")]
+pub(crate) use goose::{AGENTS as AGENT_PROVIDERS, COLUMNS as LEDGER_COLUMNS, SESSION_COLUMNS};
 use open::Database;
 use row::Row;
 pub(super) use rows::Rows;
@@ -38,8 +41,13 @@ pub(super) use rows::Rows;
 pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 
 /// Every program, in the order of recognition.
-static FORMATS: [&dyn DatabaseFormat; 4] =
-    [&opencode::OpenCode, &copilot::CopilotStore, &vscode::AgentTraces, &zed::Threads];
+static FORMATS: [&dyn DatabaseFormat; 5] = [
+    &opencode::OpenCode,
+    &copilot::CopilotStore,
+    &vscode::AgentTraces,
+    &zed::Threads,
+    &goose::Goose,
+];
 
 /// Program that keeps its sessions in a database.
 trait DatabaseFormat: Sync {
@@ -210,11 +218,12 @@ mod tests {
     use crate::read::Format;
     use crate::read::input::Source;
 
-    const FIXTURES: [&str; 4] = [
+    pub(super) const FIXTURES: [&str; 5] = [
         "agent-opencode-db/opencode.sql",
         "agent-copilot-store/session-store.sql",
         "agent-vscode-traces/agent-traces.sql",
         "agent-zed/threads.sql",
+        "agent-goose/sessions.sql",
     ];
 
     #[test]

@@ -81,8 +81,13 @@ impl LineFormat for Rows {
 /// Table and columns of these names that some program has. No other name becomes a part of a statement.
 fn known(table: &str, named: &[&str]) -> Option<(&'static str, Vec<&'static str>)> {
     let tables = FORMATS.into_iter().flat_map(DatabaseFormat::tables);
-    let (name, all) = tables.into_iter().find(|(name, _)| *name == table)?;
-    let columns: Vec<&str> = all.iter().copied().filter(|one| named.contains(one)).collect();
+    // Several programs may have a table of the same name.
+    let tables: Vec<_> = tables.filter(|(name, _)| *name == table).collect();
+    let (name, _) = tables.first()?;
+    let all = tables.iter().flat_map(|(_, columns)| columns.iter().copied());
+    let mut columns: Vec<&str> = all.filter(|one| named.contains(one)).collect();
+    columns.sort_unstable();
+    columns.dedup();
     (!columns.is_empty()).then_some((name, columns))
 }
 
