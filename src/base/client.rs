@@ -35,6 +35,8 @@ words! {
         Zed = "zed", "Zed";
         /// Grok's command line.
         Grok = "grok", "Grok";
+        /// Antigravity, on the command line and as an editor.
+        Antigravity = "antigravity", "Antigravity";
         /// Goose.
         Goose = "goose", "Goose";
         /// A spend log of `LiteLLM`, whichever program sent the requests.

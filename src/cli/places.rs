@@ -83,7 +83,7 @@ const OPENCODE_DB: &str = "OPENCODE_DB";
 const IN_MEMORY: &str = ":memory:";
 
 /// Homes of all other programs. Zed's and Amp's are in their platform's data folder.
-const HOMES: [Home; 26] = [
+const HOMES: [Home; 27] = [
     home(Client::ClaudeCode, &[(CLAUDE_HOMES, "")], ".claude", &["projects"]),
     home(Client::ClaudeCode, &[("XDG_CONFIG_HOME", "claude")], XDG_CLAUDE, &["projects"]),
     home(Client::ClaudeCode, &[], "Library/Developer/Xcode/CodingAssistant", XCODE),
@@ -107,6 +107,7 @@ const HOMES: [Home; 26] = [
     home(Client::Zed, &[], "Library/Application Support/Zed", &["threads"]),
     home(Client::Zed, &[], "AppData/Local/Zed", &["threads"]),
     home(Client::Grok, &[("GROK_HOME", "")], ".grok", &["sessions"]),
+    home(Client::Antigravity, &[], ".gemini", ANTIGRAVITY),
     home(Client::Goose, GOOSE, ".local/share/goose", &["sessions/sessions.db"]),
     home(Client::Goose, &[], "AppData/Roaming/Block/goose/data", &["sessions/sessions.db"]),
     home(Client::Cline, &[], ".cline", &["data/tasks", "data/sessions"]),
@@ -129,6 +130,13 @@ const COPILOT: &[&str] = &["session-state", "session-store.db"];
 
 /// Variables that move Amp's threads.
 const AMP: &[Variable] = &[("AMP_DATA_DIR", ""), ("XDG_DATA_HOME", "amp")];
+
+/// Conversations of Antigravity's command line, its program and its editor.
+const ANTIGRAVITY: &[&str] = &[
+    "antigravity-cli/conversations",
+    "antigravity/conversations",
+    "antigravity-ide/conversations",
+];
 
 /// Variables that move Goose's data.
 const GOOSE: &[Variable] = &[("GOOSE_PATH_ROOT", "data"), ("XDG_DATA_HOME", "goose")];

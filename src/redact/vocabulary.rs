@@ -91,7 +91,7 @@ const WORDS: &[&str] = names!(
 
 /// Words in model names that the price tables lack: platforms' words, and general ones.
 const MODEL_WORDS: &[&str] = names!(
-    "air anthropic apac au auto bedrock beta chat chatgpt coder codex databricks deepseek eu exp
+    "air anthropic apac au auto bedrock beta chat chatgpt coder codex databricks deepseek default eu exp
      experimental fast flash free gemini gemma glm global google gov gpt grok high instruct it
      jp k kimi large latest lite llama low m max meta mini mistral mistralai model moonshot
      moonshotai nano o openai oss plus preview pro qwen reasoning review router small thinking

@@ -28,6 +28,7 @@ shapes! {
         Shaped(SPAN_ATTRIBUTE): "span_attributes";
         Shaped(THREAD): "threads";
         Shaped(LEDGER): "usage_ledger";
+        Shaped(ANSWER): "gen_metadata steps trajectory_metadata_blob";
     }
 }
 
@@ -40,7 +41,7 @@ static COLUMNS: Shape = Shape {
             Field::Free,
             names!(
                 "id parent_id slug directory version session_id time_created data message_id seq
-                 type cwd key value folder_paths summary updated_at data_type"
+                 type cwd key value folder_paths summary updated_at data_type idx metadata"
             ),
         ),
         (Field::Free, &REQUEST_COLUMNS),
@@ -127,6 +128,19 @@ shapes! {
         Model: "model";
         Number: "input_tokens output_tokens cache_read_tokens cache_write_tokens is_compaction";
         Word: "cost_source";
+    }
+
+    static ANSWER = "row of Antigravity" {
+        Number: "idx";
+        Json(ANSWER_RECORD): "data metadata";
+    }
+
+    static ANSWER_RECORD = "record of Antigravity" {
+        Path: "folder";
+        Model: "model label";
+        Identifier: "id";
+        Moment: "at";
+        Number: "number input output written read thinking";
     }
 
     static THREAD = "row of a thread of Zed" {

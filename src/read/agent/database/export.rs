@@ -55,7 +55,7 @@ fn write(
         push(name, format!("\"columns\":{}", json!(there)));
         table.each(file, |row, _| {
             if format.is_wanted(name, row) {
-                let values = values_of(row, &there);
+                let values = values_of(row, &there, |column| format.exported(name, column, row));
                 push(name, format!("\"rowid\":{},\"row\":{}", row.rowid(), json!(values)));
             }
         })?;
@@ -63,7 +63,11 @@ fn write(
     Ok(())
 }
 
-fn values_of(row: &Row<'_>, columns: &[&str]) -> Map<String, Value> {
+fn values_of(
+    row: &Row<'_>,
+    columns: &[&str],
+    exported: impl Fn(&str) -> Option<String>,
+) -> Map<String, Value> {
     let is_packed = row.text("data_type").is("zstd");
     let value = |column: &&str| {
         let value = match *column {
@@ -72,7 +76,10 @@ fn values_of(row: &Row<'_>, columns: &[&str]) -> Map<String, Value> {
             "data" if is_packed => unpack(row.bytes("data"))
                 .map_or(Value::Null, |json| String::from_utf8_lossy(&json).into_owned().into()),
             "data_type" if is_packed => "json".into(),
-            name => row.value(name).map_or(Value::Null, value_of),
+            name => match exported(name) {
+                Some(text) => text.into(),
+                None => row.value(name).map_or(Value::Null, value_of),
+            },
         };
         ((*column).to_owned(), value)
     };

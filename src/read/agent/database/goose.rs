@@ -66,7 +66,7 @@ impl DatabaseFormat for Goose {
             Ok(request) => file.requests.push(request),
             Err((kind, detail)) => file.reject(kind, row.line(), detail),
         })?;
-        for session in store.sessions.iter().filter(|one| one.is_used && !one.is_in_ledger) {
+        for session in store.sessions.iter().filter(|one| one.is_unlisted) {
             let detail =
                 "the session has tokens of requests from before the ledger, which it does not name";
             file.reject(Kind::MissingUsage, session.line, detail);
@@ -88,11 +88,11 @@ struct Session {
     line: u64,
     project: Option<Symbol>,
     route: Option<Symbol>,
-    is_sub_agent: bool,
+    /// Own id of a sub-agent's session.
+    agent: Option<Symbol>,
     is_of_agent: bool,
-    /// Tokens in the sum of the session.
-    is_used: bool,
-    is_in_ledger: bool,
+    /// Tokens in its sum, and no row of the ledger so far.
+    is_unlisted: bool,
     is_after_compaction: bool,
     /// Time of the newest request.
     latest: Option<Millis>,
@@ -102,17 +102,16 @@ impl Store {
     fn add_session(&mut self, row: &Row<'_>, file: &mut AgentFile) {
         let provider = row.text("provider_name");
         let is_agent = |name: &str| AGENTS.contains(&name) || name.ends_with(AGENTS[0]);
-        let parent = row.text("parent_session_id");
+        let (id, parent) = (row.text("id"), row.text("parent_session_id"));
         let session = Session {
             line: row.line(),
             project: file.symbol(&row.text("working_dir")),
             route: file.symbol(&provider),
-            is_sub_agent: parent.as_str().is_some_and(|id| !id.is_empty()),
+            agent: file.symbol(&parent).and_then(|_| file.symbol(&id)),
             is_of_agent: provider.as_str().is_some_and(is_agent),
-            is_used: row.whole("accumulated_total_tokens").is_some_and(|sum| sum > 0),
+            is_unlisted: row.whole("accumulated_total_tokens").is_some_and(|sum| sum > 0),
             ..Session::default()
         };
-        let id = row.text("id");
         self.places.insert(EntryId::of(id.as_str().unwrap_or_default()), self.sessions.len());
         self.sessions.push(session);
     }
@@ -125,7 +124,7 @@ impl Store {
             self.sessions.len() - 1
         });
         let session = &mut self.sessions[place];
-        session.is_in_ledger = true;
+        session.is_unlisted = false;
         if session.is_of_agent {
             return Err((
                 Kind::OtherEndpoint,
@@ -145,14 +144,13 @@ impl Store {
         session.latest = Some(at);
         let is_compaction = row.whole("is_compaction").is_some_and(|flag| flag > 0);
         let happened = session.before(is_compaction);
-        let named = file.symbol(&id);
         let (model, vendor) = file.model(&row.text("model"));
         let shows_writes = vendor != Vendor::Anthropic
             || matches!(row.count("cache_write_tokens"), Count::Value(_));
         Ok(AgentRequest {
             identity: Some(identity(&id, row.line(), written, &usage)),
-            session: named,
-            agent: named.filter(|_| session.is_sub_agent),
+            session: file.symbol(&id),
+            agent: session.agent,
             query_source: is_compaction.then(|| file.symbols.intern(COPILOT_COMPACTION)),
             project: session.project,
             route: session.route,

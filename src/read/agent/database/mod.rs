@@ -4,6 +4,7 @@
 //! If the program changes it meanwhile, it is read once more. To add a program: a file with a
 //! [`DatabaseFormat`], and a line in `FORMATS`.
 
+mod antigravity;
 mod copilot;
 #[cfg(feature = "redact")]
 mod export;
@@ -16,6 +17,7 @@ mod open;
 mod opencode;
 mod opencode_place;
 mod opencode_step;
+mod protobuf;
 mod row;
 mod rows;
 mod table;
@@ -41,12 +43,13 @@ pub(super) use rows::Rows;
 pub(crate) use vscode::COLUMNS as SPAN_COLUMNS;
 
 /// Every program, in the order of recognition.
-static FORMATS: [&dyn DatabaseFormat; 5] = [
+static FORMATS: [&dyn DatabaseFormat; 6] = [
     &opencode::OpenCode,
     &copilot::CopilotStore,
     &vscode::AgentTraces,
     &zed::Threads,
     &goose::Goose,
+    &antigravity::Antigravity,
 ];
 
 /// Program that keeps its sessions in a database.
@@ -66,6 +69,12 @@ trait DatabaseFormat: Sync {
     /// Returns true if a row is read.
     fn is_wanted(&self, _table: &str, _row: &Row<'_>) -> bool {
         true
+    }
+
+    /// Text that an export has for a value; `None` for the value as it is.
+    #[cfg(feature = "redact")]
+    fn exported(&self, _table: &str, _column: &str, _row: &Row<'_>) -> Option<String> {
+        None
     }
 
     /// Reads a database to its end. No text of it is kept.
@@ -218,12 +227,13 @@ mod tests {
     use crate::read::Format;
     use crate::read::input::Source;
 
-    pub(super) const FIXTURES: [&str; 5] = [
+    pub(super) const FIXTURES: [&str; 6] = [
         "agent-opencode-db/opencode.sql",
         "agent-copilot-store/session-store.sql",
         "agent-vscode-traces/agent-traces.sql",
         "agent-zed/threads.sql",
         "agent-goose/sessions.sql",
+        "agent-antigravity/conversation.sql",
     ];
 
     #[test]
