@@ -607,6 +607,7 @@ impl<'s, 'de> Elements<'s, 'de> {
     }
 
     /// Name of the next member.
+    #[inline]
     fn next_name(&mut self) -> Result<Option<Name<'de>>, Fault> {
         if !self.advance()? {
             return Ok(None);
