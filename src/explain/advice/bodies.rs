@@ -23,6 +23,9 @@ pub(super) fn remedy(cause: Cause, breaks: &[&Break]) -> Option<Remedy> {
     })
 }
 
+const THINKING: (&str, &str) =
+    ("Send thinking back as it came", "`messages`: answers with their blocks of thinking");
+
 fn label(changed: &Difference) -> Option<(&'static str, &'static str)> {
     let is_order =
         matches!(changed.alteration, Some(Alteration::LineOrder | Alteration::WordOrder));
@@ -45,9 +48,7 @@ fn label(changed: &Difference) -> Option<(&'static str, &'static str)> {
         DifferenceKind::SystemPrompt if is_order => {
             ("Sort the lists in the system prompt", "`system`: lists in one order")
         }
-        DifferenceKind::ThinkingStripped => {
-            ("Send thinking back as it came", "`messages`: answers with their blocks of thinking")
-        }
+        DifferenceKind::ThinkingStripped => THINKING,
         DifferenceKind::Thinking => {
             ("Keep `thinking` for a conversation", "`thinking`: the same on every request")
         }
@@ -76,6 +77,7 @@ fn rewritten(alteration: Alteration) -> Option<(&'static str, &'static str)> {
             "Drop old messages seldom, and many at once",
             "`messages`: append only until the window is full",
         ),
+        Alteration::Field("signature") => THINKING,
         Alteration::Cut(..) => {
             ("Cut results before they are first sent", "`tool_result.content`: the same each time")
         }

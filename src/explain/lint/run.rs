@@ -109,9 +109,16 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     findings.extend(ttl_change(trace, [predecessor, index], &views));
     findings.extend(dropped_edit(trace, predecessor, index));
     let read = trace.read(index);
-    let is_order = [Rule::LineOrder, Rule::KeyOrder, Rule::ToolOrder];
-    let lost = if !findings.is_empty() && findings.iter().all(|one| is_order.contains(&one.rule)) {
-        // In one order the prompts are the same.
+    let request = trace.history.request(index);
+    let is_fork = request.is_fork_of(trace.history.request(predecessor));
+    // A fork may have tools of its own; a conversation with one list of tools reads all of its prompt.
+    let keeps_all = |rule: Rule| match rule {
+        Rule::LineOrder | Rule::KeyOrder | Rule::ToolOrder => true,
+        Rule::ToolSet => !is_fork,
+        _ => false,
+    };
+    let lost = if !findings.is_empty() && findings.iter().all(|one| keeps_all(one.rule)) {
+        // In one order, or with one list of tools, the prompts are the same.
         whole(trace, predecessor, index)
     } else {
         lost(trace, predecessor, index, &views)
@@ -127,8 +134,7 @@ fn changes(trace: &Trace<'_>, index: RequestIndex) -> Vec<Finding> {
     let mut findings: Vec<Finding> = first.into_iter().chain(rest).collect();
     // Added after the pricing, so that it never takes the price of a difference.
     findings.extend(invalidated_thinking(trace.history, index, &views));
-    let request = trace.history.request(index);
-    if request.is_fork_of(trace.history.request(predecessor)) {
+    if is_fork {
         findings = findings.into_iter().map(Finding::of_fork).collect();
     }
     findings

@@ -174,7 +174,9 @@ impl PromptPair<'_> {
         let is_same_block = alteration.has_counterpart() && old != new;
         let word = || {
             let at = first_difference(old, new);
-            let is_word = is_same_block && is_one_word_apart(old, new, at);
+            // The data of an image is no word.
+            let is_text = is_same_block && !alteration.is_of_image();
+            let is_word = is_text && is_one_word_apart(old, new, at);
             is_word.then(|| changing_word(old, new, at)).flatten()
         };
         let rule = rule_of(alteration).or_else(word).unwrap_or(Rule::HistoryRewritten);

@@ -24,8 +24,13 @@ pub(crate) enum Alteration {
     /// Characters before and now.
     Cut(usize, usize),
     Grown(usize, usize),
+    /// Characters of an old result, and of a text with another beginning in its place.
+    Shortened(usize, usize),
     Cleared,
+    /// Field of the block, which alone differs.
+    Field(&'static str),
     ImageReplaced,
+    ImageChanged,
     ImageGone,
     ImageNew,
     ThinkingRemoved {
@@ -59,7 +64,9 @@ impl Alteration {
     pub(super) fn kind(self) -> DifferenceKind {
         match self {
             Self::Cleared => DifferenceKind::ResultsCleared,
-            Self::ImageReplaced | Self::ImageGone | Self::ImageNew => DifferenceKind::Image,
+            Self::ImageReplaced | Self::ImageChanged | Self::ImageGone | Self::ImageNew => {
+                DifferenceKind::Image
+            }
             Self::ThinkingRemoved { .. } => DifferenceKind::ThinkingStripped,
             Self::Replaced => DifferenceKind::MessagesReplaced,
             Self::Rewound | Self::Redone => DifferenceKind::Rewound,
@@ -114,6 +121,7 @@ impl fmt::Display for Alteration {
             Self::WhiteSpace => "the same text with other white space",
             Self::Cleared => "a placeholder stands for the old result",
             Self::ImageReplaced => "image replaced by text",
+            Self::ImageChanged => "another image stands in its place",
             Self::ImageGone => "an image is gone",
             Self::ImageNew => "an image is new",
             Self::ThinkingRemoved { .. } => "thinking removed",
@@ -131,6 +139,11 @@ impl fmt::Display for Alteration {
             Self::Grown(old, new) => {
                 return write!(f, "grown from {} to {} characters", size(old), size(new));
             }
+            Self::Shortened(old, new) => {
+                let (old, new) = (size(old), size(new));
+                return write!(f, "{new} other characters stand for {old} of the old result");
+            }
+            Self::Field(name) => return write!(f, "`{name}` of the block differs"),
             Self::BlocksGone(number) => {
                 return f.write_str(&number_of(number, "block is gone", "blocks are gone"));
             }
@@ -209,9 +222,36 @@ pub(super) fn alteration(before: &str, after: &str) -> Alteration {
     if old == new && !old.is_null() {
         return same_value(before, after);
     }
+    if let Some(field) = only_field(&old, &new) {
+        return Alteration::Field(field);
+    }
     let texts = text_of(&old).zip(text_of(&new));
-    let change = texts.and_then(|(old, new)| text_change(&old, &new));
-    change.or_else(|| other_order(before, after)).unwrap_or(Alteration::Other)
+    let change = texts.as_ref().and_then(|(old, new)| text_change(old, new));
+    let shortened = || texts.as_ref().filter(|_| new["type"] == "tool_result").and_then(shortened);
+    change.or_else(|| other_order(before, after)).or_else(shortened).unwrap_or(Alteration::Other)
+}
+
+/// Fields beside what a block says.
+const FIELDS: [&str; 7] =
+    ["citations", "id", "is_error", "name", "signature", "title", "tool_use_id"];
+
+/// The field that alone differs between two blocks, if it is one of `FIELDS`.
+fn only_field(old: &Value, new: &Value) -> Option<&'static str> {
+    let without = |block: &Value, field: &str| {
+        let mut fields = block.as_object()?.clone();
+        fields.remove(field);
+        Some(fields)
+    };
+    FIELDS.into_iter().find(|field| {
+        let (old, new) = (without(old, field), without(new, field));
+        old.is_some() && old == new
+    })
+}
+
+/// A short text in place of a long one.
+fn shortened((old, new): &(String, String)) -> Option<Alteration> {
+    let (old, new) = (old.chars().count(), new.chars().count());
+    (new * 2 <= old).then_some(Alteration::Shortened(old, new))
 }
 
 /// Alteration of the bytes of one JSON value. With the same bytes in another order only the order differs.
@@ -229,13 +269,18 @@ fn image_change(old: &Value, new: &Value) -> Option<Alteration> {
         (true, false) if text_of(new).is_some() => Some(Alteration::ImageReplaced),
         (true, false) => Some(Alteration::ImageGone),
         (false, true) => Some(Alteration::ImageNew),
-        _ => None,
+        _ => (images(old) != images(new)).then_some(Alteration::ImageChanged),
     }
 }
 
 fn has_image(block: &Value) -> bool {
-    let is_image = |block: &Value| block["type"] == "image";
-    is_image(block) || block["content"].as_array().is_some_and(|inner| inner.iter().any(is_image))
+    !images(block).is_empty()
+}
+
+/// The block if it is an image, and the images of a result.
+fn images(block: &Value) -> Vec<&Value> {
+    let inner = block["content"].as_array().into_iter().flatten();
+    std::iter::once(block).chain(inner).filter(|block| block["type"] == "image").collect()
 }
 
 /// Text of a block: of a text, of thinking, or of a result, whose parts are joined.
@@ -315,5 +360,15 @@ mod tests {
         assert_eq!(words(&result("ok"), listed), "the same text in another form");
         let image = r#"{"type":"image","source":{"type":"base64","data":"AA"}}"#;
         assert_eq!(words(image, &text("[image]")), "image replaced by text");
+        assert_eq!(words(image, &image.replace("AA", "BB")), "another image stands in its place");
+        let other_id = call.replace(r#""t""#, r#""u""#);
+        assert_eq!(words(call, &other_id), "`id` of the block differs");
+        assert_eq!(
+            words(&result(&long), &result("[gone]")),
+            "6 other characters stand for 9,000 of the old result"
+        );
+        let signed =
+            |name: &str| format!(r#"{{"type":"thinking","thinking":"so","signature":"{name}"}}"#);
+        assert_eq!(words(&signed("a"), &signed("b")), "`signature` of the block differs");
     }
 }

@@ -232,7 +232,12 @@ impl Tails<'_> {
 
     /// Thinking that alone is missing.
     fn thinking_removed(&self) -> Option<Alteration> {
+        // Thinking in its place that was not there before is altered, not removed.
+        let next = self.after.first()?;
+        let is_altered = next.kind == BlockKind::Thinking
+            && !self.before.iter().any(|block| block.text == next.text);
         let is_removed = self.before.first()?.kind == BlockKind::Thinking
+            && !is_altered
             && without_thinking(&self.after).starts_with(&without_thinking(&self.before));
         // A turn begins with a message that has more than answers and results.
         let begins_turn =
