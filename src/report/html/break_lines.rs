@@ -11,7 +11,7 @@ use crate::report::breaks_view::{dearest_breaks, evidence};
 use crate::report::number::{dollars, tokens};
 use crate::report::session_names::SessionNames;
 use crate::report::turns_view::FoundBreaks;
-use crate::requests::conversation::{History, RequestIndex};
+use crate::requests::conversation::{History, RequestIndex, project_names};
 
 /// Number of listed breaks.
 const MOST_BREAKS: usize = 100;
@@ -21,6 +21,8 @@ pub(super) struct BreakLine {
     /// Number of the session.
     pub(super) session: usize,
     pub(super) session_name: String,
+    /// Name of the project, or empty.
+    pub(super) project: String,
     pub(super) sent: String,
     /// File and line of the request.
     pub(super) place: String,
@@ -40,7 +42,7 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
     let sessions = view.selection.sessions.iter().enumerate();
     let numbers: FxHashMap<Symbol, usize> =
         sessions.map(|(number, session)| (session.id, number)).collect();
-    let names = SessionNames::of(history);
+    let (names, projects) = (SessionNames::of(history), project_names(history));
     let dearest = dearest_breaks(&view.analysis.breaks.list, MOST_BREAKS);
     let line = |found: &Break| {
         let request = history.request(found.request);
@@ -48,6 +50,10 @@ pub(super) fn break_lines(view: &PageView<'_>) -> Vec<BreakLine> {
         BreakLine {
             session: numbers.get(&request.session).copied().unwrap_or_default(),
             session_name: names.name(request.session),
+            project: request
+                .project
+                .and_then(|project| projects.get(&project).cloned())
+                .unwrap_or_default(),
             sent: history.zone.moment(request.start),
             place: format!("{}:{}", history.files[request.file].label, request.line),
             cause: found.cause.meaning(),

@@ -198,6 +198,7 @@ struct Page<'a> {
     context: CaptionedTable,
     /// Domains of a run.
     domains: CaptionedTable,
+    has_projects: bool,
     sessions: Vec<SessionLine>,
     sessions_note: Option<String>,
     count: String,
@@ -270,6 +271,7 @@ impl<'a> Page<'a> {
                 kinds(&named(history, &view.context.kinds), &view.context.bill, usize::MAX),
             ),
             domains: CaptionedTable::of("", Grid::default()),
+            has_projects: sessions.iter().any(|session| !session.project.is_empty()),
             sessions: session_lines(&history.zone, &dearest),
             sessions_note: (incomplete > 0).then(|| incomplete_note(incomplete)),
             count: format!("{} of {all}", grouped(sessions.len() as u64)),
@@ -340,7 +342,7 @@ pub struct PageChart {
     pub id: &'static str,
     /// Caption of the chart.
     pub title: String,
-    /// Drawing, inserted as it is.
+    /// Drawing for wide pages and for narrow ones, inserted as it is.
     pub svg: String,
 }
 

@@ -2,6 +2,7 @@
 (() => {
   const SVG = "http://www.w3.org/2000/svg";
   const PAGE_ROWS = 500;
+  const PAGE_SESSIONS = 20;
   const MOST_BARS = 300;
   // In the order in which they are stacked.
   const CLASSES = [
@@ -26,7 +27,7 @@
   for (const row of body.rows) {
     rows.set(Number(row.dataset.session), row);
   }
-  const shown = { sort: "cost", descending: true, session: null, turns: null, rows: 0 };
+  const shown = { sort: "cost", descending: true, session: null, turns: null, rows: 0, page: 0 };
 
   // Numbers as the rest of the page writes them.
 
@@ -114,6 +115,7 @@
     const [prompt, read, cost, difference] = session.figures[strategy.selectedIndex];
     return {
       session: (session.title || session.id).toLowerCase(),
+      project: session.project || null,
       began: session.began,
       requests: session.requests,
       prompt,
@@ -147,6 +149,23 @@
     byId("sessions-strategy").textContent = data.strategies[strategy.selectedIndex];
   };
 
+  // Of the sessions found a page is on the screen; paper has them all.
+  const turnTo = (page) => {
+    const found = [...body.rows].filter((row) => !row.hidden);
+    const last = Math.max(0, Math.ceil(found.length / PAGE_SESSIONS) - 1);
+    shown.page = Math.min(page, last);
+    const first = shown.page * PAGE_SESSIONS;
+    const end = Math.min(first + PAGE_SESSIONS, found.length);
+    found.forEach((row, place) => {
+      row.classList.toggle("elsewhere", place < first || place >= end);
+    });
+    byId("session-pages").hidden = last === 0;
+    byId("page-before").disabled = shown.page === 0;
+    byId("page-after").disabled = shown.page === last;
+    byId("session-page").textContent =
+      `${grouped(first + 1)} to ${grouped(end)} of ${grouped(found.length)}`;
+  };
+
   // What is unknown stands last, whichever way the rest is sorted; equals stay as they began.
   const compare = (left, right) => {
     const [a, b] = [left.key, right.key];
@@ -169,17 +188,18 @@
         head.removeAttribute("aria-sort");
       }
     }
+    turnTo(0);
   };
 
   const sortBy = (name) => {
-    const isText = name === "session" || name === "began";
+    const isText = ["session", "project", "began"].includes(name);
     shown.descending = shown.sort === name ? !shown.descending : !isText;
     shown.sort = name;
     sort();
   };
 
-  const texts = data.sessions.map(({ id, title, files }) =>
-    `${id}\n${title || ""}\n${files}`.toLowerCase(),
+  const texts = data.sessions.map(({ id, title, files, project }) =>
+    `${id}\n${title || ""}\n${files}\n${project || ""}`.toLowerCase(),
   );
 
   const find = () => {
@@ -192,6 +212,7 @@
     }
     const all = counted(rows.size, "session", "sessions");
     byId("session-count").textContent = `${grouped(count)} of ${all}`;
+    turnTo(0);
   };
 
   // The turns of the open session.
@@ -262,7 +283,7 @@
       ["number detail", tokens(turn.input)],
       ["number detail", turn.isBound && turn.output !== null ? `≥ ${output}` : output],
       ["number detail", percent(turn.read, sent, 0)],
-      ["number detail", dollars(turn.cost)],
+      ["number detail own", dollars(turn.cost)],
       ...turn.beside.map((cost) => ["number", dollars(cost)]),
       ["words", turn.words],
     ];
@@ -480,6 +501,8 @@
     }
     shown.turns = turnsOf(columns);
     shown.rows = 0;
+    // The cost of a strategy that stands beside is there once.
+    byId("turns").classList.toggle("once", data.beside.includes(strategy.selectedIndex));
     byId("turns").tBodies[0].replaceChildren();
     draw();
     showMore();
@@ -487,6 +510,7 @@
 
   const summary = (session, of) => {
     const parts = [
+      session.project || "",
       session.files,
       `began ${moment(Math.floor(session.began / 1000))} (${data.zone})`,
       counted(session.requests, "request", "requests"),
@@ -494,7 +518,7 @@
     ];
     const isEmbedded = byId(`turns-${shown.session}`) !== null;
     const rest = isEmbedded ? "" : " Its turns are left out; “cachesim analyze FILE” shows them.";
-    return `${parts.join(" · ")}.${rest}`;
+    return `${parts.filter((part) => part !== "").join(" · ")}.${rest}`;
   };
 
   const showSession = () => {
@@ -559,6 +583,8 @@
     fade();
   });
   search.addEventListener("input", find);
+  byId("page-before").addEventListener("click", () => turnTo(shown.page - 1));
+  byId("page-after").addEventListener("click", () => turnTo(shown.page + 1));
   byId("more-turns").addEventListener("click", showMore);
   window.addEventListener("hashchange", () => {
     follow();
@@ -578,6 +604,7 @@
   strategy.selectedIndex = 0;
   search.value = "";
   document.querySelector(".controls").hidden = false;
+  turnTo(0);
   if (rows.size === 1) {
     [shown.session] = rows.keys();
     showSession();

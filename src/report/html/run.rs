@@ -122,6 +122,7 @@ fn page<'a>(view: &'a RunView<'a>, turns: RunTurns<'_>) -> io::Result<Page<'a>> 
         // An empty table is not shown: rows hold no contents.
         context: CaptionedTable::of("", Grid::default()),
         domains: domains(view),
+        has_projects: false,
         sessions: session_lines(view.zone, &dearest),
         sessions_note: sessions_note(view),
         count: format!("{} of {all}", grouped(sessions.len() as u64)),
@@ -240,6 +241,7 @@ fn break_lines(view: &RunView<'_>) -> Vec<BreakLine> {
         BreakLine {
             session: view.page.numbers.get(session).copied().unwrap_or_default(),
             session_name: names.name(sums.sessions[*session].id),
+            project: String::new(),
             sent: view.zone.moment(found.start),
             place: format!("{}:{}", found.file, found.line),
             cause: found.cause.meaning(),

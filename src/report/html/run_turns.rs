@@ -49,6 +49,7 @@ impl RunPage {
                 short_name: names.name(session.id),
                 name: sums.symbols.text(session.id).to_owned(),
                 title: String::new(),
+                project: String::new(),
                 files: first_of(&session.file, session.files),
                 began: session.began,
                 requests: session.requests,

@@ -19,6 +19,7 @@ use crate::base::wording::counted;
 use crate::base::zone::Zone;
 use crate::report::number::{dollars, grouped, known_dollars, percent, tokens};
 use crate::report::session_names::SessionNames;
+use crate::requests::conversation::project_names;
 use crate::simulate::ledger::{Session, Totals};
 
 /// A session in the table.
@@ -29,6 +30,7 @@ pub(super) struct SessionLine {
     pub(super) name: String,
     /// Title, or empty.
     pub(super) title: String,
+    pub(super) project: String,
     pub(super) files: String,
     pub(super) began: String,
     pub(super) requests: String,
@@ -47,6 +49,8 @@ pub(super) struct SessionFigures {
     /// Whole id, title and files, for searching.
     pub(super) name: String,
     pub(super) title: String,
+    /// Name of the project of the first request that has one, or empty.
+    pub(super) project: String,
     pub(super) files: String,
     pub(super) began: Millis,
     pub(super) requests: usize,
@@ -59,14 +63,20 @@ pub(super) struct SessionFigures {
 /// Figures of every session, in the order in which the sessions began.
 pub(super) fn session_figures(view: &PageView<'_>, breaks: &BreakIndex<'_>) -> Vec<SessionFigures> {
     let selection = view.selection;
-    let names = SessionNames::of(view.ledger.history);
+    let history = view.ledger.history;
+    let (names, projects) = (SessionNames::of(history), project_names(history));
     let figures = |(number, session): (usize, &Session)| {
         let totals = |column| view.ledger.totals(column, session.requests.iter().copied());
         SessionFigures {
             number,
             short_name: names.name(session.id),
-            name: view.ledger.history.symbols.text(session.id).to_owned(),
+            name: history.symbols.text(session.id).to_owned(),
             title: view.titles.get(&session.id).cloned().unwrap_or_default(),
+            project: session
+                .requests
+                .iter()
+                .find_map(|index| projects.get(&history.request(*index).project?).cloned())
+                .unwrap_or_default(),
             files: files(view, session),
             began: began(view, session),
             requests: session.requests.len(),
@@ -121,6 +131,7 @@ impl SessionFigures {
             number: self.number,
             name: self.short_name.clone(),
             title: self.title.clone(),
+            project: self.project.clone(),
             files: self.files.clone(),
             began: zone.moment(self.began),
             requests: grouped(totals.requests),
@@ -163,6 +174,8 @@ struct SessionData<'a> {
     id: &'a str,
     #[serde(skip_serializing_if = "str::is_empty")]
     title: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    project: &'a str,
     files: &'a str,
     /// Start in milliseconds since the Unix epoch.
     began: i64,
@@ -212,6 +225,7 @@ pub(super) fn sessions_block(
     let sessions = sessions.iter().map(|session| SessionData {
         id: &session.name,
         title: &session.title,
+        project: &session.project,
         files: &session.files,
         began: session.began.get(),
         requests: session.requests,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::chrome::{Browser, ENTER, SPACE};
-use super::report::{Report, open_session, ordinary, report};
+use super::report::{Report, Session, open_session, ordinary, report, steady};
 use crate::common::{grouped, json, ledger, picodollars, prompt_of, stdout, utf8};
 
 const COLUMNS: [&str; 8] =
@@ -173,7 +173,7 @@ fn the_page_is_quiet_and_whole() {
     assert_eq!(browser.console_errors(), [""; 0]);
     assert_eq!(browser.network_requests(), [""; 0]);
     assert!(browser.holds("document.querySelectorAll('main').length === 1"));
-    let sections = "answer strategies charts sessions-section session breaks verification prices";
+    let sections = "answer breaks strategies charts sessions-section session verification prices";
     for id in sections.split(' ') {
         let section = format!("document.querySelector('main section#{id}')");
         assert!(browser.holds(&format!("{section} !== null")), "{id}");
@@ -414,6 +414,55 @@ fn an_address_opens_its_session() {
         assert!(browser.holds("document.querySelectorAll('#turns tbody tr').length === 0"));
         assert_eq!(browser.console_errors(), [""; 0], "{nonsense}");
     }
+}
+
+/// Of 45 sessions, 20, 20 and 5 are on a page each; what is found or sorted begins at the first one.
+#[test]
+fn sessions_are_paged() {
+    let Some(mut browser) = Browser::start() else { return };
+    let sessions = (0..45)
+        .map(|number| Session::new(&format!("session-{number:02}"), number, steady(2, 10_000)));
+    let report = report(&sessions.collect::<Vec<_>>(), &[]);
+    browser.open(&report.page);
+    let shown = |browser: &Browser| {
+        browser.evaluate(
+            "[...document.querySelectorAll('#sessions tbody tr')]
+                .filter(row => row.getClientRects().length > 0).length",
+        )
+    };
+    let place =
+        |browser: &Browser| browser.text("document.querySelector('#session-page').textContent");
+    assert_eq!((shown(&browser), place(&browser).as_str()), (20.into(), "1 to 20 of 45"));
+    for (rows, words) in [(20, "21 to 40 of 45"), (5, "41 to 45 of 45")] {
+        browser.click("#page-after");
+        assert_eq!((shown(&browser), place(&browser).as_str()), (rows.into(), words));
+    }
+    assert!(browser.holds("document.querySelector('#page-after').disabled"));
+    browser.click("#page-before");
+    assert_eq!(place(&browser), "21 to 40 of 45");
+    browser.click("#sessions button[data-sort=session]");
+    assert_eq!(place(&browser), "1 to 20 of 45");
+    browser.type_into("#session-search", "session-4");
+    assert_eq!(shown(&browser), 5);
+    assert!(browser.holds("document.querySelector('#session-pages').hidden"));
+    browser.type_into("#session-search", "");
+    browser.show_on("print");
+    assert_eq!(shown(&browser), 45, "paper has all");
+}
+
+#[test]
+fn sessions_and_breaks_have_their_project() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &[]);
+    browser.open(&report.page);
+    assert!(browser.holds(
+        "[...document.querySelectorAll('#sessions td[data-column=project], #break-list td:first-child .file')]
+            .every(cell => cell.textContent === 'invented')"
+    ));
+    assert_eq!(
+        browser.evaluate("document.querySelectorAll('#sessions td[data-column=project]').length"),
+        7
+    );
 }
 
 #[test]
