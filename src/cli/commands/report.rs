@@ -185,7 +185,7 @@ fn strategies_of_run(args: &ReportArgs, run: &StoredRun) -> Result<Vec<Strategy>
 }
 
 fn drawn((id, chart): (&'static str, Chart)) -> PageChart {
-    let svg = svg(&chart, Theme::Page);
+    let svg = [Theme::Page, Theme::NarrowPage].map(|theme| svg(&chart, theme)).concat();
     PageChart { id, title: chart.title, svg }
 }
 

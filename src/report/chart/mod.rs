@@ -118,6 +118,8 @@ struct Bars {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Bar {
+    /// Colour of what the bar is about in other charts, as a mark before the name.
+    mark: Option<Ink>,
     label: String,
     /// Figures of the bar in words, after its end.
     value: String,

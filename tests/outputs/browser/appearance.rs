@@ -185,6 +185,66 @@ fn turns_can_be_read_on_a_telephone() {
     }
 }
 
+/// Each has one drawing for wide pages and one for narrow ones.
+#[test]
+fn charts_fit_a_telephone() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &[]);
+    for (width, is_narrow) in [(390, true), (1_280, false)] {
+        browser.resize(width, 844);
+        browser.open(&report.page);
+        let seen = "[...document.querySelectorAll('figure svg.chart')]
+            .filter(one => one.getClientRects().length > 0)";
+        let figures = browser.evaluate("document.querySelectorAll('figure[id^=chart-]').length");
+        assert!(figures.as_u64() > Some(5), "{figures}");
+        assert_eq!(browser.evaluate(&format!("{seen}.length")), figures, "{width}");
+        let kind = format!("{seen}.every(one => one.classList.contains('narrow') === {is_narrow})");
+        assert!(browser.holds(&kind), "{width}");
+        let cut = browser.texts(&format!(
+            "{seen}.flatMap(one => {{
+                const area = one.getBoundingClientRect();
+                return [...one.querySelectorAll('text')].filter(text => {{
+                    const own = text.getBoundingClientRect();
+                    return area.right > {width} || own.left < area.left || own.right > area.right
+                        || own.bottom > area.bottom || text.textContent.includes('…');
+                }}).map(text => text.textContent);
+            }})"
+        ));
+        assert_eq!(cut, [""; 0], "{width}");
+    }
+}
+
+#[test]
+fn what_happened_is_whole_on_a_screen() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &[]);
+    browser.resize(1_280, 900);
+    browser.open(&report.page);
+    browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })");
+    open_session(&browser, "#sessions tbody tr button");
+    let wide = "[...document.querySelectorAll('.scroll')]
+        .filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)";
+    assert_eq!(browser.texts(wide), [""; 0]);
+}
+
+/// Where a table scrolls in its frame, its first column stays.
+#[test]
+fn first_columns_stay_in_view() {
+    let Some(mut browser) = Browser::start() else { return };
+    let report = report(&ordinary(), &[]);
+    browser.resize(390, 844);
+    browser.open(&report.page);
+    assert!(browser.holds(
+        "(() => {
+            const frame = document.querySelector('#sessions').parentElement;
+            const cell = document.querySelector('#sessions tbody td');
+            const before = cell.getBoundingClientRect().left;
+            frame.scrollLeft = 150;
+            return frame.scrollLeft === 150 && cell.getBoundingClientRect().left === before;
+        })()"
+    ));
+}
+
 #[test]
 fn without_scripts_the_tables_are_there() {
     let Some(mut browser) = Browser::start() else { return };

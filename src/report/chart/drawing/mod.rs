@@ -129,24 +129,30 @@ pub enum Theme {
     Dark,
     /// Background of the surrounding page, which includes [`page_style`].
     Page,
+    /// The same, in the width of a telephone.
+    NarrowPage,
 }
 
 /// Draws a chart.
 #[must_use]
 pub fn svg(chart: &Chart, theme: Theme) -> String {
-    let drawn = frame::draw(chart, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
+    let is_narrow = theme == Theme::NarrowPage;
+    let is_in_page = theme == Theme::Page || is_narrow;
+    let colour_of = if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light };
+    let drawn = frame::draw(chart, is_narrow, colour_of);
     let label = format!("{}. {}", clean(&chart.title), clean(&chart.subtitle));
     let mut head = String::new();
-    if theme != Theme::Page {
+    if !is_in_page {
         // Fixed themes are drawn in their colours, and need only the font.
         let style = if theme == Theme::Auto { chart_style() } else { font_face() };
         head = format!("<style>{style}</style>\n");
     }
-    let opening =
-        format!("<svg role=\"img\" aria-label=\"{}\" class=\"chart\" ", html_attribute(&label));
+    let class = if is_narrow { "chart narrow" } else { "chart" };
+    let label = html_attribute(&label);
+    let opening = format!("<svg role=\"img\" aria-label=\"{label}\" class=\"{class}\" ");
     // The drawing is plotters' text: attributes are added to its first tag.
     let mut drawn = drawn.replacen("<svg ", &opening, 1);
-    if theme == Theme::Page {
+    if is_in_page {
         // Inside HTML the namespace is implied.
         drawn = drawn.replacen(NAMESPACE, "", 1);
     }

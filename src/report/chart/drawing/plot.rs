@@ -1,6 +1,8 @@
 //! Plots: stacked columns and lines between two axes.
 
-use super::frame::{ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, PixelColumns, Scale, text_width};
+use super::frame::{
+    ENTRY_HEIGHT, LABEL_SIZE, LABEL_SPACE, NAME_LINE, PixelColumns, Scale, text_width,
+};
 use super::typeface::fitted;
 use super::{Anchor, Canvas, Place};
 use crate::base::order::Order as _;
@@ -29,16 +31,32 @@ const DASH: i32 = 14;
 /// Distance between names of lines.
 const LINE_NAME_HEIGHT: i32 = 17;
 
-pub(super) fn height(plot: &Plot) -> i32 {
-    above(plot) + i32::from(plot.height) + TICKS_HEIGHT + title_height(&plot.x)
+pub(super) fn height(plot: &Plot, columns: PixelColumns) -> i32 {
+    above(plot, columns) + i32::from(plot.height) + level_axis_height(&plot.x, columns)
 }
 
-fn above(plot: &Plot) -> i32 {
-    HEADING_HEIGHT + if plot.rules.is_empty() { 0 } else { RULES_HEIGHT }
+fn above(plot: &Plot, columns: PixelColumns) -> i32 {
+    // Names of rules are below each other where they have no room beside each other.
+    let most = if columns.is_narrow { usize::MAX } else { 1 };
+    heading_height(&plot.heading, columns) + RULES_HEIGHT * count(plot.rules.len().min(most))
 }
 
-fn title_height(axis: &Axis) -> i32 {
-    if axis.title.is_empty() { 0 } else { AXIS_TITLE_HEIGHT }
+fn count(lines: usize) -> i32 {
+    i32::try_from(lines).unwrap_or(i32::MAX / 1_000)
+}
+
+/// Height of a heading: more than [`HEADING_HEIGHT`] if it has several lines.
+pub(super) fn heading_height(heading: &str, columns: PixelColumns) -> i32 {
+    HEADING_HEIGHT + count(columns.lines(heading).len().saturating_sub(1)) * NAME_LINE
+}
+
+/// Draws a heading.
+pub(super) fn heading(canvas: &Canvas<'_>, heading: &str, columns: PixelColumns, top: i32) {
+    let mut middle = top + 10;
+    for line in columns.lines(heading) {
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, middle), &line);
+        middle += NAME_LINE;
+    }
 }
 
 /// Width of the widest label of the vertical axis.
@@ -54,12 +72,11 @@ pub(super) fn names_width(plot: &Plot) -> i32 {
 }
 
 pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top: i32) {
-    let upper = top + above(plot);
+    let upper = top + above(plot, columns);
     let lower = upper + i32::from(plot.height);
     let x = Scale::new(&plot.x, (columns.left, columns.right));
     let y = Scale::new(&plot.y, (lower, upper));
-    let heading = fitted(&plot.heading, LABEL_SIZE, columns.right - columns.left);
-    canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Start, (columns.left, top + 10), &heading);
+    heading(canvas, &plot.heading, columns, top);
     for tick in &plot.y.ticks {
         let at = y.pixel(tick.at);
         canvas.line(Ink::Grid, 1, vec![(columns.left, at), (columns.right, at)]);
@@ -73,7 +90,9 @@ pub(super) fn draw(canvas: &Canvas<'_>, plot: &Plot, columns: PixelColumns, top:
         let width = if line.ink == Ink::Record { 3 } else { 2 };
         canvas.line(line.ink, width, points.collect());
     }
-    line_names(canvas, &plot.lines, &y, columns, (upper, lower));
+    if !columns.is_narrow {
+        line_names(canvas, &plot.lines, &y, columns, (upper, lower));
+    }
     canvas.line(Ink::Muted, 1, vec![(columns.left, lower), (columns.right, lower)]);
     level_axis(canvas, &plot.x, columns, lower);
     rules(canvas, &plot.rules, &x, columns, (upper, lower));
@@ -94,15 +113,16 @@ pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: PixelColumns
         canvas.line(Ink::Muted, 1, vec![(at, top), (at, top + 4)]);
         canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, (at, middle), &tick.label);
     }
-    if !axis.title.is_empty() {
-        let place = (i32::midpoint(columns.left, columns.right), top + TICKS_HEIGHT + 8);
-        let title = fitted(&axis.title, LABEL_SIZE, columns.right - columns.left);
-        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, place, &title);
+    let middle = i32::midpoint(columns.left, columns.right);
+    let mut below = top + TICKS_HEIGHT + 8;
+    for line in columns.lines(&axis.title) {
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, (middle, below), &line);
+        below += AXIS_TITLE_HEIGHT;
     }
 }
 
-pub(super) fn level_axis_height(axis: &Axis) -> i32 {
-    TICKS_HEIGHT + title_height(axis)
+pub(super) fn level_axis_height(axis: &Axis, columns: PixelColumns) -> i32 {
+    TICKS_HEIGHT + count(columns.lines(&axis.title).len()) * AXIS_TITLE_HEIGHT
 }
 
 fn stacked(canvas: &Canvas<'_>, columns: &chart::Columns, x: &Scale, y: &Scale) {
@@ -233,7 +253,13 @@ fn rules(
     for (place, rule) in rules.iter().enumerate() {
         let at = x.pixel(rule.at);
         canvas.line(Ink::Rule, 2, vec![(at, upper - 4), (at, lower)]);
-        let (anchor, room) = if place < last || at > columns.right - ENTRY_HEIGHT {
+        let is_left = if columns.is_narrow {
+            at > i32::midpoint(columns.left, columns.edge)
+        } else {
+            place < last || at > columns.right - ENTRY_HEIGHT
+        };
+        let rows = if columns.is_narrow { count(last - place) } else { 0 };
+        let (anchor, room) = if is_left {
             (Anchor::End, at - columns.left)
         } else {
             (Anchor::Start, columns.edge - at)
@@ -244,7 +270,7 @@ fn rules(
             Ink::Text,
             LABEL_SIZE,
             anchor,
-            (at + shift, upper - RULES_HEIGHT / 2 - 3),
+            (at + shift, upper - RULES_HEIGHT / 2 - 3 - rows * RULES_HEIGHT),
             &name,
         );
     }

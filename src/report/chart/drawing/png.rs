@@ -27,7 +27,8 @@ pub enum PngError {
 
 /// Draws a chart with `scale` pixels for each pixel of the SVG.
 pub fn png(chart: &Chart, theme: Theme, scale: u8) -> Result<Vec<u8>, PngError> {
-    let drawn = frame::draw(chart, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
+    let drawn =
+        frame::draw(chart, false, if theme == Theme::Dark { Ink::on_dark } else { Ink::on_light });
     // No system font: the same chart has the same pixels everywhere.
     let mut fonts = Database::new();
     fonts.load_font_data(FONT.to_vec());

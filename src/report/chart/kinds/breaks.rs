@@ -59,6 +59,7 @@ pub(super) fn summary_chart(
         .by_cause
         .iter()
         .map(|(cause, sum)| Bar {
+            mark: None,
             label: cause.meaning().to_owned(),
             value: figures(sum, is_priced),
             from: 0.0,

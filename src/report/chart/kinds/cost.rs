@@ -1,6 +1,9 @@
 //! Chart of cumulative dollars by request, with a line for each strategy.
 
-use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
+use super::{
+    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, strategy_ink,
+    undrawn_notes,
+};
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::report::chart::axis::{Axis, AxisUnit};
@@ -41,7 +44,7 @@ pub fn cost_chart(
         x: Axis::numbers(requests.len(), "request, in the order of the answers"),
         y: Axis::amounts(highest.to_dollars_lossy(), AxisUnit::Dollars, 6),
         columns: Columns::default(),
-        lines: drawn(&lines),
+        lines: drawn(&lines, columns),
         rules: Vec::new(),
     }));
     chart.notes.extend(simulation_note(columns));
@@ -144,13 +147,12 @@ fn keep_cheapest(lines: &mut Vec<Cumulative<'_>>) -> Vec<String> {
     undrawn
 }
 
-fn drawn(lines: &[Cumulative<'_>]) -> Vec<ValueLine> {
-    let mut series = 0..;
+fn drawn(lines: &[Cumulative<'_>], columns: &[&StrategyColumn]) -> Vec<ValueLine> {
     let line = |line: &Cumulative<'_>| ValueLine {
         ink: if line.is_record() {
             Ink::Record
         } else {
-            Ink::Series(series.next().unwrap_or_default())
+            line.columns.first().map_or(Ink::Others, |first| strategy_ink(columns, first))
         },
         label: line.names(),
         value: dollars(Some(line.cost)),

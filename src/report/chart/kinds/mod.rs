@@ -23,10 +23,22 @@ pub use waterfall::waterfall_chart;
 
 use crate::base::units::Picodollars;
 use crate::report::applicability::applicability_notes;
+use crate::report::chart::ink::Ink;
 use crate::report::number::{counted, dollars};
 use crate::report::session_names::SessionNames;
 use crate::requests::conversation::{History, RequestIndex};
 use crate::simulate::ledger::{Ledger, Selection, Session, StrategyColumn, Totals};
+
+/// Ink of a strategy in every chart of the same columns.
+fn strategy_ink(columns: &[&StrategyColumn], of: &StrategyColumn) -> Ink {
+    if of.simulated.is_none() {
+        return Ink::Record;
+    }
+    let mut simulated = columns.iter().filter(|column| column.simulated.is_some());
+    simulated
+        .position(|column| column.strategy.name == of.strategy.name)
+        .map_or(Ink::Others, Ink::Series)
+}
 
 /// Note on measured and simulated figures, if there are any.
 fn simulation_note(columns: &[&StrategyColumn]) -> Option<String> {

@@ -66,6 +66,7 @@ fn strategies(scope: &str, comparison: &Comparison<'_>) -> Option<Chart> {
         let is_base = std::ptr::eq(*one, base);
         let ink = if one.strategy.is_record() { Ink::Record } else { Ink::Others };
         Bar {
+            mark: None,
             label: one.strategy.label().to_owned(),
             value: if is_base { value } else { format!("{value}  {difference}") },
             from: 0.0,

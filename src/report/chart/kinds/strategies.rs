@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
-use super::{apart_note, left_out_notes, no_cost, selection_scope, simulation_note, undrawn_notes};
+use super::{
+    apart_note, left_out_notes, no_cost, selection_scope, simulation_note, strategy_ink,
+    undrawn_notes,
+};
 use crate::base::order::Order as _;
 use crate::base::units::Picodollars;
 use crate::explain::analysis::Spending;
@@ -95,6 +98,7 @@ pub fn strategies_chart(
 #[derive(Clone, Copy)]
 struct StrategyCost<'l> {
     name: &'l str,
+    ink: Ink,
     totals: Totals,
     spending: Spending,
 }
@@ -109,6 +113,7 @@ impl StrategyCost<'_> {
         }
         let parts = CLASSES.iter().zip(by_class(&self.spending));
         Bar {
+            mark: Some(self.ink),
             label: self.name.to_owned(),
             value,
             from: 0.0,
@@ -129,7 +134,7 @@ fn costs<'l>(
         let totals = ledger.totals(column, selection.requests());
         if totals.cost().is_some() && totals.unrecorded == 0 {
             let spending = Spending::of(ledger, column, selection);
-            known.push(StrategyCost { name, totals, spending });
+            known.push(StrategyCost { name, ink: strategy_ink(columns, column), totals, spending });
         } else {
             unknown.push(column);
         }

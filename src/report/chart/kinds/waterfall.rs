@@ -82,6 +82,7 @@ fn figures(waterfall: &Waterfall) -> String {
 /// Remaining amount, as a bar from zero.
 fn total(name: &str, amount: Picodollars) -> Bar {
     Bar {
+        mark: None,
         label: name.to_owned(),
         value: dollars(Some(amount)),
         from: 0.0,
@@ -93,6 +94,7 @@ fn total(name: &str, amount: Picodollars) -> Bar {
 fn hanging(step: &WaterfallStep) -> Bar {
     let (left, amount) = (step.left.to_dollars_lossy(), step.amount.to_dollars_lossy());
     Bar {
+        mark: None,
         label: step.name.clone(),
         value: dollar_difference(Some(Picodollars(-step.amount.0))),
         // A step that adds to the cost ends at the remaining amount.
