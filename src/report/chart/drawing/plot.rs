@@ -111,7 +111,8 @@ pub(super) fn level_axis(canvas: &Canvas<'_>, axis: &Axis, columns: PixelColumns
         }
         free_from = at + half + 2 * LABEL_SPACE;
         canvas.line(Ink::Muted, 1, vec![(at, top), (at, top + 4)]);
-        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, (at, middle), &tick.label);
+        // A first label with nothing left of the axis would begin before the picture.
+        canvas.text(Ink::Muted, LABEL_SIZE, Anchor::Middle, (at.max(half), middle), &tick.label);
     }
     let middle = i32::midpoint(columns.left, columns.right);
     let mut below = top + TICKS_HEIGHT + 8;
