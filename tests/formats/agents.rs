@@ -228,7 +228,7 @@ fn damaged_databases_panic_nowhere() {
     let is_database = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "db");
     let made = fixtures::folders().iter().flat_map(|folder| files_of(folder));
     let databases: Vec<PathBuf> = made.filter(is_database).collect();
-    assert_eq!(databases.len(), 5);
+    assert_eq!(databases.len(), 7);
     for database in databases {
         let whole = fs::read(&database).expect("a file");
         let path = folder.path().join(database.file_name().expect("a name"));
