@@ -152,8 +152,7 @@ fn columns(chart: &Chart, is_narrow: bool) -> PixelColumns {
     let left = widest(&mut chart.panels.iter().map(|panel| match panel {
         Panel::Plot(plot) => plot::labels_width(plot),
         Panel::Bars(bars) if !is_narrow => bars::labels_width(bars),
-        Panel::Bars(_) => 0,
-        Panel::Lanes(_) | Panel::Nothing(_) => 0,
+        Panel::Bars(_) | Panel::Lanes(_) | Panel::Nothing(_) => 0,
     }));
     let of_legend =
         chart.legend.iter().map(|entry| SWATCH + LABEL_SPACE + text_width(&entry.label));
