@@ -37,11 +37,12 @@ const NAMES: [&str; 41] = [
 
 /// Fields by which lines, messages and requests of two files would be the same.
 #[rustfmt::skip] // one field a line would be pages
-const IDENTITIES: [&str; 24] = [
+const IDENTITIES: [&str; 27] = [
     "agentId", "agent_id", "cache_reference", "call_id", "file_id", "id", "leafUuid",
     "logicalParentUuid", "messageId", "message_id", "parentToolUseID", "parentUuid", "requestId",
     "request_id", "session_id", "sessionId", "sourceToolAssistantUUID", "toolUseID", "tool_use_id",
-    "turn_id", "uuid", "forked_from_id", "parent_session_id", "user_id",
+    "turn_id", "uuid", "forked_from_id", "parent_session_id", "user_id", "traceId", "spanId",
+    "parentSpanId",
 ];
 
 /// Letters of words. They are no words of a language and no digits of a number.
