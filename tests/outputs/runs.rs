@@ -179,7 +179,10 @@ fn the_page_of_a_run_is_that_of_its_sessions() {
             data.each_ref().map(|data| data["sessions"].as_array().expect("sessions"));
         assert_eq!(ours.len(), theirs.len(), "{input:?}");
         for (one, other) in ours.iter().zip(theirs) {
-            assert_eq!(one, other, "{input:?}");
+            // Rows have no project of their sessions.
+            let mut other = other.clone();
+            other.as_object_mut().expect("a session").remove("project");
+            assert_eq!(*one, other, "{input:?}");
         }
         let (ours, theirs) = (answers(&of_run), answers(&of_sessions));
         assert!(ours.len() > 3);
