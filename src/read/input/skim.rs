@@ -444,13 +444,6 @@ impl<'de> Skimmer<'de> {
         self.skip_value()?;
         Err(Fault::Data)
     }
-
-    fn visit_string<V: Visitor<'de>>(&mut self, visitor: V) -> Result<V::Value, Fault> {
-        match self.string()? {
-            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-            Cow::Owned(text) => visitor.visit_str(&text),
-        }
-    }
 }
 
 /// Value that a visitor is given.
@@ -463,10 +456,10 @@ enum Found<'de> {
     List,
 }
 
-/// Name of a member.
-struct Name<'de>(Cow<'de, str>);
+/// String, as a name or a value.
+struct Quoted<'de>(Cow<'de, str>);
 
-impl<'de> Deserializer<'de> for Name<'de> {
+impl<'de> Deserializer<'de> for Quoted<'de> {
     type Error = Fault;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -489,8 +482,7 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
     // Compiled for each type that is read: what needs no visitor is done by [`Skimmer::found`].
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
         match self.found()? {
-            Found::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
-            Found::Text(Cow::Owned(text)) => visitor.visit_str(&text),
+            Found::Text(text) => Quoted(text).deserialize_any(visitor),
             Found::Number(Number::Whole(value)) => visitor.visit_u64(value),
             Found::Number(Number::BelowZero(value)) => visitor.visit_i64(value),
             Found::Number(Number::Fraction(value)) => visitor.visit_f64(value),
@@ -547,7 +539,11 @@ impl<'de> Deserializer<'de> for &mut Skimmer<'de> {
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
-        if self.token()? == b'"' { self.visit_string(visitor) } else { self.other() }
+        if self.token()? == b'"' {
+            Quoted(self.string()?).deserialize_any(visitor)
+        } else {
+            self.other()
+        }
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
@@ -608,12 +604,12 @@ impl<'s, 'de> Elements<'s, 'de> {
 
     /// Name of the next member.
     #[inline]
-    fn next_name(&mut self) -> Result<Option<Name<'de>>, Fault> {
+    fn next_name(&mut self) -> Result<Option<Quoted<'de>>, Fault> {
         if !self.advance()? {
             return Ok(None);
         }
         self.skimmer.expect_name()?;
-        self.skimmer.string().map(|name| Some(Name(name)))
+        self.skimmer.string().map(|name| Some(Quoted(name)))
     }
 }
 
