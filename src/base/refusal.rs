@@ -4,6 +4,9 @@ use serde::Deserialize;
 
 use crate::base::words::words;
 
+/// Addition to a refusal by the rules if the record has an answer.
+pub(crate) const ANSWERED: &str = "; the record has an answer all the same";
+
 words! {
     /// Reason of a refusal. Of several the first is given.
     #[derive(Deserialize)]

@@ -6,6 +6,7 @@ use super::document::{Document, Grid};
 use super::number::{bytes, counted, dollars, duration, grouped, tokens};
 use super::session_names::SessionNames;
 use super::table::Value;
+use crate::base::refusal::ANSWERED;
 use crate::base::ttl::Ttl;
 use crate::base::units::{Basis, Tokens};
 use crate::explain::analysis::Event;
@@ -240,8 +241,7 @@ pub(super) fn reasons(history: &History, request: &Request, under: &Under<'_>) -
         return vec!["It has no figures here.".to_owned()];
     };
     if let Some(refusal) = row.refusal {
-        let answer =
-            if request.usage.is_some() { "; the record has an answer all the same" } else { "" };
+        let answer = if request.usage.is_some() { ANSWERED } else { "" };
         return vec![format!("The service refuses it: {}{answer}.", refusal.label())];
     }
     let has_expired = under.events.iter().any(|event| matches!(event, Event::Expired(..)));

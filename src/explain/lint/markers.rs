@@ -5,6 +5,7 @@ use rustc_hash::FxHashSet;
 use super::run::Trace;
 use super::{Finding, Rule};
 use crate::base::by_key::ByKey;
+use crate::base::refusal::ANSWERED;
 use crate::base::units::{Picodollars, Tokens};
 use crate::read::capture::{Part, WireNodeId};
 use crate::requests::conversation::RequestIndex;
@@ -23,7 +24,7 @@ pub(super) fn request_markers(trace: &Trace<'_>, index: RequestIndex) -> Vec<Fin
     if let Some(refusal) = outcome.refusal {
         let mut finding = refused(trace, index, &view, refusal);
         if trace.history.request(index).usage.is_some() {
-            finding.detail.push_str("; the record has an answer all the same");
+            finding.detail.push_str(ANSWERED);
         }
         return vec![finding];
     }
