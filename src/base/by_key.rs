@@ -1,26 +1,66 @@
-//! Map in the order of its keys whose tree is compiled once for each type of key.
+//! Map in the order of its keys whose search is compiled once for all types.
 //!
-//! `BTreeMap` is 5,000 lines of LLVM IR for each pair of types, and its hundred pairs were a tenth of the package; the
-//! keys of most are strings. Here the tree leads from a key to the place of its value in a list, so that nothing but
-//! the list knows the type of the values. Maps that lose keys or are searched by ranges are still `BTreeMap`.
+//! `BTreeMap` is 5,000 lines of LLVM IR for each pair of types, and its hundred pairs were a tenth of the package. Here
+//! keys and values are a list in the order of insertion, and its places are kept in the order of the keys, which they
+//! are asked for. Maps that lose keys or are searched by ranges are still `BTreeMap`.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
+#[cfg(test)]
 use std::collections::BTreeMap;
-use std::collections::btree_map;
 use std::fmt;
+use std::iter::Flatten;
 use std::marker::PhantomData;
 use std::ops::Index;
+use std::{slice, vec};
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
+/// Longest run of places that is moved for a new key.
+const LONGEST_RUN: usize = 512;
+
+/// Places of a list in the order of its keys, in runs that are not empty: a tree of two levels.
+#[derive(Clone, Default)]
+struct Places {
+    runs: Vec<Vec<usize>>,
+}
+
+impl Places {
+    /// Place of the key that is told to be equal, or the run and the place in it where such a key belongs.
+    fn find(&self, key_of: &dyn Fn(usize) -> Ordering) -> Result<usize, (usize, usize)> {
+        let is_before = |run: &Vec<usize>| key_of(run[0]).is_le();
+        let at = self.runs.partition_point(is_before).saturating_sub(1);
+        let Some(run) = self.runs.get(at) else { return Err((0, 0)) };
+        match run.binary_search_by(|place| key_of(*place)) {
+            Ok(found) => Ok(run[found]),
+            Err(within) => Err((at, within)),
+        }
+    }
+
+    /// Adds a place where its key belongs.
+    fn insert(&mut self, (at, within): (usize, usize), place: usize) {
+        let Some(run) = self.runs.get_mut(at) else { return self.runs.push(vec![place]) };
+        run.insert(within, place);
+        if run.len() > LONGEST_RUN {
+            // The last run is left full: keys often come in their order.
+            let is_at_end = within + 1 == run.len();
+            let rest = run.split_off(if is_at_end { within } else { LONGEST_RUN / 2 });
+            self.runs.insert(at + 1, rest);
+        }
+    }
+
+    fn iter(&self) -> Flatten<slice::Iter<'_, Vec<usize>>> {
+        self.runs.iter().flatten()
+    }
+}
+
 /// Values by their keys, iterated in the order of the keys.
 #[derive(Clone)]
 pub struct ByKey<K, V> {
-    /// Place in `values` of each key's value.
-    places: BTreeMap<K, usize>,
-    /// Values in the order in which their keys were first seen.
-    values: Vec<V>,
+    places: Places,
+    /// Keys and values in the order in which the keys were first seen.
+    pairs: Vec<(K, V)>,
 }
 
 impl<K, V> Default for ByKey<K, V> {
@@ -33,48 +73,49 @@ impl<K, V> ByKey<K, V> {
     /// Map without keys.
     #[must_use]
     pub const fn new() -> Self {
-        Self { places: BTreeMap::new(), values: Vec::new() }
+        Self { places: Places { runs: Vec::new() }, pairs: Vec::new() }
     }
 
     /// Number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.values.len()
+        self.pairs.len()
     }
 
     /// True if there is no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+        self.pairs.is_empty()
     }
 
     /// Keys in their order.
-    pub fn keys(&self) -> btree_map::Keys<'_, K, usize> {
-        self.places.keys()
+    pub fn keys(&self) -> impl DoubleEndedIterator<Item = &K> {
+        self.iter().map(|(key, _)| key)
     }
 
     /// Values in the order of their keys.
     #[must_use]
     pub fn values(&self) -> impl DoubleEndedIterator<Item = &V> + ExactSizeIterator {
-        self.places.values().map(|place| &self.values[*place])
+        self.iter().map(|(_, value)| value)
     }
 
     /// Keys and values, in the order of the keys.
     #[must_use]
     pub fn iter(&self) -> Iter<'_, K, V> {
-        Iter { places: self.places.iter(), values: &self.values }
+        Iter { places: self.places.iter(), pairs: &self.pairs, left: self.len() }
     }
 
     /// Keys and values, in the order of the keys.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&K, &mut V)> {
-        let mut values: Vec<Option<&mut V>> = self.values.iter_mut().map(Some).collect();
-        // Each place has one key, so no value is taken twice.
-        self.places.iter().filter_map(move |(key, place)| Some((key, values[*place].take()?)))
+        let pairs = self.pairs.iter_mut().map(|(key, value)| (&*key, value));
+        let mut pairs: Vec<_> = pairs.map(Some).collect();
+        // Each place is there once, so no pair is taken twice.
+        self.places.iter().filter_map(move |place| pairs[*place].take())
     }
 
     /// Values in no certain order.
-    pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
-        self.values.iter_mut()
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
+        self.pairs.iter_mut().map(|(_, value)| value)
     }
 
     /// Values in the order of their keys.
@@ -84,12 +125,20 @@ impl<K, V> ByKey<K, V> {
 }
 
 impl<K: Ord, V> ByKey<K, V> {
+    /// Place of a key's pair, or where the key belongs.
+    fn find<Q: Ord + ?Sized>(&self, key: &Q) -> Result<usize, (usize, usize)>
+    where
+        K: Borrow<Q>,
+    {
+        self.places.find(&|place| self.pairs[place].0.borrow().cmp(key))
+    }
+
     /// Value of a key.
     pub fn get<Q: Ord + ?Sized>(&self, key: &Q) -> Option<&V>
     where
         K: Borrow<Q>,
     {
-        self.places.get(key).map(|place| &self.values[*place])
+        self.find(key).ok().map(|place| &self.pairs[place].1)
     }
 
     /// Value of a key.
@@ -97,7 +146,7 @@ impl<K: Ord, V> ByKey<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.places.get(key).map(|place| &mut self.values[*place])
+        self.find(key).ok().map(|place| &mut self.pairs[place].1)
     }
 
     /// True if the key has a value.
@@ -105,39 +154,36 @@ impl<K: Ord, V> ByKey<K, V> {
     where
         K: Borrow<Q>,
     {
-        self.places.contains_key(key)
+        self.find(key).is_ok()
     }
 
     /// Sets the value of a key and returns the one that it had.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
-        let place = self.place(key);
-        if let Some(old) = self.values.get_mut(place) {
-            return Some(std::mem::replace(old, value));
+        match self.find(&key) {
+            Ok(place) => Some(std::mem::replace(&mut self.pairs[place].1, value)),
+            Err(room) => {
+                self.places.insert(room, self.pairs.len());
+                self.pairs.push((key, value));
+                None
+            }
         }
-        self.values.push(value);
-        None
     }
 
     /// Room of a key's value.
-    pub fn entry(&mut self, key: K) -> Entry<'_, V> {
-        Entry { place: self.place(key), values: &mut self.values }
-    }
-
-    /// Place of a key's value: the end of the list for a new key.
-    fn place(&mut self, key: K) -> usize {
-        let end = self.values.len();
-        *self.places.entry(key).or_insert(end)
+    pub fn entry(&mut self, key: K) -> Entry<'_, K, V> {
+        Entry { found: self.find(&key), key, map: self }
     }
 }
 
-/// Room of a key's value, which has to be filled: the key is there already.
+/// Room of a key's value.
 #[must_use]
-pub struct Entry<'m, V> {
-    place: usize,
-    values: &'m mut Vec<V>,
+pub struct Entry<'m, K, V> {
+    found: Result<usize, (usize, usize)>,
+    key: K,
+    map: &'m mut ByKey<K, V>,
 }
 
-impl<'m, V> Entry<'m, V> {
+impl<'m, K, V> Entry<'m, K, V> {
     /// The key's value, at first the default.
     pub fn or_default(self) -> &'m mut V
     where
@@ -153,10 +199,14 @@ impl<'m, V> Entry<'m, V> {
 
     /// The key's value, at first the one that is made.
     pub fn or_insert_with(self, value: impl FnOnce() -> V) -> &'m mut V {
-        if self.place == self.values.len() {
-            self.values.push(value());
-        }
-        &mut self.values[self.place]
+        let Self { found, key, map } = self;
+        let place = found.unwrap_or_else(|room| {
+            let end = map.pairs.len();
+            map.places.insert(room, end);
+            map.pairs.push((key, value()));
+            end
+        });
+        &mut map.pairs[place].1
     }
 }
 
@@ -186,31 +236,43 @@ impl<K: Ord + Borrow<Q>, Q: Ord + ?Sized, V> Index<&Q> for ByKey<K, V> {
     type Output = V;
 
     fn index(&self, key: &Q) -> &V {
-        &self.values[self.places[key]]
+        self.get(key).expect("the key has a value")
     }
 }
 
 /// Keys and values of a borrowed map.
 pub struct Iter<'m, K, V> {
-    places: btree_map::Iter<'m, K, usize>,
-    values: &'m [V],
+    places: Flatten<slice::Iter<'m, Vec<usize>>>,
+    pairs: &'m [(K, V)],
+    /// Number of pairs that are still to come.
+    left: usize,
+}
+
+impl<'m, K, V> Iter<'m, K, V> {
+    fn pair(&mut self, place: Option<&usize>) -> Option<(&'m K, &'m V)> {
+        let (key, value) = &self.pairs[*place?];
+        self.left -= 1;
+        Some((key, value))
+    }
 }
 
 impl<'m, K, V> Iterator for Iter<'m, K, V> {
     type Item = (&'m K, &'m V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        self.places.next().map(|(key, place)| (key, &self.values[*place]))
+        let place = self.places.next();
+        self.pair(place)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.places.size_hint()
+        (self.left, Some(self.left))
     }
 }
 
 impl<K, V> DoubleEndedIterator for Iter<'_, K, V> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.places.next_back().map(|(key, place)| (key, &self.values[*place]))
+        let place = self.places.next_back();
+        self.pair(place)
     }
 }
 
@@ -227,20 +289,19 @@ impl<'m, K, V> IntoIterator for &'m ByKey<K, V> {
 
 /// Keys and values of a map.
 pub struct IntoIter<K, V> {
-    places: btree_map::IntoIter<K, usize>,
-    values: Vec<Option<V>>,
+    places: Flatten<vec::IntoIter<Vec<usize>>>,
+    pairs: Vec<Option<(K, V)>>,
 }
 
 impl<K, V> Iterator for IntoIter<K, V> {
     type Item = (K, V);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let (key, place) = self.places.next()?;
-        Some((key, self.values[place].take()?))
+        self.pairs[self.places.next()?].take()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.places.size_hint()
+        (0, Some(self.pairs.len()))
     }
 }
 
@@ -249,8 +310,8 @@ impl<K, V> IntoIterator for ByKey<K, V> {
     type IntoIter = IntoIter<K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
-        let values = self.values.into_iter().map(Some).collect();
-        IntoIter { places: self.places.into_iter(), values }
+        let pairs = self.pairs.into_iter().map(Some).collect();
+        IntoIter { places: self.places.runs.into_iter().flatten(), pairs }
     }
 }
 

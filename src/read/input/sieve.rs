@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::value::StrDeserializer;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, IntoDeserializer, MapAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::lenient::Text;
@@ -98,35 +98,38 @@ impl<'de, V: Visitor<'de>, O: Aside<'de>> Visitor<'de> for SieveVisitor<'_, V, O
     }
 
     fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<V::Value, A::Error> {
-        self.visitor.visit_map(SieveMap { fields: self.fields, object, other: self.other })
+        let name = Text::default();
+        self.visitor.visit_map(SieveMap { fields: self.fields, object, other: self.other, name })
     }
 }
 
-struct SieveMap<'o, A, O> {
+struct SieveMap<'o, 'de, A, O> {
     fields: &'static [&'static str],
     object: A,
     other: &'o mut O,
+    /// Name of the value that is next.
+    name: Text<'de>,
 }
 
-impl<'de, A: MapAccess<'de>, O: Aside<'de>> MapAccess<'de> for SieveMap<'_, A, O> {
+impl<'de, A: MapAccess<'de>, O: Aside<'de>> MapAccess<'de> for SieveMap<'_, 'de, A, O> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, A::Error> {
-        while let Some(name) = self.object.next_key::<Text<'de>>()? {
-            match name.as_str() {
-                Some(known) if self.fields.contains(&known) => {
-                    return seed.deserialize(StrDeserializer::new(known)).map(Some);
-                }
-                _ => self.other.take(name, &mut self.object)?,
-            }
-        }
-        Ok(None)
+        let Some(name) = self.object.next_key()? else { return Ok(None) };
+        self.name = name;
+        seed.deserialize(StrDeserializer::new(self.name.as_str().unwrap_or_default())).map(Some)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
+        // The reader of the struct ignores the values of names that it does not know: only then, all names are compared.
+        let is_ignored = size_of::<S::Value>() == size_of::<IgnoredAny>();
+        if is_ignored && self.name.as_str().is_none_or(|name| !self.fields.contains(&name)) {
+            self.other.take(std::mem::take(&mut self.name), &mut self.object)?;
+            return seed.deserialize(().into_deserializer());
+        }
         self.object.next_value_seed(seed)
     }
 }

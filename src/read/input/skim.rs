@@ -14,7 +14,7 @@ use serde::de::{
 };
 use serde::{Deserialize, forward_to_deserialize_any};
 use serde_json::error::Category;
-use wide::{CmpEq, CmpLt, i8x16};
+use wide::{CmpEq, CmpLt, i8x32};
 
 use super::lenient::replace_lone_surrogates;
 
@@ -29,7 +29,18 @@ const DEEPEST: u32 = 127;
 const DEEPEST_SKIPPED: u32 = 64;
 
 /// Number of bytes that are compared together.
-const BLOCK: usize = 16;
+const BLOCK: usize = 32;
+
+/// True for a byte that is an escape behind a backslash.
+const ESCAPED: [bool; 256] = {
+    let mut escaped = [false; 256];
+    let mut bytes: &[u8] = b"\"\\/bfnrt";
+    while let [byte, rest @ ..] = bytes {
+        escaped[*byte as usize] = true;
+        bytes = rest;
+    }
+    escaped
+};
 
 /// Least number of digits of a number that may be beyond 64 bits.
 const FEWEST_BEYOND: usize = 20;
@@ -158,6 +169,22 @@ enum Number {
     Fraction(f64),
 }
 
+/// Bits of those of the next [`BLOCK`] bytes that end a string, escape, or are not allowed in one.
+fn telling(bytes: &[u8]) -> u32 {
+    let block = bytes.first_chunk::<BLOCK>().copied().unwrap_or_else(|| {
+        let mut block = [b' '; BLOCK];
+        block[..bytes.len()].copy_from_slice(bytes);
+        block
+    });
+    // Cast as a whole: a loop over the bytes is fast only if it is optimised across modules.
+    let block: i8x32 = bytemuck::cast(block);
+    let (quote, escape) = (i8x32::splat(b'"'.cast_signed()), i8x32::splat(b'\\'.cast_signed()));
+    // Signed comparison: with the highest bit flipped, bytes below a space are still below it.
+    let (turned, space) = (i8x32::splat(i8::MIN), i8x32::splat((b' ' ^ 0x80).cast_signed()));
+    let telling = block.cmp_eq(quote) | block.cmp_eq(escape) | (block ^ turned).cmp_lt(space);
+    telling.move_mask().cast_unsigned()
+}
+
 struct Skimmer<'de> {
     text: &'de str,
     bytes: &'de [u8],
@@ -201,60 +228,44 @@ impl<'de> Skimmer<'de> {
 
     /// Skips a string whose quote was seen. Returns true if it has escapes.
     fn skip_string(&mut self) -> Result<bool, Fault> {
-        self.at += 1;
         let mut has_escapes = false;
-        loop {
-            match self.next_in_string()? {
-                b'"' => {
-                    self.at += 1;
-                    return Ok(has_escapes);
+        let mut start = self.at + 1;
+        while start < self.bytes.len() {
+            let mut next = start + BLOCK;
+            let mut telling = telling(&self.bytes[start..]);
+            while telling != 0 {
+                let bit = telling.trailing_zeros();
+                self.at = start + bit as usize;
+                match self.bytes[self.at] {
+                    b'\\' => {
+                        has_escapes = true;
+                        // An escape may end behind the block.
+                        next = next.max(self.at + self.escape_length()?);
+                        telling &= !(0b11 << bit);
+                    }
+                    b'"' => {
+                        self.at += 1;
+                        return Ok(has_escapes);
+                    }
+                    _ => return Err(Fault::Syntax),
                 }
-                b'\\' => {
-                    has_escapes = true;
-                    self.skip_escape()?;
-                }
-                _ => return Err(Fault::Syntax),
             }
+            start = next;
         }
+        self.at = self.bytes.len();
+        Err(Fault::Syntax)
     }
 
-    /// Moves to the next byte that ends a string, escapes, or is not allowed in one.
-    fn next_in_string(&mut self) -> Result<u8, Fault> {
-        let (quote, escape) = (i8x16::splat(b'"'.cast_signed()), i8x16::splat(b'\\'.cast_signed()));
-        // Signed comparison: with the highest bit flipped, bytes below a space are still below it.
-        let (turned, space) = (i8x16::splat(i8::MIN), i8x16::splat((b' ' ^ 0x80).cast_signed()));
-        while let Some(block) = self.bytes[self.at..].first_chunk::<BLOCK>() {
-            // Cast as a whole: a loop over the bytes is fast only if it is optimised across modules.
-            let block: i8x16 = bytemuck::cast(*block);
-            let telling =
-                block.cmp_eq(quote) | block.cmp_eq(escape) | (block ^ turned).cmp_lt(space);
-            let mask = telling.move_mask();
-            if mask != 0 {
-                self.at += mask.trailing_zeros() as usize;
-                return Ok(self.bytes[self.at]);
-            }
-            self.at += BLOCK;
+    /// Number of bytes of the next escape.
+    #[inline]
+    fn escape_length(&self) -> Result<usize, Fault> {
+        let escaped = *self.bytes.get(self.at + 1).ok_or(Fault::Syntax)?;
+        if ESCAPED[usize::from(escaped)] {
+            return Ok(2);
         }
-        let rest = &self.bytes[self.at..];
-        let place = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | ..b' '));
-        self.at += place.ok_or(Fault::Syntax)?;
-        Ok(self.bytes[self.at])
-    }
-
-    fn skip_escape(&mut self) -> Result<(), Fault> {
-        let length = match self.bytes.get(self.at + 1) {
-            Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => 2,
-            Some(b'u') => {
-                let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Fault::Syntax)?;
-                if !digits.iter().all(u8::is_ascii_hexdigit) {
-                    return Err(Fault::Syntax);
-                }
-                6
-            }
-            _ => return Err(Fault::Syntax),
-        };
-        self.at += length;
-        Ok(())
+        let digits = self.bytes.get(self.at + 2..self.at + 6).ok_or(Fault::Syntax)?;
+        let is_unicode = escaped == b'u' && digits.iter().all(u8::is_ascii_hexdigit);
+        if is_unicode { Ok(6) } else { Err(Fault::Syntax) }
     }
 
     /// String whose quote was seen.
