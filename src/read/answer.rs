@@ -92,15 +92,11 @@ fn join(known: &mut Value, later: Value) {
 pub(super) struct Body<'a> {
     #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     usage: Option<&'a RawValue>,
     /// Member of events of the Responses API.
-    #[serde(borrow)]
     response: Shape<Box<Body<'a>>>,
     /// Member of the first event of the Messages API.
-    #[serde(borrow)]
     message: Shape<Box<Body<'a>>>,
 }
 

@@ -54,13 +54,9 @@ impl HookEvent {
 struct Object<'a> {
     #[serde(borrow)]
     transcript_path: Text<'a>,
-    #[serde(borrow)]
     hook_event_name: Text<'a>,
-    #[serde(borrow)]
     source: Text<'a>,
-    #[serde(borrow)]
     model: Model<'a>,
-    #[serde(borrow)]
     prompt_cache: Shape<PromptCache<'a>>,
 }
 
@@ -72,7 +68,6 @@ enum Model<'a> {
         #[serde(borrow)]
         id: Text<'a>,
     },
-    #[serde(borrow)]
     Name(Text<'a>),
     #[default]
     None,

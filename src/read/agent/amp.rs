@@ -179,11 +179,9 @@ pub(super) struct Thread<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     created: Time,
-    #[serde(borrow)]
     env: Shape<Environment<'a>>,
-    #[serde(borrow)]
     messages: List<Shape<Message<'a>>>,
-    #[serde(borrow, rename = "usageLedger")]
+    #[serde(rename = "usageLedger")]
     ledger: Shape<Ledger<'a>>,
 }
 
@@ -201,7 +199,6 @@ struct Event<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     timestamp: Time,
-    #[serde(borrow)]
     model: Text<'a>,
     tokens: Shape<EventTokens>,
     /// Answer that the request is for.
@@ -243,7 +240,6 @@ struct Environment<'a> {
 struct Initial<'a> {
     #[serde(borrow)]
     trees: List<Shape<Tree<'a>>>,
-    #[serde(borrow)]
     platform: Shape<Platform<'a>>,
 }
 
@@ -276,12 +272,9 @@ struct Message<'a> {
     role: Text<'a>,
     #[serde(rename = "messageId")]
     id: Count,
-    #[serde(borrow)]
     content: List<Shape<Block<'a>>>,
     meta: Shape<Meta>,
-    #[serde(borrow)]
     state: Shape<Block<'a>>,
-    #[serde(borrow)]
     usage: Shape<TokenUsage<'a>>,
 }
 

@@ -176,9 +176,8 @@ pub(super) struct Entry<'a> {
     at: Time,
     #[serde(borrow)]
     say: Text<'a>,
-    #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow, rename = "modelInfo")]
+    #[serde(rename = "modelInfo")]
     model_info: Shape<ModelInfo<'a>>,
 }
 
@@ -196,7 +195,7 @@ impl Entry<'_> {
 struct ModelInfo<'a> {
     #[serde(borrow, rename = "providerId")]
     provider: Text<'a>,
-    #[serde(borrow, rename = "modelId")]
+    #[serde(rename = "modelId")]
     model: Text<'a>,
 }
 
@@ -217,9 +216,9 @@ struct Report<'a> {
     written: Count,
     /// Cost at the program's own prices, which knows the writes even if no counter reports them.
     cost: Dollars,
-    #[serde(borrow, rename = "cancelReason")]
+    #[serde(rename = "cancelReason")]
     cancelled: Text<'a>,
-    #[serde(borrow, rename = "streamingFailedMessage")]
+    #[serde(rename = "streamingFailedMessage")]
     failed: Text<'a>,
 }
 

@@ -143,7 +143,6 @@ pub(super) struct Message<'a> {
     at: Time,
     #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
     /// True if the message replaces all before it.
     #[serde(rename = "isSummary")]
@@ -197,14 +196,11 @@ impl<'a> Message<'a> {
 struct Block<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     text: Option<&'a RawValue>,
     /// Id of a tool call.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow, rename = "tool_use_id")]
+    #[serde(rename = "tool_use_id")]
     answers: Text<'a>,
 }
 

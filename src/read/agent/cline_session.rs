@@ -101,9 +101,8 @@ struct Message<'a> {
     /// Time of a message of the user's, or of the end of an answer.
     #[serde(rename = "ts")]
     at: Time,
-    #[serde(borrow)]
     content: List<Shape<Block<'a>>>,
-    #[serde(borrow, rename = "modelInfo")]
+    #[serde(rename = "modelInfo")]
     model_info: Shape<ModelInfo<'a>>,
     metrics: Shape<Metrics>,
 }
@@ -120,7 +119,6 @@ struct Block<'a> {
 struct ModelInfo<'a> {
     #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
 }
 

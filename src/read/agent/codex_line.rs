@@ -13,9 +13,7 @@ use crate::read::input::{Count, List, Shape, Text};
 pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) timestamp: Text<'a>,
-    #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) payload: Shape<Payload<'a>>,
 }
 
@@ -26,48 +24,30 @@ pub(super) struct Payload<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
     /// Thread id, in `session_meta` as the fields below.
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_thread_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) forked_from_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) source: Shape<ThreadSource<'a>>,
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) cli_version: Text<'a>,
-    #[serde(borrow)]
     pub(super) model_provider: Text<'a>,
     /// Model of a turn.
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     /// Effort of a turn, and its mode of working together with the user.
-    #[serde(borrow)]
     pub(super) effort: Text<'a>,
-    #[serde(borrow)]
     pub(super) collaboration_mode: Shape<CollaborationMode<'a>>,
     /// Permissions of a turn, and the folders that they are about.
-    #[serde(borrow)]
     pub(super) approval_policy: Text<'a>,
-    #[serde(borrow)]
     pub(super) sandbox_policy: Shape<SandboxPolicy<'a>>,
-    #[serde(borrow)]
     pub(super) workspace_roots: List<Text<'a>>,
     /// Settings of a thread.
-    #[serde(borrow)]
     pub(super) thread_settings: Shape<ThreadSettings<'a>>,
     /// Author of a message, and its content.
-    #[serde(borrow)]
     pub(super) role: Text<'a>,
     pub(super) content: Size,
     /// Id of a tool's call, in the call and in its result.
-    #[serde(borrow)]
     pub(super) call_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
     pub(super) output: Size,
     /// Summary of a compaction; the history is everything that is sent from then on.
@@ -78,10 +58,8 @@ pub(super) struct Payload<'a> {
     pub(super) info: Shape<UsageInfo>,
     /// Usage in a `token_usage_record`.
     pub(super) usage: Shape<TokenUsage>,
-    #[serde(borrow)]
     pub(super) response_id: Text<'a>,
     /// Used share of the plan's limits, in a `token_count` event.
-    #[serde(borrow)]
     pub(super) rate_limits: Shape<RateLimits<'a>>,
 }
 
@@ -194,7 +172,6 @@ impl TokenUsage {
 pub(super) struct RateLimits<'a> {
     #[serde(borrow)]
     pub(super) limit_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) plan_type: Text<'a>,
     pub(super) primary: Shape<LimitWindow>,
     pub(super) secondary: Shape<LimitWindow>,

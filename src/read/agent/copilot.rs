@@ -203,9 +203,7 @@ pub(super) struct Line<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     timestamp: Time,
-    #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     data: Shape<Data<'a>>,
 }
 
@@ -216,25 +214,19 @@ struct Data<'a> {
     /// Session id, at a start or a resumption.
     #[serde(borrow)]
     session_id: Text<'a>,
-    #[serde(borrow)]
     copilot_version: Text<'a>,
-    #[serde(borrow)]
     context: Shape<Context<'a>>,
-    #[serde(borrow)]
     selected_model: Text<'a>,
     start_time: Time,
     resume_time: Time,
     /// Model, at a change of the model.
-    #[serde(borrow)]
     new_model: Text<'a>,
     /// Usage of a compaction.
-    #[serde(borrow)]
     compaction_tokens_used: Shape<Compaction<'a>>,
     /// Sums by model, at a shutdown.
     model_metrics: Shape<ByKey<String, Shape<Metrics>>>,
     /// Sums of all models by kind of token, and the model at the end, where no sums by model are written.
     token_details: Shape<ByKey<String, Shape<TokenDetail>>>,
-    #[serde(borrow)]
     current_model: Text<'a>,
     events_file_size_bytes: Count,
 }
@@ -278,7 +270,6 @@ struct Compaction<'a> {
     #[serde(alias = "cachedInput")]
     cache_read_tokens: Count,
     cache_write_tokens: Count,
-    #[serde(borrow)]
     copilot_usage: Shape<Bill<'a>>,
 }
 

@@ -114,9 +114,7 @@ pub(crate) const COMPRESSIONS: [&str; 2] = ["compressed from", "compressed conte
 pub(super) struct Document<'a> {
     #[serde(borrow, rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow)]
     messages: Listed<Shape<Message<'a>>>,
 }
 
@@ -126,23 +124,18 @@ pub(super) struct Document<'a> {
 pub(super) struct Message<'a> {
     #[serde(borrow, rename = "sessionId")]
     session: Text<'a>,
-    #[serde(borrow)]
     kind: Text<'a>,
-    #[serde(borrow, rename = "$set")]
+    #[serde(rename = "$set")]
     set: Shape<Document<'a>>,
-    #[serde(borrow, rename = "$rewindTo")]
+    #[serde(rename = "$rewindTo")]
     rewind_to: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     r#type: Text<'a>,
     timestamp: Time,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
     tokens: Shape<ChatTokens>,
-    #[serde(borrow, rename = "toolCalls")]
+    #[serde(rename = "toolCalls")]
     calls: List<Shape<ToolCall<'a>>>,
 }
 
@@ -183,7 +176,6 @@ struct ToolCall<'a> {
     timestamp: Time,
     #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     result: List<Shape<Part<'a>>>,
 }
 

@@ -198,7 +198,6 @@ struct Params<'a> {
     session: Text<'a>,
     #[serde(rename = "_meta")]
     meta: Shape<Meta>,
-    #[serde(borrow)]
     update: Shape<Update<'a>>,
 }
 
@@ -214,7 +213,7 @@ struct Meta {
 struct Update<'a> {
     #[serde(borrow, rename = "sessionUpdate")]
     kind: Text<'a>,
-    #[serde(borrow, rename = "prompt_id")]
+    #[serde(rename = "prompt_id")]
     prompt: Text<'a>,
     usage: Shape<TurnUsage>,
 }

@@ -274,21 +274,16 @@ pub(super) struct Line<'a> {
     r#type: Text<'a>,
     time: Time,
     timestamp: Time,
-    #[serde(borrow)]
     message: Shape<Message<'a>>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow, rename = "modelAlias")]
+    #[serde(rename = "modelAlias")]
     alias: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow)]
     cwd: Text<'a>,
     usage: Shape<KimiUsage>,
-    #[serde(borrow, rename = "usageScope")]
+    #[serde(rename = "usageScope")]
     scope: Text<'a>,
     /// Addition of Kimi Code to a context.
-    #[serde(borrow)]
     event: Shape<LoopEvent<'a>>,
     /// Text that replaces the compacted messages.
     summary: Size,
@@ -301,9 +296,7 @@ pub(super) struct Line<'a> {
 struct Message<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     payload: Shape<Payload<'a>>,
-    #[serde(borrow)]
     role: Text<'a>,
     content: Size,
 }
@@ -327,9 +320,8 @@ impl Message<'_> {
 struct LoopEvent<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow, rename = "toolCallId")]
+    #[serde(rename = "toolCallId")]
     call: Text<'a>,
-    #[serde(borrow)]
     name: Text<'a>,
     result: Size,
 }
@@ -354,24 +346,21 @@ struct Payload<'a> {
     #[serde(borrow, rename = "message_id")]
     message: Text<'a>,
     /// Agent of a sub-agent's event, or else the call that began it.
-    #[serde(borrow, rename = "agent_id")]
+    #[serde(rename = "agent_id")]
     agent: Text<'a>,
-    #[serde(borrow, rename = "parent_tool_call_id")]
+    #[serde(rename = "parent_tool_call_id")]
     call: Text<'a>,
     /// Call, under its name in older versions.
-    #[serde(borrow, rename = "task_tool_call_id")]
+    #[serde(rename = "task_tool_call_id")]
     task: Text<'a>,
-    #[serde(borrow)]
     event: Shape<Event<'a>>,
     /// Prompt of a turn.
     user_input: Size,
     /// Id of a tool's call.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     function: Shape<Function<'a>>,
     /// Call that a tool's result answers.
-    #[serde(borrow, rename = "tool_call_id")]
+    #[serde(rename = "tool_call_id")]
     called: Text<'a>,
     return_value: Size,
 }
@@ -419,7 +408,6 @@ struct Function<'a> {
 struct Event<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     payload: Shape<EventPayload<'a>>,
 }
 

@@ -282,7 +282,6 @@ fn identity(model: &str, created: Millis, usage: &Usage) -> EntryId {
 pub(super) struct Export<'a> {
     #[serde(borrow)]
     info: Shape<SessionInfo<'a>>,
-    #[serde(borrow)]
     messages: List<Shape<Message<'a>>>,
 }
 
@@ -292,11 +291,9 @@ struct SessionInfo<'a> {
     #[serde(borrow)]
     id: Text<'a>,
     /// Session that started it.
-    #[serde(borrow, rename = "parentID")]
+    #[serde(rename = "parentID")]
     parent_id: Text<'a>,
-    #[serde(borrow)]
     directory: Text<'a>,
-    #[serde(borrow)]
     version: Text<'a>,
 }
 
@@ -305,7 +302,6 @@ struct SessionInfo<'a> {
 struct Message<'a> {
     #[serde(borrow)]
     info: Shape<MessageInfo<'a>>,
-    #[serde(borrow)]
     parts: List<Shape<Part<'a>>>,
 }
 
@@ -314,15 +310,13 @@ struct Message<'a> {
 pub(super) struct MessageInfo<'a> {
     #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow, rename = "sessionID")]
+    #[serde(rename = "sessionID")]
     session_id: Text<'a>,
-    #[serde(borrow, rename = "providerID")]
+    #[serde(rename = "providerID")]
     pub(super) provider_id: Text<'a>,
-    #[serde(borrow, rename = "modelID")]
+    #[serde(rename = "modelID")]
     pub(super) model_id: Text<'a>,
-    #[serde(borrow)]
     mode: Text<'a>,
-    #[serde(borrow)]
     path: Shape<Folder<'a>>,
     pub(super) summary: Flag,
     pub(super) error: Shape<IgnoredAny>,
@@ -367,10 +361,8 @@ pub(super) struct Part<'a> {
     synthetic: Flag,
     text: Size,
     /// Media type of a file.
-    #[serde(borrow)]
     mime: Text<'a>,
     /// Name of a tool.
-    #[serde(borrow)]
     tool: Text<'a>,
     time: Shape<Times>,
     /// State of a tool's call.

@@ -197,17 +197,14 @@ fn is_in_openclaws_folder(file: &AgentFile) -> bool {
 pub(super) struct Line<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow, rename = "parentId")]
+    #[serde(rename = "parentId")]
     parent: Parent<'a>,
     timestamp: Time,
-    #[serde(borrow)]
     cwd: Text<'a>,
     /// Kind of an extension's entry.
-    #[serde(borrow, rename = "customType")]
+    #[serde(rename = "customType")]
     custom_type: Text<'a>,
-    #[serde(borrow)]
     message: Shape<Message<'a>>,
     /// Usage of a compaction, and its summary.
     usage: Shape<PiUsage>,
@@ -219,19 +216,17 @@ pub(super) struct Line<'a> {
 struct Message<'a> {
     #[serde(borrow)]
     role: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     timestamp: Time,
-    #[serde(borrow, rename = "stopReason")]
+    #[serde(rename = "stopReason")]
     stop_reason: Text<'a>,
     usage: Shape<PiUsage>,
-    #[serde(borrow, rename = "responseId")]
+    #[serde(rename = "responseId")]
     response: Text<'a>,
     content: Size,
     /// Name of the tool that has the result.
-    #[serde(borrow, rename = "toolName")]
+    #[serde(rename = "toolName")]
     tool: Text<'a>,
     /// Command of the user's, and its output.
     command: Size,

@@ -135,12 +135,9 @@ impl<'de> Deserialize<'de> for Size {
 struct Block<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     text: Option<&'a RawValue>,
     /// Content of a message, or of a result.
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     output: Option<&'a RawValue>,
 }
 

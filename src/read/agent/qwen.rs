@@ -117,22 +117,16 @@ fn answer(
 pub(super) struct Line<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     subtype: Text<'a>,
-    #[serde(borrow)]
     uuid: Text<'a>,
-    #[serde(borrow, rename = "parentUuid")]
+    #[serde(rename = "parentUuid")]
     parent: Parent<'a>,
-    #[serde(borrow, rename = "sessionId")]
+    #[serde(rename = "sessionId")]
     session: Text<'a>,
     timestamp: Time,
-    #[serde(borrow)]
     cwd: Text<'a>,
-    #[serde(borrow)]
     version: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     message: Shape<Message<'a>>,
     #[serde(rename = "usageMetadata")]
     usage: Shape<QwenUsage>,

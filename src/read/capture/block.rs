@@ -41,38 +41,23 @@ impl BlockKind {
 pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     cache_control: Shape<CacheControl<'a>>,
     pub(super) defer_loading: Flag,
-    #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) thinking: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) signature: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) input: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) description: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) input_schema: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tool_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
     pub(super) is_error: Flag,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) source: Shape<Source<'a>>,
     citations: Shape<Citations>,
-    #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
-    #[serde(borrow)]
     cache_reference: Text<'a>,
-    #[serde(borrow)]
     edits: Listed<Shape<Edit<'a>>>,
 }
 
@@ -82,7 +67,6 @@ pub(super) struct Block<'a> {
 struct Edit<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     cache_reference: Text<'a>,
 }
 
@@ -110,9 +94,7 @@ pub(crate) fn text_block(text: &str) -> String {
 pub(super) struct Source<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) data: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
 }
 

@@ -43,26 +43,16 @@ pub(super) const OF_LITELLM: &str = "litellm_";
 pub(super) struct Record<'a> {
     #[serde(borrow)]
     pub(super) timestamp: Text<'a>,
-    #[serde(borrow)]
     pub(super) response_started_at: Text<'a>,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) message_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) scope: Text<'a>,
-    #[serde(borrow)]
     pub(super) request: Shape<Request<'a>>,
     /// Headers of the request, if they were captured.
-    #[serde(borrow)]
     pub(super) headers: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) usage: Shape<UsageObject<'a>>,
-    #[serde(borrow)]
     pub(super) response: Shape<LoggedResponse<'a>>,
 }
 
@@ -72,40 +62,26 @@ pub(super) struct Record<'a> {
 pub(super) struct Request<'a> {
     #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) tools: Listed<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) system: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) messages: Listed<Shape<Message<'a>>>,
-    #[serde(borrow)]
     pub(super) thinking: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tool_choice: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) output_config: Shape<OutputConfig<'a>>,
-    #[serde(borrow)]
     pub(super) speed: Text<'a>,
-    #[serde(borrow)]
     pub(super) cache_control: Shape<CacheControl<'a>>,
-    #[serde(borrow)]
     pub(super) metadata: Option<&'a RawValue>,
     /// Beta features, as SDKs take them.
-    #[serde(borrow)]
     pub(super) betas: Option<&'a RawValue>,
     /// Beta features in the body, as on Bedrock, which has no header for them.
-    #[serde(borrow)]
     pub(super) anthropic_beta: Option<&'a RawValue>,
     /// In a log: headers.
-    #[serde(borrow)]
     pub(super) headers: Option<&'a RawValue>,
     /// In a log: time of the request, in seconds.
     pub(super) timestamp: Number,
     /// In a log: address that it was sent to.
-    #[serde(borrow)]
     pub(super) url: Text<'a>,
     /// In a log: body.
-    #[serde(borrow)]
     pub(super) body: Shape<Box<Request<'a>>>,
     /// Fields that are not named above.
     #[serde(skip)]
@@ -119,10 +95,8 @@ sifted!(Request);
 pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) role: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
     /// Marker, which the service takes on blocks alone.
-    #[serde(borrow)]
     pub(super) cache_control: Option<&'a RawValue>,
     /// Fields that are not named above.
     #[serde(skip)]
@@ -136,7 +110,6 @@ sifted!(Message);
 pub(super) struct OutputConfig<'a> {
     #[serde(borrow)]
     pub(super) effort: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) format: Option<&'a RawValue>,
     /// Fields that are not named above.
     #[serde(skip)]
@@ -151,9 +124,7 @@ sifted!(OutputConfig);
 pub(super) struct CacheControl<'a> {
     #[serde(borrow)]
     r#type: Option<&'a RawValue>,
-    #[serde(borrow)]
     ttl: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) scope: Text<'a>,
 }
 
@@ -203,7 +174,6 @@ pub(super) struct LoggedResponse<'a> {
     #[serde(borrow)]
     pub(super) body: Shape<Body<'a>>,
     /// Event stream of a streamed answer.
-    #[serde(borrow)]
     pub(super) body_raw: Text<'a>,
 }
 

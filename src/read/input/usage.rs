@@ -164,15 +164,10 @@ pub(crate) struct UsageObject<'a> {
     pub(super) cache_deleted_input_tokens: Count,
     #[serde(borrow)]
     pub(super) cache_creation: Shape<CacheCreation<'a>>,
-    #[serde(borrow)]
     pub(super) server_tool_use: Shape<ServerToolUse<'a>>,
-    #[serde(borrow)]
     pub(super) service_tier: Text<'a>,
-    #[serde(borrow)]
     pub(super) inference_geo: Text<'a>,
-    #[serde(borrow)]
     pub(super) speed: Text<'a>,
-    #[serde(borrow)]
     pub(super) iterations: List<Shape<IterationObject<'a>>>,
     pub(super) output_tokens_details: IgnoredAny,
     pub(super) fallback_credit: IgnoredAny,
@@ -221,13 +216,11 @@ sifted!(ServerToolUse);
 pub(super) struct IterationObject<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
     pub(super) input_tokens: Count,
     pub(super) output_tokens: Count,
     pub(super) cache_creation_input_tokens: Count,
     pub(super) cache_read_input_tokens: Count,
-    #[serde(borrow)]
     pub(super) cache_creation: Shape<CacheCreation<'a>>,
 }
 

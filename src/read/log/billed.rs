@@ -205,9 +205,7 @@ struct AnyUsage<'a> {
     output_tokens_details: Shape<OutputDetails>,
     #[serde(borrow)]
     speed: Text<'a>,
-    #[serde(borrow)]
     service_tier: Text<'a>,
-    #[serde(borrow)]
     inference_geo: Text<'a>,
 }
 

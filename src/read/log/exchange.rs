@@ -28,11 +28,8 @@ impl<'a> MessagesBody<'a> {
         struct Fields<'a> {
             #[serde(borrow)]
             model: Option<&'a RawValue>,
-            #[serde(borrow)]
             messages: Option<&'a RawValue>,
-            #[serde(borrow)]
             max_tokens: Option<&'a RawValue>,
-            #[serde(borrow)]
             metadata: Shape<Metadata<'a>>,
         }
         #[derive(Default, Deserialize)]

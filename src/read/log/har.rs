@@ -187,7 +187,6 @@ struct Entry<'a> {
     time: Number,
     #[serde(borrow)]
     request: Shape<Request<'a>>,
-    #[serde(borrow)]
     response: Shape<Response<'a>>,
     timings: Shape<Timings>,
 }
@@ -197,10 +196,9 @@ struct Entry<'a> {
 struct Request<'a> {
     #[serde(borrow)]
     method: Text<'a>,
-    #[serde(borrow)]
     url: Text<'a>,
     headers: Betas,
-    #[serde(borrow, rename = "postData")]
+    #[serde(rename = "postData")]
     post_data: Shape<Content<'a>>,
 }
 
@@ -218,7 +216,6 @@ struct Response<'a> {
 struct Content<'a> {
     #[serde(borrow)]
     text: Text<'a>,
-    #[serde(borrow)]
     encoding: Text<'a>,
 }
 
@@ -245,7 +242,6 @@ struct Timings {
 struct Asked<'a> {
     #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     prompt_cache_key: Text<'a>,
 }
 
@@ -305,7 +301,6 @@ impl Betas {
         struct Header<'a> {
             #[serde(borrow)]
             name: Text<'a>,
-            #[serde(borrow)]
             value: Option<&'a RawValue>,
         }
         let Ok(Shape(Some(header))) = only_value::<Shape<Header<'_>>>(json) else {

@@ -182,27 +182,16 @@ struct Row<'a> {
     request_created_at: Moment,
     response_created_at: Moment,
     response_status: Number,
-    #[serde(borrow)]
     request_path: Text<'a>,
-    #[serde(borrow)]
     target_url: Text<'a>,
-    #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     response_model: Text<'a>,
-    #[serde(borrow)]
     request_model: Text<'a>,
-    #[serde(borrow)]
     request_body: Option<&'a RawValue>,
-    #[serde(borrow)]
     response_body: Option<&'a RawValue>,
-    #[serde(borrow)]
     request_properties: Shape<Properties<'a>>,
-    #[serde(borrow)]
     properties: Shape<Properties<'a>>,
-    #[serde(borrow)]
     cache_reference_id: Text<'a>,
     time_to_first_token: Number,
     delay_ms: Number,

@@ -101,9 +101,7 @@ pub(super) struct SpendRow<'a> {
     #[serde(borrow)]
     request_id: Text<'a>,
     /// `request_id` of a payload.
-    #[serde(borrow)]
     id: Text<'a>,
-    #[serde(borrow)]
     call_type: Text<'a>,
     #[serde(rename = "startTime")]
     pub(super) start: Moment,
@@ -111,31 +109,21 @@ pub(super) struct SpendRow<'a> {
     pub(super) end: Moment,
     #[serde(rename = "completionStartTime")]
     pub(super) answered: Moment,
-    #[serde(borrow)]
     model: Text<'a>,
-    #[serde(borrow)]
     custom_llm_provider: Text<'a>,
     prompt_tokens: Count,
     completion_tokens: Count,
-    #[serde(borrow)]
     session_id: Text<'a>,
     /// `session_id` of a payload.
-    #[serde(borrow)]
     trace_id: Text<'a>,
-    #[serde(borrow)]
     end_user: Text<'a>,
-    #[serde(borrow)]
     cache_hit: Option<&'a RawValue>,
     /// `cache_hit` in a table.
     #[serde(skip)]
     cache_hit_cell: Text<'a>,
-    #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     api_base: Text<'a>,
-    #[serde(borrow)]
     metadata: Embedded<'a>,
-    #[serde(borrow)]
     proxy_server_request: Embedded<'a>,
 }
 
@@ -283,9 +271,7 @@ fn sums(prompt: Count, completion: Count) -> String {
 struct Metadata<'a> {
     #[serde(borrow)]
     status: Text<'a>,
-    #[serde(borrow)]
     usage_object: Embedded<'a>,
-    #[serde(borrow)]
     additional_usage_values: Embedded<'a>,
 }
 

@@ -54,13 +54,9 @@ fn first_model(bytes: &[u8]) -> Option<&str> {
 struct Line<'a> {
     #[serde(borrow)]
     message: Shape<Message<'a>>,
-    #[serde(borrow)]
     attachment: Shape<Attachment<'a>>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     data: Shape<Progress<'a>>,
-    #[serde(borrow)]
     summary: Option<&'a RawValue>,
 }
 
@@ -90,18 +86,12 @@ struct Message<'a> {
 struct Block<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     text: Option<&'a RawValue>,
-    #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     input: Option<&'a RawValue>,
-    #[serde(borrow)]
     tool_use_id: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
     is_error: Flag,
-    #[serde(borrow)]
     source: Shape<Source<'a>>,
 }
 
@@ -117,17 +107,11 @@ struct Source<'a> {
 struct Attachment<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     hook_event: Text<'a>,
-    #[serde(borrow)]
     content: Option<&'a RawValue>,
-    #[serde(borrow)]
     snippet: Option<&'a RawValue>,
-    #[serde(borrow)]
     prompt: Option<&'a RawValue>,
-    #[serde(borrow)]
     added_lines: Option<&'a RawValue>,
-    #[serde(borrow)]
     added_blocks: Option<&'a RawValue>,
 }
 

@@ -48,9 +48,7 @@ has_symbols!(SnapshotTool { name } beside { digest });
 struct Snapshot<'a> {
     #[serde(borrow)]
     r#type: Text<'a>,
-    #[serde(borrow)]
     system_prompt: List<Text<'a>>,
-    #[serde(borrow)]
     tools: List<&'a RawValue>,
 }
 
@@ -59,9 +57,7 @@ struct Snapshot<'a> {
 struct Tool<'a> {
     #[serde(borrow)]
     name: Text<'a>,
-    #[serde(borrow)]
     description: Option<&'a RawValue>,
-    #[serde(borrow)]
     schema: Option<&'a RawValue>,
 }
 

@@ -45,9 +45,7 @@ pub struct Title {
 struct TitleLine<'a> {
     #[serde(borrow)]
     summary: Text<'a>,
-    #[serde(borrow)]
     ai_title: Text<'a>,
-    #[serde(borrow)]
     custom_title: Text<'a>,
 }
 

@@ -16,72 +16,42 @@ use crate::read::input::{Content, Flag, JsonLength, List, Shape, Text, UsageObje
 pub(super) struct Line<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) subtype: Text<'a>,
-    #[serde(borrow)]
     pub(super) uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) logical_parent_uuid: Text<'a>,
     pub(super) is_sidechain: Flag,
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) timestamp: Text<'a>,
-    #[serde(borrow)]
     pub(super) version: Text<'a>,
-    #[serde(borrow)]
     pub(super) cwd: Text<'a>,
-    #[serde(borrow)]
     pub(super) git_branch: Text<'a>,
-    #[serde(borrow)]
     pub(super) tool_use_result: Shape<AgentResult<'a>>,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
     pub(super) is_meta: Flag,
-    #[serde(borrow)]
     pub(super) permission_mode: Text<'a>,
     pub(super) is_compact_summary: Flag,
     pub(super) forked_from: Shape<Presence>,
-    #[serde(borrow)]
     pub(super) message: Shape<Message<'a>>,
-    #[serde(borrow)]
     pub(super) data: Shape<ProgressData<'a>>,
     // Camel case would be `parentToolUseId`.
-    #[serde(borrow, rename = "parentToolUseID")]
+    #[serde(rename = "parentToolUseID")]
     pub(super) parent_tool_use_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) attachment: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) rendered_role: Text<'a>,
-    #[serde(borrow)]
     pub(super) effort: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_setting: Text<'a>,
-    #[serde(borrow)]
     pub(super) removed_uuids: List<Text<'a>>,
-    #[serde(borrow)]
     pub(super) leaf_uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) replacements: List<Shape<Replacement<'a>>>,
-    #[serde(borrow)]
     pub(super) original_model: Text<'a>,
-    #[serde(borrow)]
     pub(super) up_to_message_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_last_uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) compact_metadata: Shape<CompactMetadata<'a>>,
-    #[serde(borrow)]
     pub(super) microcompact_metadata: Shape<MicrocompactMetadata<'a>>,
-    #[serde(borrow)]
     pub(super) first_archived_uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) last_archived_uuid: Text<'a>,
     pub(super) summary: JsonLength,
 }
@@ -92,7 +62,6 @@ pub(super) struct Line<'a> {
 pub(super) struct AgentResult<'a> {
     #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_type: Text<'a>,
 }
 
@@ -110,7 +79,6 @@ pub(super) struct CallInput<'a> {
 pub(super) struct CompactMetadata<'a> {
     #[serde(borrow)]
     pub(super) preserved_segment: Shape<PreservedSegment<'a>>,
-    #[serde(borrow)]
     pub(super) preserved_messages: Shape<PreservedMessages<'a>>,
 }
 
@@ -119,9 +87,9 @@ pub(super) struct CompactMetadata<'a> {
 pub(super) struct PreservedSegment<'a> {
     #[serde(borrow, rename = "headUuid")]
     pub(super) head: Text<'a>,
-    #[serde(borrow, rename = "anchorUuid")]
+    #[serde(rename = "anchorUuid")]
     pub(super) anchor: Text<'a>,
-    #[serde(borrow, rename = "tailUuid")]
+    #[serde(rename = "tailUuid")]
     pub(super) tail: Text<'a>,
 }
 
@@ -130,9 +98,7 @@ pub(super) struct PreservedSegment<'a> {
 pub(super) struct PreservedMessages<'a> {
     #[serde(borrow)]
     pub(super) anchor_uuid: Text<'a>,
-    #[serde(borrow)]
     pub(super) uuids: List<Text<'a>>,
-    #[serde(borrow)]
     pub(super) all_uuids: List<Text<'a>>,
 }
 
@@ -141,7 +107,7 @@ pub(super) struct PreservedMessages<'a> {
 pub(super) struct MicrocompactMetadata<'a> {
     #[serde(borrow)]
     pub(super) compacted_tool_ids: List<Text<'a>>,
-    #[serde(borrow, rename = "clearedAttachmentUUIDs")]
+    #[serde(rename = "clearedAttachmentUUIDs")]
     pub(super) cleared_attachments: List<Text<'a>>,
 }
 
@@ -154,15 +120,10 @@ pub(super) struct Presence {}
 pub(super) struct Message<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow)]
     pub(super) content: Content<MessageText, Block<'a>>,
-    #[serde(borrow)]
     pub(super) stop_reason: Text<'a>,
-    #[serde(borrow)]
     pub(super) usage: Shape<UsageObject<'a>>,
-    #[serde(borrow)]
     pub(super) diagnostics: Shape<ServerDiagnostics<'a>>,
     pub(super) context_management: Shape<Presence>,
 }
@@ -202,17 +163,11 @@ pub(super) struct CacheMissReason<'a> {
 pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) input: Shape<CallInput<'a>>,
-    #[serde(borrow)]
     pub(super) tool_use_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) content: Option<&'a RawValue>,
 }
 
@@ -222,7 +177,6 @@ pub(super) struct Block<'a> {
 pub(super) struct InnerBlock<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) text: Option<&'a RawValue>,
     pub(super) source: JsonLength,
 }
@@ -233,11 +187,8 @@ pub(super) struct InnerBlock<'a> {
 pub(super) struct Attachment<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) hook_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) hook_event: Text<'a>,
-    #[serde(borrow)]
     pub(super) command_mode: Text<'a>,
     pub(super) content: JsonLength,
     pub(super) snippet: JsonLength,
@@ -255,9 +206,7 @@ pub(super) struct Attachment<'a> {
 pub(super) struct ProgressData<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) agent_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Shape<NestedLine<'a>>,
 }
 
@@ -267,9 +216,7 @@ pub(super) struct ProgressData<'a> {
 pub(super) struct NestedLine<'a> {
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) request_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) message: Shape<Message<'a>>,
 }
 

@@ -40,7 +40,6 @@ struct Model<'a> {
     id: String,
     #[serde(borrow)]
     prices: Listed<'a>,
-    #[serde(borrow)]
     price_variants: Option<Vec<Variant<'a>>>,
 }
 
@@ -94,7 +93,6 @@ struct Variant<'a> {
 struct Tiered<'a> {
     #[serde(borrow)]
     base: &'a RawValue,
-    #[serde(borrow)]
     tiers: Vec<Tier<'a>>,
 }
 

@@ -42,7 +42,6 @@ const TIERS: [(&str, ServiceTier); 4] = [
 struct ProviderEntry<'a> {
     #[serde(borrow)]
     fast: Option<&'a RawValue>,
-    #[serde(borrow)]
     us: Option<&'a RawValue>,
 }
 

@@ -88,15 +88,12 @@ struct Record<'a> {
     /// Folder of the conversation.
     #[serde(borrow)]
     folder: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
     /// Name of the model for people.
-    #[serde(borrow)]
     label: Text<'a>,
     /// Number of the model in the program.
     number: Count,
     /// Id of the answer.
-    #[serde(borrow)]
     id: Text<'a>,
     at: Time,
     input: Count,

@@ -132,11 +132,8 @@ fn stored(value: Value) -> Stored {
 pub(in crate::read::agent) struct Line<'a> {
     #[serde(borrow)]
     schema: Text<'a>,
-    #[serde(borrow)]
     table: Text<'a>,
-    #[serde(borrow)]
     columns: List<Text<'a>>,
     rowid: Option<i64>,
-    #[serde(borrow)]
     row: Option<&'a RawValue>,
 }

@@ -219,10 +219,9 @@ impl ThreadPlace<'_> {
 struct Thread<'a> {
     #[serde(borrow)]
     messages: List<Shape<Message<'a>>>,
-    #[serde(borrow)]
     model: Shape<Model<'a>>,
     /// Usage by the ids of the user's messages; a list in old versions.
-    #[serde(borrow, rename = "request_token_usage")]
+    #[serde(rename = "request_token_usage")]
     recorded: Option<&'a RawValue>,
     #[serde(rename = "cumulative_token_usage")]
     sum: Shape<TokenUsage>,
@@ -233,7 +232,6 @@ struct Thread<'a> {
 struct Model<'a> {
     #[serde(borrow)]
     provider: Text<'a>,
-    #[serde(borrow)]
     model: Text<'a>,
 }
 
@@ -247,7 +245,6 @@ struct Message<'a> {
     agent: Shape<IgnoredAny>,
     #[serde(rename = "Compaction")]
     compaction: Shape<IgnoredAny>,
-    #[serde(borrow)]
     role: Text<'a>,
 }
 

@@ -13,21 +13,17 @@ use crate::read::input::{List, Shape, Text, moment_in_utc};
 pub(in crate::read::agent) struct Observation<'a> {
     #[serde(borrow)]
     pub(super) id: Text<'a>,
-    #[serde(borrow, alias = "trace_id")]
+    #[serde(alias = "trace_id")]
     pub(super) trace_id: Text<'a>,
-    #[serde(borrow, alias = "session_id")]
+    #[serde(alias = "session_id")]
     pub(super) session_id: Text<'a>,
-    #[serde(borrow, alias = "parent_observation_id")]
+    #[serde(alias = "parent_observation_id")]
     pub(super) parent_observation_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) level: Text<'a>,
-    #[serde(borrow)]
     pub(super) model: Text<'a>,
-    #[serde(borrow, alias = "provided_model_name")]
+    #[serde(alias = "provided_model_name")]
     pub(super) provided_model_name: Text<'a>,
     #[serde(alias = "start_time")]
     pub(super) start_time: Stamp,
@@ -37,15 +33,11 @@ pub(in crate::read::agent) struct Observation<'a> {
     pub(super) usage_details: Shape<Counters>,
     /// Only usage of old versions, and a summary in new ones.
     pub(super) usage: Shape<Counters>,
-    #[serde(borrow)]
     pub(super) metadata: Shape<Metadata<'a>>,
     /// Contents of a page of the API.
-    #[serde(borrow)]
     pub(super) data: List<Shape<Observation<'a>>>,
     /// Contents of a trace.
-    #[serde(borrow)]
     pub(super) observations: List<Shape<Observation<'a>>>,
-    #[serde(borrow)]
     pub(super) trace: Shape<Trace<'a>>,
 }
 
@@ -63,10 +55,9 @@ pub(super) struct Trace<'a> {
 pub(super) struct Metadata<'a> {
     #[serde(borrow, alias = "requestId", alias = "anthropic_request_id")]
     pub(super) request_id: Text<'a>,
-    #[serde(borrow, alias = "responseId", alias = "message_id")]
+    #[serde(alias = "responseId", alias = "message_id")]
     pub(super) response_id: Text<'a>,
     /// Attributes of a span that came through OpenTelemetry.
-    #[serde(borrow)]
     pub(super) attributes: Shape<SpanAttributes<'a>>,
 }
 
@@ -75,7 +66,7 @@ pub(super) struct Metadata<'a> {
 pub(super) struct SpanAttributes<'a> {
     #[serde(borrow, rename = "gen_ai.response.id")]
     pub(super) response_id: Text<'a>,
-    #[serde(borrow, rename = "gen_ai.provider.name", alias = "gen_ai.system")]
+    #[serde(rename = "gen_ai.provider.name", alias = "gen_ai.system")]
     pub(super) provider: Text<'a>,
 }
 

@@ -12,7 +12,6 @@ use crate::read::input::{List, Shape, Text};
 pub(in crate::read::agent) struct Export<'a> {
     #[serde(borrow)]
     pub(super) resource_spans: List<Shape<ResourceSpans<'a>>>,
-    #[serde(borrow)]
     pub(super) resource_logs: List<Shape<ResourceLogs<'a>>>,
 }
 
@@ -22,7 +21,7 @@ pub(super) struct ResourceSpans<'a> {
     #[serde(borrow)]
     pub(super) resource: Shape<Resource<'a>>,
     // Older versions of the protocol name the spans of a scope this way.
-    #[serde(borrow, alias = "instrumentationLibrarySpans")]
+    #[serde(alias = "instrumentationLibrarySpans")]
     pub(super) scope_spans: List<Shape<ScopeSpans<'a>>>,
 }
 
@@ -31,7 +30,6 @@ pub(super) struct ResourceSpans<'a> {
 pub(super) struct ResourceLogs<'a> {
     #[serde(borrow)]
     pub(super) resource: Shape<Resource<'a>>,
-    #[serde(borrow)]
     pub(super) scope_logs: List<Shape<ScopeLogs<'a>>>,
 }
 
@@ -48,7 +46,6 @@ pub(super) struct Resource<'a> {
 pub(super) struct ScopeSpans<'a> {
     #[serde(borrow, alias = "instrumentationLibrary")]
     pub(super) scope: Shape<Instrumentation<'a>>,
-    #[serde(borrow)]
     pub(super) spans: List<Shape<Span<'a>>>,
 }
 
@@ -57,7 +54,6 @@ pub(super) struct ScopeSpans<'a> {
 pub(super) struct ScopeLogs<'a> {
     #[serde(borrow)]
     pub(super) scope: Shape<Instrumentation<'a>>,
-    #[serde(borrow)]
     pub(super) log_records: List<Shape<LogRecord<'a>>>,
 }
 
@@ -67,7 +63,6 @@ pub(super) struct ScopeLogs<'a> {
 pub(super) struct Instrumentation<'a> {
     #[serde(borrow)]
     pub(super) name: Text<'a>,
-    #[serde(borrow)]
     pub(super) version: Text<'a>,
 }
 
@@ -81,25 +76,18 @@ pub(in crate::read::agent) struct Span<'a> {
     /// Type of a line of Copilot's.
     #[serde(borrow)]
     pub(super) r#type: Text<'a>,
-    #[serde(borrow)]
     pub(super) resource: Shape<Resource<'a>>,
-    #[serde(borrow)]
     pub(super) instrumentation_scope: Shape<Instrumentation<'a>>,
-    #[serde(borrow)]
     pub(super) trace_id: Text<'a>,
-    #[serde(borrow, rename = "spanId")]
+    #[serde(rename = "spanId")]
     pub(super) id: Text<'a>,
-    #[serde(borrow)]
     pub(super) parent_span_id: Text<'a>,
-    #[serde(borrow)]
     pub(super) name: Text<'a>,
     #[serde(alias = "startTimeUnixNano")]
     pub(super) start_time: Moment,
     #[serde(alias = "endTimeUnixNano")]
     pub(super) end_time: Moment,
-    #[serde(borrow)]
     pub(super) attributes: Attributes<'a>,
-    #[serde(borrow)]
     pub(super) status: Shape<Status<'a>>,
 }
 
@@ -117,9 +105,7 @@ pub(super) struct LogRecord<'a> {
     pub(super) observed_time_unix_nano: Moment,
     #[serde(borrow)]
     pub(super) event_name: Text<'a>,
-    #[serde(borrow)]
     pub(super) body: Shape<Body<'a>>,
-    #[serde(borrow)]
     pub(super) attributes: Attributes<'a>,
 }
 
@@ -129,7 +115,6 @@ pub(super) struct LogRecord<'a> {
 pub(super) struct Body<'a> {
     #[serde(borrow)]
     pub(super) string_value: Text<'a>,
-    #[serde(borrow)]
     pub(super) kvlist_value: Shape<Members<'a>>,
 }
 
